@@ -1,0 +1,177 @@
+//! What an experiment says about itself. Command line, help, report and documentation derive from it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Picoseconds;
+
+/// An experiment's description: the last thing in its file, and the only thing that others read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Descriptor {
+    /// The name on the command line: lower case, one word.
+    pub name: String,
+    /// The question, as a user would ask it.
+    pub question: String,
+    /// The need behind the question, in a sentence, with the seed or document that raised it.
+    pub requirement: String,
+    /// What every variant must do to be worth timing; checked on a pass that is not timed.
+    pub specification: String,
+    /// What the sentences begin with ("One shared counter").
+    pub subject: String,
+    /// What is measured and how a ratio of it is said.
+    pub quantity: Quantity,
+    /// The ways of doing the thing, in the order in which tables show them.
+    pub variants: Vec<Variant>,
+    /// What `--set` accepts.
+    pub parameters: Vec<Parameter>,
+    /// Two variants whose ratio lies within 1 ± this are equivalent.
+    pub margin: f64,
+    /// Length of an epoch where a cell does not need another.
+    pub epoch: Picoseconds,
+    /// What the experiment needs beyond an ordinary user, or "none".
+    pub privileges: String,
+    /// Host settings that it changes (and restores), or "none".
+    pub touches: String,
+    /// Where the method comes from.
+    pub sources: Vec<Source>,
+    /// Figures that others published, shown beside this machine's.
+    pub published: Vec<Published>,
+}
+
+impl Descriptor {
+    /// The index of the variant called `name`.
+    pub fn variant(&self, name: &str) -> Option<u32> {
+        self.variants.iter().position(|variant| variant.name == name).map(|index| index as u32)
+    }
+}
+
+/// What is measured, and the words for a ratio of it. Always time for work underneath.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Nanoseconds for one operation. "A is 2.4x cheaper than B".
+    NanosecondsPerOperation,
+    /// Bytes in a second. "A carries 8.3x what B carries".
+    BytesPerSecond,
+}
+
+/// One way of doing the thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Variant {
+    /// Short and exact; reads inside a sentence ("lock xadd").
+    pub name: String,
+    /// What it does, in a line.
+    pub what: String,
+    /// Whether it is measured or planted.
+    pub role: Role,
+}
+
+impl Variant {
+    /// A variant that is measured.
+    pub fn measured(name: &str, what: &str) -> Self {
+        Self { name: name.into(), what: what.into(), role: Role::Measured }
+    }
+
+    /// A planted fault: it must fail the check, and is never timed.
+    pub fn sabotage(name: &str, what: &str) -> Self {
+        Self { name: name.into(), what: what.into(), role: Role::Sabotage }
+    }
+}
+
+/// Why a variant is in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Checked, timed and compared.
+    Measured,
+    /// Breaks the specification on purpose: proves that the check can fail.
+    Sabotage,
+}
+
+/// A knob that `--set KEY=VALUE` turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Parameter {
+    /// The key.
+    pub name: String,
+    /// What it does, its unit, and the values that are accepted.
+    pub what: String,
+    /// The value when it is not set.
+    pub default: String,
+}
+
+impl Parameter {
+    /// A parameter called `name` with the value `default` unless set.
+    pub fn new(name: &str, default: &str, what: &str) -> Self {
+        Self { name: name.into(), what: what.into(), default: default.into() }
+    }
+}
+
+/// A paper, a kernel file, a specification section, a diary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Source {
+    /// What it is.
+    pub title: String,
+    /// What was taken from it.
+    pub taken: String,
+}
+
+impl Source {
+    /// The source called `title`, from which `taken` was taken.
+    pub fn new(title: &str, taken: &str) -> Self {
+        Self { title: title.into(), taken: taken.into() }
+    }
+}
+
+/// A figure that somebody published, to be shown beside the one measured here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Published {
+    /// The machine, named.
+    pub machine: String,
+    /// The date of publication, ISO 8601.
+    pub date: String,
+    /// What was done there, in the words of the source.
+    pub what: String,
+    /// The label of the cell that it stands beside, if there is one.
+    pub cell: String,
+    /// The variants compared: `left` costs or carries `ratio` times less or more than `right`.
+    pub left: String,
+    /// See `left`.
+    pub right: String,
+    /// The ratio in favour of `left`.
+    pub ratio: f64,
+}
+
+/// Where a cell's workers stand, which variants it weighs and how long an epoch is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arrangement {
+    /// Ends a sentence: "at 2 threads", "with a splicing reader on the same CPU".
+    pub label: String,
+    /// The values of the parameters that make this cell, in the order of the descriptor.
+    pub parameters: Vec<(String, String)>,
+    /// The CPU of each worker, in order; a CPU may occur more than once.
+    pub cpus: Vec<crate::unit::Cpu>,
+    /// Units of work (operations or bytes) that one iteration of the whole team does.
+    pub work: u64,
+    /// Length of an epoch here.
+    pub epoch: Picoseconds,
+    /// Fewest iterations of an epoch, whatever its length (a pipe must be filled many times over).
+    pub least_iterations: u64,
+    /// Indices of the variants measured here.
+    pub variants: Vec<u32>,
+    /// The comparisons to be judged, the most telling first.
+    pub comparisons: Vec<Comparison>,
+    /// Whether the first comparison answers the experiment's question in a survey.
+    pub headline: bool,
+    /// Whether every second block runs twice the iterations, so that the constant cost of an
+    /// epoch can be told from the cost of an iteration.
+    pub doubling: bool,
+}
+
+/// Two variants to be weighed: is `left` cheaper than `right`?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Index of the first variant.
+    pub left: u32,
+    /// Index of the second variant.
+    pub right: u32,
+}

@@ -1,0 +1,22 @@
+//! The nouns of tenbin: what a measurement, a machine, an experiment and an answer *are*.
+//!
+//! This crate holds values and their invariants. It does no input or output, reads no clock
+//! and knows no statistics, so every other room may depend on it and it depends on none.
+//!
+//! Reading order: [`unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`machine`].
+
+pub mod experiment;
+pub mod machine;
+pub mod run;
+pub mod sample;
+pub mod unit;
+pub mod verdict;
+
+pub use experiment::{
+    Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
+};
+pub use machine::Machine;
+pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Run, Trial};
+pub use sample::{Sample, Share};
+pub use unit::{Bytes, Cpu, Picoseconds};
+pub use verdict::{Answer, Evidence, Finding, Interval, Refusal, Report, Verdict};

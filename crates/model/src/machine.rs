@@ -1,0 +1,199 @@
+//! A machine, as far as a program without privileges can see it.
+//!
+//! Whatever could not be read says so and why: a guess would travel into every comparison.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::{Bytes, Cpu};
+
+/// A value that was read, or the reason why it could not be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Observed<T> {
+    /// What was read.
+    Known(T),
+    /// Why nothing was: the file that is missing, the right that is lacking.
+    NotObservable(String),
+}
+
+impl<T> Observed<T> {
+    /// The value, if it was read.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::NotObservable(_) => None,
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Observed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(value) => value.fmt(f),
+            Self::NotObservable(why) => write!(f, "not observable ({why})"),
+        }
+    }
+}
+
+/// Everything about a machine that can change what is measured on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// The instruction set this binary was built for: `x86_64`, `aarch64` or `riscv64`.
+    pub architecture: String,
+    /// The processor's name for itself.
+    pub cpu_model: Observed<String>,
+    /// Microcode revision, as the kernel prints it.
+    pub microcode: Observed<String>,
+    /// The CPUs that this process may run on, each with its place.
+    pub cpus: Vec<CpuPlace>,
+    /// CPUs that are online, whether this process may use them or not.
+    pub online: Observed<Vec<Cpu>>,
+    /// Memory nodes and the CPUs that the firmware puts on them.
+    pub nodes: Observed<Vec<Node>>,
+    /// Kernel name, release and build.
+    pub kernel: Observed<String>,
+    /// The kernel's command line.
+    pub command_line: Observed<String>,
+    /// What the kernel itself tells time by.
+    pub clock_source: Observed<String>,
+    /// The clock that tenbin chose, and why it may be trusted.
+    pub clock: Observed<Clock>,
+    /// Frequency governor.
+    pub governor: Observed<String>,
+    /// Whether the processor may exceed its nominal frequency.
+    pub turbo: Observed<bool>,
+    /// Whether two CPUs may share one core: the kernel's word for it.
+    pub smt: Observed<String>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub transparent_huge_pages: Observed<String>,
+    /// Whether the kernel moves pages between nodes on its own.
+    pub numa_balancing: Observed<bool>,
+    /// Address space randomisation: 0, 1 or 2.
+    pub address_randomisation: Observed<u8>,
+    /// What the kernel says of each known processor flaw, by name.
+    pub mitigations: Observed<Vec<(String, String)>>,
+    /// What stands between this program and the hardware.
+    pub virtualisation: Virtualisation,
+    /// Windows Subsystem for Linux, if this is one.
+    pub wsl: Observed<Wsl>,
+    /// CPUs' worth of time that the control group allows, if it limits it.
+    pub cpu_quota: Observed<Option<f64>>,
+    /// Memory of the machine.
+    pub memory: Observed<Bytes>,
+    /// Memory that may be used without swapping.
+    pub memory_available: Observed<Bytes>,
+    /// The size of a page.
+    pub page_size: Bytes,
+    /// Sizes of huge pages that the kernel offers.
+    pub huge_page_sizes: Observed<Vec<Bytes>>,
+    /// Load average over one minute, at the time of reading.
+    pub load: Observed<f64>,
+    /// Whether hardware counters can be read: "counters" or why there are none.
+    pub counters: Observed<String>,
+}
+
+/// A CPU's place in the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuPlace {
+    /// Which one.
+    pub cpu: Cpu,
+    /// The package that it is part of.
+    pub package: Observed<u32>,
+    /// The core that it is part of; CPUs of one core share its execution units.
+    pub core: Observed<u32>,
+    /// The memory node that the firmware puts it on.
+    pub node: Observed<u32>,
+    /// Performance or efficiency core, where the machine has both.
+    pub kind: Observed<CoreKind>,
+    /// Its caches, innermost first.
+    pub caches: Observed<Vec<Cache>>,
+}
+
+/// The kind of core, on machines that mix them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CoreKind {
+    /// All cores are alike.
+    Uniform,
+    /// Of several kinds, the strongest.
+    Performance,
+    /// Of several kinds, not the strongest.
+    Efficiency,
+}
+
+/// One cache as sysfs describes it. A virtual machine's word is not the hardware's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cache {
+    /// Level, 1 innermost.
+    pub level: u8,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: String,
+    /// Its size.
+    pub size: Observed<Bytes>,
+    /// Its line.
+    pub line: Observed<Bytes>,
+    /// The CPUs that share it.
+    pub shared_by: Vec<Cpu>,
+}
+
+/// A memory node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Node {
+    /// Its number.
+    pub node: u32,
+    /// Its CPUs.
+    pub cpus: Vec<Cpu>,
+    /// Distance to each node in order, 10 meaning local, as the firmware has it.
+    pub distances: Vec<u32>,
+}
+
+/// The clock that epochs are read from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// `tsc`, `cntvct`, `rdtime` or `CLOCK_MONOTONIC_RAW`.
+    pub name: String,
+    /// Smallest step seen, in picoseconds.
+    pub resolution_ps: f64,
+    /// Median cost of reading it twice in a row, in picoseconds.
+    pub cost_ps: f64,
+    /// Backward steps seen when it was read in turn on different CPUs.
+    pub backward_steps: u64,
+    /// Readings taken in turn on different CPUs; 0 where there is one CPU.
+    pub cross_readings: u64,
+    /// Why this clock, and why not a better one.
+    pub why: String,
+}
+
+/// What stands between this program and the hardware.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Virtualisation {
+    /// Nothing that can be seen.
+    None,
+    /// A hypervisor that runs guest instructions on the hardware; timing means something.
+    Hypervisor(String),
+    /// The instructions themselves are emulated; timing means nothing. Says by what, and how that was seen.
+    Emulated(String),
+}
+
+impl Virtualisation {
+    /// Whether a length of time measured here says something about hardware.
+    pub fn timing_can_be_trusted(&self) -> bool {
+        !matches!(self, Self::Emulated(_))
+    }
+}
+
+/// Windows Subsystem for Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Wsl {
+    /// Not under Windows.
+    No,
+    /// Linux system calls answered by Windows.
+    One,
+    /// A Linux kernel in a virtual machine.
+    Two,
+}

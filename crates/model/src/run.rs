@@ -1,0 +1,131 @@
+//! A run: everything that was measured in one invocation, and where it comes from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Arrangement, Descriptor};
+use crate::machine::Machine;
+use crate::sample::Sample;
+use crate::unit::Picoseconds;
+use crate::verdict::{Finding, Refusal};
+
+/// A finished run. Immutable: answers are recomputed from it, never written into it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Who measured, when and how.
+    pub provenance: Provenance,
+    /// What it was measured on, as observed before the first epoch.
+    pub machine: Machine,
+    /// One entry per experiment, in the order in which they ran.
+    pub trials: Vec<Trial>,
+}
+
+/// Who measured, when and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// Version of tenbin.
+    pub version: String,
+    /// Start of the run, ISO 8601 in UTC.
+    pub started: String,
+    /// The seed of every random choice of the run.
+    pub seed: u64,
+    /// How much time each cell was given.
+    pub effort: Effort,
+    /// The words after `tenbin` on the command line.
+    pub arguments: Vec<String>,
+}
+
+/// How much time the user wants to spend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// About half a second a cell; only the cells that carry the headline questions.
+    Quick,
+    /// About two seconds a cell.
+    #[default]
+    Normal,
+    /// About ten seconds a cell.
+    Thorough,
+}
+
+/// One experiment's part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// The experiment as it described itself then.
+    pub descriptor: Descriptor,
+    /// Why nothing was timed, if nothing was.
+    pub refusal: Option<Refusal>,
+    /// The cells, in the order in which they were measured.
+    pub cells: Vec<Cell>,
+    /// What was found by looking and not by weighing.
+    pub findings: Vec<Finding>,
+}
+
+impl Trial {
+    /// How many comparisons this trial was planned to judge: the family to correct for.
+    ///
+    /// Counted from the plan and not from the outcome, so that no refusal shrinks it.
+    pub fn family(&self) -> usize {
+        self.cells.iter().map(|cell| cell.arrangement.comparisons.len()).sum()
+    }
+}
+
+/// One point of an experiment's parameters, with all that was measured there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// What was to be done.
+    pub arrangement: Arrangement,
+    /// The specification, variant by variant.
+    pub checks: Vec<Check>,
+    /// Why this cell was not timed, if it was not.
+    pub refusal: Option<Refusal>,
+    /// Why measuring stopped, if it began.
+    pub ended: Option<Ended>,
+    /// Figures from passes that were not timed, such as the longest starvation.
+    pub gauges: Vec<Gauge>,
+    /// The raw epochs, in order.
+    pub samples: Vec<Sample>,
+}
+
+/// Whether a variant met the specification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Index of the variant.
+    pub variant: u32,
+    /// Whether this variant was planted to fail.
+    pub sabotage: bool,
+    /// What was seen: the figure that the specification asks for, or the first violation.
+    pub seen: String,
+    /// Whether the specification was met.
+    pub met: bool,
+}
+
+impl Check {
+    /// Whether the check came out as it should: met by what is measured, broken by what is planted.
+    pub fn as_expected(&self) -> bool {
+        self.met != self.sabotage
+    }
+}
+
+/// Why measuring of a cell stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// Every comparison was precise enough at a planned look.
+    Precision,
+    /// The time for the cell was spent.
+    Budget,
+}
+
+/// A figure read on a pass that was not timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gauge {
+    /// Index of the variant.
+    pub variant: u32,
+    /// What it is, in a few words.
+    pub name: String,
+    /// The longest time, where it is one.
+    pub time: Option<Picoseconds>,
+    /// The count, where it is one.
+    pub count: Option<u64>,
+}

@@ -1,0 +1,135 @@
+//! Answers: three verdicts on a comparison, findings beside them, and the evidence of both.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::run::{Check, Provenance};
+
+/// What a comparison came to. There is no fourth outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The interval of the ratio excludes 1.
+    Different,
+    /// The interval lies within 1 ± the margin.
+    Equivalent,
+    /// Neither: too little was reached, or measuring was not possible at all.
+    Refused,
+}
+
+/// An interval with the level at which it covers, after all corrections.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What stands behind a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// Name of the first variant.
+    pub left: String,
+    /// Name of the second variant.
+    pub right: String,
+    /// Cost of `right` over cost of `left`: above 1, `left` is the better one.
+    pub ratio: f64,
+    /// Where the ratio lies.
+    pub interval: Interval,
+    /// Probability of a false "different" that the whole family was given.
+    pub family_level: f64,
+    /// How many comparisons share that level.
+    pub family: usize,
+    /// Probability of a false "different" that was left for this interval.
+    pub level: f64,
+    /// Blocks that were compared.
+    pub blocks: usize,
+    /// The smallest effect that this much data finds nine times of ten, as a fraction.
+    pub detectable: f64,
+    /// The margin of equivalence, as a fraction.
+    pub margin: f64,
+}
+
+/// Why something was not answered. All three parts are sentences without a capital or a full stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// What was reached or found, with the figure.
+    pub reached: String,
+    /// What the question needs, with the threshold.
+    pub needs: String,
+    /// What would change it.
+    pub remedy: String,
+}
+
+/// The answer to one comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// The experiment's question.
+    pub question: String,
+    /// Where it was asked: the label of the cell.
+    pub cell: String,
+    /// Whether this answer stands for the experiment in a survey.
+    pub headline: bool,
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The outcome in words.
+    pub sentence: String,
+    /// The figures, where something was measured.
+    pub evidence: Option<Evidence>,
+    /// Why not, where it was refused.
+    pub refusal: Option<Refusal>,
+}
+
+/// Something found by looking: not a comparison, so it has no ratio.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What was found, in words.
+    pub sentence: String,
+    /// What was seen.
+    pub evidence: String,
+    /// How sure it is, and what it rests on.
+    pub confidence: String,
+}
+
+/// What `--json` prints: every answer of a run with its evidence. `tenbin schema` publishes its shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// [`Report::SCHEMA`].
+    pub schema: String,
+    /// The run in the store that this was computed from, if it was kept.
+    pub run: Option<String>,
+    /// Who measured, when and how.
+    pub provenance: Provenance,
+    /// What it was measured on.
+    pub machine: Machine,
+    /// The comparisons.
+    pub answers: Vec<Answer>,
+    /// What was found beside them.
+    pub findings: Vec<Finding>,
+    /// The specification, checked.
+    pub checks: Vec<CheckedVariant>,
+}
+
+impl Report {
+    /// Name and version of this shape.
+    pub const SCHEMA: &'static str = "tenbin-report-1";
+}
+
+/// One check with the names that its indices stand for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedVariant {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Label of the cell.
+    pub cell: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// The check.
+    pub check: Check,
+}
