@@ -1,1 +1,3 @@
-//! stub
+//! From samples to answers: pure functions of values.
+
+pub mod stats;

@@ -1,0 +1,98 @@
+//! The constant cost of an epoch, told from the cost of an iteration.
+//!
+//! An epoch of n iterations takes a + n·b: a for the clock reads, the call and the loop's entry, b for
+//! an iteration. Two epochs, of n and of 2n, give both: a = 2·t(n) − t(2n) and b = (t(2n) − t(n)) / n.
+//! Each pair of blocks yields one of each; the medians and their sign-test intervals are the answer.
+//!
+//! Nothing is clamped. An overhead that cannot be told from zero has negative values among its pairs,
+//! often a negative median, and an interval around zero, and that is what is reported. To clamp, or to
+//! subtract and forget the interval, hides exactly this case (hyperfine 1.x and its shell time).
+
+use super::order::Ordered;
+use super::sign::Estimate;
+
+/// One epoch of n iterations and one of 2n, from neighbouring blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubling {
+    /// n: the iterations of the shorter epoch.
+    pub iterations: u64,
+    /// Time of the whole epoch of n iterations, in any unit.
+    pub once: f64,
+    /// Time of the whole epoch of 2n iterations, in the same unit.
+    pub twice: f64,
+}
+
+impl Doubling {
+    /// The constant part of an epoch, in the unit of the times. It may be negative.
+    pub fn overhead(&self) -> f64 {
+        2.0 * self.once - self.twice
+    }
+
+    /// The time of one iteration, in the unit of the times. It may be negative.
+    pub fn slope(&self) -> f64 {
+        (self.twice - self.once) / self.iterations as f64
+    }
+}
+
+/// Intercept and slope of time over iterations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// The constant part of an epoch, in the unit of the times.
+    pub overhead: Estimate,
+    /// The time of one iteration, in the unit of the times.
+    pub slope: Estimate,
+}
+
+/// The line through `pairs`, each interval at `level` by itself.
+///
+/// None if there are no pairs, or if one has no iterations or a time that is not finite.
+pub fn line(pairs: &[Doubling], level: f64) -> Option<Line> {
+    if pairs.iter().any(|pair| pair.iterations == 0 || !pair.once.is_finite() || !pair.twice.is_finite()) {
+        return None;
+    }
+    let estimate =
+        |of: fn(&Doubling) -> f64| Some(Estimate::of(&Ordered::new(pairs.iter().map(of).collect())?, level));
+    Some(Line { overhead: estimate(Doubling::overhead)?, slope: estimate(Doubling::slope)? })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_noise_is_found_exactly() {
+        let pairs: Vec<_> = [64_u64, 128, 256, 512, 1024, 2048]
+            .map(|n| Doubling { iterations: n, once: 40.0 + n as f64 * 3.0, twice: 40.0 + n as f64 * 6.0 })
+            .to_vec();
+        let found = line(&pairs, 0.05).unwrap();
+        assert_eq!(found.overhead.median, 40.0);
+        assert_eq!(found.slope.median, 3.0);
+        let interval = found.overhead.interval.unwrap().interval;
+        assert_eq!((interval.low, interval.high), (40.0, 40.0));
+    }
+
+    #[test]
+    fn a_negative_overhead_is_reported_as_it_is() {
+        let pairs = [Doubling { iterations: 10, once: 100.0, twice: 203.0 }; 6];
+        let found = line(&pairs, 0.05).unwrap();
+        assert_eq!(found.overhead.median, -3.0);
+        assert_eq!(found.overhead.interval.unwrap().interval.high, -3.0);
+    }
+
+    #[test]
+    fn too_few_pairs_have_a_median_and_no_interval() {
+        let pairs = [Doubling { iterations: 10, once: 100.0, twice: 190.0 }; 5];
+        let found = line(&pairs, 0.05).unwrap();
+        assert_eq!(found.overhead.median, 10.0);
+        assert_eq!(found.overhead.interval, None);
+    }
+
+    #[test]
+    fn pairs_that_are_none_have_no_line() {
+        assert_eq!(line(&[], 0.05), None);
+        assert_eq!(line(&[Doubling { iterations: 0, once: 1.0, twice: 2.0 }], 0.05), None);
+        assert_eq!(line(&[Doubling { iterations: 1, once: f64::NAN, twice: 2.0 }], 0.05), None);
+        assert_eq!(line(&[Doubling { iterations: 1, once: 1.0, twice: f64::INFINITY }], 0.05), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! From epochs to paired log ratios: one number for each block.
+//!
+//! A block holds each variant twice, mirrored (A B … B A). A drift that is linear over a block, in the
+//! logarithm of time, adds the same to both variants and leaves the ratio alone. What is common to a
+//! block, such as a clock rate or a neighbour, cancels as well. So the noise that is left is that
+//! between epochs, and the block is the unit of repetition (Kalibera & Jones, "Rigorous Benchmarking
+//! in Reasonable Time", 2013: repeat at the level that varies).
+
+use std::collections::BTreeMap;
+
+use tenbin_model::Interval;
+
+/// The four epochs of two variants in one block: times for one iteration, in any unit, as long as it
+/// is the same one. The first of each pair came first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// Both epochs of the first variant.
+    pub left: [f64; 2],
+    /// Both epochs of the second variant.
+    pub right: [f64; 2],
+}
+
+impl Block {
+    /// The logarithm of cost of `right` over cost of `left`: mean of the logarithms of the one minus
+    /// mean of the logarithms of the other. Swapping the variants changes its sign and nothing else.
+    ///
+    /// Finite exactly if all four times are positive and finite.
+    pub fn log_ratio(&self) -> f64 {
+        let sum = |times: [f64; 2]| times[0].ln() + times[1].ln();
+        0.5 * (sum(self.right) - sum(self.left))
+    }
+}
+
+/// Which of the two variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first one: its cost is below the fraction line.
+    Left,
+    /// The second one: its cost is above the fraction line.
+    Right,
+}
+
+/// One epoch of one of the two variants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Epoch {
+    /// The block that it belongs to.
+    pub block: u32,
+    /// The variant.
+    pub side: Side,
+    /// Time for one iteration, in a unit common to all epochs.
+    pub time: f64,
+}
+
+/// Log ratios of all blocks that have one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LogRatios {
+    /// One log ratio for each complete block, in the order of the blocks' numbers.
+    pub values: Vec<f64>,
+    /// Blocks left out: without exactly two epochs of each variant, or with a time that is not
+    /// positive and finite. Neither reason looks at which variant is the faster one.
+    pub skipped: usize,
+}
+
+/// The log ratio of each block. Epochs of one block may stand anywhere in the sequence; within a block
+/// and a variant they are taken in the order given.
+pub fn log_ratios(epochs: impl IntoIterator<Item = Epoch>) -> LogRatios {
+    let mut blocks: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
+    for epoch in epochs {
+        let [left, right] = blocks.entry(epoch.block).or_default();
+        match epoch.side {
+            Side::Left => left.push(epoch.time),
+            Side::Right => right.push(epoch.time),
+        }
+    }
+    let mut ratios = LogRatios::default();
+    for [left, right] in blocks.into_values() {
+        match complete(&left, &right).map(|block| block.log_ratio()) {
+            Some(ratio) if ratio.is_finite() => ratios.values.push(ratio),
+            _ => ratios.skipped += 1,
+        }
+    }
+    ratios
+}
+
+fn complete(left: &[f64], right: &[f64]) -> Option<Block> {
+    Some(Block { left: left.try_into().ok()?, right: right.try_into().ok()? })
+}
+
+/// An interval of log ratios as an interval of ratios. Exact in coverage, as the exponential is monotone.
+pub fn as_ratios(log_ratios: Interval) -> Interval {
+    Interval { low: log_ratios.low.exp(), high: log_ratios.high.exp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epoch(block: u32, side: Side, time: f64) -> Epoch {
+        Epoch { block, side, time }
+    }
+
+    #[test]
+    fn a_drift_that_is_linear_in_the_logarithm_cancels() {
+        let drift = |place: i32, time: f64| time * 1.1_f64.powi(place);
+        let block = Block { left: [drift(0, 10.0), drift(3, 10.0)], right: [drift(1, 12.0), drift(2, 12.0)] };
+        assert!((block.log_ratio() - 1.2_f64.ln()).abs() < 1e-14);
+    }
+
+    #[test]
+    fn incomplete_and_impossible_blocks_are_skipped_and_counted() {
+        use Side::{Left, Right};
+        let epochs = [
+            // complete, with the epochs of another block in between
+            epoch(7, Left, 1.0),
+            epoch(7, Right, 2.0),
+            epoch(8, Left, 1.0),
+            epoch(7, Right, 2.0),
+            epoch(7, Left, 1.0),
+            // one epoch of the second variant only
+            epoch(8, Right, 1.0),
+            epoch(8, Left, 1.0),
+            // three epochs of the first variant
+            epoch(9, Left, 1.0),
+            epoch(9, Left, 1.0),
+            epoch(9, Left, 1.0),
+            epoch(9, Right, 1.0),
+            epoch(9, Right, 1.0),
+            // a clock that stood still
+            epoch(10, Left, 0.0),
+            epoch(10, Right, 1.0),
+            epoch(10, Right, 1.0),
+            epoch(10, Left, 1.0),
+        ];
+        let ratios = log_ratios(epochs);
+        assert_eq!(ratios.values, [2.0_f64.ln()]);
+        assert_eq!(ratios.skipped, 3);
+    }
+
+    #[test]
+    fn a_time_that_is_no_time_gives_no_finite_ratio() {
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            for block in [
+                Block { left: [wrong, 1.0], right: [1.0, 1.0] },
+                Block { left: [1.0, 1.0], right: [wrong, wrong] },
+                Block { left: [wrong, 1.0], right: [wrong, 1.0] },
+            ] {
+                assert!(!block.log_ratio().is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn no_change_in_log_ratio_is_a_ratio_of_one() {
+        assert_eq!(as_ratios(Interval { low: 0.0, high: 0.0 }), Interval { low: 1.0, high: 1.0 });
+    }
+}
