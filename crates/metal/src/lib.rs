@@ -1,1 +1,22 @@
-//! stub
+//! The bottom: every `unsafe`, every clock, every instruction that is named on purpose.
+//!
+//! This crate touches hardware and kernel and returns values of [`tenbin_model`]. It prints
+//! nothing, does no statistics and knows no experiment.
+
+pub mod clock;
+pub mod fault;
+pub mod features;
+pub mod kernels;
+pub mod machine;
+pub mod pages;
+pub mod pin;
+pub mod pipe;
+pub mod starvation;
+pub mod team;
+pub mod usage;
+
+pub use clock::{Clock, Ticks};
+pub use fault::Fault;
+pub use pin::{Pin, allowed_cpus, current_cpu};
+pub use team::{Lap, Task, Team};
+pub use usage::Usage;

@@ -3,7 +3,7 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`machine`].
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`machine`].
 
 pub mod experiment;
 pub mod machine;

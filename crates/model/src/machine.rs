@@ -38,6 +38,21 @@ impl<T: fmt::Display> fmt::Display for Observed<T> {
     }
 }
 
+/// CPUs as the kernel writes a list of them: `0-3,8`. Expects ascending order.
+pub fn cpu_ranges(cpus: &[Cpu]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &Cpu(cpu) in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu) => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let range = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    ranges.iter().map(range).collect::<Vec<_>>().join(",")
+}
+
 /// Everything about a machine that can change what is measured on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
@@ -83,8 +98,10 @@ pub struct Machine {
     pub cpu_quota: Observed<Option<f64>>,
     /// Memory of the machine.
     pub memory: Observed<Bytes>,
-    /// Memory that may be used without swapping.
+    /// Memory that may be used without swapping; never more than `memory_limit`.
     pub memory_available: Observed<Bytes>,
+    /// The most memory that the control group allows, if it limits it.
+    pub memory_limit: Observed<Option<Bytes>>,
     /// The size of a page.
     pub page_size: Bytes,
     /// Sizes of huge pages that the kernel offers.
@@ -95,6 +112,44 @@ pub struct Machine {
     pub counters: Observed<String>,
 }
 
+impl Machine {
+    /// A machine of which nothing was observed, for the reason `why`: a start for scripts and imports.
+    pub fn unobserved(why: &str) -> Self {
+        fn unknown<T>(why: &str) -> Observed<T> {
+            Observed::NotObservable(why.into())
+        }
+        Self {
+            architecture: std::env::consts::ARCH.into(),
+            cpu_model: unknown(why),
+            microcode: unknown(why),
+            cpus: Vec::new(),
+            online: unknown(why),
+            nodes: unknown(why),
+            kernel: unknown(why),
+            command_line: unknown(why),
+            clock_source: unknown(why),
+            clock: unknown(why),
+            governor: unknown(why),
+            turbo: unknown(why),
+            smt: unknown(why),
+            transparent_huge_pages: unknown(why),
+            numa_balancing: unknown(why),
+            address_randomisation: unknown(why),
+            mitigations: unknown(why),
+            virtualisation: Virtualisation::None,
+            wsl: unknown(why),
+            cpu_quota: unknown(why),
+            memory: unknown(why),
+            memory_available: unknown(why),
+            memory_limit: unknown(why),
+            page_size: Bytes(4096),
+            huge_page_sizes: unknown(why),
+            load: unknown(why),
+            counters: unknown(why),
+        }
+    }
+}
+
 /// A CPU's place in the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuPlace {
@@ -102,8 +157,10 @@ pub struct CpuPlace {
     pub cpu: Cpu,
     /// The package that it is part of.
     pub package: Observed<u32>,
-    /// The core that it is part of; CPUs of one core share its execution units.
+    /// The core that it is part of, by a number that is only unique within a package or cluster.
     pub core: Observed<u32>,
+    /// The CPUs of its core, itself included: they share the core's execution units.
+    pub siblings: Observed<Vec<Cpu>>,
     /// The memory node that the firmware puts it on.
     pub node: Observed<u32>,
     /// Performance or efficiency core, where the machine has both.
@@ -122,6 +179,17 @@ pub enum CoreKind {
     Performance,
     /// Of several kinds, not the strongest.
     Efficiency,
+}
+
+/// One lower-case word.
+impl fmt::Display for CoreKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Uniform => "uniform",
+            Self::Performance => "performance",
+            Self::Efficiency => "efficiency",
+        })
+    }
 }
 
 /// One cache as sysfs describes it. A virtual machine's word is not the hardware's.
@@ -179,6 +247,17 @@ pub enum Virtualisation {
     Emulated(String),
 }
 
+/// `none seen`, `hypervisor: KVM …`, `emulated: QEMU TCG …`.
+impl fmt::Display for Virtualisation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none seen"),
+            Self::Hypervisor(who) => write!(f, "hypervisor: {who}"),
+            Self::Emulated(who) => write!(f, "emulated: {who}"),
+        }
+    }
+}
+
 impl Virtualisation {
     /// Whether a length of time measured here says something about hardware.
     pub fn timing_can_be_trusted(&self) -> bool {
@@ -196,4 +275,29 @@ pub enum Wsl {
     One,
     /// A Linux kernel in a virtual machine.
     Two,
+}
+
+/// `no`, `WSL 1` or `WSL 2`.
+impl fmt::Display for Wsl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::No => "no",
+            Self::One => "WSL 1",
+            Self::Two => "WSL 2",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_written_as_the_kernel_writes_them() {
+        let list = |numbers: &[u32]| cpu_ranges(&numbers.iter().copied().map(Cpu).collect::<Vec<_>>());
+        assert_eq!(list(&[0, 1, 2, 3, 8]), "0-3,8");
+        assert_eq!(list(&[7]), "7");
+        assert_eq!(list(&[]), "");
+        assert_eq!(list(&[u32::MAX]), "4294967295");
+    }
 }

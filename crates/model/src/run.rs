@@ -39,12 +39,12 @@ pub struct Provenance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// About half a second a cell; only the cells that carry the headline questions.
+    /// About a second and a half for a cell; only the cells that carry the headline questions.
     Quick,
-    /// About two seconds a cell.
+    /// About six seconds a cell.
     #[default]
     Normal,
-    /// About ten seconds a cell.
+    /// About fifteen seconds a cell.
     Thorough,
 }
 

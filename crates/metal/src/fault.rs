@@ -1,0 +1,71 @@
+//! What can go wrong between a program and its machine.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use tenbin_model::Cpu;
+
+/// A fault at the bottom: what was tried, on what, why it failed and what to do.
+#[derive(Debug)]
+pub enum Fault {
+    /// A system call failed.
+    System {
+        /// What was tried, on what.
+        tried: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// A worker was not, or did not stay, on its CPU: its time says nothing about that CPU.
+    PinNotHeld {
+        /// Which worker, from 0.
+        worker: usize,
+        /// Where it should run.
+        wanted: Cpu,
+        /// Where it ran.
+        found: Cpu,
+    },
+    /// A worker could not be pinned at all.
+    Unpinned {
+        /// What its own attempt said.
+        why: String,
+    },
+    /// A worker did not come to the end of its epoch in time.
+    Late {
+        /// Workers that did not arrive.
+        missing: usize,
+        /// How long they were given.
+        deadline: Duration,
+    },
+    /// A worker panicked.
+    Panicked,
+}
+
+impl Fault {
+    /// A system call failed: `tried` names it and its object.
+    pub fn system(tried: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Self::System { tried: tried.into(), error: error.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System { tried, error } => write!(f, "{tried}: {error}"),
+            Self::PinNotHeld { worker, wanted, found } => write!(
+                f,
+                "worker {worker} was pinned to {wanted} and ran on {found}; \
+                 something else sets this process's affinity: stop it and run again"
+            ),
+            Self::Unpinned { why } => write!(f, "a worker could not be pinned: {why}"),
+            Self::Late { missing, deadline } => write!(
+                f,
+                "{missing} worker(s) did not finish an epoch within {deadline:?}; \
+                 the machine is overloaded or the work hangs: run again on a quieter machine"
+            ),
+            Self::Panicked => write!(f, "a worker panicked inside an epoch; this is a fault of tenbin"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

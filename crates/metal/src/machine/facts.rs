@@ -1,0 +1,182 @@
+//! What only an instruction or a system call of this very machine can say.
+
+use tenbin_model::machine::Observed;
+use tenbin_model::{Bytes, Cpu};
+
+use super::interpreter;
+use super::root::{Reading, Root, observed};
+
+/// What no file under a root folder says. A fixture gives these as values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The instruction set: `x86_64`, `aarch64` or `riscv64`.
+    pub architecture: String,
+    /// The CPUs that this process may run on, ascending, by `sched_getaffinity(2)`.
+    pub allowed: Observed<Vec<Cpu>>,
+    /// The size of a page, from the auxiliary vector (`AT_PAGESZ`).
+    pub page_size: Bytes,
+    /// Vendor strings of the CPUID leaves 0x40000000 and 0x40000100; empty where no hypervisor
+    /// announces itself, and an empty string for one that gives no name. Not observable on other
+    /// instruction sets than x86-64.
+    pub hypervisor_vendors: Observed<Vec<String>>,
+    /// Frequency of the generic timer in hertz, register `CNTFRQ_EL0`. Only on arm64.
+    pub counter_frequency: Observed<u64>,
+    /// The user-mode emulator that executes this process, and how that was seen; `None` where the
+    /// kernel runs this program itself.
+    pub interpreter: Observed<Option<String>>,
+    /// `counters` where `perf_event_open(2)` counts instructions; else why it does not.
+    pub counters: Observed<String>,
+}
+
+impl Facts {
+    /// The facts of the process that calls.
+    pub fn of_this_process() -> Self {
+        Self {
+            architecture: std::env::consts::ARCH.into(),
+            allowed: observed(crate::pin::allowed_cpus().map_err(|fault| fault.to_string())),
+            page_size: Bytes(rustix::param::page_size() as u64),
+            hypervisor_vendors: observed(hypervisor_vendors()),
+            counter_frequency: observed(counter_frequency()),
+            interpreter: observed(interpreter::find()),
+            counters: observed(count_instructions()),
+        }
+    }
+}
+
+/// The hypervisor vendors that CPUID names.
+///
+/// A guest of KVM that imitates Hyper-V shows Microsoft's string first and its own at 0x40000100,
+/// hence two leaves (Linux, `arch/x86/include/asm/cpuid.h`, `hypervisor_cpuid_base`).
+#[cfg(target_arch = "x86_64")]
+fn hypervisor_vendors() -> Reading<Vec<String>> {
+    use std::arch::x86_64::__cpuid;
+
+    const HYPERVISOR_PRESENT: u32 = 1 << 31;
+    let leaf = |number| __cpuid(number);
+    // Without the bit these leaves are not reserved for hypervisors, and Intel's processors answer
+    // with the data of their highest leaf.
+    if leaf(1).ecx & HYPERVISOR_PRESENT == 0 {
+        return Ok(Vec::new());
+    }
+    let vendors = [0x4000_0000, 0x4000_0100].map(|number| {
+        let answer = leaf(number);
+        let bytes = [answer.ebx, answer.ecx, answer.edx].map(u32::to_le_bytes).concat();
+        String::from_utf8_lossy(&bytes).trim_matches(|c: char| c == '\0' || c == ' ').to_owned()
+    });
+    // A leaf that does not exist answers with zeros or with noise; a vendor is printable.
+    let printable = |vendor: &String| vendor.len() >= 4 && vendor.chars().all(|c| (' '..='~').contains(&c));
+    let mut vendors: Vec<String> = vendors.into_iter().filter(printable).collect();
+    vendors.dedup();
+    if vendors.is_empty() {
+        vendors.push(String::new());
+    }
+    Ok(vendors)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn hypervisor_vendors() -> Reading<Vec<String>> {
+    Err("CPUID is an instruction of x86 only".into())
+}
+
+#[cfg(target_arch = "aarch64")]
+fn counter_frequency() -> Reading<u64> {
+    let hertz: u64;
+    // SAFETY: the instruction reads one register and touches neither memory nor flags. Linux lets
+    // user space read CNTFRQ_EL0 on every arm64 machine: either CNTKCTL_EL1.EL0VCTEN is set, or
+    // the access traps and the kernel answers (arch/arm64/kernel/traps.c, cntfrq_read_handler).
+    unsafe {
+        std::arch::asm!("mrs {}, cntfrq_el0", out(reg) hertz, options(nomem, nostack, preserves_flags));
+    }
+    Ok(hertz)
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+fn counter_frequency() -> Reading<u64> {
+    Err("CNTFRQ_EL0 is a register of arm64 only".into())
+}
+
+/// Opens a counter of instructions in user space for this thread and looks whether it moves.
+///
+/// Opening is not enough: some hypervisors accept the event and count nothing.
+fn count_instructions() -> Reading<String> {
+    match retired_instructions() {
+        Ok(0) => Err("perf_event_open succeeds, and the counter of instructions stays at 0".into()),
+        Ok(_) => Ok("counters".into()),
+        Err(error) => {
+            let meaning = match error.raw_os_error() {
+                Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
+                    "the kernel has no hardware counter to offer here"
+                }
+                Some(libc::EACCES | libc::EPERM) => "not permitted",
+                Some(libc::ENOSYS) => "this kernel has no such call",
+                _ => "refused",
+            };
+            let level = Root::new(std::path::Path::new("/")).text("/proc/sys/kernel/perf_event_paranoid");
+            let level = level.map_or_else(|why| why, |level| format!("perf_event_paranoid is {level}"));
+            Err(format!("perf_event_open for instructions: {meaning} ({error}); {level}"))
+        }
+    }
+}
+
+/// Instructions that this thread executed in user space between opening the counter and reading it.
+fn retired_instructions() -> std::io::Result<u64> {
+    use std::fs::File;
+    use std::io::{Error, Read};
+    use std::os::fd::{FromRawFd, RawFd};
+
+    // `struct perf_event_attr`, first published size (include/uapi/linux/perf_event.h): type and
+    // size, config, period, sample type, read format, flags, wakeup, breakpoint.
+    const SIZE_VER0: u64 = 64;
+    const HARDWARE: u64 = 0;
+    const INSTRUCTIONS: u64 = 1;
+    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
+    let first =
+        if cfg!(target_endian = "little") { HARDWARE | SIZE_VER0 << 32 } else { HARDWARE << 32 | SIZE_VER0 };
+    let attributes = [first, INSTRUCTIONS, 0, 0, 0, EXCLUDE_KERNEL_AND_HYPERVISOR, 0, 0];
+    let (this_thread, any_cpu, no_group): (libc::pid_t, libc::c_int, libc::c_int) = (0, -1, -1);
+    const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    // SAFETY: the first argument points to SIZE_VER0 bytes that outlive the call and say their own
+    // size, so the kernel reads no further; the array above guarantees it. The other arguments are
+    // numbers. The kernel writes no memory of ours, save a larger size into a struct that it does
+    // not know, and the struct is ours and of that size.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            (&raw const attributes).cast::<libc::c_void>(),
+            this_thread,
+            any_cpu,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    let Ok(descriptor) = RawFd::try_from(descriptor) else {
+        return Err(Error::other("the kernel gave a file descriptor out of range"));
+    };
+    if descriptor < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the kernel has just returned this descriptor to this call and nobody else knows it.
+    let mut counter = unsafe { File::from_raw_fd(descriptor) };
+    let mut count = [0; 8];
+    counter.read_exact(&mut count)?;
+    Ok(u64::from_ne_bytes(count))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_facts() {
+        let facts = Facts::of_this_process();
+        assert!(!facts.allowed.known().unwrap().is_empty());
+        assert!(facts.page_size.0.is_power_of_two() && facts.page_size.0 >= 4096);
+        assert_eq!(facts.hypervisor_vendors.known().is_some(), cfg!(target_arch = "x86_64"));
+        assert_eq!(facts.counter_frequency.known().is_some(), cfg!(target_arch = "aarch64"));
+        match &facts.counters {
+            Observed::Known(word) => assert_eq!(word, "counters"),
+            Observed::NotObservable(why) => assert!(why.contains("perf_event_open"), "{why}"),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Where each CPU stands: package, core, node, kind and caches.
+
+use std::collections::BTreeMap;
+
+use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Node, Observed};
+use tenbin_model::{Bytes, Cpu};
+
+use super::formats::{cpu_list, fields, integer, size};
+use super::root::{Reading, Root, observed};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const NODES: &str = "/sys/devices/system/node";
+
+/// CPUs that are online (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
+pub(super) fn online(root: &Root) -> Reading<Vec<Cpu>> {
+    root.parsed(&format!("{CPUS}/online"), cpu_list)
+}
+
+/// The memory nodes of the firmware (`Documentation/ABI/stable/sysfs-devices-node`). A kernel built
+/// without NUMA has no such folder.
+pub(super) fn nodes(root: &Root) -> Reading<Vec<Node>> {
+    let online = root.parsed(&format!("{NODES}/online"), cpu_list)?;
+    online
+        .into_iter()
+        .map(|Cpu(node)| {
+            let folder = format!("{NODES}/node{node}");
+            let distances = |text: &str| text.split_whitespace().map(integer).collect();
+            Ok(Node {
+                node,
+                cpus: root.parsed(&format!("{folder}/cpulist"), cpu_list)?,
+                distances: root.parsed(&format!("{folder}/distance"), distances)?,
+            })
+        })
+        .collect()
+}
+
+/// The places of `allowed`, told apart within all of `online`.
+pub(super) fn places(
+    root: &Root,
+    architecture: &str,
+    allowed: &[Cpu],
+    online: &[Cpu],
+    nodes: &Reading<Vec<Node>>,
+) -> Vec<CpuPlace> {
+    let kinds = kinds(root, architecture, online);
+    allowed
+        .iter()
+        .map(|&cpu| CpuPlace {
+            cpu,
+            package: observed(number(root, cpu, "physical_package_id")),
+            core: observed(number(root, cpu, "core_id")),
+            siblings: observed(siblings(root, cpu)),
+            node: observed(node_of(cpu, nodes)),
+            kind: kinds.of(cpu),
+            caches: observed(caches(root, cpu)),
+        })
+        .collect()
+}
+
+/// A number of `topology/`; -1 is the kernel's word for unknown.
+fn number(root: &Root, cpu: Cpu, name: &str) -> Reading<u32> {
+    root.parsed(&format!("{CPUS}/cpu{}/topology/{name}", cpu.0), |text| match text {
+        "-1" => Err("-1, which is the kernel's word for unknown".into()),
+        text => integer(text),
+    })
+}
+
+/// `core_cpus_list` is the name since Linux 5.3, `thread_siblings_list` the older one.
+fn siblings(root: &Root, cpu: Cpu) -> Reading<Vec<Cpu>> {
+    let list = |name| root.parsed(&format!("{CPUS}/cpu{}/topology/{name}", cpu.0), cpu_list);
+    list("core_cpus_list").or_else(|_| list("thread_siblings_list"))
+}
+
+fn node_of(cpu: Cpu, nodes: &Reading<Vec<Node>>) -> Reading<u32> {
+    let nodes = nodes.as_ref().map_err(Clone::clone)?;
+    let home = nodes.iter().find(|node| node.cpus.contains(&cpu));
+    home.map(|node| node.node).ok_or_else(|| format!("{NODES}: no node lists {cpu}"))
+}
+
+/// The kinds of core on this machine.
+enum Kinds {
+    Uniform,
+    Mixed(BTreeMap<Cpu, CoreKind>),
+    Unknown(String),
+}
+
+impl Kinds {
+    fn of(&self, cpu: Cpu) -> Observed<CoreKind> {
+        match self {
+            Self::Uniform => Observed::Known(CoreKind::Uniform),
+            Self::Mixed(kinds) => match kinds.get(&cpu) {
+                Some(&kind) => Observed::Known(kind),
+                None => Observed::NotObservable(format!("the machine mixes cores and lists {cpu} nowhere")),
+            },
+            Self::Unknown(why) => Observed::NotObservable(why.clone()),
+        }
+    }
+}
+
+/// Intel's kernels name the kinds by the folders of their counters; others give each CPU a capacity,
+/// 1024 for the strongest. Where the kernel tells no kinds apart, the cores are taken as alike
+/// unless their own numbers differ.
+fn kinds(root: &Root, architecture: &str, online: &[Cpu]) -> Kinds {
+    intel_kinds(root)
+        .or_else(|| capacities(root, online))
+        .unwrap_or_else(|| numbers_alike(root, architecture))
+}
+
+/// `/sys/devices/cpu_core` and its sisters exist on hybrid processors only
+/// (`Documentation/ABI/testing/sysfs-bus-event_source-devices-format` and `tools/perf`).
+fn intel_kinds(root: &Root) -> Option<Kinds> {
+    let list = |name: &str| root.parsed(&format!("/sys/devices/{name}/cpus"), cpu_list).ok();
+    let strong = list("cpu_core")?;
+    let weak = ["cpu_atom", "cpu_lowpower"].into_iter().filter_map(list).flatten();
+    let kinds = strong.into_iter().map(|cpu| (cpu, CoreKind::Performance));
+    Some(Kinds::Mixed(kinds.chain(weak.map(|cpu| (cpu, CoreKind::Efficiency))).collect()))
+}
+
+/// `cpu_capacity` of every online CPU; nothing where one is missing.
+fn capacities(root: &Root, online: &[Cpu]) -> Option<Kinds> {
+    let capacity = |cpu: &Cpu| {
+        let capacity: u32 = root.parsed(&format!("{CPUS}/cpu{}/cpu_capacity", cpu.0), integer).ok()?;
+        Some((*cpu, capacity))
+    };
+    let capacities: Vec<(Cpu, u32)> = online.iter().map(capacity).collect::<Option<_>>()?;
+    let strongest = capacities.iter().map(|&(_, capacity)| capacity).max()?;
+    if capacities.iter().all(|&(_, capacity)| capacity == strongest) {
+        return Some(Kinds::Uniform);
+    }
+    let kind = |capacity| if capacity == strongest { CoreKind::Performance } else { CoreKind::Efficiency };
+    Some(Kinds::Mixed(capacities.into_iter().map(|(cpu, capacity)| (cpu, kind(capacity))).collect()))
+}
+
+fn numbers_alike(root: &Root, architecture: &str) -> Kinds {
+    let keys: &[&str] = match architecture {
+        "aarch64" => &["CPU implementer", "CPU part"],
+        "riscv64" => &["uarch", "marchid"],
+        _ => &[],
+    };
+    let text = match root.text("/proc/cpuinfo") {
+        Ok(text) => text,
+        Err(why) => return Kinds::Unknown(why),
+    };
+    let alike = |key: &&str| fields(&text, key).windows(2).all(|pair| pair[0] == pair[1]);
+    match keys.iter().find(|key| !alike(key)) {
+        Some(key) => Kinds::Unknown(format!(
+            "/proc/cpuinfo: `{key}` differs between CPUs, and no cpu_capacity says which is stronger"
+        )),
+        None => Kinds::Uniform,
+    }
+}
+
+/// The caches of a CPU in the order of their index, which the kernel fills from the inside out.
+fn caches(root: &Root, cpu: Cpu) -> Reading<Vec<Cache>> {
+    let folder = format!("{CPUS}/cpu{}/cache", cpu.0);
+    let mut indexes: Vec<u32> =
+        root.names(&folder)?.iter().filter_map(|name| name.strip_prefix("index")?.parse().ok()).collect();
+    indexes.sort_unstable();
+    if indexes.is_empty() {
+        return Err(format!("{folder}: no cache is listed"));
+    }
+    indexes.into_iter().map(|index| cache(root, &format!("{folder}/index{index}"))).collect()
+}
+
+/// A board's firmware may leave the size and the line out; level, type and sharing are the kernel's.
+fn cache(root: &Root, folder: &str) -> Reading<Cache> {
+    let amount = |name: &str| -> Observed<Bytes> {
+        observed(root.parsed(&format!("{folder}/{name}"), |text| match size(text)? {
+            Bytes(0) => Err("0, which no cache has".into()),
+            size => Ok(size),
+        }))
+    };
+    Ok(Cache {
+        level: root.parsed(&format!("{folder}/level"), integer)?,
+        kind: root.word(&format!("{folder}/type"))?,
+        size: amount("size"),
+        line: amount("coherency_line_size"),
+        shared_by: root.parsed(&format!("{folder}/shared_cpu_list"), cpu_list)?,
+    })
+}

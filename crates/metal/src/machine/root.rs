@@ -1,0 +1,73 @@
+//! Reading `/proc` and `/sys` under a root folder.
+//!
+//! A failed reading is a sentence that names the path as the machine itself knows it, without the
+//! folder that stands in for its root.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tenbin_model::machine::Observed;
+
+/// A value that was read, or the sentence that says why not.
+pub(super) type Reading<T> = Result<T, String>;
+
+/// The value for the model.
+pub(super) fn observed<T>(reading: Reading<T>) -> Observed<T> {
+    match reading {
+        Ok(value) => Observed::Known(value),
+        Err(why) => Observed::NotObservable(why),
+    }
+}
+
+/// The folder that stands for `/`.
+pub(super) struct Root<'a>(&'a Path);
+
+impl<'a> Root<'a> {
+    pub(super) fn new(path: &'a Path) -> Self {
+        Self(path)
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        self.0.join(path.trim_start_matches('/'))
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.place(path).exists()
+    }
+
+    /// The content without the white space and the NUL bytes around it. Strings of the device tree
+    /// end in NUL, and a list of them has NUL between: those become `, `.
+    pub(super) fn text(&self, path: &str) -> Reading<String> {
+        let bytes = std::fs::read(self.place(path)).map_err(|error| refused(path, &error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').replace('\0', ", "))
+    }
+
+    /// [`Self::text`], and an empty file counts as nothing said.
+    pub(super) fn word(&self, path: &str) -> Reading<String> {
+        let text = self.text(path)?;
+        if text.is_empty() { Err(format!("{path}: empty")) } else { Ok(text) }
+    }
+
+    /// [`Self::text`] through `parse`, whose complaint is prefixed with the path.
+    pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Reading<T>) -> Reading<T> {
+        parse(&self.text(path)?).map_err(|why| format!("{path}: {why}"))
+    }
+
+    /// The names in a folder, sorted.
+    pub(super) fn names(&self, path: &str) -> Reading<Vec<String>> {
+        let entries = std::fs::read_dir(self.place(path)).map_err(|error| refused(path, &error))?;
+        let mut names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+fn refused(path: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("{path}: no such file"),
+        io::ErrorKind::PermissionDenied => format!("{path}: permission denied"),
+        _ => format!("{path}: {error}"),
+    }
+}

@@ -1,0 +1,149 @@
+//! Lines through a pipe: six ways to put them in, and the ways to take them out.
+//!
+//! Both ends are owned by the side that uses them. A side that fails drops its end, so the other
+//! one sees the end of the pipe instead of waiting for ever.
+
+mod reader;
+mod text;
+mod writer;
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+
+pub use reader::{Discard, Held, Keep, Reader, Verify, Wrong, hold};
+pub use text::Text;
+pub use writer::{How, Writer, writer};
+
+use crate::fault::Fault;
+
+/// A pipe's two ends and what it holds.
+#[derive(Debug)]
+pub struct Pipe {
+    /// Where lines go in.
+    pub input: OwnedFd,
+    /// Where they come out.
+    pub output: OwnedFd,
+    /// Bytes that fit, as the kernel rounded them up.
+    pub capacity: usize,
+}
+
+impl Pipe {
+    /// Makes a pipe that holds `capacity` bytes.
+    ///
+    /// # Errors
+    /// [`Fault::System`]; without privileges the kernel allows up to `/proc/sys/fs/pipe-max-size`.
+    pub fn new(capacity: usize) -> Result<Self, Fault> {
+        let (output, input) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|error| Fault::system("make a pipe", error))?;
+        let capacity = fcntl_setpipe_size(&input, capacity).map_err(|error| {
+            let tried = format!("give a pipe {capacity} bytes (see /proc/sys/fs/pipe-max-size)");
+            Fault::system(tried, error)
+        })?;
+        Ok(Self { input, output, capacity })
+    }
+}
+
+/// Repeats a system call that a signal interrupted.
+fn uninterrupted<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    const CAPACITY: usize = 64 << 10;
+    const PAGE: usize = 4096;
+
+    /// Sends `rounds` pipefuls of numbered lines and returns what the verifying reader says.
+    fn verified(how: How, text: &Text, expected: &Text, rounds: usize) -> Result<u64, Wrong> {
+        let pipe = Pipe::new(CAPACITY).unwrap();
+        let mut sender = writer(how, pipe.input, CAPACITY, text).unwrap();
+        let mut verify = Verify::new(pipe.output, expected.clone());
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for _ in 0..rounds {
+                    sender.send(CAPACITY).unwrap();
+                }
+            });
+            verify.take(rounds * CAPACITY).unwrap();
+        });
+        verify.verdict()
+    }
+
+    fn all() -> Vec<(How, Text)> {
+        let long = Text::numbered(65_537);
+        let page = Text::numbered(PAGE / Text::NUMBERED);
+        vec![
+            (How::Printf, long.clone()),
+            (How::Write, long.clone()),
+            (How::TwoBuffers { gift: false }, long.clone()),
+            (How::TwoBuffers { gift: true }, long),
+            (How::Constant { huge: false }, page.clone()),
+            (How::Constant { huge: true }, page.clone()),
+            (How::Tee, page.clone()),
+            (How::Splice, page),
+        ]
+    }
+
+    #[test]
+    fn every_way_carries_every_line_in_order() {
+        for (how, text) in all() {
+            let lines = verified(how, &text, &text, 40).unwrap_or_else(|wrong| panic!("{how:?}: {wrong:?}"));
+            assert_eq!(lines, (40 * CAPACITY / Text::NUMBERED) as u64, "{how:?}");
+        }
+    }
+
+    #[test]
+    fn one_wrong_byte_is_found_and_named() {
+        let text = Text::numbered(65_537);
+        let damaged = text.damaged_at(1_000);
+        let wrong = verified(How::Write, &damaged, &text, 2).unwrap_err();
+        assert_eq!(wrong.line, 1_000);
+        assert_eq!(wrong.expected, "0001000");
+        assert_ne!(wrong.found, wrong.expected);
+    }
+
+    #[test]
+    fn pages_that_a_reader_holds_change_under_two_buffers_and_stay_under_constant_pages() {
+        for (how, text) in all() {
+            let pipe = Pipe::new(CAPACITY).unwrap();
+            let mut sender = writer(how, pipe.input, CAPACITY, &text).unwrap();
+            let held = thread::scope(|scope| {
+                scope.spawn(move || (0..4).for_each(|_| sender.send(CAPACITY).unwrap()));
+                hold(pipe.output, CAPACITY, 4, &text).unwrap()
+            });
+            let live = matches!(how, How::TwoBuffers { .. });
+            assert_eq!(held.lines, (CAPACITY / Text::NUMBERED) as u64, "{how:?}");
+            assert_eq!(held.changed, if live { held.lines } else { 0 }, "{how:?}");
+        }
+    }
+
+    #[test]
+    fn a_reader_that_leaves_ends_the_writer() {
+        for (how, text) in all() {
+            let pipe = Pipe::new(CAPACITY).unwrap();
+            let mut sender = writer(how, pipe.input, CAPACITY, &text).unwrap();
+            drop(pipe.output);
+            let error = (0..4).find_map(|_| sender.send(CAPACITY).err());
+            assert_eq!(error.map(|error| error.kind()), Some(io::ErrorKind::BrokenPipe), "{how:?}");
+        }
+    }
+
+    #[test]
+    fn a_writer_that_leaves_ends_the_reader() {
+        let pipe = Pipe::new(CAPACITY).unwrap();
+        drop(pipe.input);
+        let error = Keep::new(pipe.output).take(1).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

@@ -1,0 +1,324 @@
+//! Six ways to put lines into a pipe. The first, second and third are the seed's, line by line.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::IoSlice;
+use rustix::pipe::{IoSliceRaw, SpliceFlags, splice, tee, vmsplice};
+
+use super::{Pipe, Text, uninterrupted};
+use crate::fault::Fault;
+use crate::pages::{PageKind, Pages};
+
+/// A way to put lines into a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// One `fprintf(3)` a line, through the C library's buffer.
+    Printf,
+    /// `write(2)` of 8 KiB of whole lines.
+    Write,
+    /// The seed's `vmsplice(2)`: lines are copied into one of two buffers of the pipe's size, and
+    /// each full buffer's pages are given to the pipe. `gift` adds `SPLICE_F_GIFT`.
+    TwoBuffers {
+        /// Whether the pages are declared a gift, which does not protect them.
+        gift: bool,
+    },
+    /// `vmsplice(2)` of pages that are written once and never again.
+    Constant {
+        /// Whether to ask for a huge page behind them.
+        huge: bool,
+    },
+    /// A pipe filled once, whose pages `tee(2)` duplicates into the output.
+    Tee,
+    /// `splice(2)` from a file in memory that is written once.
+    Splice,
+}
+
+/// Puts lines into a pipe; knows its place in the endless text.
+pub trait Writer: Send {
+    /// Sends the next `bytes` bytes, all of them.
+    ///
+    /// # Errors
+    /// The system call's own; a reader that has left is `BrokenPipe`.
+    fn send(&mut self, bytes: usize) -> io::Result<()>;
+}
+
+/// A writer of `text` into `input`, the end of a pipe of `capacity` bytes.
+///
+/// `send` takes multiples of `capacity` only. For [`How::Constant`] and [`How::Splice`] the text's
+/// period must divide `capacity`; for [`How::Tee`] it must divide a page, because a partial `tee`
+/// starts again at the first page.
+///
+/// # Errors
+/// [`Fault::System`] when memory, a file or a stream cannot be had, or `vmsplice` is refused.
+pub fn writer(how: How, input: OwnedFd, capacity: usize, text: &Text) -> Result<Box<dyn Writer>, Fault> {
+    Ok(match how {
+        How::Printf => Box::new(Printf::new(input, text)?),
+        How::Write => Box::new(Write::new(input, text)),
+        How::TwoBuffers { gift } => {
+            probe_vmsplice()?;
+            Box::new(TwoBuffers::new(input, capacity, text, gift)?)
+        }
+        How::Constant { huge } => {
+            probe_vmsplice()?;
+            Box::new(Constant::new(input, capacity, text, huge)?)
+        }
+        How::Tee => Box::new(Tee::new(input, capacity, text)?),
+        How::Splice => Box::new(Splice::new(input, capacity, text)?),
+    })
+}
+
+/// Whether `vmsplice` works at all: seccomp filters block it, and kernels may refuse it.
+fn probe_vmsplice() -> Result<(), Fault> {
+    let pipe = Pipe::new(4096)?;
+    let page = Pages::map(1, PageKind::Base)?;
+    give(&pipe.input, &page[..1], SpliceFlags::empty()).map_err(|error| Fault::system("vmsplice", error))
+}
+
+/// The seed's first program: `printf("%s\n", arg)` for every line.
+struct Printf {
+    stream: NonNull<libc::FILE>,
+    lines: Vec<CString>,
+    line: usize,
+    next: usize,
+}
+
+// SAFETY: the stream is this value's own, and the C library locks a stream on every use.
+unsafe impl Send for Printf {}
+
+impl Printf {
+    fn new(input: OwnedFd, text: &Text) -> Result<Self, Fault> {
+        let lines = text
+            .bytes()
+            .chunks_exact(text.line())
+            .map(|line| CString::new(&line[..line.len() - 1]))
+            .collect::<Result<_, _>>()
+            .map_err(|error| Fault::system("print a line with a zero byte", io::Error::from(error)))?;
+        // SAFETY: the descriptor is open and owned; the stream takes it over, and `drop` closes both.
+        let stream = unsafe { libc::fdopen(input.into_raw_fd(), c"w".as_ptr()) };
+        let stream =
+            NonNull::new(stream).ok_or_else(|| Fault::system("fdopen a pipe", io::Error::last_os_error()))?;
+        Ok(Self { stream, lines, line: text.line(), next: 0 })
+    }
+}
+
+impl Writer for Printf {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        for _ in 0..bytes / self.line {
+            let line = &self.lines[self.next];
+            // SAFETY: the stream is open, the format takes one C string, and `line` is one.
+            let printed = unsafe { libc::fprintf(self.stream.as_ptr(), c"%s\n".as_ptr(), line.as_ptr()) };
+            if printed < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            self.next = if self.next + 1 == self.lines.len() { 0 } else { self.next + 1 };
+        }
+        // SAFETY: the stream is open.
+        match unsafe { libc::fflush(self.stream.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Drop for Printf {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open, owned, and not used again.
+        unsafe { libc::fclose(self.stream.as_ptr()) };
+    }
+}
+
+/// The seed's second program: whole lines in 8 KiB, written at once.
+struct Write {
+    input: OwnedFd,
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl Write {
+    /// The seed's `CHUNKSIZE`, and its loop's condition: one byte stays free.
+    const ROOM: usize = 2 * 4096 - 1;
+
+    fn new(input: OwnedFd, text: &Text) -> Self {
+        let one_buffer = text.lines_within(Self::ROOM);
+        let text = if text.bytes().len() < one_buffer.len() { one_buffer } else { text.bytes().to_vec() };
+        Self { input, text, at: 0 }
+    }
+}
+
+impl Writer for Write {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            let piece = left.min(Self::ROOM - Self::ROOM % 2).min(self.text.len() - self.at);
+            let sent =
+                uninterrupted(|| rustix::io::write(&self.input, &self.text[self.at..self.at + piece]))?;
+            left -= sent;
+            self.at = (self.at + sent) % self.text.len();
+        }
+        Ok(())
+    }
+}
+
+/// The seed's third program: two buffers, filled in turn by copying, given page by page.
+struct TwoBuffers {
+    input: OwnedFd,
+    buffers: [Pages; 2],
+    current: usize,
+    filled: usize,
+    chunk: usize,
+    text: Vec<u8>,
+    at: usize,
+    flags: SpliceFlags,
+}
+
+impl TwoBuffers {
+    /// The seed's `output[2048]`, and its loop's condition: one byte stays free.
+    const PIECE: usize = 2047;
+
+    fn new(input: OwnedFd, chunk: usize, text: &Text, gift: bool) -> Result<Self, Fault> {
+        // One page more than the chunk: the last piece may reach beyond it.
+        let buffer = || Pages::map(chunk + 4096, PageKind::Base);
+        let one_piece = text.lines_within(Self::PIECE);
+        let text = if text.bytes().len() < one_piece.len() { one_piece } else { text.bytes().to_vec() };
+        let flags = if gift { SpliceFlags::GIFT } else { SpliceFlags::empty() };
+        let buffers = [buffer()?, buffer()?];
+        Ok(Self { input, buffers, current: 0, filled: 0, chunk, text, at: 0, flags })
+    }
+}
+
+impl Writer for TwoBuffers {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            let piece = (Self::PIECE - 1).min(self.text.len() - self.at);
+            let from = &self.text[self.at..self.at + piece];
+            self.buffers[self.current][self.filled..self.filled + piece].copy_from_slice(from);
+            self.filled += piece;
+            self.at = (self.at + piece) % self.text.len();
+            if self.filled >= self.chunk {
+                give(&self.input, &self.buffers[self.current][..self.chunk], self.flags)?;
+                left = left.saturating_sub(self.chunk);
+                let beyond = self.filled - self.chunk;
+                let [first, second] = &mut self.buffers;
+                let (full, empty) = if self.current == 0 { (first, second) } else { (second, first) };
+                empty[..beyond].copy_from_slice(&full[self.chunk..self.filled]);
+                self.current = 1 - self.current;
+                self.filled = beyond;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pages that never change once they are filled, given again and again: no copy, and no hazard.
+struct Constant {
+    input: OwnedFd,
+    pages: Pages,
+    length: usize,
+}
+
+impl Constant {
+    fn new(input: OwnedFd, length: usize, text: &Text, huge: bool) -> Result<Self, Fault> {
+        let mut pages = Pages::map(length, if huge { PageKind::Huge } else { PageKind::Base })?;
+        text.fill(&mut pages, 0);
+        Ok(Self { input, pages, length })
+    }
+}
+
+impl Writer for Constant {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        (0..bytes / self.length)
+            .try_for_each(|_| give(&self.input, &self.pages[..self.length], SpliceFlags::empty()))
+    }
+}
+
+/// A pipe that was filled once; `tee` duplicates references to its pages and consumes nothing.
+struct Tee {
+    input: OwnedFd,
+    master: Pipe,
+}
+
+impl Tee {
+    fn new(input: OwnedFd, capacity: usize, text: &Text) -> Result<Self, Fault> {
+        let master = Pipe::new(capacity)?;
+        let mut bytes = vec![0; capacity];
+        text.fill(&mut bytes, 0);
+        // One write into an empty pipe fills whole pages, so every page begins the text anew.
+        let filled = uninterrupted(|| rustix::io::write(&master.input, &bytes))
+            .map_err(|error| Fault::system("fill the pipe to tee from", error))?;
+        if filled != capacity {
+            let error = io::Error::other(format!("{filled} of {capacity} bytes fitted"));
+            return Err(Fault::system("fill the pipe to tee from", error));
+        }
+        Ok(Self { input, master })
+    }
+}
+
+impl Writer for Tee {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            left -= uninterrupted(|| tee(&self.master.output, &self.input, left, SpliceFlags::empty()))?;
+        }
+        Ok(())
+    }
+}
+
+/// A file in memory that was written once; `splice` moves references to its page-cache pages.
+struct Splice {
+    input: OwnedFd,
+    file: OwnedFd,
+    length: usize,
+}
+
+impl Splice {
+    fn new(input: OwnedFd, length: usize, text: &Text) -> Result<Self, Fault> {
+        let file = memfd_create(c"tenbin-lines", MemfdFlags::CLOEXEC)
+            .map_err(|error| Fault::system("make a file in memory", error))?;
+        let mut bytes = vec![0; length];
+        text.fill(&mut bytes, 0);
+        let mut written = 0;
+        while written < length {
+            let rest = [IoSlice::new(&bytes[written..])];
+            written += uninterrupted(|| rustix::io::pwritev(&file, &rest, written as u64))
+                .map_err(|error| Fault::system("fill a file in memory", error))?;
+        }
+        Ok(Self { input, file, length })
+    }
+}
+
+impl Writer for Splice {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        for _ in 0..bytes / self.length {
+            let mut offset = 0_u64;
+            while (offset as usize) < self.length {
+                let left = self.length - offset as usize;
+                uninterrupted(|| {
+                    splice(&self.file, Some(&mut offset), &self.input, None, left, SpliceFlags::empty())
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives all of `bytes` to the pipe without copying them.
+fn give(input: impl AsFd, bytes: &[u8], flags: SpliceFlags) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let given = uninterrupted(|| {
+            // SAFETY: `input` is the write end of a pipe in every caller, so the kernel only reads
+            // the slice, which is live during the call; afterwards it holds the pages by its own
+            // references. What is given as a gift is page-aligned and in whole pages (`Pages`, chunk
+            // of a pipe's size); that it is written again is the hazard that this crate shows, and a
+            // hazard for readers of the pipe, not for this program's memory.
+            unsafe { vmsplice(&input, &[IoSliceRaw::from_slice(rest)], flags) }
+        })?;
+        rest = &rest[given..];
+    }
+    Ok(())
+}
