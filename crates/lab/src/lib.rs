@@ -1,1 +1,15 @@
-//! stub
+//! The laboratory: experiments, and the engine that runs them.
+//!
+//! This crate decides what is done in which order and keeps what came of it. It prints nothing,
+//! opens no result file, does no statistics, and holds no `unsafe`: whatever touches hardware is a
+//! primitive of [`tenbin_metal`].
+//!
+//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`].
+
+pub mod engine;
+pub mod experiment;
+pub mod experiments;
+
+pub use engine::{Bench, Event, Rule};
+pub use experiment::{Apparatus, Experiment, Failure, Request, Seen, Settings, Unfit};
+pub use experiments::EXPERIMENTS;

@@ -1,0 +1,274 @@
+//! The engine: checks, calibrates, interleaves, keeps every sample, and stops by rule or budget.
+//!
+//! It asks an [`Apparatus`] for epochs and never looks at a clock of its own; the statistics behind
+//! "enough" belong to the caller's [`Rule`]. So a script can stand in for the machine in tests.
+
+mod calibration;
+mod schedule;
+
+use tenbin_metal::{Fault, Lap};
+use tenbin_model::{
+    Arrangement, Cell, Check, Descriptor, Effort, Ended, Picoseconds, Refusal, Role, Sample, Trial,
+};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+
+/// Decides when a cell has been measured enough. Statistics live behind it.
+pub trait Rule {
+    /// The fewest blocks for which a verdict of `family` comparisons can exist at all.
+    fn least_blocks(&self, family: usize) -> u32;
+
+    /// Whether every comparison of the cell is decided, asked after each whole block.
+    fn enough(
+        &self,
+        descriptor: &Descriptor,
+        family: usize,
+        arrangement: &Arrangement,
+        samples: &[Sample],
+    ) -> bool;
+}
+
+/// What the engine tells while it works. Nothing is told while an epoch runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// An experiment begins, with this many cells.
+    Trial {
+        /// Its name.
+        name: &'a str,
+        /// How many cells it has.
+        cells: usize,
+    },
+    /// A cell begins.
+    Cell {
+        /// Its label.
+        label: &'a str,
+    },
+    /// A cell is done.
+    CellDone,
+}
+
+/// The engine's surroundings: the rule to stop by, the time since the program began, a listener.
+pub struct Bench<'a> {
+    /// When to stop.
+    pub rule: &'a dyn Rule,
+    /// A running time, for budgets only; samples are timed in `metal`.
+    pub watch: &'a dyn Fn() -> Picoseconds,
+    /// Who listens.
+    pub sink: &'a mut dyn FnMut(Event<'_>),
+}
+
+/// No more blocks than this in a cell, however cheap: what a reader or a disk should have to hold.
+const MOST_BLOCKS: u32 = 20_000;
+
+/// A verdict that needs more blocks than the budget allows may take this many budgets.
+const OVERTIME: u64 = 5;
+
+/// Time for a cell.
+fn budget(effort: Effort) -> Picoseconds {
+    Picoseconds::from_millis(match effort {
+        Effort::Quick => 1_500,
+        Effort::Normal => 6_000,
+        Effort::Thorough => 15_000,
+    })
+}
+
+impl Bench<'_> {
+    /// Runs an experiment: every cell of its plan, in order.
+    ///
+    /// # Errors
+    /// [`Unfit::Usage`] when the request is wrong. What the machine cannot answer is no error: it is
+    /// a refusal in the trial or in its cell, beside what was answered.
+    pub fn run(&mut self, experiment: &Experiment, request: &Request<'_>) -> Result<Trial, Unfit> {
+        let descriptor = (experiment.describe)();
+        let refused = |refusal| Trial {
+            descriptor: descriptor.clone(),
+            refusal: Some(refusal),
+            cells: Vec::new(),
+            findings: Vec::new(),
+        };
+        let plan = match (experiment.plan)(request) {
+            Ok(plan) => plan,
+            Err(Unfit::Refused(refusal)) => return Ok(refused(refusal)),
+            Err(Unfit::Fault(fault)) => return Ok(refused(refusal_of(&fault))),
+            Err(usage) => return Err(usage),
+        };
+        (self.sink)(Event::Trial { name: &descriptor.name, cells: plan.len() });
+        let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
+        let mut trial =
+            Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
+        for (index, arrangement) in plan.into_iter().enumerate() {
+            (self.sink)(Event::Cell { label: &arrangement.label });
+            let mut cell = Cell {
+                arrangement,
+                checks: Vec::new(),
+                refusal: None,
+                ended: None,
+                gauges: Vec::new(),
+                samples: Vec::new(),
+            };
+            let seed = schedule::cell_seed(request.seed, &descriptor.name, index);
+            match (experiment.open)(&cell.arrangement, request) {
+                Ok(mut apparatus) => {
+                    let done = self.measure(&descriptor, family, request, seed, &mut *apparatus, &mut cell);
+                    cell.refusal = done.err().map(|fault| refusal_of(&fault)).or(cell.refusal);
+                    if cell.arrangement.headline {
+                        match apparatus.findings() {
+                            Ok(findings) => trial.findings.extend(findings),
+                            Err(fault) => cell.refusal = Some(refusal_of(&fault)),
+                        }
+                    }
+                }
+                Err(Unfit::Refused(refusal)) => cell.refusal = Some(refusal),
+                Err(Unfit::Fault(fault)) => cell.refusal = Some(refusal_of(&fault)),
+                Err(usage) => return Err(usage),
+            }
+            (self.sink)(Event::CellDone);
+            trial.cells.push(cell);
+        }
+        Ok(trial)
+    }
+
+    /// Checks, then times one cell.
+    fn measure(
+        &mut self,
+        descriptor: &Descriptor,
+        family: usize,
+        request: &Request<'_>,
+        seed: u64,
+        apparatus: &mut dyn Apparatus,
+        cell: &mut Cell,
+    ) -> Result<(), Fault> {
+        let variants = cell.arrangement.variants.clone();
+        cell.checks = check(descriptor, &variants, apparatus)?;
+        if let Some(refusal) = unexpected(descriptor, &cell.checks) {
+            cell.refusal = Some(refusal);
+            return Ok(());
+        }
+        if let tenbin_model::machine::Virtualisation::Emulated(how) = &request.machine.virtualisation {
+            let checked = cell.checks.iter().filter(|check| !check.sabotage).count();
+            cell.refusal = Some(Refusal {
+                reached: format!("this CPU is emulated ({how}); {checked} variants met the specification"),
+                needs: "instructions that hardware executes: an emulator's timing says nothing about a CPU"
+                    .into(),
+                remedy: "run tenbin on the hardware itself or in a hardware-assisted virtual machine".into(),
+            });
+            return Ok(());
+        }
+        for &variant in &variants {
+            cell.gauges.extend(apparatus.gauges(variant)?);
+        }
+
+        let limit = budget(request.effort);
+        let least_blocks = self.rule.least_blocks(family);
+        let start = (self.watch)();
+        let iterations = match calibration::calibrate(apparatus, &cell.arrangement) {
+            Ok(iterations) => iterations,
+            Err((variant, failure)) => return spoil(descriptor, cell, variant, failure),
+        };
+        let mut order = schedule::Schedule::new(seed, &variants);
+        for block in 0..MOST_BLOCKS {
+            let spent = (self.watch)().saturating_sub(start);
+            let overdue = spent.0 > limit.0.saturating_mul(OVERTIME);
+            if spent > limit && (block >= least_blocks || overdue) {
+                break;
+            }
+            // Every second block runs twice the iterations, where the cell asks for it.
+            let scale = if cell.arrangement.doubling && block % 2 == 1 { 2 } else { 1 };
+            for &place in order.block() {
+                let variant = variants[place];
+                let iterations = iterations[place] * scale;
+                match apparatus.epoch(variant, iterations) {
+                    Ok(lap) => {
+                        cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
+                    }
+                    Err(failure) => return spoil(descriptor, cell, variant, failure),
+                }
+            }
+            if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
+                cell.ended = Some(Ended::Precision);
+                return Ok(());
+            }
+        }
+        cell.ended = Some(Ended::Budget);
+        Ok(())
+    }
+}
+
+/// Ends a cell whose epoch does not count. Wrong work joins the checks, where it is seen as a fault.
+fn spoil(descriptor: &Descriptor, cell: &mut Cell, variant: u32, failure: Failure) -> Result<(), Fault> {
+    match failure {
+        Failure::Machine(fault) => Err(fault),
+        Failure::Wrong(seen) => {
+            cell.checks.push(Check { variant, sabotage: false, seen, met: false });
+            cell.refusal = unexpected(descriptor, &cell.checks);
+            Ok(())
+        }
+    }
+}
+
+fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> Sample {
+    Sample {
+        order: order as u32,
+        block,
+        variant,
+        iterations,
+        elapsed: lap.elapsed,
+        cpu: lap.cpu,
+        user: lap.usage.user,
+        system: lap.usage.system,
+        voluntary_switches: lap.usage.voluntary_switches as u32,
+        involuntary_switches: lap.usage.involuntary_switches as u32,
+        shares: lap.shares,
+    }
+}
+
+/// Holds every variant of the cell, and every planted fault, against the specification.
+fn check(
+    descriptor: &Descriptor,
+    variants: &[u32],
+    apparatus: &mut dyn Apparatus,
+) -> Result<Vec<Check>, Fault> {
+    let planted = descriptor.variants.iter().zip(0_u32..);
+    let planted = planted.filter(|(variant, _)| variant.role == Role::Sabotage).map(|(_, index)| index);
+    let mut checks = Vec::new();
+    for (variant, sabotage) in
+        variants.iter().map(|&variant| (variant, false)).chain(planted.map(|index| (index, true)))
+    {
+        let (met, seen) = match apparatus.check(variant)? {
+            Seen::Met(seen) => (true, seen),
+            Seen::Broken(seen) => (false, seen),
+        };
+        checks.push(Check { variant, sabotage, seen, met });
+    }
+    Ok(checks)
+}
+
+/// A refusal, when a variant broke the specification or a planted fault did not.
+fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
+    let check = checks.iter().find(|check| !check.as_expected())?;
+    let name = &descriptor.variants[check.variant as usize].name;
+    Some(if check.sabotage {
+        Refusal {
+            reached: format!("the planted fault `{name}` passed the check ({})", check.seen),
+            needs: "a check that can fail".into(),
+            remedy: "this is a fault of tenbin: please report it".into(),
+        }
+    } else {
+        Refusal {
+            reached: format!("implementation error: `{name}` broke the specification ({})", check.seen),
+            needs: descriptor.specification.clone(),
+            remedy: "what does wrong work is not worth timing: mend it first".into(),
+        }
+    })
+}
+
+fn refusal_of(fault: &Fault) -> Refusal {
+    Refusal {
+        reached: fault.to_string(),
+        needs: "every epoch whole, in time, and on the CPU that it was meant for".into(),
+        remedy: "remove what is named and run again".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

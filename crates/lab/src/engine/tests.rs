@@ -1,0 +1,259 @@
+//! The engine against scripted machines: no clock, no hardware, no sleep.
+
+use std::cell::Cell as Shared;
+use std::rc::Rc;
+
+use tenbin_metal::Clock;
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Quantity, Variant};
+
+use super::*;
+use crate::experiment::Settings;
+
+/// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
+struct Script {
+    now: Rc<Shared<u64>>,
+    asked: Rc<Shared<u64>>,
+    /// The epoch, counted from 0, at which the pin is lost.
+    pin_lost_at: Option<u64>,
+    /// The epoch at which work comes out wrong.
+    wrong_at: Option<u64>,
+    /// The variant that breaks the specification.
+    broken: Option<u32>,
+}
+
+impl Apparatus for Script {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let planted = variant == 2;
+        Ok(if planted || self.broken == Some(variant) {
+            Seen::Broken("one short".into())
+        } else {
+            Seen::Met("all there".into())
+        })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let number = self.asked.replace(self.asked.get() + 1);
+        if self.pin_lost_at == Some(number) {
+            return Err(Fault::PinNotHeld { worker: 0, wanted: Cpu(0), found: Cpu(1) }.into());
+        }
+        if self.wrong_at == Some(number) {
+            return Err(Failure::Wrong("one addition lost".into()));
+        }
+        let elapsed = 50_000 + iterations * 10_000 * u64::from(variant + 1);
+        self.now.set(self.now.get() + elapsed);
+        Ok(Lap { elapsed: Picoseconds(elapsed), ..Lap::default() })
+    }
+
+    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+        Ok(vec![Gauge { variant, name: "depth".into(), time: None, count: Some(3) }])
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        Ok(vec![Finding {
+            experiment: "script".into(),
+            sentence: "Seen.".into(),
+            evidence: String::new(),
+            confidence: String::new(),
+        }])
+    }
+}
+
+/// Stops after a fixed number of blocks.
+struct After(u32);
+
+impl Rule for After {
+    fn least_blocks(&self, _: usize) -> u32 {
+        16
+    }
+    fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
+        samples.len() == self.0 as usize * 2 * arrangement.variants.len()
+    }
+}
+
+fn descriptor() -> Descriptor {
+    Descriptor {
+        name: "script".into(),
+        question: "Does the engine work?".into(),
+        requirement: "it has to".into(),
+        specification: "nothing is lost".into(),
+        subject: "A script".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        variants: vec![
+            Variant::measured("cheap", ""),
+            Variant::measured("dear", ""),
+            Variant::sabotage("lossy", ""),
+        ],
+        parameters: vec![tenbin_model::Parameter::new("depth", "1", "how deep")],
+        margin: 0.01,
+        epoch: Picoseconds::from_micros(100),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: Vec::new(),
+        published: Vec::new(),
+    }
+}
+
+fn arrangement() -> Arrangement {
+    Arrangement {
+        label: "in a script".into(),
+        parameters: Vec::new(),
+        cpus: vec![Cpu(0)],
+        work: 1,
+        epoch: Picoseconds::from_micros(100),
+        least_iterations: 1,
+        variants: vec![0, 1],
+        comparisons: vec![Comparison { left: 0, right: 1 }],
+        headline: true,
+        doubling: true,
+    }
+}
+
+fn machine(virtualisation: Virtualisation) -> Machine {
+    Machine { virtualisation, ..Machine::unobserved("a script") }
+}
+
+/// Runs the script with `rule` and returns its only cell, the findings and the epochs asked for.
+fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisation) -> (Trial, u64) {
+    thread_local! {
+        static NEXT: std::cell::RefCell<Option<Script>> = const { std::cell::RefCell::new(None) };
+    }
+    let now = Rc::new(Shared::new(0));
+    let asked = Rc::new(Shared::new(0));
+    let mut apparatus = Script {
+        now: Rc::clone(&now),
+        asked: Rc::clone(&asked),
+        pin_lost_at: None,
+        wrong_at: None,
+        broken: None,
+    };
+    script(&mut apparatus);
+    NEXT.with(|next| *next.borrow_mut() = Some(apparatus));
+    let experiment = Experiment {
+        describe: descriptor,
+        plan: |_| Ok(vec![arrangement()]),
+        open: |_, _| {
+            let apparatus = NEXT.with(|next| next.borrow_mut().take());
+            Ok(Box::new(apparatus.expect("one cell, opened once")))
+        },
+    };
+    let machine = machine(virtualisation);
+    let settings = Settings::default();
+    let request = Request {
+        machine: &machine,
+        clock: Clock::kernel(),
+        cpus: &[Cpu(0)],
+        effort: Effort::Quick,
+        settings: &settings,
+        seed: 42,
+    };
+    let watch = || Picoseconds(now.get());
+    let mut bench = Bench { rule, watch: &watch, sink: &mut |_| {} };
+    let trial = bench.run(&experiment, &request).unwrap();
+    (trial, asked.get())
+}
+
+#[test]
+fn epochs_are_calibrated_to_the_wanted_length_and_doubled_in_every_second_block() {
+    let (trial, _) = run(|_| {}, &After(4), Virtualisation::None);
+    let cell = &trial.cells[0];
+    assert_eq!(cell.refusal, None);
+    for sample in &cell.samples {
+        let wanted = 100e6 * f64::from(1 + sample.block % 2);
+        let ratio = sample.elapsed.0 as f64 / wanted;
+        assert!((0.98..=1.02).contains(&ratio), "{sample:?}");
+    }
+}
+
+#[test]
+fn a_block_holds_every_variant_twice_mirrored_and_orders_count_up() {
+    let (trial, _) = run(|_| {}, &After(10), Virtualisation::None);
+    let samples = &trial.cells[0].samples;
+    assert_eq!(samples.len(), 40);
+    assert!(samples.iter().zip(0..).all(|(sample, order)| sample.order == order));
+    for block in samples.chunks(4) {
+        let order: Vec<u32> = block.iter().map(|sample| sample.variant).collect();
+        assert!(order == [0, 1, 1, 0] || order == [1, 0, 0, 1], "{order:?}");
+    }
+}
+
+#[test]
+fn the_rule_stops_a_cell_early_and_the_budget_stops_it_late() {
+    let (early, _) = run(|_| {}, &After(3), Virtualisation::None);
+    assert_eq!(early.cells[0].ended, Some(Ended::Precision));
+    assert_eq!(early.cells[0].samples.last().unwrap().block, 2);
+
+    let (late, _) = run(|_| {}, &After(u32::MAX), Virtualisation::None);
+    assert_eq!(late.cells[0].ended, Some(Ended::Budget));
+    let spent: f64 = late.cells[0].samples.iter().map(|sample| sample.elapsed.as_seconds()).sum();
+    assert!((1.4..1.6).contains(&spent), "{spent} s of 1.5 s");
+}
+
+#[test]
+fn checks_cover_every_variant_and_the_planted_fault() {
+    let (trial, _) = run(|_| {}, &After(1), Virtualisation::None);
+    let checks = &trial.cells[0].checks;
+    assert_eq!(
+        checks.iter().map(|check| (check.variant, check.met)).collect::<Vec<_>>(),
+        [(0, true), (1, true), (2, false)]
+    );
+    assert!(checks.iter().all(Check::as_expected));
+    assert_eq!(trial.cells[0].gauges.len(), 2);
+    assert_eq!(trial.findings.len(), 1);
+}
+
+#[test]
+fn a_variant_that_breaks_the_specification_is_never_timed() {
+    let (trial, epochs) = run(|script| script.broken = Some(1), &After(1), Virtualisation::None);
+    let refusal = trial.cells[0].refusal.as_ref().unwrap();
+    assert!(refusal.reached.contains("implementation error: `dear`"), "{refusal:?}");
+    assert_eq!(epochs, 0);
+}
+
+#[test]
+fn a_pin_that_is_lost_refuses_the_cell() {
+    let (trial, _) = run(|script| script.pin_lost_at = Some(100), &After(u32::MAX), Virtualisation::None);
+    let refusal = trial.cells[0].refusal.as_ref().unwrap();
+    assert!(refusal.reached.contains("pinned to CPU 0 and ran on CPU 1"), "{refusal:?}");
+    assert_eq!(trial.cells[0].ended, None);
+}
+
+#[test]
+fn wrong_work_while_timed_is_an_implementation_error() {
+    let (trial, _) = run(|script| script.wrong_at = Some(60), &After(u32::MAX), Virtualisation::None);
+    let cell = &trial.cells[0];
+    let refusal = cell.refusal.as_ref().unwrap();
+    assert!(
+        refusal.reached.contains("implementation error") && refusal.reached.contains("one addition lost")
+    );
+    assert!(!cell.checks.last().unwrap().as_expected());
+}
+
+#[test]
+fn an_emulated_cpu_is_checked_and_not_timed() {
+    let (trial, epochs) = run(|_| {}, &After(1), Virtualisation::Emulated("qemu-user".into()));
+    let cell = &trial.cells[0];
+    assert!(cell.refusal.as_ref().unwrap().reached.contains("emulated (qemu-user)"));
+    assert_eq!(cell.checks.len(), 3);
+    assert_eq!(epochs, 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let order = || {
+        let (trial, _) = run(|_| {}, &After(50), Virtualisation::None);
+        trial.cells[0].samples.iter().map(|sample| sample.variant).collect::<Vec<_>>()
+    };
+    assert_eq!(order(), order());
+}
+
+#[test]
+fn an_unknown_setting_is_a_usage_error_that_names_it_and_what_there_is() {
+    let given = [("dept".to_string(), "2".to_string())].into();
+    match Settings::new(given, &descriptor()) {
+        Err(Unfit::Usage(message)) => {
+            assert!(message.contains("`dept`") && message.contains("depth"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}

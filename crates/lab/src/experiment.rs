@@ -1,0 +1,162 @@
+//! What an experiment is: a description, a plan, and an apparatus for each cell of the plan.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use tenbin_metal::{Clock, Fault, Lap};
+use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Refusal};
+
+/// An experiment. The last item of its file, and the one line in the list of experiments.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// What it says about itself.
+    pub describe: fn() -> Descriptor,
+    /// The cells to measure for a request.
+    pub plan: fn(&Request<'_>) -> Result<Vec<Arrangement>, Unfit>,
+    /// Sets up one cell, ready to be checked and timed.
+    pub open: fn(&Arrangement, &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit>,
+}
+
+/// What the user asked for, and what there is to do it with.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The machine, observed.
+    pub machine: &'a Machine,
+    /// The clock to time by.
+    pub clock: Clock,
+    /// The CPUs to place workers on, in order of preference.
+    pub cpus: &'a [Cpu],
+    /// How much time to spend.
+    pub effort: Effort,
+    /// What `--set` gave, checked against the descriptor.
+    pub settings: &'a Settings,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// Why a plan or a cell cannot be had.
+#[derive(Debug)]
+pub enum Unfit {
+    /// The request is wrong: a usage error.
+    Usage(String),
+    /// The machine cannot answer.
+    Refused(Refusal),
+    /// The bottom failed.
+    Fault(Fault),
+}
+
+impl From<Fault> for Unfit {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A cell, set up: its variants can be checked, and timed epoch by epoch.
+pub trait Apparatus {
+    /// Runs `variant` on a pass that is not timed and holds the outcome against the specification.
+    ///
+    /// # Errors
+    /// A fault of the machine. A broken specification is not an error but [`Seen::Broken`].
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault>;
+
+    /// Runs one epoch of `variant` and returns what was measured.
+    ///
+    /// # Errors
+    /// A fault of the machine, a pin that did not hold above all; or work that came out wrong.
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure>;
+
+    /// Figures of `variant` that need a pass of their own.
+    ///
+    /// # Errors
+    /// A fault of the machine.
+    fn gauges(&mut self, _variant: u32) -> Result<Vec<Gauge>, Fault> {
+        Ok(Vec::new())
+    }
+
+    /// What can be found here by looking; asked once per trial, of its headline cell.
+    ///
+    /// # Errors
+    /// A fault of the machine.
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        Ok(Vec::new())
+    }
+}
+
+/// Why an epoch does not count.
+#[derive(Debug)]
+pub enum Failure {
+    /// The machine failed.
+    Machine(Fault),
+    /// The variant did wrong work while it was timed: what was seen.
+    Wrong(String),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Machine(fault)
+    }
+}
+
+/// What a check saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The specification was met; the figure that shows it.
+    Met(String),
+    /// It was broken; the first violation.
+    Broken(String),
+}
+
+/// The values of `--set KEY=VALUE`.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    given: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// Takes the settings for one experiment.
+    ///
+    /// # Errors
+    /// A usage error that names the key when `descriptor` has no such parameter.
+    pub fn new(given: BTreeMap<String, String>, descriptor: &Descriptor) -> Result<Self, Unfit> {
+        for key in given.keys() {
+            if !descriptor.parameters.iter().any(|parameter| parameter.name == *key) {
+                let known: Vec<&str> =
+                    descriptor.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                return Err(Unfit::Usage(format!(
+                    "experiment `{}` has no parameter `{key}`; it has: {known}",
+                    descriptor.name
+                )));
+            }
+        }
+        Ok(Self { given })
+    }
+
+    /// The text given for `key`, if any.
+    pub fn given(&self, key: &str) -> Option<&str> {
+        self.given.get(key).map(String::as_str)
+    }
+
+    /// The comma-separated values given for `key`, or `otherwise`.
+    ///
+    /// # Errors
+    /// A usage error that names key, value and `expected` when one does not parse or is not accepted.
+    pub fn list<T: FromStr + Clone>(
+        &self,
+        key: &str,
+        otherwise: &[T],
+        expected: &str,
+        accepted: impl Fn(&T) -> bool,
+    ) -> Result<Vec<T>, Unfit> {
+        let Some(text) = self.given(key) else { return Ok(otherwise.to_vec()) };
+        text.split(',')
+            .map(|item| {
+                item.trim()
+                    .parse()
+                    .ok()
+                    .filter(|value| accepted(value))
+                    .ok_or_else(|| Unfit::Usage(format!("--set {key}={text}: `{item}` is not {expected}")))
+            })
+            .collect()
+    }
+}

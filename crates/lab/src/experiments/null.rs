@@ -1,0 +1,93 @@
+//! `null`: the same thing under two names. A template, a self-test, and the price of an epoch.
+
+use std::sync::Arc;
+
+use tenbin_metal::{Fault, Lap, Task, Team, kernels};
+use tenbin_model::{
+    Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
+};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+
+const LEFT: u32 = 0;
+const RIGHT: u32 = 1;
+
+fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+    Ok(vec![Arrangement {
+        label: "in an empty loop".into(),
+        parameters: Vec::new(),
+        cpus: request.cpus[..1].to_vec(),
+        work: 1,
+        epoch: describe().epoch,
+        least_iterations: 1,
+        variants: vec![LEFT, RIGHT],
+        comparisons: vec![Comparison { left: LEFT, right: RIGHT }],
+        headline: true,
+        doubling: true,
+    }])
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    let task: Task = Arc::new(|_, iterations| {
+        std::hint::black_box(kernels::empty_loop(iterations));
+        0
+    });
+    Ok(Box::new(EmptyLoop { team, task }))
+}
+
+struct EmptyLoop {
+    team: Team,
+    /// One task for both names: were there two, they could differ by where the compiler put them.
+    task: Task,
+}
+
+impl Apparatus for EmptyLoop {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let turn = if variant <= RIGHT { kernels::empty_loop } else { kernels::empty_loop_one_short };
+        for iterations in [1, 2, 1_000] {
+            let counted = turn(iterations);
+            if counted != iterations {
+                return Ok(Seen::Broken(format!("{counted} turns of {iterations}")));
+            }
+        }
+        Ok(Seen::Met("1000 turns of 1000".into()))
+    }
+
+    fn epoch(&mut self, _variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        Ok(self.team.lap(&self.task, iterations)?)
+    }
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "null".into(),
+        question: "Does the instrument find a difference where there is none?".into(),
+        requirement: "who says \"different\" must be seen to say \"equivalent\" when both sides are the same"
+            .into(),
+        specification: "a loop asked for n turns makes n turns".into(),
+        subject: "The same empty loop under two names".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        variants: vec![
+            Variant::measured("the left one", "a counted loop of dependent register additions"),
+            Variant::measured("the right one", "the same code at the same address"),
+            Variant::sabotage("one turn short", "stops before the last turn"),
+        ],
+        parameters: Vec::new(),
+        margin: 0.005,
+        epoch: Picoseconds::from_micros(100),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new("fio, engines/null.c", "ship a null unit: template, self-test and overhead at once"),
+            Source::new(
+                "Mytkowicz et al., \"Producing Wrong Data Without Doing Anything Obviously Wrong!\", 2009",
+                "identical code must not differ by where it lies, so both names share one address",
+            ),
+        ],
+        published: Vec::new(),
+    }
+}
+
+/// The null experiment.
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };

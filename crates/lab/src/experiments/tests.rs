@@ -1,0 +1,127 @@
+//! What must hold for every experiment, asked of each in turn.
+
+use std::collections::BTreeSet;
+
+use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{Descriptor, Effort, Machine, Role};
+
+use super::EXPERIMENTS;
+use crate::experiment::{Request, Seen, Settings};
+
+/// Calls `body` with the request of an ordinary run on this machine.
+fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
+    let cpus = allowed_cpus().unwrap();
+    let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
+    let settings = Settings::default();
+    body(&Request {
+        machine: &machine,
+        clock: Clock::kernel(),
+        cpus: &cpus,
+        effort,
+        settings: &settings,
+        seed: 1,
+    });
+}
+
+fn described() -> impl Iterator<Item = Descriptor> {
+    EXPERIMENTS.iter().map(|experiment| (experiment.describe)())
+}
+
+#[test]
+fn names_are_single_lower_case_words_and_unique() {
+    let names: Vec<String> = described().map(|descriptor| descriptor.name).collect();
+    assert!(
+        names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+    );
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+}
+
+#[test]
+fn every_descriptor_is_complete() {
+    for descriptor in described() {
+        let name = &descriptor.name;
+        assert!(descriptor.question.ends_with('?'), "{name}: the question is a question");
+        for text in [&descriptor.requirement, &descriptor.specification, &descriptor.subject] {
+            assert!(!text.is_empty() && !text.ends_with('.'), "{name}: `{text}` is a clause");
+        }
+        assert!(!descriptor.sources.is_empty(), "{name}: names no source");
+        assert!((0.0..0.2).contains(&descriptor.margin), "{name}: margin {}", descriptor.margin);
+        let variants: BTreeSet<_> = descriptor.variants.iter().map(|variant| &variant.name).collect();
+        assert_eq!(variants.len(), descriptor.variants.len(), "{name}: variants share a name");
+        assert!(
+            descriptor.variants.iter().any(|variant| variant.role == Role::Sabotage),
+            "{name}: plants no fault, so its check is not known to be able to fail"
+        );
+        for published in &descriptor.published {
+            for variant in [&published.left, &published.right] {
+                assert!(descriptor.variant(variant).is_some(), "{name}: published `{variant}` is no variant");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_plan_is_sound_for_every_effort() {
+    for experiment in EXPERIMENTS {
+        let descriptor = (experiment.describe)();
+        for effort in [Effort::Quick, Effort::Normal, Effort::Thorough] {
+            with_request(effort, |request| {
+                let plan = (experiment.plan)(request).unwrap();
+                let headlines = plan.iter().filter(|cell| cell.headline).count();
+                assert_eq!(headlines, 1, "{}: one cell answers in a survey", descriptor.name);
+                let labels: BTreeSet<_> = plan.iter().map(|cell| &cell.label).collect();
+                assert_eq!(labels.len(), plan.len(), "{}: cells share a label", descriptor.name);
+                for cell in &plan {
+                    assert!(!cell.cpus.is_empty() && cell.work > 0 && !cell.comparisons.is_empty());
+                    for comparison in &cell.comparisons {
+                        for variant in [comparison.left, comparison.right] {
+                            assert!(cell.variants.contains(&variant), "{}: {}", descriptor.name, cell.label);
+                        }
+                        assert_ne!(comparison.left, comparison.right);
+                    }
+                    for &variant in &cell.variants {
+                        assert_eq!(descriptor.variants[variant as usize].role, Role::Measured);
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
+    with_request(Effort::Quick, |request| {
+        for experiment in EXPERIMENTS {
+            let descriptor = (experiment.describe)();
+            for cell in (experiment.plan)(request).unwrap() {
+                let mut apparatus = (experiment.open)(&cell, request).unwrap();
+                for (index, variant) in descriptor.variants.iter().enumerate() {
+                    let index = index as u32;
+                    if variant.role == Role::Measured && !cell.variants.contains(&index) {
+                        continue;
+                    }
+                    let seen = apparatus.check(index).unwrap();
+                    let met = matches!(seen, Seen::Met(_));
+                    let place = format!("{} {}: {}: {seen:?}", descriptor.name, cell.label, variant.name);
+                    assert_eq!(met, variant.role == Role::Measured, "{place}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn every_variant_can_be_timed() {
+    with_request(Effort::Quick, |request| {
+        for experiment in EXPERIMENTS {
+            for cell in (experiment.plan)(request).unwrap() {
+                let mut apparatus = (experiment.open)(&cell, request).unwrap();
+                for &variant in &cell.variants {
+                    let lap = apparatus.epoch(variant, cell.least_iterations.max(1)).unwrap();
+                    assert!(lap.shares.is_empty() || lap.shares.len() == cell.cpus.len());
+                }
+            }
+        }
+    });
+}
