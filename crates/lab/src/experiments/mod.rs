@@ -14,6 +14,7 @@ macro_rules! experiments {
 
 experiments! {
     null,
+    pipe,
 }
 
 #[cfg(test)]
