@@ -15,6 +15,7 @@ macro_rules! experiments {
 experiments! {
     null,
     pipe,
+    atomics,
 }
 
 #[cfg(test)]

@@ -1,0 +1,438 @@
+//! `atomics`: compare-and-swap or add? One shared counter, by instruction, threads and backoff.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenbin_metal::kernels::{self, Addition, Backoff, Family};
+use tenbin_metal::starvation::starvation;
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::{
+    Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
+    Quantity, Source, Variant,
+};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+
+/// The addition in one instruction and the loop that it is weighed against, by architecture.
+#[cfg(target_arch = "x86_64")]
+const PAIR: (&str, &str) = ("lock xadd", "lock cmpxchg loop");
+#[cfg(target_arch = "aarch64")]
+const PAIR: (&str, &str) = ("ldaddal", "ldaxr/stlxr loop");
+#[cfg(target_arch = "riscv64")]
+const PAIR: (&str, &str) = ("amoadd.d", "lr/bne/sc loop");
+
+const SHARDED: &str = "a counter per thread";
+
+/// What `--set` turns, in nanoseconds and in turns.
+const SHORTEST_WAIT: u64 = 50;
+const LONGEST_WAIT: u64 = 3_200;
+const TURNS: u64 = 16;
+
+/// Additions of each worker on the pass that is checked, and on the pass that looks for starvation.
+const CHECKED: u64 = 2_000;
+const WATCHED: u64 = 20_000;
+
+fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+    let cpus = request.cpus.len();
+    // 1, 2, 4, … up to every CPU, every CPU itself, and twice as many as there are.
+    let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
+        .take_while(|&count| count < cpus)
+        .chain([cpus, 2 * cpus])
+        .collect();
+    if request.effort == Effort::Quick {
+        // The ends, the headline, and nothing between.
+        counts.retain(|&count| count <= 2 || count >= cpus);
+    }
+    let counts = request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
+        (1..=1024).contains(count)
+    })?;
+    let with_backoff = match request.settings.given("backoff") {
+        None => request.effort != Effort::Quick,
+        Some("all") => true,
+        Some("none") => false,
+        Some(other) => return Err(Unfit::Usage(format!("--set backoff={other}: it is `all` or `none`"))),
+    };
+    Waits::of(request)?;
+    let descriptor = describe();
+    let variants: Vec<u32> = kernels::additions()
+        .iter()
+        .filter(|addition| addition.is_supported() && (with_backoff || addition.family == Family::Core))
+        .filter_map(|addition| descriptor.variant(&phrase(addition.name)))
+        .chain(descriptor.variant(SHARDED))
+        .collect();
+    let comparisons = comparisons(&descriptor, &variants);
+    // Contention shows with two threads or more, on CPUs of their own if there are any.
+    let headline = counts.iter().copied().find(|&count| count == 2).or(counts.last().copied());
+    Ok(counts
+        .into_iter()
+        .map(|threads| {
+            let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
+            let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
+            Arrangement {
+                label: format!("at {threads} thread{}", if threads == 1 { "" } else { "s" }),
+                parameters: vec![("threads".into(), threads.to_string()), ("cpus".into(), order.join(","))],
+                cpus: placed,
+                work: threads as u64,
+                epoch: epoch(threads, cpus),
+                least_iterations: 1,
+                variants: variants.clone(),
+                comparisons: comparisons.clone(),
+                headline: Some(threads) == headline,
+                doubling: false,
+            }
+        })
+        .collect())
+}
+
+/// What a variant is called inside a sentence: a loop or a lock is one of many, an instruction is itself.
+fn phrase(name: &str) -> String {
+    match name {
+        _ if name.ends_with(" loop") => format!("a {name}"),
+        _ if name.ends_with(" lock") => format!("an {name}"),
+        _ => name.into(),
+    }
+}
+
+/// The headline pair first; then add against every other instruction, the limit against add, and
+/// every backoff against the loop that it eases.
+fn comparisons(descriptor: &Descriptor, variants: &[u32]) -> Vec<Comparison> {
+    let index = |name: &str| descriptor.variant(&phrase(name)).filter(|index| variants.contains(index));
+    let pair = |left: &str, right: &str| Some(Comparison { left: index(left)?, right: index(right)? });
+    let cores = || kernels::additions().iter().filter(|addition| addition.family == Family::Core);
+    // Without an addition in one instruction (arm64 before LSE) the first loop stands in its place.
+    let add = if index(PAIR.0).is_some() { PAIR.0 } else { PAIR.1 };
+    let mut pairs: Vec<Comparison> = pair(add, PAIR.1).into_iter().collect();
+    pairs.extend(cores().filter_map(|addition| pair(add, addition.name)));
+    pairs.extend(pair(SHARDED, add));
+    pairs.extend(kernels::additions().iter().filter_map(|addition| match addition.family {
+        Family::Waiting { base, .. } => pair(addition.name, base),
+        _ => None,
+    }));
+    let mut seen = Vec::new();
+    pairs.retain(|pair| {
+        let new = pair.left != pair.right && !seen.contains(pair);
+        seen.push(*pair);
+        new
+    });
+    pairs
+}
+
+/// One thread needs no more than the usual epoch. Several start within a microsecond of each other,
+/// which 500 µs make small. More threads than CPUs must each be scheduled more than once.
+fn epoch(threads: usize, cpus: usize) -> Picoseconds {
+    match threads {
+        1 => describe().epoch,
+        _ if threads <= cpus => Picoseconds::from_micros(500),
+        _ => Picoseconds::from_millis(8),
+    }
+}
+
+/// How long the backoffs wait.
+#[derive(Clone, Copy)]
+struct Waits {
+    shortest: u64,
+    longest: u64,
+    turns: u64,
+}
+
+impl Waits {
+    fn of(request: &Request<'_>) -> Result<Self, Unfit> {
+        let number = |key: &str, otherwise: u64| {
+            let accepted = |value: &u64| (1..=1_000_000).contains(value);
+            let values = request.settings.list(key, &[otherwise], "a number from 1 to 1000000", accepted)?;
+            match values[..] {
+                [value] => Ok(value),
+                _ => Err(Unfit::Usage(format!("--set {key}: one number, not {}", values.len()))),
+            }
+        };
+        Ok(Self {
+            shortest: number("wait", SHORTEST_WAIT)?,
+            longest: number("longest", LONGEST_WAIT)?,
+            turns: number("turns", TURNS)?,
+        })
+    }
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+    let waits = Waits::of(request)?;
+    let hint = length_of_a_hint(request, arrangement.cpus[0])?;
+    let hints = |nanoseconds: u64| ((nanoseconds as f64 * 1e3 / hint).round() as u64).max(1);
+    let mut counters = Counters {
+        team: Team::gather(request.clock, &arrangement.cpus)?,
+        hint,
+        waits,
+        hints: (hints(waits.shortest), hints(waits.longest)),
+        seed: request.seed,
+        counters: Arc::new(Shared {
+            shared: Slot::default(),
+            lines: arrangement.cpus.iter().map(|_| Slot::default()).collect(),
+        }),
+        ways: ways(),
+        tasks: Vec::new(),
+    };
+    let task = |&way| counters.task(way, Addition::run);
+    counters.tasks = counters.ways.iter().map(task).collect();
+    Ok(Box::new(counters))
+}
+
+/// Picoseconds that one hint instruction takes here, measured on the first worker's CPU.
+///
+/// The shortest of five runs: whatever disturbs one can only lengthen it.
+fn length_of_a_hint(request: &Request<'_>, cpu: Cpu) -> Result<f64, Fault> {
+    const HINTS: u64 = 2_000;
+    let mut alone = Team::gather(request.clock, &[cpu])?;
+    let task: Task = Arc::new(|_, count| {
+        std::hint::black_box(kernels::hints(count));
+        0
+    });
+    let mut shortest = u64::MAX;
+    for _ in 0..5 {
+        shortest = shortest.min(alone.lap(&task, HINTS)?.elapsed.0);
+    }
+    Ok((shortest as f64 / HINTS as f64).max(1.0))
+}
+
+/// A counter with a line of its own; 256 bytes keep neighbours apart where lines are fetched in
+/// pairs (x86) or are 128 or 256 bytes long.
+#[derive(Default)]
+#[repr(align(256))]
+struct Slot {
+    counter: AtomicU64,
+}
+
+/// The counter that all workers share, and one for each of them.
+struct Shared {
+    shared: Slot,
+    lines: Vec<Slot>,
+}
+
+impl Shared {
+    fn reset(&self) {
+        self.shared.counter.store(0, Ordering::Relaxed);
+        self.lines.iter().for_each(|slot| slot.counter.store(0, Ordering::Relaxed));
+    }
+
+    fn total(&self) -> u64 {
+        let slots = self.lines.iter().chain([&self.shared]);
+        slots.map(|slot| slot.counter.load(Ordering::Relaxed)).sum()
+    }
+}
+
+struct Counters {
+    team: Team,
+    hint: f64,
+    waits: Waits,
+    /// Shortest and longest wait in hints.
+    hints: (u64, u64),
+    seed: u64,
+    counters: Arc<Shared>,
+    /// The variants, and what the workers do for each; both in the order of the descriptor.
+    ways: Vec<Way>,
+    tasks: Vec<Task>,
+}
+
+/// A variant of the descriptor, as something to run.
+#[derive(Clone, Copy)]
+struct Way {
+    addition: &'static Addition,
+    sharded: bool,
+}
+
+/// The variants in the order of the descriptor: every addition, the sharded counter, the planted fault.
+fn ways() -> Vec<Way> {
+    let additions = kernels::additions();
+    let add = additions.iter().find(|addition| addition.name == PAIR.0 && addition.is_supported());
+    let add = add.unwrap_or(&additions[0]);
+    let shared = additions.iter().map(|addition| Way { addition, sharded: false });
+    shared
+        .chain([Way { addition: add, sharded: true }, Way { addition: kernels::lost_update(), sharded: false }])
+        .collect()
+}
+
+impl Counters {
+    fn backoff(&self, addition: &Addition, worker: usize) -> Backoff {
+        let counts_turns = match addition.family {
+            Family::Waiting { wait, .. } => wait.counts().is_some_and(|counted| counted != "hints"),
+            _ => false,
+        };
+        let (unit, cap) = if counts_turns { (self.waits.turns, self.waits.turns) } else { self.hints };
+        Backoff::new(unit, cap, self.seed ^ worker as u64)
+    }
+
+    /// What the workers do for `way`: `body` adds to the counter that is theirs.
+    fn task(
+        &self,
+        way: Way,
+        body: impl Fn(&Addition, &AtomicU64, u64, &mut Backoff) -> u64 + Send + Sync + 'static,
+    ) -> Task {
+        let counters = Arc::clone(&self.counters);
+        let workers = self.team.size();
+        // Each worker locks its own entry once an epoch, so that nobody waits and randomised waits
+        // go on where they stopped.
+        let backoffs: Vec<Mutex<Backoff>> =
+            (0..workers).map(|worker| Mutex::new(self.backoff(way.addition, worker))).collect();
+        Arc::new(move |worker, iterations| {
+            let slot = if way.sharded { &counters.lines[worker] } else { &counters.shared };
+            let mut backoff = backoffs[worker].lock().unwrap_or_else(PoisonError::into_inner);
+            body(way.addition, &slot.counter, iterations, &mut backoff)
+        })
+    }
+
+    /// Runs `iterations` on every worker and compares the counters with what was asked for.
+    fn lap(&mut self, variant: u32, iterations: u64) -> Result<(Lap, u64, u64), Fault> {
+        self.counters.reset();
+        let lap = self.team.lap(&self.tasks[variant as usize], iterations)?;
+        Ok((lap, self.counters.total(), iterations * self.team.size() as u64))
+    }
+}
+
+impl Apparatus for Counters {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let (_, total, asked) = self.lap(variant, CHECKED)?;
+        let seen = format!("the counter is {total} after {asked} additions");
+        Ok(if total == asked { Seen::Met(seen) } else { Seen::Broken(seen) })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let (lap, total, asked) = self.lap(variant, iterations)?;
+        if total == asked {
+            Ok(lap)
+        } else {
+            Err(Failure::Wrong(format!("the counter is {total} after {asked} additions")))
+        }
+    }
+
+    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+        if self.team.size() == 1 {
+            return Ok(Vec::new());
+        }
+        let clock = self.team.clock();
+        let longest = Arc::new(AtomicU64::new(0));
+        let row = Arc::new(AtomicU64::new(0));
+        let (worst_time, worst_row) = (Arc::clone(&longest), Arc::clone(&row));
+        let task = self.task(self.ways[variant as usize], move |addition, counter, iterations, backoff| {
+            let worst = starvation(addition, clock, counter, iterations, backoff);
+            worst_time.fetch_max(worst.longest.0, Ordering::Relaxed);
+            worst_row.fetch_max(worst.failures_in_a_row, Ordering::Relaxed);
+            0
+        });
+        self.counters.reset();
+        self.team.lap(&task, WATCHED)?;
+        let time = Some(Picoseconds(longest.load(Ordering::Relaxed)));
+        let count = Some(row.load(Ordering::Relaxed));
+        Ok(vec![
+            Gauge { variant, name: "longest starvation".into(), time, count: None },
+            Gauge { variant, name: "failures in a row".into(), time: None, count },
+        ])
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        let mut findings = vec![Finding {
+            experiment: "atomics".into(),
+            sentence: format!(
+                "One `{}` takes {} here; waits are given in nanoseconds and counted in it.",
+                kernels::HINT,
+                Picoseconds(self.hint as u64)
+            ),
+            evidence: format!(
+                "{} ns is {} of them, {} ns is {}",
+                self.waits.shortest, self.hints.0, self.waits.longest, self.hints.1
+            ),
+            confidence: "the shortest of five runs of 2000".into(),
+        }];
+        let missing: Vec<String> = kernels::additions()
+            .iter()
+            .filter(|addition| !addition.is_supported())
+            .filter_map(|addition| addition.requires.map(|feature| (addition.name, feature)))
+            .map(|(name, feature)| format!("{name}: no {} says {}", feature.name(), feature.witness()))
+            .collect();
+        if !missing.is_empty() {
+            findings.push(Finding {
+                experiment: "atomics".into(),
+                sentence: format!("{} variants were not tested: this CPU lacks what they need.", missing.len()),
+                evidence: missing.join("; "),
+                confidence: "the kernel's word".into(),
+            });
+        }
+        Ok(findings)
+    }
+}
+
+/// The seed's figures. Its user seconds are the sums over all threads, as `perf stat` prints them.
+fn published() -> Vec<Published> {
+    const CAS: &str = "cas by lr/sc";
+    const ADD: &str = "amoadd";
+    let table = include_str!("../../../../fixtures/published/atomics_sg2038.csv");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    let mut published = Vec::new();
+    for row in rows.iter().filter(|row| row[1] == ADD) {
+        let twin = rows.iter().find(|other| other[0] == row[0] && other[1] == CAS && other[2] == row[2]);
+        let Some(twin) = twin else { continue };
+        for (column, unit) in [(4, "s elapsed"), (5, "s user")] {
+            let (Ok(add), Ok(cas)) = (row[column].parse::<f64>(), twin[column].parse::<f64>()) else {
+                continue;
+            };
+            let threads = row[2];
+            published.push(Published {
+                machine: "Sophgo SG2038, 64 cores".into(),
+                date: "2024-02-24".into(),
+                what: format!("amoadd {add} {unit}, compare-and-swap by lr/sc {cas} {unit}"),
+                cell: format!("at {threads} thread{}", if threads == "1" { "" } else { "s" }),
+                left: phrase(PAIR.0),
+                right: phrase(PAIR.1),
+                ratio: cas / add,
+            });
+        }
+    }
+    published
+}
+
+fn describe() -> Descriptor {
+    let additions = kernels::additions().iter();
+    let mut variants: Vec<Variant> =
+        additions.map(|addition| Variant::measured(&phrase(addition.name), addition.what)).collect();
+    variants.push(Variant::measured(SHARDED, "each thread adds to a line of its own: the limit"));
+    let fault = kernels::lost_update();
+    variants.push(Variant::sabotage(fault.name, fault.what));
+    Descriptor {
+        name: "atomics".into(),
+        question: "Which instruction should add to a shared counter: compare-and-swap or add?".into(),
+        requirement: "seed 004: on 64 cores a compare-and-swap loop took 702 times as long as amoadd; \
+                      how is it on this machine, and does waiting help"
+            .into(),
+        specification: "the final counter equals the sum of the successes".into(),
+        subject: "One shared counter".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        variants,
+        parameters: vec![
+            Parameter::new("threads", "1,2,4,… all CPUs, twice as many", "numbers of threads, 1 to 1024"),
+            Parameter::new("backoff", "all (none with --quick)", "whether to wait after a failure: all, none"),
+            Parameter::new("wait", "50", "the shortest wait in nanoseconds"),
+            Parameter::new("longest", "3200", "the longest wait in nanoseconds"),
+            Parameter::new("turns", "16", "no-ops or divisions of a wait that is made of them"),
+        ],
+        margin: 0.02,
+        epoch: Picoseconds::from_micros(100),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new("seed 004, 2024-02-24", "the question, the loop of lr, bne and sc, the figures"),
+            Source::new(
+                "Dice, Hendler, Mirsky, \"Lightweight Contention Management for Efficient \
+                 Compare-and-Swap Operations\", 2013",
+                "backoff on failure",
+            ),
+            Source::new("Jain, Chiu, Hawe, DEC-TR-301, 1984", "the fairness index"),
+            Source::new("RISC-V unprivileged ISA, chapter A", "what a constrained LR/SC loop promises"),
+        ],
+        published: published(),
+    }
+}
+
+/// The atomics experiment.
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };
