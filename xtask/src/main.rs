@@ -1,1 +1,106 @@
-fn main() {}
+//! The chores of the house: checks, tests, releases and benchmarks. Run as `cargo xtask`.
+//!
+//! It builds against nothing of tenbin. It starts cargo, the tenbin binary and the toolchain's
+//! tools as other processes, and looks at what they say.
+
+mod architecture;
+mod bench;
+mod command;
+mod disassembly;
+mod emulated;
+mod failure;
+mod release;
+mod requirement;
+mod schema;
+mod statistics;
+mod step;
+mod suite;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// The chores of tenbin: checks, tests, releases and benchmarks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Format every crate.
+    Fmt {
+        /// Change nothing; fail if a file is not formatted.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check the rules of the house that a program can check.
+    Tidy {
+        /// Print the rules and check nothing.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Install what is missing, then run every check and every test, on every architecture.
+    ///
+    /// Installs Debian packages when it is root or may use sudo without a password. Otherwise it
+    /// names the packages, and counts the steps that need them as skipped.
+    Test {
+        /// Run only the steps whose name contains this word.
+        #[arg(value_name = "STEP")]
+        only: Option<String>,
+        /// Print the steps and run nothing.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Read the machine code of every kernel, on every architecture.
+    Disassembly {
+        /// One architecture only: x86_64, aarch64 or riscv64.
+        #[arg(value_name = "ARCHITECTURE")]
+        architecture: Option<String>,
+    },
+    /// Build the static release binaries for every architecture, and check that they are static.
+    Release,
+    /// Run a benchmark, or all of them.
+    Bench {
+        /// Name of the benchmark; all of them if left out.
+        name: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().chore) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<ExitCode, Failure> {
+    let workspace = Workspace::find()?;
+    match chore {
+        Chore::Fmt { check } => format(&workspace, check)?,
+        Chore::Tidy { list: true } => tidy::list(),
+        Chore::Tidy { list: false } => tidy::run(&workspace)?,
+        Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
+        Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
+        Chore::Release => release::run(&workspace)?,
+        Chore::Bench { name } => bench::run(&workspace, name.as_deref())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn format(workspace: &Workspace, check: bool) -> Result<(), Failure> {
+    requirement::insist(&[requirement::rustfmt()])?;
+    let command = Command::cargo(workspace).arguments(["fmt", "--all"]);
+    if check { command.argument("--check").run() } else { command.run() }
+}

@@ -1,0 +1,248 @@
+//! Other programs: each is printed before it starts, and none of them may read standard input.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{self, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// Longer than any single program should take whose output is wanted.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A program to be started, with what will be said about it.
+pub(crate) struct Command {
+    program: OsString,
+    arguments: Vec<OsString>,
+    variables: Vec<(String, OsString)>,
+    directory: Option<OsString>,
+    remedy: String,
+}
+
+/// What a program left behind.
+pub(crate) struct Output {
+    /// Its exit status; `None` if a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it wrote to standard output.
+    pub(crate) text: String,
+    /// What it wrote to standard error.
+    pub(crate) diagnostics: String,
+    /// How long it ran.
+    pub(crate) time: Duration,
+}
+
+impl Command {
+    pub(crate) fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            directory: None,
+            remedy: "read what it printed above".into(),
+        }
+    }
+
+    /// Cargo of the pinned toolchain, in the root of the workspace.
+    pub(crate) fn cargo(workspace: &Workspace) -> Self {
+        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Self::new(program).directory(workspace.root())
+    }
+
+    pub(crate) fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    pub(crate) fn arguments<I: IntoIterator<Item: Into<OsString>>>(mut self, arguments: I) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn variables(mut self, variables: Vec<(String, String)>) -> Self {
+        self.variables.extend(variables.into_iter().map(|(name, value)| (name, value.into())));
+        self
+    }
+
+    pub(crate) fn directory(mut self, directory: &Path) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// What to do if it fails.
+    pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+
+    /// Run it with its output shown. Anything but success is a failure.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        self.announce();
+        let status = self.prepare().status().map_err(|error| self.failure(&error))?;
+        if status.success() { Ok(()) } else { Err(self.failure(&status)) }
+    }
+
+    /// Run it with its output kept. The exit status is for the caller to judge.
+    pub(crate) fn capture(self) -> Result<Output, Failure> {
+        self.announce();
+        self.capture_quietly()
+    }
+
+    /// As [`Command::capture`], without a line on the terminal: for questions about the machine.
+    pub(crate) fn capture_quietly(self) -> Result<Output, Failure> {
+        let started = Instant::now();
+        let mut child = self
+            .prepare()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| self.failure(&error))?;
+        let text = collect(child.stdout.take());
+        let diagnostics = collect(child.stderr.take());
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(|error| self.failure(&error))? {
+                break status;
+            }
+            if started.elapsed() > PATIENCE {
+                // Whether it can still be killed no longer matters: the failure is the same.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(self.failure(&format!("still running after {} s", PATIENCE.as_secs())));
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let time = started.elapsed();
+        Ok(Output { code: status.code(), text: join(text), diagnostics: join(diagnostics), time })
+    }
+
+    /// Run it with standard output kept, and insist on success.
+    pub(crate) fn read(self) -> Result<String, Failure> {
+        let described = self.describe();
+        let remedy = self.remedy.clone();
+        let output = self.capture_quietly()?;
+        match output.code {
+            Some(0) => Ok(output.text),
+            code => Err(Failure::new(
+                format!("run `{described}`"),
+                format!("{}\n{}", status_in_words(code), output.diagnostics.trim_end()),
+                remedy,
+            )),
+        }
+    }
+
+    fn prepare(&self) -> process::Command {
+        let mut command = process::Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::null());
+        // `cargo run` leaves a description of xtask in the environment. It is not the child's.
+        for (name, _) in env::vars_os() {
+            if name.to_str().is_some_and(describes_this_package) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    fn announce(&self) {
+        println!("$ {}", self.describe());
+        // The child writes to the same terminal without asking our buffer.
+        let _ = std::io::stdout().flush();
+    }
+
+    fn describe(&self) -> String {
+        let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        // Cargo's path is long, and of no use to a reader. Another program's path tells which one it is.
+        let cargo = Path::new(&self.program).file_name().filter(|name| *name == "cargo");
+        let program = cargo.unwrap_or(&self.program);
+        let words = [program].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
+        variables.chain(words.map(quoted)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn failure(&self, reason: &dyn std::fmt::Display) -> Failure {
+        Failure::new(format!("run `{}`", self.describe()), reason, self.remedy.clone())
+    }
+}
+
+/// "exit status 3", or that a signal ended it.
+pub(crate) fn status_in_words(code: Option<i32>) -> String {
+    code.map_or_else(|| "ended by a signal".into(), |code| format!("exit status {code}"))
+}
+
+fn describes_this_package(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_BIN_NAME"
+}
+
+fn quoted(word: &std::ffi::OsStr) -> String {
+    let word = word.to_string_lossy();
+    if word.is_empty()
+        || word.contains(|letter: char| letter.is_whitespace() || "'\"$&|;<>()*".contains(letter))
+    {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    } else {
+        word.into_owned()
+    }
+}
+
+type Collector = Option<thread::JoinHandle<Vec<u8>>>;
+
+fn collect<R: Read + Send + 'static>(pipe: Option<R>) -> Collector {
+    pipe.map(|mut pipe| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // A pipe that breaks has given what it had.
+            let _ = pipe.read_to_end(&mut bytes);
+            bytes
+        })
+    })
+}
+
+fn join(collector: Collector) -> String {
+    let bytes = collector.and_then(|thread| thread.join().ok()).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_and_status_are_kept() {
+        let output = Command::new("sh").arguments(["-c", "echo out; echo err >&2; exit 3"]).capture_quietly();
+        let output = output.expect("sh runs");
+        assert_eq!(
+            (output.code, output.text.as_str(), output.diagnostics.as_str()),
+            (Some(3), "out\n", "err\n")
+        );
+    }
+
+    #[test]
+    fn a_missing_program_is_a_failure_with_its_name() {
+        let failure =
+            Command::new("tenbin-no-such-program").argument("x y").run().expect_err("it cannot run");
+        assert!(failure.to_string().contains("`tenbin-no-such-program 'x y'`"), "{failure}");
+    }
+
+    #[test]
+    fn standard_input_is_closed() {
+        assert_eq!(Command::new("cat").read().expect("cat ends at once"), "");
+    }
+
+    #[test]
+    fn a_failing_program_is_a_failure_with_its_diagnostics() {
+        let failure =
+            Command::new("sh").arguments(["-c", "echo why >&2; exit 9"]).read().expect_err("exit 9");
+        let text = failure.to_string();
+        assert!(text.contains("exit status 9") && text.contains("why"), "{text}");
+    }
+}

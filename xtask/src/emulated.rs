@@ -1,0 +1,114 @@
+//! tenbin on an emulated CPU: it must say so, refuse to time, and still check what it can.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::architecture::Architecture;
+use crate::command::{Command, status_in_words};
+use crate::failure::Failure;
+use crate::workspace::{Profile, Workspace};
+
+/// The one thing asked was refused.
+const REFUSED: i32 = 3;
+
+/// The experiment that is asked by name.
+const EXPERIMENT: &str = "atomics";
+
+/// Build tenbin for `architecture` and ask it under the emulator.
+pub(crate) fn check(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failure> {
+    let binary = workspace.build(architecture, Profile::Dev)?;
+    let store = workspace.scratch("emulated")?.join("store.db");
+    let ask = |arguments: &[&str]| -> Result<(Option<i32>, String, String), Failure> {
+        let command: Command = architecture.command(&binary).arguments(arguments.iter().copied());
+        let output = command.variable("TENBIN_STORE", &store).capture()?;
+        print!("{}", output.diagnostics);
+        Ok((output.code, output.text, output.diagnostics))
+    };
+    let mut faults = Vec::new();
+    for (arguments, expected) in [(&["run", EXPERIMENT][..], REFUSED), (&[][..], 0)] {
+        let (code, text, diagnostics) = ask(arguments)?;
+        print!("{text}");
+        let name = format!("`{}`", ["tenbin"].iter().chain(arguments).copied().collect::<Vec<_>>().join(" "));
+        faults.extend(status_fault(&name, code, expected));
+        faults.extend(label_fault(&name, &format!("{text}{diagnostics}")));
+    }
+    let (code, text, _) = ask(&["run", EXPERIMENT, "--json"])?;
+    faults.extend(status_fault("`tenbin run --json`", code, REFUSED));
+    match serde_json::from_str(&text) {
+        Ok(report) => faults.extend(check_faults(&report)),
+        Err(error) => faults.push(format!("its report is no JSON: {error}")),
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("approve tenbin on an emulated {}", architecture.name),
+        faults.join("; "),
+        "run the command that is printed above: an emulated CPU must be named, refused for timing, and still checked",
+    ))
+}
+
+fn status_fault(name: &str, code: Option<i32>, expected: i32) -> Option<String> {
+    let right = code == Some(expected);
+    (!right).then(|| format!("{name}: {} where {expected} was expected", status_in_words(code)))
+}
+
+fn label_fault(name: &str, text: &str) -> Option<String> {
+    (!text.contains("emulated")).then(|| format!("{name} does not say that the CPU is emulated"))
+}
+
+/// Every check must come out as it should: met by what is measured, broken by what is planted.
+fn check_faults(report: &Value) -> Vec<String> {
+    let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut faults = Vec::new();
+    let mut kinds = BTreeSet::new();
+    for entry in checks {
+        let (met, sabotage) = (entry["check"]["met"].as_bool(), entry["check"]["sabotage"].as_bool());
+        kinds.insert(sabotage);
+        if met.is_none() || sabotage.is_none() || met == sabotage {
+            faults.push(format!("the check came out wrong: {entry}"));
+        }
+    }
+    for (kind, word) in [(false, "measured"), (true, "planted")] {
+        if !kinds.contains(&Some(kind)) {
+            faults.push(format!("no {word} variant was checked"));
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report(checks: &[(bool, bool)]) -> Value {
+        let checks =
+            checks.iter().map(|(met, sabotage)| json!({"check": {"met": met, "sabotage": sabotage}}));
+        json!({"checks": checks.collect::<Vec<_>>()})
+    }
+
+    #[test]
+    fn checks_that_came_out_right_pass() {
+        assert_eq!(check_faults(&report(&[(true, false), (false, true)])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn checks_that_came_out_wrong_or_not_at_all_are_found() {
+        assert_eq!(check_faults(&report(&[(true, false), (false, true), (false, false)])).len(), 1);
+        assert_eq!(check_faults(&report(&[(true, false), (false, true), (true, true)])).len(), 1);
+        assert_eq!(check_faults(&report(&[(true, false)])), ["no planted variant was checked"]);
+        assert_eq!(check_faults(&json!({})).len(), 2);
+        assert_eq!(check_faults(&json!({"checks": [{"met": true}]})).len(), 3);
+    }
+
+    #[test]
+    fn a_wrong_status_and_a_missing_label_are_found() {
+        assert_eq!(status_fault("x", Some(3), 3), None);
+        assert!(status_fault("x", Some(0), 3).is_some() && status_fault("x", None, 3).is_some());
+        assert!(
+            label_fault("x", "refused: an emulated CPU").is_none() && label_fault("x", "refused").is_some()
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! A list of named steps: each is timed, all are run, and the end says what became of each.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::requirement::{self, Requirement};
+
+/// One thing to check.
+pub(crate) struct Step<'a> {
+    /// What it is called on the terminal.
+    pub(crate) name: String,
+    /// Without these it is skipped.
+    pub(crate) needs: Vec<Requirement>,
+    /// The work itself.
+    pub(crate) work: Box<dyn Fn() -> Result<Outcome, Failure> + 'a>,
+}
+
+/// How a step ended that did not fail.
+pub(crate) enum Outcome {
+    /// It was done, and all was well.
+    Passed,
+    /// It was not done, and this is why.
+    Skipped(String),
+}
+
+/// How many steps ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+impl<'a> Step<'a> {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        needs: Vec<Requirement>,
+        work: impl Fn() -> Result<(), Failure> + 'a,
+    ) -> Self {
+        Self { name: name.into(), needs, work: Box::new(move || work().map(|()| Outcome::Passed)) }
+    }
+}
+
+/// Run every step, whatever becomes of the others.
+pub(crate) fn run_all(steps: &[Step<'_>]) -> Tally {
+    let needs = steps.iter().flat_map(|step| step.needs.clone()).collect::<BTreeSet<_>>();
+    let missing = requirement::provide(&needs.into_iter().collect::<Vec<_>>());
+    let mut tally = Tally::default();
+    let mut lines = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n==> step {} of {}: {}", index + 1, steps.len(), step.name);
+        let started = Instant::now();
+        let result = attempt(step, &missing);
+        let line = conclude(&mut tally, &step.name, result, started.elapsed());
+        println!("<== {line}");
+        lines.push(line);
+    }
+    println!("\nThe steps:");
+    for line in lines {
+        println!("  {line}");
+    }
+    println!("{tally}");
+    tally
+}
+
+fn attempt(step: &Step<'_>, missing: &[Requirement]) -> Result<Outcome, Failure> {
+    let lacking = step.needs.iter().filter(|need| missing.contains(need)).cloned().collect::<Vec<_>>();
+    if lacking.is_empty() {
+        return (step.work)();
+    }
+    let remedies = requirement::remedies(&lacking);
+    Ok(Outcome::Skipped(format!("{}; to install: {remedies}", requirement::in_words(&lacking))))
+}
+
+fn conclude(tally: &mut Tally, name: &str, result: Result<Outcome, Failure>, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match result {
+        Ok(Outcome::Passed) => {
+            tally.passed += 1;
+            format!("passed   {name} ({seconds:.1} s)")
+        }
+        Ok(Outcome::Skipped(reason)) => {
+            tally.skipped += 1;
+            format!("SKIPPED  {name}: {reason}")
+        }
+        Err(failure) => {
+            tally.failed += 1;
+            format!("FAILED   {name} ({seconds:.1} s): {failure}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failing() -> Result<(), Failure> {
+        Err(Failure::new("succeed", "it was planted to fail", "nothing"))
+    }
+
+    #[test]
+    fn all_steps_run_even_if_one_fails() {
+        let absent = Requirement::file("tenbin-no-such-package", "/nonexistent/file");
+        let steps = [
+            Step::new("first", vec![], failing),
+            Step::new("second", vec![], || Ok(())),
+            Step {
+                name: "third".into(),
+                needs: vec![],
+                work: Box::new(|| Ok(Outcome::Skipped("it was planted to skip".into()))),
+            },
+        ];
+        assert_eq!(run_all(&steps).to_string(), "1 passed, 1 failed, 1 skipped");
+        let lacking = Step::new("fourth", vec![absent.clone()], || Ok(()));
+        let outcome = attempt(&lacking, &[absent]).expect("a skip is no failure");
+        assert!(matches!(outcome, Outcome::Skipped(reason) if reason.contains("tenbin-no-such-package")));
+    }
+}

@@ -1,0 +1,94 @@
+//! Everything that must hold, as a list of steps: what CI runs.
+
+use std::process::ExitCode;
+
+use crate::architecture::{ARCHITECTURES, Architecture};
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::requirement;
+use crate::step::{self, Step};
+use crate::workspace::Workspace;
+use crate::{disassembly, emulated, schema, statistics, tidy};
+
+/// Run the steps whose name holds `only`, or all of them; or print their names.
+///
+/// The tally is the last line that is printed, so a step that failed is told by the exit status.
+pub(crate) fn run(workspace: &Workspace, only: Option<&str>, list: bool) -> Result<ExitCode, Failure> {
+    let mut steps = steps(workspace);
+    steps.retain(|step| only.is_none_or(|word| step.name.contains(word)));
+    if steps.is_empty() {
+        let tried = format!("find a step called {}", only.unwrap_or_default());
+        return Err(Failure::new(tried, "there is none", "see `cargo xtask test --list`"));
+    }
+    if list {
+        steps.iter().for_each(|step| println!("{}", step.name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let tally = step::run_all(&steps);
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
+    let cargo = move |arguments: &'static [&'static str]| {
+        move || Command::cargo(workspace).arguments(arguments.iter().copied()).run()
+    };
+    let mut steps = vec![
+        Step::new("format", vec![requirement::rustfmt()], cargo(&["fmt", "--all", "--check"])),
+        Step::new("tidy", vec![], move || tidy::run(workspace)),
+        Step::new(
+            "clippy",
+            vec![requirement::clippy()],
+            cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        ),
+        Step::new("tests", vec![], cargo(&["test", "--workspace", "--no-fail-fast"])),
+        Step::new("documentation", vec![], move || documentation(workspace)),
+    ];
+    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
+        let name = format!("reach {}", architecture.name);
+        steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
+    }
+    for architecture in ARCHITECTURES {
+        let name = format!("disassembly {}", architecture.name);
+        let needs = disassembly::needs(architecture);
+        steps.push(Step::new(name, needs, move || disassembly::check(workspace, architecture)));
+    }
+    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
+        let name = format!("emulated {}", architecture.name);
+        steps.push(Step::new(name, architecture.to_run(), move || emulated::check(workspace, architecture)));
+    }
+    steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
+    steps.push(Step {
+        name: "statistics".into(),
+        needs: statistics::needs(),
+        work: Box::new(move || statistics::check(workspace)),
+    });
+    steps
+}
+
+fn documentation(workspace: &Workspace) -> Result<(), Failure> {
+    let command = Command::cargo(workspace).variable("RUSTDOCFLAGS", "-D warnings");
+    command.arguments(["doc", "--workspace", "--no-deps"]).run()
+}
+
+/// The tests of the crate that holds the machine code, built for and run as `architecture`.
+fn reach(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failure> {
+    Command::cargo(workspace)
+        .variables(architecture.cargo_variables())
+        .arguments(["test", "--package", "tenbin-metal", "--no-fail-fast", "--target", architecture.target])
+        .run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_architecture_is_read_and_every_other_one_is_reached() {
+        let workspace = Workspace::find().expect("the test runs in the repository");
+        let names = steps(&workspace).into_iter().map(|step| step.name).collect::<Vec<_>>();
+        for architecture in ARCHITECTURES {
+            assert!(names.contains(&format!("disassembly {}", architecture.name)));
+            assert_eq!(names.contains(&format!("reach {}", architecture.name)), architecture.foreign());
+        }
+    }
+}

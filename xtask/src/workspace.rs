@@ -1,0 +1,99 @@
+//! Where the repository is, and what cargo knows about it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::architecture::Architecture;
+use crate::command::Command;
+use crate::failure::Failure;
+
+/// The root of the repository and cargo's target folder.
+pub(crate) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+/// Which of cargo's profiles a binary was built with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Dev,
+    Release,
+}
+
+impl Workspace {
+    /// The workspace of the current folder.
+    pub(crate) fn find() -> Result<Self, Failure> {
+        let start = match env::var_os("CARGO_MANIFEST_DIR") {
+            Some(folder) => PathBuf::from(folder),
+            None => env::current_dir().map_err(|error| {
+                Failure::new("find the current folder", error, "change to a folder that exists")
+            })?,
+        };
+        let root = start.ancestors().find(|folder| folder.join("xtask/Cargo.toml").is_file());
+        let root = root.ok_or_else(|| {
+            Failure::new(
+                "find the root of the repository",
+                format!("no folder above {} holds xtask/Cargo.toml", start.display()),
+                "run `cargo xtask` inside the repository",
+            )
+        })?;
+        let mut workspace = Self { root: root.to_path_buf(), target: PathBuf::new() };
+        let metadata = workspace.metadata(&["--no-deps"])?;
+        workspace.target = metadata["target_directory"].as_str().unwrap_or("target").into();
+        Ok(workspace)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Cargo's target folder, wherever the environment puts it.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// What `cargo metadata` says, called with `arguments`.
+    pub(crate) fn metadata(&self, arguments: &[&str]) -> Result<Value, Failure> {
+        let text = Command::cargo(self)
+            .arguments(["metadata", "--format-version", "1"])
+            .arguments(arguments.iter().copied())
+            .remedy("correct the manifest that cargo names")
+            .read()?;
+        serde_json::from_str(&text).map_err(|error| {
+            Failure::new("read the output of `cargo metadata`", error, "report it: this should not happen")
+        })
+    }
+
+    /// Build tenbin for `architecture` and give the binary's path.
+    pub(crate) fn build(&self, architecture: &Architecture, profile: Profile) -> Result<PathBuf, Failure> {
+        let mut command = Command::cargo(self)
+            .arguments(["build", "--package", "tenbin", "--target", architecture.target])
+            .variables(architecture.cargo_variables())
+            .remedy("correct what the compiler names above");
+        if profile == Profile::Release {
+            command = command.argument("--release");
+        }
+        command.run()?;
+        let folder = if profile == Profile::Release { "release" } else { "debug" };
+        Ok(self.target.join(architecture.target).join(folder).join("tenbin"))
+    }
+
+    /// An empty folder of our own below the target folder, for files that a step leaves.
+    pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf, Failure> {
+        let folder = self.target.join("xtask").join(name);
+        let failure = |error| {
+            Failure::new(
+                format!("prepare the folder {}", folder.display()),
+                error,
+                "make room there, or point CARGO_TARGET_DIR at a folder that can be written",
+            )
+        };
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(failure)?;
+        }
+        std::fs::create_dir_all(&folder).map_err(failure)?;
+        Ok(folder)
+    }
+}
