@@ -1,3 +1,11 @@
 //! From samples to answers: pure functions of values.
+//!
+//! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
+//! So every sentence can be computed again, at any later time, from what the store holds.
+//!
+//! Reading order: [`stats`], [`verdict`], [`report`], [`comparable`].
 
+pub mod comparable;
+pub mod report;
 pub mod stats;
+pub mod verdict;

@@ -1,0 +1,206 @@
+//! Answers as text.
+
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Answer, Descriptor, Finding, Report, Role, Run, Trial};
+
+use super::table;
+use crate::verdict::Across;
+
+/// The column in which sentences begin.
+const INDENT: usize = 10;
+
+/// One answer an experiment: its name, then the sentence, folded at `width` columns.
+pub fn survey(report: &Report, width: usize) -> String {
+    let headlines = report.answers.iter().filter(|answer| answer.headline);
+    headlines.map(|answer| entry(&answer.experiment, &answer.sentence, width)).collect()
+}
+
+/// Everything about one experiment of a run: question, tables, sentences, findings, what others found.
+pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
+    let Some(trial) = run.trials.iter().find(|trial| trial.descriptor.name == name) else {
+        return String::new();
+    };
+    let descriptor = &trial.descriptor;
+    let ours = |experiment: &str| experiment == name;
+    let answers: Vec<&Answer> = report.answers.iter().filter(|answer| ours(&answer.experiment)).collect();
+    let mut text = entry(name, &descriptor.question, width);
+    for cell in &trial.cells {
+        let here: Vec<&Answer> =
+            answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
+        let cpus: Vec<String> = cell.arrangement.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+        text.push_str(&format!("\n{} (workers on CPU {})\n", cell.arrangement.label, cpus.join(", ")));
+        let tables = table::variants(descriptor, cell);
+        for table in tables.into_iter().chain(table::comparisons(descriptor, cell, &here)) {
+            text.push('\n');
+            text.push_str(&table);
+        }
+        text.push('\n');
+        if let Some(first) = here.first() {
+            text.push_str(&folded(&first.sentence, 2, width));
+        }
+        text.push_str(&folded(&checked(trial, cell), 2, width));
+    }
+    if trial.cells.is_empty() {
+        text.extend(answers.iter().map(|answer| folded(&answer.sentence, INDENT, width)));
+    }
+    let findings: Vec<&Finding> =
+        report.findings.iter().filter(|finding| ours(&finding.experiment)).collect();
+    if !findings.is_empty() {
+        text.push_str("\nFound beside\n");
+        for finding in findings {
+            text.push_str(&folded(&finding.sentence, 2, width));
+            text.push_str(&folded(&format!("{} ({})", finding.evidence, finding.confidence), 4, width));
+        }
+    }
+    let measured: Vec<&str> = trial.cells.iter().map(|cell| cell.arrangement.label.as_str()).collect();
+    if let Some(table) = table::published(descriptor, &measured) {
+        text.push_str(&format!("\n{table}"));
+    }
+    text
+}
+
+fn checked(trial: &Trial, cell: &tenbin_model::Cell) -> String {
+    let met = cell.checks.iter().filter(|check| !check.sabotage && check.met).count();
+    let measured = cell.checks.iter().filter(|check| !check.sabotage).count();
+    let caught = cell.checks.iter().filter(|check| check.sabotage && !check.met).count();
+    let planted = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
+    format!(
+        "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
+         faults were caught.",
+        trial.descriptor.specification
+    )
+}
+
+/// The experiments, a line each.
+pub fn listed(descriptors: &[Descriptor]) -> String {
+    descriptors
+        .iter()
+        .map(|descriptor| format!("{:INDENT$}{}\n", descriptor.name, descriptor.question))
+        .collect()
+}
+
+/// An experiment's description: what it asks, how, and what can be set.
+pub fn described(descriptor: &Descriptor, width: usize) -> String {
+    let mut text = entry(&descriptor.name, &descriptor.question, width);
+    for (title, body) in [
+        ("why", &descriptor.requirement),
+        ("must", &descriptor.specification),
+        ("needs", &descriptor.privileges),
+        ("touches", &descriptor.touches),
+    ] {
+        text.push_str(&entry(title, body, width));
+    }
+    let margin = format!(
+        "epochs of {}; equivalent means within {} %",
+        descriptor.epoch,
+        three_digits(descriptor.margin * 100.0)
+    );
+    text.push_str(&entry("scale", &margin, width));
+    text.push_str("\nvariants\n");
+    for variant in &descriptor.variants {
+        let planted = if variant.role == Role::Sabotage { " (planted: must fail the check)" } else { "" };
+        text.push_str(&folded(&format!("{}: {}{planted}", variant.name, variant.what), 2, width));
+    }
+    if !descriptor.parameters.is_empty() {
+        text.push_str("\n--set\n");
+    }
+    for parameter in &descriptor.parameters {
+        let line = format!("{}={}: {}", parameter.name, parameter.default, parameter.what);
+        text.push_str(&folded(&line, 2, width));
+    }
+    text.push_str("\nsources\n");
+    for source in &descriptor.sources {
+        text.push_str(&folded(&format!("{}: {}", source.title, source.taken), 2, width));
+    }
+    text
+}
+
+/// Two runs side by side: their machines first.
+pub fn compared(across: &Across, width: usize) -> String {
+    let mut text = folded(&across.machines.sentence, 0, width);
+    for difference in &across.machines.differences {
+        let line = format!("{}: {} | {}", difference.name, difference.left, difference.right);
+        text.push_str(&folded(&line, 2, width));
+    }
+    text.push('\n');
+    for shared in &across.shared {
+        let (first, second) = (shared.first, shared.second);
+        let range = |(ratio, interval): (f64, tenbin_model::Interval)| {
+            format!(
+                "{} ({} to {})",
+                three_digits(ratio),
+                three_digits(interval.low),
+                three_digits(interval.high)
+            )
+        };
+        let verdict = match shared.verdict {
+            tenbin_model::Verdict::Different => "different",
+            tenbin_model::Verdict::Equivalent => "equivalent",
+            tenbin_model::Verdict::Refused => "not told apart",
+        };
+        let line = format!(
+            "{}: {} over {}: {} against {}: {verdict}",
+            shared.cell,
+            shared.variants.1,
+            shared.variants.0,
+            range(first),
+            range(second)
+        );
+        text.push_str(&entry(&shared.experiment, &line, width));
+    }
+    if across.unshared > 0 {
+        text.push_str(&format!("{} comparisons were made by one of the runs only.\n", across.unshared));
+    }
+    text.push_str(&folded(
+        "Ratios are compared and times are not: epochs of two runs were never interleaved.",
+        0,
+        width,
+    ));
+    text
+}
+
+/// A name in the margin and a text beside it.
+fn entry(name: &str, text: &str, width: usize) -> String {
+    let folded = folded(text, INDENT, width);
+    let margin = format!("{name:INDENT$}");
+    // A name that fills the margin gets a line of its own.
+    if name.chars().count() < INDENT {
+        folded.replacen(&" ".repeat(INDENT), &margin, 1)
+    } else {
+        format!("{name}\n{folded}")
+    }
+}
+
+/// `text` folded between words so that no line is wider than `width`, indented by `indent`.
+fn folded(text: &str, indent: usize, width: usize) -> String {
+    let room = width.saturating_sub(indent).max(20);
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines
+            .last_mut()
+            .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= room);
+        match line {
+            Some(line) => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            None => lines.push(word.into()),
+        }
+    }
+    let margin = " ".repeat(indent);
+    lines.iter().map(|line| format!("{margin}{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_folded_between_words_and_keeps_its_margin() {
+        let text = entry("pipe", "vmsplice of constant pages carries more", 30);
+        assert_eq!(text, "pipe      vmsplice of constant\n          pages carries more\n");
+        assert_eq!(folded("a-word-longer-than-any-line-here", 2, 10), "  a-word-longer-than-any-line-here\n");
+    }
+}

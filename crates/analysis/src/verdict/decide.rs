@@ -1,0 +1,166 @@
+//! One comparison: its interval, its level, its verdict.
+
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Refusal, Sample, Verdict};
+
+use crate::stats::detectable;
+use crate::stats::order::Ordered;
+use crate::stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
+use crate::stats::sequential::Plan;
+use crate::stats::sign;
+
+/// The probability of any false "different" among all comparisons of one experiment.
+pub const LEVEL: f64 = 0.01;
+
+/// What a comparison came to, before it is put in words.
+pub(super) struct Outcome {
+    pub(super) verdict: Verdict,
+    pub(super) evidence: Option<Evidence>,
+    pub(super) refusal: Option<Refusal>,
+}
+
+/// The fewest blocks for which any of `family` comparisons can be decided: more signs than that are
+/// needed before even a unanimous vote is rarer than the level.
+pub fn least_blocks(family: usize) -> u32 {
+    let plan = Plan::new(LEVEL, family.max(1));
+    plan.and_then(|plan| plan.least_blocks()).map_or(u32::MAX, |blocks| blocks as u32)
+}
+
+/// Whether every comparison of a cell is decided at this moment, if this is a planned look.
+///
+/// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
+/// that margin on either side of its middle, so that the ratio can be quoted.
+pub fn decided(
+    descriptor: &Descriptor,
+    family: usize,
+    arrangement: &Arrangement,
+    samples: &[Sample],
+) -> bool {
+    let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
+    let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
+    let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
+    let margin = log_margin(descriptor);
+    arrangement.comparisons.iter().all(|comparison| {
+        let interval = Ordered::new(paired(samples, comparison).values)
+            .and_then(|ratios| sign::interval(&ratios, level))
+            .map(|found| found.interval);
+        interval.is_some_and(|interval| {
+            let different = interval.low > 0.0 || interval.high < 0.0;
+            let narrow = interval.high - interval.low <= 2.0 * margin;
+            within(interval, margin) || (different && narrow)
+        })
+    })
+}
+
+/// Judges one comparison of a cell that was timed.
+pub(super) fn decide(
+    descriptor: &Descriptor,
+    family: usize,
+    cell: &Cell,
+    comparison: &Comparison,
+) -> Outcome {
+    let name = |variant: u32| descriptor.variants[variant as usize].name.clone();
+    let (left, right) = (name(comparison.left), name(comparison.right));
+    let ratios = paired(&cell.samples, comparison);
+    let blocks = ratios.values.len();
+    let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
+    let level = cell.ended.and_then(|ended| Plan::new(LEVEL, family.max(1))?.level_after(ended, measured));
+    let found = level.and_then(|level| {
+        let ordered = Ordered::new(ratios.values)?;
+        let estimate = sign::Estimate::of(&ordered, level);
+        let found = estimate.interval?;
+        let effect = detectable::smallest(estimate.median, found.interval, found.ranks.level)?;
+        Some((estimate.median, found, effect))
+    });
+    let Some((median, found, effect)) = found else {
+        let needed = least_blocks(family);
+        return Outcome {
+            verdict: Verdict::Refused,
+            evidence: None,
+            refusal: Some(Refusal {
+                reached: format!("{left} and {right} were compared in {blocks} blocks in the time given"),
+                needs: format!(
+                    "at least {needed} blocks, with {family} to be judged at a level of {}",
+                    percent(LEVEL)
+                ),
+                remedy: "Run with --thorough, or with fewer --set values".into(),
+            }),
+        };
+    };
+    let interval = found.interval;
+    let margin = log_margin(descriptor);
+    let evidence = Evidence {
+        left,
+        right,
+        ratio: median.exp(),
+        interval: as_ratios(interval),
+        family_level: LEVEL,
+        family,
+        level: found.ranks.level,
+        blocks,
+        detectable: detectable::as_fraction(effect),
+        margin: descriptor.margin,
+    };
+    let verdict = if interval.low > 0.0 || interval.high < 0.0 {
+        Verdict::Different
+    } else if within(interval, margin) {
+        Verdict::Equivalent
+    } else {
+        Verdict::Refused
+    };
+    let refusal = (verdict == Verdict::Refused).then(|| undecided(&evidence));
+    Outcome { verdict, evidence: Some(evidence), refusal }
+}
+
+/// Neither different nor equivalent: how far it came and what is missing.
+fn undecided(evidence: &Evidence) -> Refusal {
+    Refusal {
+        reached: format!(
+            "the ratio of {} to {} lies between {} and {} after {} blocks",
+            evidence.right,
+            evidence.left,
+            three_digits(evidence.interval.low),
+            three_digits(evidence.interval.high),
+            evidence.blocks
+        ),
+        needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
+        remedy: format!(
+            "A difference of {} or more would have been seen: run with --thorough, or on a quieter machine",
+            if evidence.detectable < 1.0 {
+                percent(evidence.detectable)
+            } else {
+                format!("{}x", three_digits(1.0 + evidence.detectable))
+            }
+        ),
+    }
+}
+
+/// The log ratios of one comparison, a block each.
+pub(super) fn paired(samples: &[Sample], comparison: &Comparison) -> LogRatios {
+    log_ratios(samples.iter().filter_map(|sample| {
+        let side = match sample.variant {
+            variant if variant == comparison.left => Side::Left,
+            variant if variant == comparison.right => Side::Right,
+            _ => return None,
+        };
+        let time = sample.elapsed.0 as f64 / sample.iterations as f64;
+        Some(Epoch { block: sample.block, side, time })
+    }))
+}
+
+fn within(interval: Interval, margin: f64) -> bool {
+    interval.low >= -margin && interval.high <= margin
+}
+
+/// The margin as a distance of log ratios; the nearer of 1 + margin and 1 − margin bounds both sides.
+fn log_margin(descriptor: &Descriptor) -> f64 {
+    descriptor.margin.ln_1p()
+}
+
+/// A fraction in percent with up to three digits: `1 %`, `0.25 %`, `14.5 %`.
+pub(super) fn percent(fraction: f64) -> String {
+    let digits = three_digits(fraction * 100.0);
+    let trimmed =
+        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    format!("{trimmed} %")
+}
