@@ -1,1 +1,21 @@
-fn main() {}
+//! tenbin weighs two ways of doing a thing at the bottom of a Linux machine.
+//!
+//! This crate is the command line, the wiring and the terminal. It holds no logic of its own:
+//! measuring is `tenbin_lab`'s, judging `tenbin_analysis`'s, keeping `tenbin_store`'s.
+
+mod arguments;
+mod command;
+mod measurement;
+mod output;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    // clap itself ends the process for --help, --version (0) and usage errors (2).
+    let arguments = arguments::Arguments::parse();
+    let result = command::run(arguments);
+    output::deliver(result).into()
+}

@@ -1,0 +1,158 @@
+//! The command line, declared once: parser, help, man page and completions derive from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Weigh two ways of doing a thing at the bottom of this Linux machine.
+///
+/// Without a command: every question that this machine can answer, quickly; one sentence each, with
+/// its interval, or why there is none. Nothing on the machine is changed.
+#[derive(Debug, Parser)]
+#[command(name = "tenbin", version, args_conflicts_with_subcommands = true, after_help = EXIT_STATUS)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// How to measure when no command is given.
+    #[command(flatten)]
+    pub measure: Measure,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked was refused,
+4 a fault was found in what was examined, 5 something is missing on this machine.
+The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure experiments and show everything about them
+    Run {
+        /// Their names, as `tenbin list` has them; all of them if none is given
+        #[arg(value_name = "EXPERIMENT")]
+        experiments: Vec<String>,
+        /// Turn a knob of an experiment (see `tenbin show EXPERIMENT`)
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+        #[command(flatten)]
+        measure: Measure,
+    },
+    /// List the experiments, a question each
+    List {
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Show an experiment's description, or a run's answers, computed again from its samples
+    Show {
+        /// An experiment's name, a run's id or the start of one, or `latest`
+        what: String,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// List the runs in the store
+    Runs {
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Compare two runs: first whether their machines are comparable, then ratio by ratio
+    Compare {
+        /// A run's id, the start of one, or `latest`
+        first: String,
+        /// Another one
+        second: String,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Write runs to a file of their own
+    Export {
+        /// Ids of runs, starts of ids, or `latest`
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+        /// The file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// What to write: another store, or what the neighbours' tools read (one run)
+        #[arg(long, value_enum, default_value_t = Format::Store)]
+        format: Format,
+        /// Replace the file if it exists
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take the runs of a file into the store; what is there already stays as it is
+    Import {
+        /// A file that `tenbin export` wrote, or another machine's store
+        file: PathBuf,
+    },
+    /// Take the runs of several files into the store, all or none of each
+    Merge {
+        /// Files that `tenbin export` wrote, or other machines' stores
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print the JSON schema of what --json prints
+    Schema,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+    /// Print the machine-code kernels of this binary and what each must contain
+    #[command(hide = true)]
+    Kernels {
+        #[command(flatten)]
+        form: Form,
+    },
+}
+
+/// How to measure.
+#[derive(Args, Clone, Debug)]
+pub struct Measure {
+    /// A second and a half for a cell, and only the cells that answer the question
+    #[arg(long, conflicts_with = "thorough")]
+    pub quick: bool,
+    /// Fifteen seconds a cell
+    #[arg(long)]
+    pub thorough: bool,
+    /// Seed of every random choice; the time of day if not given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// CPUs to place workers on, in this order (like 0,2-3)
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Measure without keeping the run
+    #[arg(long)]
+    pub no_store: bool,
+    #[command(flatten)]
+    pub form: Form,
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// In which form to answer.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Form {
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `export` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A store of its own, for `import` and `merge`
+    Store,
+    /// The whole run as JSON
+    Json,
+    /// One row an epoch
+    Csv,
+    /// Go's benchmark format, for benchstat
+    Go,
+    /// Google Benchmark's JSON, for its compare.py
+    GoogleBenchmark,
+}

@@ -1,0 +1,179 @@
+//! The commands on the store: show, runs, compare, export, import, merge.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json as value;
+use tenbin_analysis::{report, verdict};
+use tenbin_model::{Report, Run};
+use tenbin_store::{Error, Existing, Store, neighbours};
+
+use super::json;
+use crate::arguments::{Form, Format};
+use crate::output::{Answer, Exit, Trouble};
+use crate::terminal;
+
+/// Opens the user's store and creates it where there is none.
+pub fn open() -> Result<Store, Trouble> {
+    Store::open(&path()?).map_err(trouble)
+}
+
+/// The store, which must exist: whoever reads has kept something before.
+fn open_existing() -> Result<Store, Trouble> {
+    Store::open_existing(&path()?).map_err(|error| match error {
+        Error::NoSuchFile { path, .. } => Trouble::usage(format!(
+            "there is no store at {} yet; `tenbin` or `tenbin run` makes one, TENBIN_STORE names another",
+            path.display()
+        )),
+        other => trouble(other),
+    })
+}
+
+/// `$TENBIN_STORE`, else `tenbin/store.db` under the XDG data folder (XDG base directory
+/// specification 0.8: `$XDG_DATA_HOME` if absolute, else `$HOME/.local/share`).
+fn path() -> Result<PathBuf, Trouble> {
+    let named =
+        |variable: &str| std::env::var_os(variable).filter(|text| !text.is_empty()).map(PathBuf::from);
+    if let Some(path) = named("TENBIN_STORE") {
+        return Ok(path);
+    }
+    let data = named("XDG_DATA_HOME").filter(|path| path.is_absolute());
+    let data = data.or_else(|| named("HOME").map(|home| home.join(".local/share")));
+    data.map(|data| data.join("tenbin/store.db")).ok_or_else(|| {
+        Trouble::usage("no place for the store: set TENBIN_STORE to a file, or HOME, or use --no-store")
+    })
+}
+
+/// The store's path as text, for remarks.
+pub fn path_shown() -> String {
+    path().map_or_else(|_| "the store".into(), |path| path.display().to_string())
+}
+
+/// What the store says went wrong, and whose fault it is.
+pub fn trouble(error: Error) -> Trouble {
+    let exit = match error {
+        Error::Io { .. } | Error::Sqlite { .. } | Error::Locked { .. } | Error::NoSpace { .. } => {
+            Exit::Internal
+        }
+        _ => Exit::Usage,
+    };
+    Trouble { exit, message: error.to_string() }
+}
+
+/// A run and its report, computed again from its samples.
+fn load(store: &Store, which: &str) -> Result<(Run, Report), Trouble> {
+    let id = store.find(which).map_err(trouble)?;
+    let run = store.load(&id).map_err(trouble)?;
+    let report = verdict::report(&run, Some(&id.to_string()));
+    Ok((run, report))
+}
+
+/// Everything about every experiment of a run.
+pub fn detail(run: &Run, report: &Report, width: usize) -> String {
+    let trials = run.trials.iter();
+    let texts = trials.map(|trial| report::trial(run, report, &trial.descriptor.name, width));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
+    let (run, report) = load(&open_existing()?, which)?;
+    let text = if form.json { json(&report)? } else { detail(&run, &report, terminal::width()) };
+    Ok(Answer::text(text))
+}
+
+pub fn runs(form: Form) -> Result<Answer, Trouble> {
+    let entries = open_existing()?.runs().map_err(trouble)?;
+    if form.json {
+        let rows: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                value!({
+                    "id": entry.id.to_string(), "started": entry.started, "version": entry.version,
+                    "architecture": entry.architecture, "cpu_model": entry.cpu_model,
+                    "effort": entry.effort, "experiments": entry.experiments,
+                    "samples": entry.samples, "bytes": entry.bytes,
+                })
+            })
+            .collect();
+        return Ok(Answer::text(json(&rows)?));
+    }
+    let lines = entries.iter().map(|entry| {
+        let started = entry.started.get(..19).unwrap_or(&entry.started);
+        format!(
+            "{}  {started}  {:>8} epochs  {}  {}\n",
+            entry.id.short(),
+            entry.samples,
+            entry.cpu_model,
+            entry.experiments.join(" ")
+        )
+    });
+    Ok(Answer::text(lines.collect()))
+}
+
+pub fn compare(first: &str, second: &str, form: Form) -> Result<Answer, Trouble> {
+    let store = open_existing()?;
+    let across = verdict::across(&load(&store, first)?.0, &load(&store, second)?.0);
+    let text = if form.json { json(&across)? } else { report::compared(&across, terminal::width()) };
+    Ok(Answer::text(text))
+}
+
+pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Result<Answer, Trouble> {
+    let store = open_existing()?;
+    let ids = runs.iter().map(|run| store.find(run).map_err(trouble)).collect::<Result<Vec<_>, _>>()?;
+    if format == Format::Store {
+        let existing = if force { Existing::Replace } else { Existing::Refuse };
+        store.export(&ids, output, existing).map_err(trouble)?;
+    } else {
+        let [id] = ids[..] else {
+            return Err(Trouble::usage("this format holds one run: name one, or use --format store"));
+        };
+        let run = store.load(&id).map_err(trouble)?;
+        write_whole(output, force, |out| match format {
+            Format::Csv => neighbours::csv(&run, out),
+            Format::Go => neighbours::go_benchmark(&run, out),
+            Format::GoogleBenchmark => neighbours::google_benchmark(&run, out),
+            Format::Json | Format::Store => neighbours::json(&run, out),
+        })?;
+    }
+    let names: Vec<String> = ids.iter().map(tenbin_store::RunId::short).collect();
+    let mut answer = Answer::text(String::new());
+    answer.remark = Some(format!("Wrote {} to {}.", names.join(", "), output.display()));
+    Ok(answer)
+}
+
+/// Writes a file beside its place and renames it: it appears whole or not at all.
+fn write_whole(
+    output: &Path,
+    force: bool,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<(), Trouble> {
+    if output.exists() && !force {
+        return Err(Trouble::usage(format!("{} exists; --force replaces it", output.display())));
+    }
+    let mut beside = output.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let written = File::create(&beside).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        std::fs::rename(&beside, output)
+    });
+    written.map_err(|error| {
+        // The half-written file is ours; that it may be gone already is no further trouble.
+        let _ = std::fs::remove_file(&beside);
+        Trouble::usage(format!("write {}: {error}", output.display()))
+    })
+}
+
+pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
+    let mut store = open()?;
+    let mut lines = String::new();
+    for file in files {
+        let merge = store.import(file).map_err(trouble)?;
+        let (added, present) = (merge.added.len(), merge.present.len());
+        lines.push_str(&format!("{}: {added} new, {present} already there\n", file.display()));
+    }
+    Ok(Answer::text(lines))
+}

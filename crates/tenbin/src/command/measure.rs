@@ -1,0 +1,57 @@
+//! `tenbin` and `tenbin run`: measure, keep, answer.
+
+use tenbin_analysis::{report, verdict};
+use tenbin_model::{Effort, Report, Run, Verdict};
+
+use super::{archive, json};
+use crate::arguments::Measure;
+use crate::measurement::Order;
+use crate::output::{Answer, Exit, Trouble};
+use crate::terminal;
+
+/// Every question, quickly; a sentence each.
+pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
+    let order = Order::new(&[], &[], measure, Effort::Quick)?;
+    let (_, report) = measured(&order, measure)?;
+    answer(&report, measure, |width| report::survey(&report, width))
+}
+
+/// Some experiments, and everything about them.
+pub fn run(
+    experiments: &[String],
+    settings: &[String],
+    measure: &Measure,
+    usual: Effort,
+) -> Result<Answer, Trouble> {
+    let order = Order::new(experiments, settings, measure, usual)?;
+    let (run, report) = measured(&order, measure)?;
+    let mut answer = answer(&report, measure, |width| archive::detail(&run, &report, width))?;
+    let all_refused = report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
+    if answer.exit == Exit::Answered && experiments.len() == 1 && all_refused {
+        answer.exit = Exit::Refused;
+    }
+    Ok(answer)
+}
+
+/// Measures and keeps. The store is opened first: one that cannot be written costs no minute.
+fn measured(order: &Order, measure: &Measure) -> Result<(Run, Report), Trouble> {
+    let store = if measure.no_store { None } else { Some(archive::open()?) };
+    let run = order.measure()?;
+    let id = match store {
+        Some(mut store) => Some(store.keep(&run).map_err(archive::trouble)?.to_string()),
+        None => None,
+    };
+    let report = verdict::report(&run, id.as_deref());
+    Ok((run, report))
+}
+
+fn answer(report: &Report, measure: &Measure, text: impl Fn(usize) -> String) -> Result<Answer, Trouble> {
+    let text = if measure.form.json { json(report)? } else { text(terminal::width()) };
+    let remark = report.run.as_ref().map(|id| {
+        let short = &id[..12];
+        format!("Kept as run {short} in {}; `tenbin show {short}` shows all of it.", archive::path_shown())
+    });
+    let faulty = report.checks.iter().any(|checked| !checked.check.as_expected());
+    let exit = if faulty { Exit::Fault } else { Exit::Answered };
+    Ok(Answer { text, to: measure.output.clone(), remark, exit })
+}

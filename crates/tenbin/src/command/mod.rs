@@ -1,0 +1,46 @@
+//! The commands: each turns arguments into an answer or says why it has none.
+
+mod about;
+mod archive;
+mod measure;
+
+use tenbin_model::Effort;
+
+use crate::arguments::{Arguments, Command};
+use crate::output::{Answer, Trouble};
+
+/// Runs the command that was asked for.
+///
+/// # Errors
+/// Whatever kept it from an answer, with the status to exit with.
+pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
+    match arguments.command {
+        None => measure::survey(&arguments.measure),
+        Some(Command::Run { experiments, settings, measure }) => {
+            measure::run(&experiments, &settings, &measure, Effort::Normal)
+        }
+        Some(Command::List { form }) => about::list(form),
+        Some(Command::Show { what, form }) => match about::experiment(&what, form) {
+            Some(answer) => Ok(answer),
+            None => archive::show(&what, form),
+        },
+        Some(Command::Runs { form }) => archive::runs(form),
+        Some(Command::Compare { first, second, form }) => archive::compare(&first, &second, form),
+        Some(Command::Export { runs, output, format, force }) => {
+            archive::export(&runs, &output, format, force)
+        }
+        Some(Command::Import { file }) => archive::import(&[file]),
+        Some(Command::Merge { files }) => archive::import(&files),
+        Some(Command::Schema) => about::schema(),
+        Some(Command::Completions { shell }) => about::completions(shell),
+        Some(Command::Man) => about::manual(),
+        Some(Command::Kernels { form }) => about::kernels(form),
+    }
+}
+
+/// A value as indented JSON with a newline at its end.
+fn json(value: &impl serde::Serialize) -> Result<String, Trouble> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| Trouble::internal(format!("write JSON: {error}")))
+}

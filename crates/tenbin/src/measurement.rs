@@ -1,0 +1,188 @@
+//! From a request to a run: the machine is observed, the engine is given its rule, its clock and its listener.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use tenbin_analysis::verdict;
+use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit};
+use tenbin_metal::{Clock, allowed_cpus, machine};
+use tenbin_model::machine::Observed;
+use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sample};
+
+use crate::arguments::Measure;
+use crate::output::Trouble;
+use crate::terminal::Progress;
+
+/// The statistics' rule, for the engine.
+struct BySignTest;
+
+impl Rule for BySignTest {
+    fn least_blocks(&self, family: usize) -> u32 {
+        verdict::least_blocks(family)
+    }
+
+    fn enough(
+        &self,
+        descriptor: &Descriptor,
+        family: usize,
+        arrangement: &Arrangement,
+        samples: &[Sample],
+    ) -> bool {
+        verdict::decided(descriptor, family, arrangement, samples)
+    }
+}
+
+/// What is to be measured: checked before the first epoch, so that wrong input changes nothing.
+pub struct Order {
+    experiments: Vec<(Experiment, Settings)>,
+    cpus: Vec<Cpu>,
+    effort: Effort,
+    seed: u64,
+}
+
+impl Order {
+    /// Checks names, settings and CPUs.
+    ///
+    /// # Errors
+    /// A usage error that names the word that is wrong and what would be right.
+    pub fn new(
+        names: &[String],
+        settings: &[String],
+        measure: &Measure,
+        usual: Effort,
+    ) -> Result<Self, Trouble> {
+        let effort = match (measure.quick, measure.thorough) {
+            (true, _) => Effort::Quick,
+            (_, true) => Effort::Thorough,
+            _ => usual,
+        };
+        let seed = measure.seed.unwrap_or_else(|| Timestamp::now().as_nanosecond() as u64);
+        Ok(Self { experiments: chosen(names, settings)?, cpus: cpus(measure.cpus.as_deref())?, effort, seed })
+    }
+
+    /// Measures.
+    ///
+    /// # Errors
+    /// A usage error in a setting's value, found by the experiment that reads it.
+    pub fn measure(&self) -> Result<Run, Trouble> {
+        let started = Timestamp::now();
+        let clock_started = Instant::now();
+        let (machine, clock) = observed(&self.cpus);
+        let mut progress = Progress::new();
+        let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
+        let mut trials = Vec::new();
+        for (experiment, settings) in &self.experiments {
+            let request = Request {
+                machine: &machine,
+                clock,
+                cpus: &self.cpus,
+                effort: self.effort,
+                settings,
+                seed: self.seed,
+            };
+            let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
+            let mut bench = Bench { rule: &BySignTest, watch: &watch, sink: &mut sink };
+            trials.push(bench.run(experiment, &request).map_err(trouble)?);
+        }
+        progress.finish();
+        Ok(Run {
+            provenance: Provenance {
+                version: env!("CARGO_PKG_VERSION").into(),
+                started: started.to_string(),
+                seed: self.seed,
+                effort: self.effort,
+                arguments: std::env::args().skip(1).collect(),
+            },
+            machine,
+            trials,
+        })
+    }
+}
+
+fn trouble(unfit: Unfit) -> Trouble {
+    match unfit {
+        Unfit::Usage(message) => Trouble::usage(message),
+        Unfit::Refused(refusal) => Trouble::internal(refusal.reached),
+        Unfit::Fault(fault) => Trouble::internal(fault.to_string()),
+    }
+}
+
+/// The machine as it is now, and the clock that was chosen on it.
+fn observed(cpus: &[Cpu]) -> (Machine, Clock) {
+    let mut machine = machine::observe_this();
+    let (clock, description) = Clock::choose(cpus);
+    machine.clock = Observed::Known(description);
+    (machine, clock)
+}
+
+/// Every experiment's description, in the order of the list.
+pub fn descriptors() -> Vec<Descriptor> {
+    EXPERIMENTS.iter().map(|experiment| (experiment.describe)()).collect()
+}
+
+/// The experiments that are named, or all, each with the settings that are its own.
+fn chosen(names: &[String], settings: &[String]) -> Result<Vec<(Experiment, Settings)>, Trouble> {
+    let all: Vec<(Experiment, Descriptor)> =
+        EXPERIMENTS.iter().map(|experiment| (*experiment, (experiment.describe)())).collect();
+    let mut picked = Vec::new();
+    for name in names {
+        let found = all.iter().find(|(_, descriptor)| descriptor.name == *name).ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|(_, descriptor)| descriptor.name.as_str()).collect();
+            Trouble::usage(format!("there is no experiment `{name}`; there are: {}", known.join(", ")))
+        })?;
+        picked.push(found.clone());
+    }
+    if names.is_empty() {
+        picked = all;
+    }
+    let mut given = BTreeMap::new();
+    for setting in settings {
+        let (key, value) = setting
+            .split_once('=')
+            .filter(|(key, _)| !key.is_empty())
+            .ok_or_else(|| Trouble::usage(format!("--set {setting}: it has the form KEY=VALUE")))?;
+        if given.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(Trouble::usage(format!("--set {key} is given twice")));
+        }
+    }
+    let has = |descriptor: &Descriptor, key: &str| {
+        descriptor.parameters.iter().any(|parameter| parameter.name == key)
+    };
+    // A key that nobody knows is left to the first experiment, which names what it does know.
+    let orphan = |key: &str| !picked.iter().any(|(_, descriptor)| has(descriptor, key));
+    picked
+        .iter()
+        .map(|(experiment, descriptor)| {
+            let own = given
+                .iter()
+                .filter(|(key, _)| has(descriptor, key) || orphan(key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            Ok((*experiment, Settings::new(own, descriptor).map_err(trouble)?))
+        })
+        .collect()
+}
+
+/// The CPUs to use: those given, in their order, or all that this process may use.
+fn cpus(list: Option<&str>) -> Result<Vec<Cpu>, Trouble> {
+    let allowed = allowed_cpus().map_err(|fault| Trouble::internal(fault.to_string()))?;
+    let Some(list) = list else { return Ok(allowed) };
+    let cpus = machine::cpus_in_order(list)
+        .map_err(|why| Trouble::usage(format!("--cpus {list}: {why}; it is a list like 0,2-3")))?;
+    if cpus.is_empty() {
+        return Err(Trouble::usage("--cpus: the list is empty"));
+    }
+    if let Some(twice) = cpus.iter().enumerate().find(|(place, cpu)| cpus[..*place].contains(cpu)) {
+        return Err(Trouble::usage(format!("--cpus {list}: {} is named twice", twice.1)));
+    }
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(cpus),
+        Some(absent) => {
+            let ranges = tenbin_model::machine::cpu_ranges(&allowed);
+            Err(Trouble::usage(format!(
+                "--cpus {list}: there is no {absent} for this process; it has {ranges}"
+            )))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a command hands back, and how the process ends.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// How the process ends; the numbers are part of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked is answered.
+    Answered = 0,
+    /// tenbin failed.
+    Internal = 1,
+    /// The request is wrong, and nothing was changed.
+    Usage = 2,
+    /// The one thing asked was refused.
+    Refused = 3,
+    /// A fault was found in what was examined.
+    Fault = 4,
+    /// Something is missing on this machine.
+    Missing = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// What a command answers: text, where it goes, a remark for the user, and the exit.
+#[derive(Debug)]
+pub struct Answer {
+    /// The answer.
+    pub text: String,
+    /// A file to write it to instead of standard output.
+    pub to: Option<PathBuf>,
+    /// What else there is to say, for standard error.
+    pub remark: Option<String>,
+    /// How the process ends.
+    pub exit: Exit,
+}
+
+impl Answer {
+    /// An answer for standard output.
+    pub fn text(text: String) -> Self {
+        Self { text, to: None, remark: None, exit: Exit::Answered }
+    }
+}
+
+/// Why a command has no answer.
+#[derive(Debug)]
+pub struct Trouble {
+    /// How the process ends.
+    pub exit: Exit,
+    /// What was tried, on what, why it failed and what to do.
+    pub message: String,
+}
+
+impl Trouble {
+    /// The request is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into() }
+    }
+
+    /// tenbin failed.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Internal, message: message.into() }
+    }
+}
+
+/// Writes the answer to standard output or its file, remarks and trouble to standard error.
+pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
+    let written = result.and_then(|answer| {
+        match &answer.to {
+            None => {
+                let mut out = io::stdout().lock();
+                match out.write_all(answer.text.as_bytes()).and_then(|()| out.flush()) {
+                    // The reader has seen enough; that is its right.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                    Err(error) => {
+                        Err(Trouble::internal(format!("write the answer to standard output: {error}")))
+                    }
+                    Ok(()) => Ok(()),
+                }
+            }
+            Some(path) => fs::write(path, &answer.text)
+                .map_err(|error| Trouble::usage(format!("write the answer to {}: {error}", path.display()))),
+        }
+        .map(|()| answer)
+    });
+    match written {
+        Ok(answer) => {
+            if let Some(remark) = answer.remark {
+                say(&remark);
+            }
+            answer.exit
+        }
+        Err(trouble) => {
+            say(&format!("tenbin: {}", trouble.message));
+            trouble.exit
+        }
+    }
+}
+
+/// A line on standard error. A standard error that is closed is no reason to fail.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

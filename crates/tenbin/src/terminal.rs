@@ -1,0 +1,60 @@
+//! The terminal: how wide it is, and a bar that moves between cells and never during one.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tenbin_lab::Event;
+
+/// Columns to fold text at when nobody says otherwise.
+const USUAL_WIDTH: usize = 100;
+
+/// The width to fold answers at: the terminal's, within reason, else [`USUAL_WIDTH`].
+pub fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    size.map(|size| usize::from(size.ws_col))
+        .filter(|&columns| columns > 0)
+        .map_or(USUAL_WIDTH, |columns| columns.clamp(40, 140))
+}
+
+/// A bar on standard error, if that is a terminal.
+pub struct Progress {
+    bar: ProgressBar,
+    trial: String,
+}
+
+impl Progress {
+    /// A bar that has not begun.
+    pub fn new() -> Self {
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Self { bar, trial: String::new() }
+    }
+
+    /// Follows the engine. Nothing ticks by itself: all drawing is done before a cell begins.
+    pub fn follow(&mut self, event: Event<'_>) {
+        match event {
+            Event::Trial { name, cells } => {
+                self.trial = name.to_owned();
+                self.bar.inc_length(cells as u64);
+            }
+            Event::Cell { label } => {
+                self.bar.set_message(format!("{} {label}", self.trial));
+                self.bar.tick();
+            }
+            Event::CellDone => self.bar.inc(1),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
