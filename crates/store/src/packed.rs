@@ -1,0 +1,285 @@
+//! A run as it lies in a file: a packed document and packed chunks.
+
+use std::io::{Read, Write};
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde::Deserialize;
+use tenbin_model::machine::Observed;
+use tenbin_model::{Cell, Effort, Provenance, Run};
+
+use crate::codec::{self, CHUNK, Codec};
+use crate::columns::{Columns, NAMES};
+use crate::error::Unfaithful;
+use crate::identity::RunId;
+
+/// A document of a few hundred kilobytes is large; this bounds what a damaged one can claim.
+const LARGEST_DOCUMENT: u64 = 256 << 20;
+
+const DOCUMENT_LEVEL: i32 = 12;
+
+/// The rows of a run.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub(crate) id: RunId,
+    /// The run without its samples, as JSON under zstd.
+    document: Vec<u8>,
+    /// In the order of cell, field and part.
+    chunks: Vec<Chunk>,
+}
+
+/// A row of the table `chunk`.
+#[derive(Debug)]
+struct Chunk {
+    cell: u64,
+    field: u64,
+    part: u64,
+    codec: u64,
+    count: u64,
+    data: Vec<u8>,
+}
+
+impl Packed {
+    /// Packs a run. Fails if the run holds a value that JSON cannot hold, such as a NaN: kept, it
+    /// would not come back as it was.
+    pub(crate) fn from_run(run: &Run) -> Result<Self, Unfaithful> {
+        let bare = without_samples(run);
+        let document = serde_json::to_vec(&bare).map_err(|error| Unfaithful(error.to_string()))?;
+        match serde_json::from_slice::<Run>(&document) {
+            Ok(back) if back == bare => {}
+            Ok(_) => return Err(Unfaithful("a value does not come back from JSON as it was".into())),
+            Err(error) => return Err(Unfaithful(error.to_string())),
+        }
+        let cells: Vec<Columns> =
+            run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect();
+        let mut chunks = Vec::new();
+        for (cell, columns) in cells.iter().enumerate() {
+            for field in 0..NAMES.len() {
+                let kinds = columns.kinds(field);
+                for (part, (values, kinds)) in
+                    columns.values(field).chunks(CHUNK).zip(kinds.chunks(CHUNK)).enumerate()
+                {
+                    let (codec, data) = codec::pack(values, kinds);
+                    chunks.push(Chunk {
+                        cell: cell as u64,
+                        field: field as u64,
+                        part: part as u64,
+                        codec: u64::from(codec.tag()),
+                        count: values.len() as u64,
+                        data,
+                    });
+                }
+            }
+        }
+        let id = RunId::of(&document, &cells);
+        let document = compress(&document).map_err(|error| Unfaithful(error.to_string()))?;
+        Ok(Self { id, document, chunks })
+    }
+
+    /// Unpacks the run and compares its hash with its name. An error says what is wrong with it.
+    pub(crate) fn verify(&self) -> Result<Run, String> {
+        let document = decompress(&self.document)?;
+        let mut run: Run = serde_json::from_slice(&document)
+            .map_err(|error| format!("its document cannot be read: {error}"))?;
+        let mut places: Vec<&mut Cell> = run.trials.iter_mut().flat_map(|trial| &mut trial.cells).collect();
+        if places.iter().any(|cell| !cell.samples.is_empty()) {
+            return Err("its document holds samples".into());
+        }
+        let mut rest = self.chunks.as_slice();
+        let mut cells = Vec::with_capacity(places.len());
+        for cell in 0..places.len() as u64 {
+            let mut columns = Columns::default();
+            for (field, name) in NAMES.iter().enumerate() {
+                let end = rest.partition_point(|chunk| (chunk.cell, chunk.field) <= (cell, field as u64));
+                let (own, others) = rest.split_at(end);
+                rest = others;
+                unpack_column(&mut columns, field, own)
+                    .map_err(|flaw| format!("column {name} of cell {cell}: {flaw}"))?;
+            }
+            cells.push(columns);
+        }
+        if !rest.is_empty() {
+            return Err("it has chunks of cells or columns that it does not have".into());
+        }
+        let found = RunId::of(&document, &cells);
+        if found != self.id {
+            return Err(format!("its contents hash to {}", found.short()));
+        }
+        for (cell, columns) in places.iter_mut().zip(cells) {
+            cell.samples = columns.into_samples()?;
+        }
+        Ok(run)
+    }
+
+    /// Writes the rows, as part of a transaction.
+    pub(crate) fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        transaction
+            .prepare_cached("INSERT INTO run (id, document) VALUES (?1, ?2)")?
+            .execute(params![self.id.to_string(), self.document])?;
+        let key = transaction.last_insert_rowid();
+        let mut insert = transaction.prepare_cached(
+            "INSERT INTO chunk (run, cell, field, part, codec, count, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        for chunk in &self.chunks {
+            insert.execute(params![
+                key,
+                chunk.cell as i64,
+                chunk.field as i64,
+                chunk.part as i64,
+                chunk.codec as i64,
+                chunk.count as i64,
+                chunk.data
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of a run, if there is one of that name. They are not verified.
+    pub(crate) fn read(connection: &Connection, id: &RunId) -> rusqlite::Result<Option<Self>> {
+        // One transaction, so that both tables are seen as of the same moment.
+        let snapshot = connection.unchecked_transaction()?;
+        let found = snapshot
+            .prepare_cached("SELECT key, document FROM run WHERE id = ?1")?
+            .query_row([id.to_string()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
+            .optional()?;
+        let Some((key, document)) = found else { return Ok(None) };
+        let chunks = snapshot
+            .prepare_cached(
+                "SELECT cell, field, part, codec, count, data FROM chunk WHERE run = ?1 ORDER BY cell, field, part",
+            )?
+            .query_map([key], |row| {
+                // A negative number in a damaged row becomes one that no check below lets pass.
+                let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
+                Ok(Chunk {
+                    cell: number(0)?,
+                    field: number(1)?,
+                    part: number(2)?,
+                    codec: number(3)?,
+                    count: number(4)?,
+                    data: row.get(5)?,
+                })
+            })?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        drop(snapshot);
+        Ok(Some(Self { id: *id, document, chunks }))
+    }
+}
+
+/// Appends a column to those before it.
+fn unpack_column(columns: &mut Columns, field: usize, chunks: &[Chunk]) -> Result<(), codec::bytes::Flaw> {
+    let mut total = 0;
+    for (part, chunk) in chunks.iter().enumerate() {
+        if chunk.field != field as u64 || chunk.part != part as u64 {
+            return Err("a part is missing or out of place");
+        }
+        if chunk.count == 0 || chunk.count > CHUNK as u64 {
+            return Err("a chunk has an impossible number of values");
+        }
+        total += chunk.count;
+    }
+    // The first column says how many samples there are, the others must agree with it.
+    if field > 0 && total != columns.expected_length(field)? {
+        return Err("it differs in length from the columns before it");
+    }
+    let kinds = if field == 0 { vec![0; total as usize] } else { columns.kinds(field) };
+    let mut kinds = kinds.as_slice();
+    let mut values = Vec::with_capacity(total as usize);
+    for chunk in chunks {
+        let codec =
+            u8::try_from(chunk.codec).ok().and_then(Codec::from_tag).ok_or("a chunk has an unknown codec")?;
+        let (own, others) = kinds.split_at(chunk.count as usize);
+        kinds = others;
+        values.extend(codec::unpack(codec, &chunk.data, own.len(), own)?);
+    }
+    columns.set(field, values);
+    Ok(())
+}
+
+/// What a list of runs shows, read from a document alone.
+#[derive(Deserialize)]
+pub(crate) struct Outline {
+    provenance: Provenance,
+    machine: MachineOutline,
+    trials: Vec<TrialOutline>,
+}
+
+#[derive(Deserialize)]
+struct MachineOutline {
+    architecture: String,
+    cpu_model: Observed<String>,
+}
+
+#[derive(Deserialize)]
+struct TrialOutline {
+    descriptor: DescriptorOutline,
+}
+
+#[derive(Deserialize)]
+struct DescriptorOutline {
+    name: String,
+}
+
+/// What is known of a run without reading its samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its name.
+    pub id: RunId,
+    /// Start of the run, ISO 8601 in UTC.
+    pub started: String,
+    /// Version of tenbin that measured.
+    pub version: String,
+    /// The instruction set it was measured on.
+    pub architecture: String,
+    /// The processor's name for itself.
+    pub cpu_model: Observed<String>,
+    /// How much time each cell was given.
+    pub effort: Effort,
+    /// Names of the experiments, in the order in which they ran.
+    pub experiments: Vec<String>,
+    /// Epochs kept, over all cells.
+    pub samples: u64,
+    /// Bytes that the run takes in the file, without the file's own structure.
+    pub bytes: u64,
+}
+
+impl Entry {
+    /// Puts an entry together from the row of a run. An error says what is wrong with the document.
+    pub(crate) fn of(id: RunId, document: &[u8], samples: u64, bytes: u64) -> Result<Self, String> {
+        let outline: Outline = serde_json::from_slice(&decompress(document)?)
+            .map_err(|error| format!("its document cannot be read: {error}"))?;
+        Ok(Self {
+            id,
+            started: outline.provenance.started,
+            version: outline.provenance.version,
+            architecture: outline.machine.architecture,
+            cpu_model: outline.machine.cpu_model,
+            effort: outline.provenance.effort,
+            experiments: outline.trials.into_iter().map(|trial| trial.descriptor.name).collect(),
+            samples,
+            bytes,
+        })
+    }
+}
+
+fn without_samples(run: &Run) -> Run {
+    let mut bare = run.clone();
+    for cell in bare.trials.iter_mut().flat_map(|trial| &mut trial.cells) {
+        cell.samples = Vec::new();
+    }
+    bare
+}
+
+/// The checksum guards the list of runs, which reads documents without hashing samples.
+fn compress(document: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), DOCUMENT_LEVEL)?;
+    encoder.include_checksum(true)?;
+    encoder.write_all(document)?;
+    encoder.finish()
+}
+
+fn decompress(packed: &[u8]) -> Result<Vec<u8>, String> {
+    let mut document = Vec::new();
+    zstd::stream::read::Decoder::new(packed)
+        .and_then(|decoder| decoder.take(LARGEST_DOCUMENT).read_to_end(&mut document))
+        .map_err(|error| format!("its document is damaged: {error}"))?;
+    Ok(document)
+}

@@ -1,0 +1,83 @@
+//! The tables, and how a file says that it holds them.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::{Error, Foreign, Place};
+
+/// "tnbn": what SQLite keeps at offset 68 of the file, and `file` can be taught to recognise.
+pub(crate) const APPLICATION: i32 = 0x746e_626e;
+
+/// The version of the tables, of the codecs and of the shape of the document. See `docs/store.md`.
+pub(crate) const FORMAT: i32 = 1;
+
+/// Blobs lie in an ordinary table with an index beside it and not in the index itself: SQLite
+/// fills the overflow pages of a table to the last byte, those of an index hardly ever.
+const TABLES: &str = "
+    CREATE TABLE run (
+        key      INTEGER PRIMARY KEY,
+        id       TEXT NOT NULL UNIQUE,
+        document BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE chunk (
+        run   INTEGER NOT NULL REFERENCES run (key),
+        cell  INTEGER NOT NULL,
+        field INTEGER NOT NULL,
+        part  INTEGER NOT NULL,
+        codec INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        data  BLOB NOT NULL,
+        UNIQUE (run, cell, field, part)
+    ) STRICT;
+";
+
+/// Creates the tables if the file is blank and `create` is set, then checks that it is ours.
+///
+/// Of several processes that find the same blank file, one creates and the others wait for it.
+pub(crate) fn establish(connection: &mut Connection, place: Place<'_>, create: bool) -> Result<(), Error> {
+    let sqlite = |error| place.sqlite(error);
+    if (application(connection).map_err(sqlite)?, format(connection).map_err(sqlite)?) == (0, 0) {
+        if create {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
+            if application(&transaction).map_err(sqlite)? == 0 && is_blank(&transaction).map_err(sqlite)? {
+                install(&transaction).map_err(sqlite)?;
+            }
+            transaction.commit().map_err(sqlite)?;
+        } else if is_blank(connection).map_err(sqlite)? {
+            return Err(place.not_a_store(Foreign::Empty));
+        }
+    }
+    check(connection, place)
+}
+
+/// Creates the tables and marks the file.
+pub(crate) fn install(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(TABLES)?;
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    connection.pragma_update(None, "user_version", FORMAT)
+}
+
+/// Checks that the file is a store, and of a format that is known here.
+pub(crate) fn check(connection: &Connection, place: Place<'_>) -> Result<(), Error> {
+    match application(connection).map_err(|error| place.sqlite(error))? {
+        APPLICATION => {}
+        other => return Err(place.not_a_store(Foreign::Application(other))),
+    }
+    match format(connection).map_err(|error| place.sqlite(error))? {
+        FORMAT => Ok(()),
+        newer if newer > FORMAT => Err(place.newer_format(newer)),
+        other => Err(place.damaged(format!("format version {other} never existed"))),
+    }
+}
+
+fn application(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "application_id", |row| row.get(0))
+}
+
+fn format(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}

@@ -1,0 +1,298 @@
+//! The store: one file of finished runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use tenbin_model::Run;
+
+use crate::codec::Codec;
+use crate::columns::NAMES;
+use crate::error::{Attempt, Error, PATIENCE, Place};
+use crate::filesystem;
+use crate::foreign;
+use crate::identity::RunId;
+use crate::packed::{Entry, Packed};
+use crate::schema;
+
+/// A file of finished runs. Several processes of one machine may use it at once.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) connection: Connection,
+    path: PathBuf,
+}
+
+/// How changes reach the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Journal {
+    /// A log of its own, in memory that all users of the file share.
+    WriteAhead,
+    /// The old contents are set aside until the new ones are written.
+    Rollback,
+}
+
+/// What a column takes in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSize {
+    /// Name of the column.
+    pub column: &'static str,
+    /// How its chunks are written.
+    pub codec: Codec,
+    /// Values, over all cells of the run.
+    pub values: u64,
+    /// Bytes, without the file's own structure.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Opens the store at `path`, creating the file and the folders above it if they are missing.
+    ///
+    /// # Errors
+    /// What stands there is not a store, is damaged, was made by a newer tenbin, or cannot be read
+    /// and written.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let place = Place { tried: Attempt::Open, path };
+        let folder = folder_of(path);
+        fs::create_dir_all(folder).map_err(|error| Place { path: folder, ..place }.io(error))?;
+        Self::open_with(path, true, journal_in(folder))
+    }
+
+    /// Opens the store at `path`, which must exist.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and [`Error::NoSuchFile`].
+    pub fn open_existing(path: &Path) -> Result<Self, Error> {
+        Self::open_with(path, false, journal_in(folder_of(path)))
+    }
+
+    fn open_with(path: &Path, create: bool, journal: Journal) -> Result<Self, Error> {
+        let place = Place { tried: Attempt::Open, path };
+        let sqlite = |error| place.sqlite(error);
+        match foreign::regular(place) {
+            Err(Error::NoSuchFile { .. }) if create => {}
+            other => other?,
+        }
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
+        let mut connection = Connection::open_with_flags(path, flags).map_err(sqlite)?;
+        connection.busy_timeout(PATIENCE).map_err(sqlite)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(sqlite)?;
+        connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
+        // After a power failure too, a run that was reported as kept is there.
+        connection.pragma_update(None, "synchronous", "FULL").map_err(sqlite)?;
+        if journal == Journal::Rollback {
+            // Should the file have come with a write-ahead log, this keeps the log's index out of shared memory.
+            set(&connection, "locking_mode", "EXCLUSIVE").map_err(sqlite)?;
+        }
+        schema::establish(&mut connection, place, create)?;
+        match journal {
+            // Changing over needs the file alone for a moment. Where another process does not leave
+            // it, the rollback journal serves as well, and the next process tries again.
+            Journal::WriteAhead => match set(&connection, "journal_mode", "WAL") {
+                Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {}
+                other => other.map_err(sqlite)?,
+            },
+            Journal::Rollback => {
+                set(&connection, "journal_mode", "DELETE").map_err(sqlite)?;
+                set(&connection, "locking_mode", "NORMAL").map_err(sqlite)?;
+                // The lock is given back at the end of the next read.
+                schema::check(&connection, place)?;
+            }
+        }
+        Ok(Self { connection, path: path.into() })
+    }
+
+    /// Where the store lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps a finished run and returns its name. A run that is there already is left as it is.
+    ///
+    /// When this returns, the run is on disk; before, no reader sees any of it.
+    ///
+    /// # Errors
+    /// The disk is full, the store is locked or damaged, or the run holds a value that JSON cannot
+    /// hold ([`Error::Unfaithful`]). The store is then as it was.
+    pub fn keep(&mut self, run: &Run) -> Result<RunId, Error> {
+        let packed =
+            Packed::from_run(run).map_err(|what| Error::Unfaithful { path: self.path.clone(), what })?;
+        self.insert(Attempt::Keep, std::slice::from_ref(&packed))?;
+        Ok(packed.id)
+    }
+
+    /// Writes the runs that are not there yet, all or none, and returns their names.
+    pub(crate) fn insert(&mut self, tried: Attempt, runs: &[Packed]) -> Result<Vec<RunId>, Error> {
+        let place = Place { tried, path: &self.path };
+        let sqlite = |error| place.sqlite(error);
+        // Taking the lock for writing at once lets SQLite wait for others instead of failing later.
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
+        let mut added = Vec::new();
+        for run in runs {
+            if !holds(&transaction, &run.id).map_err(sqlite)? {
+                run.insert(&transaction).map_err(sqlite)?;
+                added.push(run.id);
+            }
+        }
+        transaction.commit().map_err(sqlite)?;
+        Ok(added)
+    }
+
+    /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is damaged.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ids(&self) -> Result<Vec<RunId>, Error> {
+        let place = self.place(Attempt::List);
+        ids(&self.connection, place)
+    }
+
+    /// What the store holds, by start of the run, oldest first. Samples are not read.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the document of a run is damaged.
+    pub fn runs(&self) -> Result<Vec<Entry>, Error> {
+        let place = self.place(Attempt::List);
+        let sqlite = |error| place.sqlite(error);
+        let mut select = self
+            .connection
+            .prepare_cached(
+                "SELECT id, document,
+                        (SELECT coalesce(sum(count), 0) FROM chunk WHERE run = key AND field = 0),
+                        (SELECT coalesce(sum(length(data)), 0) FROM chunk WHERE run = key)
+                 FROM run",
+            )
+            .map_err(sqlite)?;
+        let mut rows = select.query([]).map_err(sqlite)?;
+        let mut entries = Vec::new();
+        while let Some(row) = rows.next().map_err(sqlite)? {
+            let id = parse(&row.get::<_, String>(0).map_err(sqlite)?, place)?;
+            let document: Vec<u8> = row.get(1).map_err(sqlite)?;
+            let number =
+                |column: usize| row.get::<_, i64>(column).map(|number| number as u64).map_err(sqlite);
+            let entry = Entry::of(id, &document, number(2)?, document.len() as u64 + number(3)?)
+                .map_err(|what| place.damaged_run(&id, &what))?;
+            entries.push(entry);
+        }
+        // ISO 8601 sorts as text once the Z is gone, behind which a fraction of a second would sort first.
+        entries.sort_by(|a, b| {
+            let key = |entry: &Entry| entry.started.trim_end_matches('Z').to_owned();
+            (key(a), a.id).cmp(&(key(b), b.id))
+        });
+        Ok(entries)
+    }
+
+    /// The one run whose name begins with `prefix`; `latest` is the run that was started last.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`] and [`Error::AmbiguousRun`], both with what there is; or the store
+    /// cannot be read.
+    pub fn find(&self, prefix: &str) -> Result<RunId, Error> {
+        let unknown = |newest| Error::UnknownRun { path: self.path.clone(), wanted: prefix.into(), newest };
+        if prefix == "latest" {
+            return self.runs()?.last().map(|entry| entry.id).ok_or_else(|| unknown(Vec::new()));
+        }
+        let lower = prefix.to_ascii_lowercase();
+        let mut candidates = self.ids()?;
+        candidates.retain(|id| id.to_string().starts_with(&lower));
+        match candidates.as_slice() {
+            [] => {
+                const SHOWN: usize = 8;
+                Err(unknown(self.runs()?.iter().rev().take(SHOWN).map(|entry| entry.id).collect()))
+            }
+            [one] => Ok(*one),
+            _ => Err(Error::AmbiguousRun { path: self.path.clone(), wanted: prefix.into(), candidates }),
+        }
+    }
+
+    /// Loads a run and verifies that it is the one that was kept under this name.
+    ///
+    /// # Errors
+    /// There is no such run, or it is damaged, or the store cannot be read.
+    pub fn load(&self, id: &RunId) -> Result<Run, Error> {
+        let place = self.place(Attempt::Load);
+        self.read(id, Attempt::Load)?.verify().map_err(|what| place.damaged_run(id, &what))
+    }
+
+    /// What each column of a run takes, in the order of the columns.
+    ///
+    /// # Errors
+    /// There is no such run, or the store cannot be read.
+    pub fn column_sizes(&self, id: &RunId) -> Result<Vec<ColumnSize>, Error> {
+        let place = self.place(Attempt::List);
+        let sqlite = |error| place.sqlite(error);
+        let mut select = self
+            .connection
+            .prepare_cached(
+                "SELECT field, codec, sum(count), sum(length(data)) FROM chunk JOIN run ON chunk.run = run.key
+                 WHERE id = ?1 GROUP BY field, codec ORDER BY field, codec",
+            )
+            .map_err(sqlite)?;
+        let rows = select
+            .query_map([id.to_string()], |row| {
+                Ok((row.get::<_, u8>(0)?, row.get::<_, u8>(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?))
+            })
+            .map_err(sqlite)?;
+        rows.map(|row| {
+            let (field, codec, values, bytes) = row.map_err(sqlite)?;
+            let known = NAMES.get(usize::from(field)).zip(Codec::from_tag(codec));
+            let (column, codec) =
+                known.ok_or_else(|| place.damaged_run(id, "it has an unknown column or codec"))?;
+            Ok(ColumnSize { column, codec, values: values as u64, bytes: bytes as u64 })
+        })
+        .collect()
+    }
+
+    /// The rows of a run that must be there.
+    pub(crate) fn read(&self, id: &RunId, tried: Attempt) -> Result<Packed, Error> {
+        match Packed::read(&self.connection, id).map_err(|error| self.place(tried).sqlite(error))? {
+            Some(packed) => Ok(packed),
+            // Not an error of the file: the caller asked for a name that it made up or remembered.
+            None => {
+                Err(Error::UnknownRun { path: self.path.clone(), wanted: id.short(), newest: self.ids()? })
+            }
+        }
+    }
+
+    fn place(&self, tried: Attempt) -> Place<'_> {
+        Place { tried, path: &self.path }
+    }
+}
+
+/// The names of all runs in a file.
+pub(crate) fn ids(connection: &Connection, place: Place<'_>) -> Result<Vec<RunId>, Error> {
+    let sqlite = |error| place.sqlite(error);
+    let mut select = connection.prepare_cached("SELECT id FROM run ORDER BY id").map_err(sqlite)?;
+    let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(sqlite)?;
+    names.map(|name| parse(&name.map_err(sqlite)?, place)).collect()
+}
+
+fn parse(name: &str, place: Place<'_>) -> Result<RunId, Error> {
+    name.parse().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a run")))
+}
+
+fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {
+    let found = connection
+        .prepare_cached("SELECT 1 FROM run WHERE id = ?1")?
+        .query_row([id.to_string()], |_| Ok(()))
+        .optional()?;
+    Ok(found.is_some())
+}
+
+/// A pragma that answers with the value that it took, which may be another.
+fn set(connection: &Connection, pragma: &str, value: &str) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, pragma, value, |_| Ok(()))
+}
+
+fn journal_in(folder: &Path) -> Journal {
+    if filesystem::is_shared(folder) { Journal::Rollback } else { Journal::WriteAhead }
+}
+
+/// The folder of a file; of a bare name, the current one.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! A file that is cut, altered or not ours is refused, and the store that was to take it is as before.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod specimens;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use specimens::{Numbers, small_run};
+use tempfile::TempDir;
+use tenbin_model::Run;
+use tenbin_store::{Error, Existing, Foreign, RunId, Store};
+
+struct Fixture {
+    folder: TempDir,
+    runs: Vec<(RunId, Run)>,
+    exported: Vec<u8>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("source.db")).unwrap();
+        let mut runs: Vec<(RunId, Run)> = (0..3)
+            .map(|seed| {
+                let run = small_run(seed);
+                (store.keep(&run).unwrap(), run)
+            })
+            .collect();
+        runs.sort_by_key(|(id, _)| *id);
+        let path = folder.path().join("exported.db");
+        store.export(&runs.iter().map(|(id, _)| *id).collect::<Vec<_>>(), &path, Existing::Refuse).unwrap();
+        let exported = fs::read(path).unwrap();
+        Self { folder, runs, exported }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Imports `bytes` into `store`: all runs come unharmed, or none does and the reason is returned.
+    fn import(&self, store: &mut Store, bytes: &[u8]) -> Option<Error> {
+        let from = self.path("foreign.db");
+        fs::write(&from, bytes).unwrap();
+        let before = contents(store.path());
+        let outcome = store.import(&from);
+        assert_eq!(fs::read(&from).unwrap(), bytes, "the foreign file was changed");
+        for suffix in ["-wal", "-shm", "-journal"] {
+            assert!(
+                !self.path(&format!("foreign.db{suffix}")).exists(),
+                "something was left beside the foreign file"
+            );
+        }
+        match outcome {
+            Err(error) => {
+                assert_eq!(contents(store.path()), before, "a failed import changed the store: {error}");
+                Some(error)
+            }
+            Ok(merge) => {
+                let mut all: Vec<RunId> = merge.added.into_iter().chain(merge.present).collect();
+                all.sort_unstable();
+                assert_eq!(all, self.runs.iter().map(|(id, _)| *id).collect::<Vec<_>>());
+                for (id, run) in &self.runs {
+                    assert_eq!(&store.load(id).unwrap(), run);
+                }
+                None
+            }
+        }
+    }
+
+    /// A store with a run of its own and nothing else.
+    fn target(&self, name: &str) -> Store {
+        let mut store = Store::open(&self.path(name)).unwrap();
+        store.keep(&small_run(99)).unwrap();
+        store
+    }
+}
+
+/// Every row of both tables.
+fn contents(path: &Path) -> Vec<String> {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let rows = |sql: &str| {
+        let mut select = connection.prepare(sql).unwrap();
+        select.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap).collect::<Vec<_>>()
+    };
+    let mut all = rows("SELECT concat_ws(' ', key, id, hex(document)) FROM run ORDER BY key");
+    all.extend(rows(
+        "SELECT concat_ws(' ', run, cell, field, part, codec, count, hex(data)) FROM chunk ORDER BY 1",
+    ));
+    all
+}
+
+#[test]
+fn a_file_cut_anywhere_is_refused() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("target.db");
+    let whole = fixture.exported.len();
+    let pages =
+        (0..=whole / 4096).flat_map(|page| [4096 * page, 4096 * page + 1, (4096 * page).saturating_sub(1)]);
+    let mut numbers = Numbers(3);
+    let others = (0..40).map(|_| numbers.below(whole as u64) as usize);
+    for length in pages.chain([10, 15, 16, 17, 99, 100]).chain(others).filter(|&length| length < whole) {
+        let error = fixture.import(&mut store, &fixture.exported[..length]);
+        match error {
+            Some(Error::NotAStore { found: Foreign::Empty, .. }) if length == 0 => {}
+            Some(Error::Damaged { .. }) if length > 0 => {}
+            other => panic!("cut at {length} of {whole}: {other:?}"),
+        }
+    }
+    assert!(fixture.import(&mut store, &fixture.exported).is_none());
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_or_changes_nothing() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("target.db");
+    let own = store.ids().unwrap()[0].to_string();
+    let cleaner = rusqlite::Connection::open(store.path()).unwrap();
+    let mut numbers = Numbers(5);
+    let header = (0..100).step_by(2).map(|at| (at, at % 8));
+    // Free space inside a page is mostly zero, and there a flip would show little.
+    let used: Vec<usize> = (100..fixture.exported.len()).filter(|&at| fixture.exported[at] != 0).collect();
+    let anywhere: Vec<(usize, usize)> = (0..200)
+        .map(|_| (used[numbers.below(used.len() as u64) as usize], numbers.below(8) as usize))
+        .collect();
+    let mut refused = 0;
+    for (at, bit) in header.chain(anywhere) {
+        let mut bytes = fixture.exported.clone();
+        bytes[at] ^= 1 << bit;
+        if fixture.import(&mut store, &bytes).is_some() {
+            refused += 1;
+        } else {
+            let others = "(SELECT key FROM run WHERE id <> ?1)";
+            cleaner.execute(&format!("DELETE FROM chunk WHERE run IN {others}"), [&own]).unwrap();
+            cleaner.execute("DELETE FROM run WHERE id <> ?1", [&own]).unwrap();
+        }
+    }
+    assert!(refused >= 200, "only {refused} of 250 were refused");
+}
+
+#[test]
+fn damage_in_the_store_itself_is_found_when_the_run_is_read() {
+    let fixture = Fixture::new();
+    let store = fixture.target("own.db");
+    let id = store.ids().unwrap()[0];
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    connection.pragma_update(None, "foreign_keys", false).unwrap();
+    let mut changes = vec![
+        "UPDATE chunk SET codec = 77".to_owned(),
+        "UPDATE chunk SET count = count + 1".into(),
+        "UPDATE chunk SET count = -1".into(),
+        "UPDATE chunk SET count = 9000000000".into(),
+        "UPDATE chunk SET part = part + 1 WHERE field = 4".into(),
+        "UPDATE chunk SET cell = cell + 7 WHERE cell = 1".into(),
+        "UPDATE chunk SET field = 40 WHERE field = 12".into(),
+        "UPDATE chunk SET data = x''".into(),
+        "UPDATE chunk SET data = cast(data || x'00' AS BLOB)".into(),
+        "DELETE FROM chunk WHERE field = 4 AND cell = 0".into(),
+        "DELETE FROM chunk".into(),
+        "UPDATE run SET document = x'00'".into(),
+        "UPDATE run SET document = cast(substr(document, 1, length(document) - 1) AS BLOB)".into(),
+        "UPDATE run SET key = key + 1".into(),
+    ];
+    // Every column in turn becomes all threes, which none of them is.
+    changes.extend((0..13).map(|field| {
+        format!("UPDATE chunk SET codec = 1, data = x'0300' WHERE cell = 1 AND field = {field}")
+    }));
+    for change in changes {
+        connection.execute_batch(&change).unwrap();
+        let Err(error) = store.load(&id) else { panic!("not noticed: {change}") };
+        assert!(matches!(error, Error::Damaged { .. }), "{change}: {error}");
+        assert!(error.to_string().contains(&id.short()), "{error}");
+        assert!(matches!(
+            store.export(&[id], &fixture.path("out.db"), Existing::Refuse),
+            Err(Error::Damaged { .. })
+        ));
+        assert!(!fixture.path("out.db").exists());
+        connection.execute_batch("DELETE FROM chunk; DELETE FROM run").unwrap();
+        fixture.target("own.db");
+    }
+    assert_eq!(store.load(&id).unwrap(), small_run(99));
+}
+
+#[test]
+fn what_is_not_a_store_is_named() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("target.db");
+    let found = |error: Option<Error>| match error {
+        Some(Error::NotAStore { found, .. }) => found,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found(fixture.import(&mut store, b"")), Foreign::Empty);
+    assert_eq!(found(fixture.import(&mut store, b"a,b\r\n1,2\r\n")), Foreign::Other("a text"));
+    assert_eq!(found(fixture.import(&mut store, b"{\"schema\": 1}")), Foreign::Other("a JSON document"));
+
+    let other = fixture.path("other.db");
+    let connection = rusqlite::Connection::open(&other).unwrap();
+    connection.execute_batch("PRAGMA user_version = 3; CREATE TABLE run (id TEXT)").unwrap();
+    assert_eq!(found(store.import(&other).err()), Foreign::Application(0));
+    assert_eq!(found(Store::open(&other).err()), Foreign::Application(0));
+    connection.execute_batch("PRAGMA application_id = 252006674").unwrap();
+    assert_eq!(found(Store::open(&other).err()), Foreign::Application(252_006_674));
+    assert!(Store::open(&other).unwrap_err().to_string().contains("0x0f055112"));
+
+    let text = fixture.path("notes.txt");
+    fs::write(
+        &text,
+        "not a database at all, but long enough to have a header of a hundred bytes. ".repeat(3),
+    )
+    .unwrap();
+    assert_eq!(found(Store::open(&text).err()), Foreign::Other("a text"));
+    assert_eq!(
+        found(store.import(Path::new("/dev/null")).err()),
+        Foreign::Other("a device, a pipe or a socket")
+    );
+}
+
+#[test]
+fn a_newer_format_is_refused_and_named() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("target.db");
+    let path = fixture.path("newer.db");
+    fs::write(&path, &fixture.exported).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    for error in [store.import(&path).unwrap_err(), Store::open(&path).unwrap_err()] {
+        assert!(matches!(error, Error::NewerFormat { format: 2, .. }), "{error}");
+        assert!(error.to_string().contains("made by a newer tenbin"), "{error}");
+    }
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_told_apart() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("target.db");
+    let missing = fixture.path("missing.db");
+    assert!(matches!(store.import(&missing), Err(Error::NoSuchFile { .. })));
+    assert!(matches!(Store::open_existing(&missing), Err(Error::NoSuchFile { .. })));
+    assert!(!missing.exists());
+    assert!(matches!(store.import(fixture.folder.path()), Err(Error::IsDirectory { .. })));
+    assert!(matches!(Store::open(fixture.folder.path()), Err(Error::IsDirectory { .. })));
+    // Nobody may make a folder there, not even root.
+    let forbidden = Path::new("/sys/tenbin/store.db");
+    assert!(
+        matches!(Store::open(forbidden), Err(Error::NoPermission { .. })),
+        "{:?}",
+        Store::open(forbidden)
+    );
+    let blank = fixture.path("blank.db");
+    fs::write(&blank, b"").unwrap();
+    assert!(matches!(Store::open_existing(&blank), Err(Error::NotAStore { found: Foreign::Empty, .. })));
+    assert!(Store::open(&blank).is_ok());
+}

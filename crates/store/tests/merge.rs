@@ -1,0 +1,155 @@
+//! Import is a merge: twice is once, order and grouping do not matter, and nothing is lost.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod specimens;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use specimens::small_run;
+use tempfile::TempDir;
+use tenbin_store::{Error, Existing, RunId, Store};
+
+const RUNS: u32 = 5;
+
+/// One exported file for every subset of a few runs.
+struct Files {
+    folder: TempDir,
+    ids: Vec<RunId>,
+}
+
+static FILES: LazyLock<Files> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("source.db")).unwrap();
+    let ids: Vec<RunId> = (0..u64::from(RUNS)).map(|seed| store.keep(&small_run(seed)).unwrap()).collect();
+    for subset in 0..1 << RUNS {
+        let members: Vec<RunId> =
+            ids.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, id)| *id).collect();
+        store.export(&members, &folder.path().join(format!("{subset}.db")), Existing::Refuse).unwrap();
+    }
+    Files { folder, ids }
+});
+
+fn file(subset: u32) -> PathBuf {
+    FILES.folder.path().join(format!("{subset}.db"))
+}
+
+fn set(subset: u32) -> BTreeSet<RunId> {
+    FILES.ids.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, id)| *id).collect()
+}
+
+/// A fresh store into which these files were merged, in this order.
+fn merged(folder: &Path, name: &str, files: &[PathBuf]) -> Store {
+    let mut store = Store::open(&folder.join(name)).unwrap();
+    for file in files {
+        store.import(file).unwrap();
+    }
+    store
+}
+
+fn held(store: &Store) -> BTreeSet<RunId> {
+    store.ids().unwrap().into_iter().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn merging_is_union(a in 0u32..1 << RUNS, b in 0u32..1 << RUNS, c in 0u32..1 << RUNS) {
+        let folder = tempfile::tempdir().unwrap();
+        let in_order = merged(folder.path(), "abc.db", &[file(a), file(b), file(c)]);
+        prop_assert_eq!(held(&in_order), set(a | b | c));
+
+        let reversed = merged(folder.path(), "cba.db", &[file(c), file(b), file(a)]);
+        prop_assert_eq!(held(&reversed), held(&in_order));
+
+        // a ∪ (b ∪ c), by way of a store of its own that is still open and has its log beside it.
+        let right = merged(folder.path(), "bc.db", &[file(b), file(c)]);
+        let mut nested = merged(folder.path(), "a.db", &[file(a)]);
+        nested.import(right.path()).unwrap();
+        prop_assert_eq!(held(&nested), held(&in_order));
+
+        let again = nested.import(&file(b)).unwrap();
+        prop_assert_eq!(again.added, Vec::new());
+        prop_assert_eq!(again.present.into_iter().collect::<BTreeSet<_>>(), set(b));
+        prop_assert_eq!(held(&nested), held(&in_order));
+        for id in held(&nested) {
+            prop_assert!(nested.load(&id).is_ok());
+        }
+    }
+}
+
+#[test]
+fn a_store_left_by_a_crash_is_read_with_its_log_and_without_touching_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("live.db")).unwrap();
+    let id = store.keep(&small_run(1)).unwrap();
+    // What a crash leaves: the file and its log, copied while the run is still in the log alone.
+    let crashed = folder.path().join("crashed.db");
+    for suffix in ["", "-wal"] {
+        fs::copy(
+            folder.path().join(format!("live.db{suffix}")),
+            folder.path().join(format!("crashed.db{suffix}")),
+        )
+        .unwrap();
+    }
+    let before = fs::read(&crashed).unwrap();
+    let merge = Store::open(&folder.path().join("target.db")).unwrap().import(&crashed).unwrap();
+    assert_eq!(merge.added, [id]);
+    assert_eq!(fs::read(&crashed).unwrap(), before);
+    assert!(!folder.path().join("crashed.db-shm").exists());
+}
+
+#[test]
+fn a_store_merged_into_itself_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
+    let id = store.keep(&small_run(1)).unwrap();
+    let path = store.path().to_owned();
+    let merge = store.import(&path).unwrap();
+    assert_eq!((merge.added, merge.present), (vec![], vec![id]));
+    assert!(matches!(store.export(&[id], &path, Existing::Replace), Err(Error::Exists { .. })));
+    assert!(store.load(&id).is_ok());
+}
+
+#[test]
+fn an_export_never_harms_what_stands_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
+    let id = store.keep(&small_run(1)).unwrap();
+    let unknown: RunId = "0".repeat(64).parse().unwrap();
+    let target = folder.path().join("out file?#%.db");
+    fs::write(&target, "precious").unwrap();
+    assert!(matches!(store.export(&[id], &target, Existing::Refuse), Err(Error::Exists { .. })));
+    assert!(matches!(
+        store.export(&[id, unknown], &target, Existing::Replace),
+        Err(Error::UnknownRun { .. })
+    ));
+    assert_eq!(fs::read(&target).unwrap(), b"precious");
+    store.export(&[id, id], &target, Existing::Replace).unwrap();
+    assert_eq!(merged(folder.path(), "other.db", &[target]).ids().unwrap(), [id]);
+    assert!(matches!(
+        store.export(&[id], &folder.path().join("no/such/folder.db"), Existing::Refuse),
+        Err(Error::NoSuchFile { .. })
+    ));
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("part")), "{left:?}");
+}
+
+#[test]
+fn an_exported_store_can_be_opened_and_written_like_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
+    let run = small_run(1);
+    let id = store.keep(&run).unwrap();
+    let target = folder.path().join("out.db");
+    store.export(&[id], &target, Existing::Refuse).unwrap();
+    let mut exported = Store::open_existing(&target).unwrap();
+    assert_eq!(exported.keep(&run).unwrap(), id);
+    assert_eq!(exported.runs().unwrap(), store.runs().unwrap());
+    assert_eq!(exported.load(&id).unwrap(), run);
+}
