@@ -131,7 +131,6 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
         .filter_map(|answer| {
             let evidence = answer.evidence.as_ref()?;
             let width = evidence.interval.high - evidence.interval.low;
-            let show = |ratio: f64| crate::verdict::show(ratio, width);
             let verdict = match answer.verdict {
                 Verdict::Different => "different",
                 Verdict::Equivalent => "equivalent",
@@ -145,8 +144,8 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
                 .map(brief);
             Some(vec![
                 format!("{} : {}", evidence.left, evidence.right),
-                show(evidence.ratio),
-                format!("{} to {}", show(evidence.interval.low), show(evidence.interval.high)),
+                crate::verdict::show(evidence.ratio, width),
+                crate::verdict::outward(evidence.interval),
                 verdict.into(),
                 evidence.blocks.to_string(),
                 published.collect::<Vec<_>>().join("; "),

@@ -3,6 +3,7 @@
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Refusal, Sample, Verdict};
 
+use super::sentence::outward;
 use crate::stats::detectable;
 use crate::stats::order::Ordered;
 use crate::stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
@@ -83,7 +84,7 @@ pub(super) fn decide(
                     "at least {needed} blocks, with {family} to be judged at a level of {}",
                     percent(LEVEL)
                 ),
-                remedy: "Run with --thorough, or with fewer --set values".into(),
+                remedy: "run with --thorough".into(),
             }),
         };
     };
@@ -116,11 +117,10 @@ pub(super) fn decide(
 fn undecided(evidence: &Evidence) -> Refusal {
     Refusal {
         reached: format!(
-            "the ratio of {} to {} lies between {} and {} after {} blocks",
+            "the ratio of {} to {} lies anywhere from {} after {} blocks",
             evidence.right,
             evidence.left,
-            three_digits(evidence.interval.low),
-            three_digits(evidence.interval.high),
+            outward(evidence.interval),
             evidence.blocks
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),

@@ -9,7 +9,7 @@ mod decide;
 mod overhead;
 mod sentence;
 
-pub(crate) use sentence::show;
+pub(crate) use sentence::{outward, show};
 
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Cell, Comparison, Descriptor, Refusal, Report, Run, Trial, Verdict};

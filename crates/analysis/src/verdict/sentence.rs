@@ -102,17 +102,29 @@ fn width(interval: Interval, terms: impl Fn(f64) -> f64) -> f64 {
 
 fn between(interval: Interval, terms: impl Fn(f64) -> f64, unit: &str) -> String {
     let (one, other) = (terms(interval.low), terms(interval.high));
-    let width = (one - other).abs();
-    format!("{} to {}{unit}", show(one.min(other), width), show(one.max(other), width))
+    format!("{}{unit}", outward(Interval { low: one.min(other), high: one.max(other) }))
+}
+
+/// An interval as `low to high`, rounded outward: what is printed never promises more than was found.
+pub(crate) fn outward(interval: Interval) -> String {
+    let Interval { low, high } = interval;
+    let decimals = decimals(low.abs().max(high.abs()), high - low);
+    let scale = 10_f64.powi(decimals as i32);
+    // A value that lies on the grid up to its last bits is not pushed to the next one.
+    let (floor, ceiling) = ((low * scale + 1e-9).floor() / scale, (high * scale - 1e-9).ceil() / scale);
+    format!("{floor:.decimals$} to {ceiling:.decimals$}")
 }
 
 /// `value` to the first digit that its interval leaves open, and with two digits at least.
 pub(crate) fn show(value: f64, width: f64) -> String {
+    format!("{value:.*}", decimals(value, width))
+}
+
+fn decimals(value: f64, width: f64) -> usize {
     if !value.is_finite() || !width.is_finite() {
-        return format!("{value}");
+        return 0;
     }
     let by_width = if width > 0.0 { -(width.log10().floor() as i32) } else { 6 };
     let by_value = if value.abs() > 0.0 { 1 - value.abs().log10().floor() as i32 } else { 0 };
-    let decimals = by_width.max(by_value).clamp(0, 6) as usize;
-    format!("{value:.decimals$}")
+    by_width.max(by_value).clamp(0, 6) as usize
 }

@@ -1,4 +1,86 @@
 //! The experiments, a file each. To add one, write its file and add its line here.
+//!
+//! What such a file holds, whole (this example is compiled and run):
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use tenbin_lab::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+//! use tenbin_metal::{Fault, Lap, Task, Team, kernels};
+//! use tenbin_model::{
+//!     Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
+//! };
+//!
+//! // 1. Which cells, on which CPUs, and what is weighed against what.
+//! fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+//!     Ok(vec![Arrangement {
+//!         label: "in a register".into(),
+//!         parameters: Vec::new(),
+//!         cpus: request.cpus[..1].to_vec(),
+//!         work: 1,
+//!         epoch: describe().epoch,
+//!         least_iterations: 1,
+//!         variants: vec![0, 1],
+//!         comparisons: vec![Comparison { left: 0, right: 1 }],
+//!         headline: true,
+//!         doubling: false,
+//!     }])
+//! }
+//!
+//! // 2. One cell, set up: how a variant is checked, and how it is timed.
+//! struct Loops(Team);
+//!
+//! impl Apparatus for Loops {
+//!     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+//!         let made = if variant < 2 { turns(variant, 10) } else { kernels::empty_loop_one_short(10) };
+//!         Ok(if made >= 10 { Seen::Met(format!("{made} turns")) } else { Seen::Broken(format!("{made}")) })
+//!     }
+//!     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+//!         let task: Task = Arc::new(move |_, iterations| {
+//!             std::hint::black_box(turns(variant, iterations));
+//!             0
+//!         });
+//!         Ok(self.0.lap(&task, iterations)?)
+//!     }
+//! }
+//!
+//! fn turns(variant: u32, iterations: u64) -> u64 {
+//!     kernels::empty_loop(iterations * u64::from(1 + variant))
+//! }
+//!
+//! fn open(cell: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+//!     Ok(Box::new(Loops(Team::gather(request.clock, &cell.cpus)?)))
+//! }
+//!
+//! // 3. What it says about itself, last.
+//! fn describe() -> Descriptor {
+//!     Descriptor {
+//!         name: "loops".into(),
+//!         question: "Do two turns cost twice what one costs?".into(),
+//!         requirement: "an example must be small".into(),
+//!         specification: "n turns are made at least".into(),
+//!         subject: "A loop".into(),
+//!         quantity: Quantity::NanosecondsPerOperation,
+//!         variants: vec![
+//!             Variant::measured("one turn", "as asked"),
+//!             Variant::measured("two turns", "twice as many"),
+//!             Variant::sabotage("one turn short", "must fail the check"),
+//!         ],
+//!         parameters: Vec::new(),
+//!         margin: 0.01,
+//!         epoch: Picoseconds::from_micros(100),
+//!         privileges: "none".into(),
+//!         touches: "none".into(),
+//!         sources: vec![Source::new("this page", "everything")],
+//!         published: Vec::new(),
+//!     }
+//! }
+//!
+//! /// The line in the list is this name's module.
+//! pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };
+//! # assert_eq!(turns(1, 10), 20);
+//! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(1));
+//! ```
 
 use crate::experiment::Experiment;
 

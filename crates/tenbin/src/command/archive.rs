@@ -1,7 +1,7 @@
 //! The commands on the store: show, runs, compare, export, import, merge.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json as value;
@@ -52,7 +52,13 @@ pub fn path_shown() -> String {
 
 /// What the store says went wrong, and whose fault it is.
 pub fn trouble(error: Error) -> Trouble {
-    let exit = match error {
+    let exit = match &error {
+        // A path that cannot be a file's is the request's fault and not the disk's.
+        Error::Io { source, .. }
+            if matches!(source.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) =>
+        {
+            Exit::Usage
+        }
         Error::Io { .. } | Error::Sqlite { .. } | Error::Locked { .. } | Error::NoSpace { .. } => {
             Exit::Internal
         }

@@ -1,0 +1,227 @@
+//! What a user meets: answers, exit statuses, and what wrong input says.
+//!
+//! Nothing here depends on what a measurement comes to, only on its being answered.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder of its own for each test, with a store in it.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn tenbin(&self, arguments: &[&str]) -> Output {
+        self.with_store(&self.path("store.db"), arguments)
+    }
+
+    fn with_store(&self, store: &Path, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(arguments)
+            .env("TENBIN_STORE", store)
+            .env_remove("XDG_DATA_HOME")
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// Measures `null` once and returns the id of the run.
+    fn measured(&self) -> String {
+        let output = self.tenbin(&["run", "null", "--quick", "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["run"].as_str().unwrap().to_owned()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The exit status and standard error.
+fn ending(output: &Output) -> (i32, String) {
+    (output.status.code().unwrap_or(-1), text(&output.stderr))
+}
+
+#[test]
+fn every_question_has_a_line_in_the_list() {
+    let output = Place::new().tenbin(&["list"]);
+    assert_eq!(ending(&output).0, 0);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn an_experiment_describes_itself() {
+    let output = Place::new().tenbin(&["show", "null"]);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn help_names_every_command_and_the_exit_statuses() {
+    let output = Place::new().tenbin(&["--help"]);
+    assert_eq!(ending(&output).0, 0);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
+    let place = Place::new();
+    let id = place.measured();
+    fs::create_dir(place.path("folder")).unwrap();
+    fs::write(place.path("foreign.txt"), "this is no store\n").unwrap();
+    fs::write(place.path("empty"), "").unwrap();
+    let exported = place.path("run.db");
+    let exported = exported.to_str().unwrap();
+    assert_eq!(ending(&place.tenbin(&["export", &id, "-o", exported])).0, 0);
+    let whole = fs::read(exported).unwrap();
+    fs::write(place.path("truncated.db"), &whole[..whole.len() / 2]).unwrap();
+    let before = text(&place.tenbin(&["runs", "--json"]).stdout);
+
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "nul"], &["`nul`", "null, pipe, atomics"]),
+        (&["run", "null", "--set", "depth=3"], &["`depth`"]),
+        (&["run", "pipe", "--set", "size"], &["--set size", "KEY=VALUE"]),
+        (&["run", "pipe", "--set", "size=63"], &["size=63", "power of two"]),
+        (&["run", "pipe", "--set", "reader=cat"], &["reader=cat", "splice, read"]),
+        (&["run", "atomics", "--set", "threads=0"], &["threads=0", "1 to 1024"]),
+        (&["run", "atomics", "--set", "backoff=some"], &["backoff=some"]),
+        (&["run", "atomics", "--set", "wait=-1"], &["wait=-1"]),
+        (&["run", "null", "--cpus", "9999"], &["CPU 9999"]),
+        (&["run", "null", "--cpus", "a-b"], &["a-b"]),
+        (&["run", "null", "--cpus", "0,0"], &["CPU 0", "twice"]),
+        (&["run", "null", "--quick", "--thorough"], &["--thorough"]),
+        (&["weigh-it"], &["weigh-it"]),
+        (&["show", "ffffffffffff"], &["ffffffffffff"]),
+        (&["compare", "latest", "0000000000"], &["0000000000"]),
+        (&["import", "absent.db"], &["absent.db", "no such file"]),
+        (&["import", "folder"], &["folder", "it is a folder"]),
+        (&["import", "foreign.txt"], &["foreign.txt", "no store"]),
+        (&["import", "empty"], &["empty"]),
+        (&["import", "truncated.db"], &["truncated.db", "nothing was imported"]),
+        (&["export", "latest", "-o", exported], &["run.db", "exists"]),
+        (&["export", "latest", "-o", "folder/none/run.db"], &["run.db"]),
+        (&["export", "latest", "latest", "--format", "csv", "-o", "two.csv"], &["one run"]),
+    ];
+    for (arguments, named) in cases {
+        let output = place.tenbin(arguments);
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty(), "{arguments:?}: an answer beside an error");
+        for words in *named {
+            assert!(said.contains(words), "{arguments:?} does not name `{words}`: {said}");
+        }
+    }
+    assert_eq!(text(&place.tenbin(&["runs", "--json"]).stdout), before, "a wrong request changed the store");
+    assert_eq!(fs::read(exported).unwrap(), whole);
+}
+
+#[test]
+fn a_store_that_cannot_be_one_is_refused_before_anything_is_measured() {
+    let place = Place::new();
+    fs::create_dir(place.path("folder")).unwrap();
+    fs::write(place.path("notes.txt"), "shopping list\n").unwrap();
+    for (store, named) in [
+        (place.path("folder"), "folder: it is a folder"),
+        (place.path("notes.txt"), "notes.txt: it is "),
+        (place.path("notes.txt/store.db"), "notes.txt"),
+        // Not even root may make a file here, so this shows a missing right on every machine.
+        (PathBuf::from("/sys/kernel/tenbin-store.db"), "permission"),
+    ] {
+        let output = place.with_store(&store, &["run", "null", "--quick"]);
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{}: {said}", store.display());
+        assert!(said.contains(named), "{}: {said}", store.display());
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(fs::read_to_string(place.path("notes.txt")).unwrap(), "shopping list\n");
+}
+
+#[test]
+fn a_run_is_kept_shown_exported_imported_and_merged() {
+    let place = Place::new();
+    let (first, second) = (place.measured(), place.measured());
+    assert_ne!(first, second);
+    let shown = place.tenbin(&["show", &first[..8], "--json"]);
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["run"], first.as_str());
+    assert_eq!(shown["answers"][0]["experiment"], "null");
+
+    assert_eq!(ending(&place.tenbin(&["export", &first, "-o", "one.db"])).0, 0);
+    assert_eq!(ending(&place.tenbin(&["export", &first, "latest", "-o", "both.db"])).0, 0);
+    let other = place.path("other.db");
+    let import = |files: &[&str]| {
+        let output = place.with_store(&other, &[&["merge"], files].concat());
+        assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+        text(&output.stdout)
+    };
+    assert!(import(&["one.db"]).contains("1 new, 0 already there"));
+    assert!(import(&["both.db", "one.db"]).contains("1 new, 1 already there"));
+    assert!(import(&["both.db"]).contains("0 new, 2 already there"));
+    let again = place.with_store(&other, &["show", &first, "--json"]);
+    let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again, shown, "the same samples give the same report in another store");
+
+    let compared = place.tenbin(&["compare", &first, &second]);
+    assert!(text(&compared.stdout).contains("never interleaved"), "{}", text(&compared.stdout));
+    for format in ["json", "csv", "go", "google-benchmark"] {
+        let name = format!("run.{format}");
+        let output = place.tenbin(&["export", &first, "--format", format, "-o", &name]);
+        assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+        assert!(fs::metadata(place.path(&name)).unwrap().len() > 1_000, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_kept_where_that_is_asked() {
+    let place = Place::new();
+    let output = place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "answer.txt"]);
+    assert!(output.status.success() || output.status.code() == Some(3));
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    assert!(fs::read_to_string(place.path("answer.txt")).unwrap().contains("empty loop"));
+    assert!(!place.path("store.db").exists());
+    let (status, said) = ending(&place.tenbin(&["runs"]));
+    assert_eq!(status, 2);
+    assert!(said.contains("there is no store"), "{said}");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let place = Place::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        .arg("man")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .current_dir(place.folder.path())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(ending(&output), (0, String::new()));
+}
+
+#[test]
+fn the_schema_is_json_and_names_what_the_design_promises() {
+    let output = Place::new().tenbin(&["schema"]);
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for property in ["schema", "machine", "answers", "checks", "findings", "provenance"] {
+        assert!(schema["properties"][property].is_object(), "{property}");
+    }
+}
+
+#[test]
+fn manual_and_completions_are_generated() {
+    let place = Place::new();
+    assert!(text(&place.tenbin(&["man"]).stdout).contains(".TH tenbin"));
+    assert!(text(&place.tenbin(&["completions", "bash"]).stdout).contains("_tenbin"));
+}
