@@ -14,8 +14,11 @@ pub struct Experiment {
     /// The cells to measure for a request.
     pub plan: fn(&Request<'_>) -> Result<Vec<Arrangement>, Unfit>,
     /// Sets up one cell, ready to be checked and timed.
-    pub open: fn(&Arrangement, &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit>,
+    pub open: fn(&Arrangement, &Request<'_>) -> Opened,
 }
+
+/// A cell, set up, or why it cannot be.
+pub type Opened = Result<Box<dyn Apparatus>, Unfit>;
 
 /// What the user asked for, and what there is to do it with.
 #[derive(Clone, Copy, Debug)]

@@ -11,5 +11,5 @@ pub mod experiment;
 pub mod experiments;
 
 pub use engine::{Bench, Event, Rule};
-pub use experiment::{Apparatus, Experiment, Failure, Request, Seen, Settings, Unfit};
+pub use experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Settings, Unfit};
 pub use experiments::EXPERIMENTS;

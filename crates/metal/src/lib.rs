@@ -4,6 +4,7 @@
 //! nothing, does no statistics and knows no experiment.
 
 pub mod clock;
+pub mod counters;
 pub mod fault;
 pub mod features;
 pub mod kernels;
@@ -16,6 +17,7 @@ pub mod team;
 pub mod usage;
 
 pub use clock::{Clock, Ticks};
+pub use counters::Counters;
 pub use fault::Fault;
 pub use pin::{Pin, allowed_cpus, current_cpu};
 pub use team::{Lap, Task, Team};

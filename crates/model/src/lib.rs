@@ -16,7 +16,7 @@ pub use experiment::{
     Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
 };
 pub use machine::Machine;
-pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Run, Trial};
+pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};
 pub use unit::{Bytes, Cpu, Picoseconds};
 pub use verdict::{Answer, Evidence, Finding, Interval, Refusal, Report, Verdict};

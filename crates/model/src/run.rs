@@ -122,10 +122,18 @@ pub enum Ended {
 pub struct Gauge {
     /// Index of the variant.
     pub variant: u32,
-    /// What it is, in a few words.
+    /// What it is, in a few words; the title of its column.
     pub name: String,
-    /// The longest time, where it is one.
-    pub time: Option<Picoseconds>,
-    /// The count, where it is one.
-    pub count: Option<u64>,
+    /// The figure.
+    pub reading: Reading,
+}
+
+/// The figure of a gauge.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// A length of time.
+    Time(Picoseconds),
+    /// A count, or a count for one unit of work.
+    Count(f64),
 }

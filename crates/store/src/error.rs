@@ -379,6 +379,16 @@ impl Place<'_> {
             // SQLite does not say why it cannot open a file; asking the system again does.
             (ErrorCode::CannotOpen, _) => {
                 match std::fs::OpenOptions::new().read(true).write(true).open(self.path) {
+                    // It is missing although its folder is there: it could not be made.
+                    Err(reason)
+                        if reason.kind() == io::ErrorKind::NotFound
+                            && self
+                                .path
+                                .parent()
+                                .is_some_and(|folder| folder == Path::new("") || folder.is_dir()) =>
+                    {
+                        Error::NoPermission { tried, path }
+                    }
                     Err(reason) => self.io(reason),
                     Ok(_) => Error::Sqlite { tried, path, source },
                 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use tenbin_analysis::verdict;
 use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit};
-use tenbin_metal::{Clock, allowed_cpus, machine};
+use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sample};
 
@@ -82,7 +82,9 @@ impl Order {
                 seed: self.seed,
             };
             let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
-            let mut bench = Bench { rule: &BySignTest, watch: &watch, sink: &mut sink };
+            // Opened anew for each experiment: where there are none, the machine says why.
+            let counters = Counters::hardware().ok();
+            let mut bench = Bench { rule: &BySignTest, watch: &watch, counters, sink: &mut sink };
             trials.push(bench.run(experiment, &request).map_err(trouble)?);
         }
         progress.finish();

@@ -2,7 +2,10 @@
 //!
 //! Nothing here depends on what a measurement comes to, only on its being answered.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -135,8 +138,6 @@ fn a_store_that_cannot_be_one_is_refused_before_anything_is_measured() {
         (place.path("folder"), "folder: it is a folder"),
         (place.path("notes.txt"), "notes.txt: it is "),
         (place.path("notes.txt/store.db"), "notes.txt"),
-        // Not even root may make a file here, so this shows a missing right on every machine.
-        (PathBuf::from("/sys/kernel/tenbin-store.db"), "permission"),
     ] {
         let output = place.with_store(&store, &["run", "null", "--quick"]);
         let (status, said) = ending(&output);
@@ -145,6 +146,37 @@ fn a_store_that_cannot_be_one_is_refused_before_anything_is_measured() {
         assert!(output.stdout.is_empty());
     }
     assert_eq!(fs::read_to_string(place.path("notes.txt")).unwrap(), "shopping list\n");
+}
+
+#[test]
+fn a_folder_without_the_right_to_write_is_named() {
+    let place = Place::new();
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    allow(place.folder.path(), 0o755);
+    fs::create_dir(place.path("closed")).unwrap();
+    allow(&place.path("closed"), 0o555);
+    // Root may write anywhere, so root becomes nobody first; nobody may not enter root's folders,
+    // so the binary goes along.
+    let binary = place.path("tenbin");
+    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
+        command
+    } else {
+        Command::new(&binary)
+    };
+    let output = command
+        .args(["run", "null", "--quick"])
+        .env("TENBIN_STORE", place.path("closed/store.db"))
+        .current_dir(place.folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let (status, said) = ending(&output);
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("closed") && said.contains("permission denied"), "{said}");
+    assert!(output.stdout.is_empty());
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Bytes, Cell, Descriptor, Picoseconds, Published, Quantity, Sample, Verdict};
+use tenbin_model::{
+    Answer, Bytes, Cell, Descriptor, Picoseconds, Published, Quantity, Reading, Sample, Verdict,
+};
 
 use crate::stats::fairness::jain;
 use crate::stats::order::Ordered;
@@ -23,8 +25,8 @@ struct Row {
     workers: Option<(f64, f64)>,
     /// Median over the epochs of Jain's index of the workers' speeds.
     fairness: Option<f64>,
-    starvation: Option<Picoseconds>,
-    failures_in_a_row: Option<u64>,
+    /// The variant's gauges by name.
+    gauges: Vec<(String, Reading)>,
 }
 
 impl Row {
@@ -59,7 +61,7 @@ impl Row {
         };
         let failed: u64 = samples.iter().flat_map(|sample| &sample.shares).map(|share| share.failures).sum();
         let contended = shared().next().is_some() || failed > 0;
-        let gauges = || cell.gauges.iter().filter(|gauge| gauge.variant == variant);
+        let gauges = cell.gauges.iter().filter(|gauge| gauge.variant == variant);
         Some(Self {
             name: descriptor.variants[variant as usize].name.clone(),
             cost: sign::Estimate::of(&Ordered::new(cost)?, LEVEL),
@@ -68,8 +70,7 @@ impl Row {
             system: seconds(|sample| sample.system),
             workers: of_worker(least).zip(of_worker(most)),
             fairness: median(shared().filter_map(|sample| speeds(&sample)).collect()),
-            starvation: gauges().find_map(|gauge| gauge.time),
-            failures_in_a_row: gauges().find_map(|gauge| gauge.count),
+            gauges: gauges.map(|gauge| (gauge.name.clone(), gauge.reading)).collect(),
         })
     }
 }
@@ -87,16 +88,16 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
     };
     let counted = descriptor.quantity == Quantity::NanosecondsPerOperation;
     // A column appears when at least one variant has something to say in it.
-    let mut header = vec!["variant", cost, "median within (99 %)"];
+    let mut header: Vec<String> = ["variant", cost, "median within (99 %)"].map(String::from).into();
     let mut cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
             vec![row.name.clone(), quantity(descriptor.quantity, row.cost.median), spread(descriptor, row)]
         })
         .collect();
-    let mut column = |title: &'static str, texts: Vec<Option<String>>| {
+    let mut column = |title: &str, texts: Vec<Option<String>>| {
         if texts.iter().any(Option::is_some) {
-            header.push(title);
+            header.push(title.to_owned());
             for (line, text) in cells.iter_mut().zip(texts) {
                 line.push(text.unwrap_or_else(|| "–".into()));
             }
@@ -115,13 +116,27 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
         .collect(),
     );
     column("Jain", each(&|row| row.fairness.map(|index| format!("{index:.3}")).filter(|_| counted)));
-    column("longest starvation", each(&|row| row.starvation.map(|time| time.to_string())));
-    column("failures in a row", each(&|row| row.failures_in_a_row.map(|count| count.to_string())));
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| &row.gauges) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    for name in names {
+        let reading = |row: &Row| {
+            let (_, reading) = row.gauges.iter().find(|(gauge, _)| gauge == name)?;
+            Some(match reading {
+                Reading::Time(time) => time.to_string(),
+                Reading::Count(count) => three_digits(*count),
+            })
+        };
+        column(name, each(&reading));
+    }
     if counted {
         column("user s/10⁶", each(&|row| Some(three_digits(row.user))));
         column("system s/10⁶", each(&|row| (row.system > 0.0).then(|| three_digits(row.system))));
     }
-    Some(drawn(header, cells))
+    Some(drawn(&header, cells))
 }
 
 /// What was weighed in this cell: the ratio, its interval, the verdict, and what others published.
@@ -170,7 +185,7 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
     if !none_published {
         header.push("published elsewhere");
     }
-    Some(drawn(header, rows.collect()))
+    Some(drawn(&header, rows.collect()))
 }
 
 /// A published ratio with its place and date.
@@ -192,7 +207,7 @@ pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<St
             ]
         })
         .collect();
-    if rows.is_empty() { None } else { Some(drawn(vec!["published for", "ratio", "what"], rows)) }
+    if rows.is_empty() { None } else { Some(drawn(&["published for", "ratio", "what"], rows)) }
 }
 
 fn quantity(quantity: Quantity, picoseconds: f64) -> String {
@@ -215,12 +230,16 @@ fn spread(descriptor: &Descriptor, row: &Row) -> String {
 /// A plain table: names to the left, figures to the right, nothing drawn around them.
 ///
 /// The last column of a table of published figures is prose, and stands to the left as well.
-fn drawn(header: Vec<&str>, rows: Vec<Vec<String>>) -> String {
-    let prose: Vec<usize> =
-        header.iter().enumerate().filter(|(_, title)| **title == "what").map(|(index, _)| index).collect();
+fn drawn(header: &[impl AsRef<str>], rows: Vec<Vec<String>>) -> String {
+    let prose: Vec<usize> = header
+        .iter()
+        .enumerate()
+        .filter(|(_, title)| title.as_ref() == "what")
+        .map(|(index, _)| index)
+        .collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header);
+    table.set_header(header.iter().map(AsRef::as_ref));
     table.add_rows(rows);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if index == 0 { 2 } else { 0 }, 2));

@@ -6,9 +6,10 @@
 mod calibration;
 mod schedule;
 
-use tenbin_metal::{Fault, Lap};
+use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cell, Check, Descriptor, Effort, Ended, Picoseconds, Refusal, Role, Sample, Trial,
+    Arrangement, Cell, Check, Descriptor, Effort, Ended, Gauge, Picoseconds, Reading, Refusal, Role, Sample,
+    Trial,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
@@ -53,6 +54,8 @@ pub struct Bench<'a> {
     pub rule: &'a dyn Rule,
     /// A running time, for budgets only; samples are timed in `metal`.
     pub watch: &'a dyn Fn() -> Picoseconds,
+    /// Hardware counters, where the machine has them: read on a pass of their own.
+    pub counters: Option<Counters>,
     /// Who listens.
     pub sink: &'a mut dyn FnMut(Event<'_>),
 }
@@ -165,6 +168,14 @@ impl Bench<'_> {
             Ok(iterations) => iterations,
             Err((variant, failure)) => return spoil(descriptor, cell, variant, failure),
         };
+        if let Some(counters) = &mut self.counters {
+            for (&variant, &iterations) in variants.iter().zip(&iterations) {
+                match count(counters, apparatus, variant, iterations) {
+                    Ok(gauges) => cell.gauges.extend(gauges),
+                    Err(failure) => return spoil(descriptor, cell, variant, failure),
+                }
+            }
+        }
         let mut order = schedule::Schedule::new(seed, &variants);
         for block in 0..MOST_BLOCKS {
             let spent = (self.watch)().saturating_sub(start);
@@ -192,6 +203,24 @@ impl Bench<'_> {
         cell.ended = Some(Ended::Budget);
         Ok(())
     }
+}
+
+/// What the counters of the first worker saw in one epoch, for each of its iterations.
+fn count(
+    counters: &mut Counters,
+    apparatus: &mut dyn Apparatus,
+    variant: u32,
+    iterations: u64,
+) -> Result<Vec<Gauge>, Failure> {
+    let (lap, counted) = counters
+        .around(|| apparatus.epoch(variant, iterations))
+        .map_err(|error| Fault::system("read hardware counters", error))?;
+    lap?;
+    let each = |count: u64| Reading::Count(count as f64 / iterations as f64);
+    Ok(counted
+        .into_iter()
+        .map(|(name, count)| Gauge { variant, name: name.into(), reading: each(count) })
+        .collect())
 }
 
 /// Ends a cell whose epoch does not count. Wrong work joins the checks, where it is seen as a fault.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tenbin_metal::Clock;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Quantity, Variant};
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Quantity, Reading, Variant};
 
 use super::*;
 use crate::experiment::Settings;
@@ -46,7 +46,7 @@ impl Apparatus for Script {
     }
 
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
-        Ok(vec![Gauge { variant, name: "depth".into(), time: None, count: Some(3) }])
+        Ok(vec![Gauge { variant, name: "depth".into(), reading: Reading::Count(3.0) }])
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
@@ -148,7 +148,7 @@ fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisa
         seed: 42,
     };
     let watch = || Picoseconds(now.get());
-    let mut bench = Bench { rule, watch: &watch, sink: &mut |_| {} };
+    let mut bench = Bench { rule, watch: &watch, counters: None, sink: &mut |_| {} };
     let trial = bench.run(&experiment, &request).unwrap();
     (trial, asked.get())
 }

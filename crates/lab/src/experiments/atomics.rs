@@ -8,10 +8,10 @@ use tenbin_metal::starvation::starvation;
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
-    Quantity, Source, Variant,
+    Quantity, Reading, Source, Variant,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
 
 /// The addition in one instruction and the loop that it is weighed against, by architecture.
 #[cfg(target_arch = "x86_64")]
@@ -153,7 +153,7 @@ impl Waits {
     }
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let waits = Waits::of(request)?;
     let hint = length_of_a_hint(request, arrangement.cpus[0])?;
     let hints = |nanoseconds: u64| ((nanoseconds as f64 * 1e3 / hint).round() as u64).max(1);
@@ -318,11 +318,11 @@ impl Apparatus for Counters {
         });
         self.counters.reset();
         self.team.lap(&task, WATCHED)?;
-        let time = Some(Picoseconds(longest.load(Ordering::Relaxed)));
-        let count = Some(row.load(Ordering::Relaxed));
+        let time = Reading::Time(Picoseconds(longest.load(Ordering::Relaxed)));
+        let count = Reading::Count(row.load(Ordering::Relaxed) as f64);
         Ok(vec![
-            Gauge { variant, name: "longest starvation".into(), time, count: None },
-            Gauge { variant, name: "failures in a row".into(), time: None, count },
+            Gauge { variant, name: "longest starvation".into(), reading: time },
+            Gauge { variant, name: "failures in a row".into(), reading: count },
         ])
     }
 

@@ -5,7 +5,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use tenbin_lab::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+//! use tenbin_lab::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
 //! use tenbin_metal::{Fault, Lap, Task, Team, kernels};
 //! use tenbin_model::{
 //!     Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
@@ -48,7 +48,7 @@
 //!     kernels::empty_loop(iterations * u64::from(1 + variant))
 //! }
 //!
-//! fn open(cell: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+//! fn open(cell: &Arrangement, request: &Request<'_>) -> Opened {
 //!     Ok(Box::new(Loops(Team::gather(request.clock, &cell.cpus)?)))
 //! }
 //!

@@ -7,7 +7,7 @@ use tenbin_model::{
     Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
 
 const LEFT: u32 = 0;
 const RIGHT: u32 = 1;
@@ -27,7 +27,7 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
     }])
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let team = Team::gather(request.clock, &arrangement.cpus)?;
     let task: Task = Arc::new(|_, iterations| {
         std::hint::black_box(kernels::empty_loop(iterations));

@@ -10,7 +10,7 @@ use tenbin_model::{
     Quantity, Source, Variant,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
 
 /// The variants that are measured, in the order of the descriptor.
 const WAYS: [How; 7] = [
@@ -132,7 +132,7 @@ fn probe() -> Result<(), Fault> {
     writer(How::Constant { huge: false }, pipe.input, 4096, &Text::yes()).map(|_| ())
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Result<Box<dyn Apparatus>, Unfit> {
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let team = Team::gather(request.clock, &arrangement.cpus)?;
     let reader = arrangement.parameters.iter().find(|(key, _)| key == "reader").map(|(_, value)| value);
     let splices = reader.is_some_and(|reader| reader == "splice");

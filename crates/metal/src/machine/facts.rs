@@ -5,6 +5,7 @@ use tenbin_model::{Bytes, Cpu};
 
 use super::interpreter;
 use super::root::{Reading, Root, observed};
+use crate::counters::Counters;
 
 /// What no file under a root folder says. A fixture gives these as values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,13 +96,16 @@ fn counter_frequency() -> Reading<u64> {
     Err("CNTFRQ_EL0 is a register of arm64 only".into())
 }
 
-/// Opens a counter of instructions in user space for this thread and looks whether it moves.
+/// Opens counters in user space for this thread and looks whether the one of instructions moves.
 ///
 /// Opening is not enough: some hypervisors accept the event and count nothing.
 fn count_instructions() -> Reading<String> {
-    match retired_instructions() {
-        Ok(0) => Err("perf_event_open succeeds, and the counter of instructions stays at 0".into()),
-        Ok(_) => Ok("counters".into()),
+    let counted = Counters::hardware().and_then(|mut counters| counters.around(|| ()));
+    match counted {
+        Ok((_, counts)) if counts.iter().any(|&(name, count)| name == "instructions" && count > 0) => {
+            Ok("counters".into())
+        }
+        Ok(_) => Err("perf_event_open succeeds, and the counter of instructions stays at 0".into()),
         Err(error) => {
             let meaning = match error.raw_os_error() {
                 Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
@@ -116,50 +120,6 @@ fn count_instructions() -> Reading<String> {
             Err(format!("perf_event_open for instructions: {meaning} ({error}); {level}"))
         }
     }
-}
-
-/// Instructions that this thread executed in user space between opening the counter and reading it.
-fn retired_instructions() -> std::io::Result<u64> {
-    use std::fs::File;
-    use std::io::{Error, Read};
-    use std::os::fd::{FromRawFd, RawFd};
-
-    // `struct perf_event_attr`, first published size (include/uapi/linux/perf_event.h): type and
-    // size, config, period, sample type, read format, flags, wakeup, breakpoint.
-    const SIZE_VER0: u64 = 64;
-    const HARDWARE: u64 = 0;
-    const INSTRUCTIONS: u64 = 1;
-    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
-    let first =
-        if cfg!(target_endian = "little") { HARDWARE | SIZE_VER0 << 32 } else { HARDWARE << 32 | SIZE_VER0 };
-    let attributes = [first, INSTRUCTIONS, 0, 0, 0, EXCLUDE_KERNEL_AND_HYPERVISOR, 0, 0];
-    let (this_thread, any_cpu, no_group): (libc::pid_t, libc::c_int, libc::c_int) = (0, -1, -1);
-    const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    // SAFETY: the first argument points to SIZE_VER0 bytes that outlive the call and say their own
-    // size, so the kernel reads no further; the array above guarantees it. The other arguments are
-    // numbers. The kernel writes no memory of ours, save a larger size into a struct that it does
-    // not know, and the struct is ours and of that size.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            (&raw const attributes).cast::<libc::c_void>(),
-            this_thread,
-            any_cpu,
-            no_group,
-            CLOSE_ON_EXEC,
-        )
-    };
-    let Ok(descriptor) = RawFd::try_from(descriptor) else {
-        return Err(Error::other("the kernel gave a file descriptor out of range"));
-    };
-    if descriptor < 0 {
-        return Err(Error::last_os_error());
-    }
-    // SAFETY: the kernel has just returned this descriptor to this call and nobody else knows it.
-    let mut counter = unsafe { File::from_raw_fd(descriptor) };
-    let mut count = [0; 8];
-    counter.read_exact(&mut count)?;
-    Ok(u64::from_ne_bytes(count))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use tenbin_model::machine::{Clock, Machine, Observed, Virtualisation};
 use tenbin_model::{
     Arrangement, Bytes, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Parameter,
-    Picoseconds, Provenance, Quantity, Refusal, Run, Sample, Share, Source, Trial, Variant,
+    Picoseconds, Provenance, Quantity, Reading, Refusal, Run, Sample, Share, Source, Trial, Variant,
 };
 
 /// SplitMix64 (Steele, Lea and Flood 2014): numbers that look random and never change.
@@ -126,8 +126,7 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
             gauges: vec![Gauge {
                 variant: 1,
                 name: "longest starvation".into(),
-                time: Some(Picoseconds(7)),
-                count: None,
+                reading: Reading::Time(Picoseconds(7)),
             }],
             samples,
         })
