@@ -68,6 +68,12 @@ pub trait Apparatus {
     /// A fault of the machine, a pin that did not hold above all; or work that came out wrong.
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure>;
 
+    /// A new block begins: whatever must not decide the outcome by where it lies is laid anew.
+    ///
+    /// Every variant of a block meets the same layout; the next block meets another one. So layout is
+    /// noise that the interval covers, and no constant that a run hides (Mytkowicz et al. 2009).
+    fn shift(&mut self, _block: u32) {}
+
     /// Figures of `variant` that need a pass of their own.
     ///
     /// # Errors

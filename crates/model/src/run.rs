@@ -39,7 +39,7 @@ pub struct Provenance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// About a second and a half for a cell; only the cells that carry the headline questions.
+    /// About two seconds a cell; only the cells that carry the headline questions.
     Quick,
     /// About six seconds a cell.
     #[default]

@@ -112,7 +112,7 @@ pub enum Command {
 /// How to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Measure {
-    /// A second and a half for a cell, and only the cells that answer the question
+    /// Two seconds a cell instead of six, and only the cells that answer the question
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
     /// Fifteen seconds a cell

@@ -5,6 +5,7 @@
 //! looks at the data (alpha spending). See [`crate::stats`] for each piece.
 
 mod across;
+mod caveat;
 mod decide;
 mod overhead;
 mod sentence;
@@ -34,6 +35,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         report.answers.extend(answers(trial));
         report.findings.extend(trial.cells.iter().filter_map(|cell| overhead::finding(trial, cell)));
         report.findings.extend(trial.findings.iter().cloned());
+        report.findings.extend(caveat::placement(&run.machine, trial));
         report.checks.extend(checks(trial));
     }
     report

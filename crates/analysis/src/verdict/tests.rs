@@ -218,6 +218,20 @@ fn two_runs_are_compared_by_their_ratios_and_their_machines_first() {
 }
 
 #[test]
+fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
+    use tenbin_model::machine::Virtualisation;
+    let bare = run(2.0, Machine::unobserved("a test"));
+    assert!(report(&bare, None).findings.is_empty());
+    let mut guest = bare;
+    guest.machine.virtualisation = Virtualisation::Hypervisor("KVM".into());
+    let findings = report(&guest, None).findings;
+    assert!(findings[0].sentence.starts_with("This is a virtual machine"), "{findings:?}");
+    // Workers that share a CPU have no distance between them.
+    guest.trials[0].cells[0].arrangement.cpus = vec![Cpu(0), Cpu(0)];
+    assert!(report(&guest, None).findings.is_empty());
+}
+
+#[test]
 fn a_report_can_be_computed_again_and_is_the_same() {
     let run = run(2.0, Machine::unobserved("a test"));
     assert_eq!(report(&run, Some("abc")), report(&run.clone(), Some("abc")));

@@ -4,6 +4,7 @@
 //! "enough" belong to the caller's [`Rule`]. So a script can stand in for the machine in tests.
 
 mod calibration;
+mod precondition;
 mod schedule;
 
 use tenbin_metal::{Counters, Fault, Lap};
@@ -69,7 +70,7 @@ const OVERTIME: u64 = 5;
 /// Time for a cell.
 fn budget(effort: Effort) -> Picoseconds {
     Picoseconds::from_millis(match effort {
-        Effort::Quick => 1_500,
+        Effort::Quick => 2_000,
         Effort::Normal => 6_000,
         Effort::Thorough => 15_000,
     })
@@ -147,14 +148,8 @@ impl Bench<'_> {
             cell.refusal = Some(refusal);
             return Ok(());
         }
-        if let tenbin_model::machine::Virtualisation::Emulated(how) = &request.machine.virtualisation {
-            let checked = cell.checks.iter().filter(|check| !check.sabotage).count();
-            cell.refusal = Some(Refusal {
-                reached: format!("this CPU is emulated ({how}); {checked} variants met the specification"),
-                needs: "instructions that hardware executes: an emulator's timing says nothing about a CPU"
-                    .into(),
-                remedy: "run tenbin on the hardware itself or in a hardware-assisted virtual machine".into(),
-            });
+        if let Some(refusal) = precondition::refusal(request.machine, &cell.arrangement, &cell.checks) {
+            cell.refusal = Some(refusal);
             return Ok(());
         }
         for &variant in &variants {
@@ -185,6 +180,7 @@ impl Bench<'_> {
             }
             // Every second block runs twice the iterations, where the cell asks for it.
             let scale = if cell.arrangement.doubling && block % 2 == 1 { 2 } else { 1 };
+            apparatus.shift(block);
             for &place in order.block() {
                 let variant = variants[place];
                 let iterations = iterations[place] * scale;

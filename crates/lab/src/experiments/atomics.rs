@@ -1,6 +1,6 @@
 //! `atomics`: compare-and-swap or add? One shared counter, by instruction, threads and backoff.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_metal::kernels::{self, Addition, Backoff, Family};
@@ -163,10 +163,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         waits,
         hints: (hints(waits.shortest), hints(waits.longest)),
         seed: request.seed,
-        counters: Arc::new(Shared {
-            shared: Slot::default(),
-            lines: arrangement.cpus.iter().map(|_| Slot::default()).collect(),
-        }),
+        counters: Arc::new(Shared::new(arrangement.cpus.len())),
         ways: ways(),
         tasks: Vec::new(),
     };
@@ -200,21 +197,49 @@ struct Slot {
     counter: AtomicU64,
 }
 
-/// The counter that all workers share, and one for each of them.
+/// The places where a shared counter may lie, and a counter for each worker.
+///
+/// A line's address decides which slice of the last cache keeps it, and what it costs to move it:
+/// a counter that never moved would make that one slice's cost look like the machine's.
 struct Shared {
-    shared: Slot,
+    places: Vec<Slot>,
+    chosen: AtomicUsize,
     lines: Vec<Slot>,
 }
 
 impl Shared {
+    /// Places for the shared counter: 1 MiB of them.
+    const PLACES: usize = 4096;
+
+    fn new(workers: usize) -> Self {
+        let slots = |count| (0..count).map(|_| Slot::default()).collect();
+        Self { places: slots(Self::PLACES), chosen: AtomicUsize::new(0), lines: slots(workers) }
+    }
+
+    /// The counter that all workers share in this block.
+    fn shared(&self) -> &AtomicU64 {
+        &self.places[self.chosen.load(Ordering::Relaxed)].counter
+    }
+
+    /// Moves the shared counter for the block of this number.
+    fn shift(&self, block: u32) {
+        // Knuth's multiplicative hashing (TAOCP volume 3, section 6.4): neighbouring blocks lie far apart.
+        let mixed = u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.chosen.store(mixed as usize % Self::PLACES, Ordering::Relaxed);
+    }
+
     fn reset(&self) {
-        self.shared.counter.store(0, Ordering::Relaxed);
+        self.shared().store(0, Ordering::Relaxed);
         self.lines.iter().for_each(|slot| slot.counter.store(0, Ordering::Relaxed));
     }
 
-    fn total(&self) -> u64 {
-        let slots = self.lines.iter().chain([&self.shared]);
-        slots.map(|slot| slot.counter.load(Ordering::Relaxed)).sum()
+    /// The sum of all counters; those that are not in use in this block stay out of it.
+    fn total(&self, sharded: bool) -> u64 {
+        if sharded {
+            self.lines.iter().map(|slot| slot.counter.load(Ordering::Relaxed)).sum()
+        } else {
+            self.shared().load(Ordering::Relaxed)
+        }
     }
 }
 
@@ -272,9 +297,10 @@ impl Counters {
         let backoffs: Vec<Mutex<Backoff>> =
             (0..workers).map(|worker| Mutex::new(self.backoff(way.addition, worker))).collect();
         Arc::new(move |worker, iterations| {
-            let slot = if way.sharded { &counters.lines[worker] } else { &counters.shared };
+            let counter =
+                if way.sharded { &counters.lines[worker].counter } else { counters.shared() };
             let mut backoff = backoffs[worker].lock().unwrap_or_else(PoisonError::into_inner);
-            body(way.addition, &slot.counter, iterations, &mut backoff)
+            body(way.addition, counter, iterations, &mut backoff)
         })
     }
 
@@ -282,7 +308,8 @@ impl Counters {
     fn lap(&mut self, variant: u32, iterations: u64) -> Result<(Lap, u64, u64), Fault> {
         self.counters.reset();
         let lap = self.team.lap(&self.tasks[variant as usize], iterations)?;
-        Ok((lap, self.counters.total(), iterations * self.team.size() as u64))
+        let total = self.counters.total(self.ways[variant as usize].sharded);
+        Ok((lap, total, iterations * self.team.size() as u64))
     }
 }
 
@@ -300,6 +327,10 @@ impl Apparatus for Counters {
         } else {
             Err(Failure::Wrong(format!("the counter is {total} after {asked} additions")))
         }
+    }
+
+    fn shift(&mut self, block: u32) {
+        self.counters.shift(block);
     }
 
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {

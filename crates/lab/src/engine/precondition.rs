@@ -1,0 +1,99 @@
+//! What must hold before anything is timed. Each refusal names the number, the threshold, the remedy.
+
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{Arrangement, Check, Machine, Refusal};
+
+/// The clock's resolution may be at most this part of an epoch: a tenth of the smallest usual margin.
+const RESOLUTION_PER_EPOCH: f64 = 0.0005;
+
+/// The reason why this cell may not be timed on this machine, if there is one.
+pub(super) fn refusal(machine: &Machine, arrangement: &Arrangement, checks: &[Check]) -> Option<Refusal> {
+    emulated(machine, checks)
+        .or_else(|| throttled(machine, arrangement))
+        .or_else(|| coarse(machine, arrangement))
+}
+
+fn emulated(machine: &Machine, checks: &[Check]) -> Option<Refusal> {
+    let Virtualisation::Emulated(how) = &machine.virtualisation else { return None };
+    let checked = checks.iter().filter(|check| !check.sabotage).count();
+    Some(Refusal {
+        reached: format!("this CPU is emulated ({how}); {checked} variants met the specification"),
+        needs: "instructions that hardware executes: an emulator's timing says nothing about a CPU".into(),
+        remedy: "run tenbin on the hardware itself or in a hardware-assisted virtual machine".into(),
+    })
+}
+
+/// A quota below the CPUs in use stops the workers in the middle of an epoch, again and again.
+fn throttled(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
+    let quota = (*machine.cpu_quota.known()?)?;
+    let mut cpus = arrangement.cpus.clone();
+    cpus.sort_unstable();
+    cpus.dedup();
+    (quota < cpus.len() as f64).then(|| Refusal {
+        reached: format!("the control group allows {quota} CPUs' worth of time"),
+        needs: format!("{}, as many as there are CPUs in use here", cpus.len()),
+        remedy: "raise cpu.max of the control group, or name fewer CPUs with --cpus".into(),
+    })
+}
+
+fn coarse(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
+    let clock = machine.clock.known()?;
+    let finest = arrangement.epoch.0 as f64 * RESOLUTION_PER_EPOCH;
+    (clock.resolution_ps > finest).then(|| Refusal {
+        reached: format!("the clock {} steps by {} ns", clock.name, clock.resolution_ps / 1e3),
+        needs: format!("steps of at most {} ns for epochs of {}", finest / 1e3, arrangement.epoch),
+        remedy: format!("give the kernel a better clock source ({})", clock.why),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_model::machine::{Clock, Observed};
+    use tenbin_model::{Cpu, Picoseconds};
+
+    use super::*;
+
+    fn arrangement() -> Arrangement {
+        Arrangement {
+            label: String::new(),
+            parameters: Vec::new(),
+            cpus: vec![Cpu(0), Cpu(1), Cpu(0)],
+            work: 1,
+            epoch: Picoseconds::from_micros(100),
+            least_iterations: 1,
+            variants: Vec::new(),
+            comparisons: Vec::new(),
+            headline: false,
+            doubling: false,
+        }
+    }
+
+    fn with_clock(resolution_ps: f64) -> Machine {
+        let clock = Clock {
+            name: "jiffies".into(),
+            resolution_ps,
+            cost_ps: 1.0,
+            backward_steps: 0,
+            cross_readings: 0,
+            why: "there is no other".into(),
+        };
+        Machine { clock: Observed::Known(clock), ..Machine::unobserved("a test") }
+    }
+
+    #[test]
+    fn a_quota_below_the_cpus_in_use_is_refused() {
+        let with = |quota| Machine { cpu_quota: Observed::Known(quota), ..Machine::unobserved("a test") };
+        let why = refusal(&with(Some(1.5)), &arrangement(), &[]).unwrap();
+        assert!(why.reached.contains("1.5") && why.needs.starts_with('2'), "{why:?}");
+        assert_eq!(refusal(&with(Some(2.0)), &arrangement(), &[]), None);
+        assert_eq!(refusal(&with(None), &arrangement(), &[]), None);
+        assert_eq!(refusal(&Machine::unobserved("a test"), &arrangement(), &[]), None);
+    }
+
+    #[test]
+    fn a_clock_that_steps_by_more_than_a_sliver_of_an_epoch_is_refused() {
+        let why = refusal(&with_clock(4e9), &arrangement(), &[]).unwrap();
+        assert!(why.reached.contains("jiffies") && why.needs.contains("50 ns"), "{why:?}");
+        assert_eq!(refusal(&with_clock(10_000.0), &arrangement(), &[]), None);
+    }
+}
