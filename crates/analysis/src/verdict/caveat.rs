@@ -5,9 +5,9 @@ use tenbin_model::{Finding, Machine, Trial};
 
 /// On a virtual machine the distance between two CPUs is the host's to choose, now and again later.
 ///
-/// Seen in practice: the same comparison on two virtual CPUs gave 1.3, 2.1 and 2.6 within ten minutes,
-/// each with an interval of a few per cent, because the host had moved the CPUs. An interval covers
-/// what varied while the run lasted; it cannot cover a move that happens after it.
+/// Seen in practice: the same comparison on two virtual CPUs gave 1.3 and 2.4 in runs seconds apart, each
+/// with an interval of a few per cent, whatever the address and the order. An interval covers what
+/// varied while the run lasted; it cannot cover what changes after it.
 pub(super) fn placement(machine: &Machine, trial: &Trial) -> Option<Finding> {
     let Virtualisation::Hypervisor(name) = &machine.virtualisation else { return None };
     let several = trial.cells.iter().filter(|cell| {
