@@ -78,6 +78,8 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The outcome in words.
     pub sentence: String,
+    /// What the interval cannot say: that the ratio was not the same all the time.
+    pub caveat: Option<String>,
     /// The figures, where something was measured.
     pub evidence: Option<Evidence>,
     /// Why not, where it was refused.

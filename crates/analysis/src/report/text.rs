@@ -12,7 +12,7 @@ const INDENT: usize = 10;
 /// One answer an experiment: its name, then the sentence, folded at `width` columns.
 pub fn survey(report: &Report, width: usize) -> String {
     let headlines = report.answers.iter().filter(|answer| answer.headline);
-    headlines.map(|answer| entry(&answer.experiment, &answer.sentence, width)).collect()
+    headlines.map(|answer| entry(&answer.experiment, &said(answer), width)).collect()
 }
 
 /// Everything about one experiment of a run: question, tables, sentences, findings, what others found.
@@ -36,7 +36,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
         }
         text.push('\n');
         if let Some(first) = here.first() {
-            text.push_str(&folded(&first.sentence, 2, width));
+            text.push_str(&folded(&said(first), 2, width));
         }
         text.push_str(&folded(&checked(trial, cell), 2, width));
     }
@@ -69,6 +69,14 @@ fn checked(trial: &Trial, cell: &tenbin_model::Cell) -> String {
          faults were caught.",
         trial.descriptor.specification
     )
+}
+
+/// An answer's sentence, and what is to be kept in mind with it.
+fn said(answer: &Answer) -> String {
+    match &answer.caveat {
+        Some(caveat) => format!("{} {caveat}", answer.sentence),
+        None => answer.sentence.clone(),
+    }
 }
 
 /// The experiments, a line each.

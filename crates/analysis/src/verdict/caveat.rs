@@ -1,7 +1,14 @@
 //! What the intervals of a run cannot cover, said where it applies.
 
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Finding, Machine, Trial};
+use tenbin_model::{Cell, Finding, Machine, Trial};
+
+use super::decide::{LEVEL, paired};
+use super::sentence::outward;
+use crate::stats::multiple::bonferroni;
+use crate::stats::order::Ordered;
+use crate::stats::paired::as_ratios;
+use crate::stats::sign;
 
 /// On a virtual machine the distance between two CPUs is the host's to choose, now and again later.
 ///
@@ -25,4 +32,28 @@ pub(super) fn placement(machine: &Machine, trial: &Trial) -> Option<Finding> {
         evidence: format!("{cells} cells used more than one CPU; virtualised by {name}"),
         confidence: "what could move was not observed, only that it can".into(),
     })
+}
+
+/// A ratio that was one thing in the first half of a cell and another in the second.
+///
+/// Blocks are then not repetitions of one experiment, and the interval of the whole is between two
+/// truths. Both halves of each cell's first comparison get an exact interval; all of them together
+/// raise a false alarm with probability at most the level. None if the halves agree.
+pub(super) fn drift(trial: &Trial, cell: &Cell) -> Option<String> {
+    let comparison = cell.arrangement.comparisons.first()?;
+    let ratios = paired(&cell.samples, comparison).values;
+    let (early, late) = ratios.split_at(ratios.len() / 2);
+    let level = bonferroni(LEVEL, 2 * trial.cells.len())?;
+    let interval = |half: &[f64]| Some(sign::interval(&Ordered::new(half.to_vec())?, level)?.interval);
+    let (early, late) = (interval(early)?, interval(late)?);
+    // Halves that differ by less than what counts as equal are not worth a word.
+    let margin = trial.descriptor.margin.ln_1p();
+    if early.low - late.high <= margin && late.low - early.high <= margin {
+        return None;
+    }
+    Some(format!(
+        "It changed while it was measured: {} in the first half, {} in the second.",
+        outward(as_ratios(early)),
+        outward(as_ratios(late))
+    ))
 }

@@ -61,7 +61,8 @@ pub fn answers(trial: &Trial) -> Vec<Answer> {
                 None => comparisons
                     .map(|(place, comparison)| {
                         let headline = cell.arrangement.headline && place == 0;
-                        answer(&trial.descriptor, family, cell, comparison, headline)
+                        let caveat = if place == 0 { caveat::drift(trial, cell) } else { None };
+                        Answer { caveat, ..answer(&trial.descriptor, family, cell, comparison, headline) }
                     })
                     .collect(),
             }
@@ -85,6 +86,7 @@ fn answer(
         headline,
         verdict: outcome.verdict,
         sentence: sentence::of(descriptor, label, &outcome),
+        caveat: None,
         evidence: outcome.evidence,
         refusal: outcome.refusal,
     }
@@ -98,6 +100,7 @@ fn refused(descriptor: &Descriptor, label: &str, headline: bool, refusal: &Refus
         headline,
         verdict: Verdict::Refused,
         sentence: sentence::refusal(refusal),
+        caveat: None,
         evidence: None,
         refusal: Some(refusal.clone()),
     }

@@ -232,6 +232,23 @@ fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
 }
 
 #[test]
+fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() {
+    let mut changing = cell(100, 2.4, 0.02, Ended::Budget, 5);
+    let later = cell(100, 1.3, 0.02, Ended::Budget, 6);
+    changing
+        .samples
+        .extend(later.samples.into_iter().map(|sample| Sample { block: sample.block + 100, ..sample }));
+    let found = |cell| {
+        let trial = trial(Quantity::NanosecondsPerOperation, vec![cell]);
+        answers(&trial).remove(0).caveat
+    };
+    let sentence = found(changing).unwrap();
+    assert!(sentence.contains("2.3") && sentence.contains("1.3"), "{sentence}");
+    let alarms = (0..500).filter(|&seed| found(cell(100, 1.5, 0.02, Ended::Budget, seed)).is_some()).count();
+    assert_eq!(alarms, 0);
+}
+
+#[test]
 fn a_report_can_be_computed_again_and_is_the_same() {
     let run = run(2.0, Machine::unobserved("a test"));
     assert_eq!(report(&run, Some("abc")), report(&run.clone(), Some("abc")));
