@@ -9,6 +9,7 @@
 pub mod engine;
 pub mod experiment;
 pub mod experiments;
+pub mod published;
 
 pub use engine::{Bench, Event, Rule};
 pub use experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Settings, Unfit};

@@ -137,8 +137,8 @@ pub struct Published {
     pub left: String,
     /// See `left`.
     pub right: String,
-    /// The ratio in favour of `left`.
-    pub ratio: f64,
+    /// The ratio in favour of `left`; none where only one of the two was published.
+    pub ratio: Option<f64>,
 }
 
 /// Where a cell's workers stand, which variants it weighs and how long an epoch is.

@@ -190,7 +190,9 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
 
 /// A published ratio with its place and date.
 fn brief(published: &Published) -> String {
-    format!("{}x {}, {}", three_digits(published.ratio), published.machine, published.date)
+    let ratio =
+        published.ratio.map_or_else(|| published.what.clone(), |ratio| format!("{}x", three_digits(ratio)));
+    format!("{ratio} {}, {}", published.machine, published.date)
 }
 
 /// The published figures of cells that were not measured here. None if there are none.
@@ -202,7 +204,7 @@ pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<St
         .map(|published| {
             vec![
                 published.cell.clone(),
-                format!("{}x", three_digits(published.ratio)),
+                published.ratio.map_or_else(|| "–".into(), |ratio| format!("{}x", three_digits(ratio))),
                 format!("{} ({}, {})", published.what, published.machine, published.date),
             ]
         })

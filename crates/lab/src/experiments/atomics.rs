@@ -11,6 +11,7 @@ use tenbin_model::{
     Quantity, Reading, Source, Variant,
 };
 
+use crate::published::rows;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
 
 /// The addition in one instruction and the loop that it is weighed against, by architecture.
@@ -69,7 +70,7 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
             let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
             let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
             Arrangement {
-                label: format!("at {threads} thread{}", if threads == 1 { "" } else { "s" }),
+                label: at_threads(threads),
                 parameters: vec![("threads".into(), threads.to_string()), ("cpus".into(), order.join(","))],
                 cpus: placed,
                 work: threads as u64,
@@ -393,34 +394,39 @@ impl Apparatus for Counters {
 fn published() -> Vec<Published> {
     const CAS: &str = "cas by lr/sc";
     const ADD: &str = "amoadd";
-    let table = include_str!("../../../../fixtures/published/atomics_sg2038.csv");
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .skip(1)
-        .map(|line| line.split(',').collect())
-        .collect();
+    let rows = rows(include_str!("../../../../fixtures/published/atomics_sg2038.csv"));
     let mut published = Vec::new();
-    for row in rows.iter().filter(|row| row[1] == ADD) {
-        let twin = rows.iter().find(|other| other[0] == row[0] && other[1] == CAS && other[2] == row[2]);
-        let Some(twin) = twin else { continue };
-        for (column, unit) in [(4, "s elapsed"), (5, "s user")] {
-            let (Ok(add), Ok(cas)) = (row[column].parse::<f64>(), twin[column].parse::<f64>()) else {
-                continue;
-            };
-            let threads = row[2];
-            published.push(Published {
-                machine: "Sophgo SG2038, 64 cores".into(),
-                date: "2024-02-24".into(),
-                what: format!("amoadd {add} {unit}, compare-and-swap by lr/sc {cas} {unit}"),
-                cell: format!("at {threads} thread{}", if threads == "1" { "" } else { "s" }),
-                left: phrase(PAIR.0),
-                right: phrase(PAIR.1),
-                ratio: cas / add,
-            });
+    let mut publish = |threads: &str, what: String, ratio| {
+        published.push(Published {
+            machine: "Sophgo SG2038, 64 cores".into(),
+            date: "2024-02-24".into(),
+            what,
+            cell: at_threads(threads),
+            left: phrase(PAIR.0),
+            right: phrase(PAIR.1),
+            ratio,
+        });
+    };
+    for cas in rows.iter().filter(|row| row.text("variant") == CAS) {
+        let (run, threads, loops) = (cas.text("run"), cas.text("threads"), cas.text("loops_per_thread"));
+        let add = rows.iter().find(|row| {
+            row.text("run") == run && row.text("variant") == ADD && row.text("threads") == threads
+        });
+        for (column, unit) in [("elapsed_s", "s elapsed"), ("user_s", "s user")] {
+            let Some(seconds) = cas.number(column) else { continue };
+            let loop_alone = format!("compare-and-swap by lr/sc {seconds} {unit} for {loops} additions a thread");
+            match add.and_then(|add| add.number(column)) {
+                Some(fast) => publish(threads, format!("{loop_alone}, amoadd {fast}"), Some(seconds / fast)),
+                None => publish(threads, loop_alone, None),
+            }
         }
     }
     published
+}
+
+fn at_threads(threads: impl std::fmt::Display) -> String {
+    let threads = threads.to_string();
+    format!("at {threads} thread{}", if threads == "1" { "" } else { "s" })
 }
 
 fn describe() -> Descriptor {

@@ -10,6 +10,7 @@ use tenbin_model::{
     Quantity, Source, Variant,
 };
 
+use crate::published::rows;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
 
 /// The variants that are measured, in the order of the descriptor.
@@ -324,13 +325,7 @@ impl<R: Reader> Reader for Shared<R> {
 
 /// The seed's figures: seconds for the same 24 GiB, so their ratio is a ratio of throughput.
 fn published() -> Vec<Published> {
-    let table = include_str!("../../../../fixtures/published/yes.csv");
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .skip(1)
-        .map(|line| line.split(',').collect())
-        .collect();
+    let rows = rows(include_str!("../../../../fixtures/published/yes.csv"));
     let pairs = [
         ("write 8 KiB", "printf", "write", "printf"),
         ("vmsplice 256 KiB x2", "printf", "vmsplice of two buffers", "printf"),
@@ -339,8 +334,9 @@ fn published() -> Vec<Published> {
     let mut published = Vec::new();
     for machine in ["Intel Pentium J4205", "AMD Ryzen 7 5700X"] {
         let seconds = |variant: &str| {
-            let row = rows.iter().find(|row| row[0].starts_with(machine) && row[1] == variant);
-            row.and_then(|row| row[2].parse::<f64>().ok())
+            rows.iter()
+                .find(|row| row.text("machine").starts_with(machine) && row.text("variant") == variant)
+                .and_then(|row| row.number("seconds"))
         };
         for (left_there, right_there, left, right) in pairs {
             let (Some(fast), Some(slow)) = (seconds(left_there), seconds(right_there)) else { continue };
@@ -351,7 +347,7 @@ fn published() -> Vec<Published> {
                 cell: format!("read into a buffer on two CPUs through {}", Bytes::from_kib(256)),
                 left: left.into(),
                 right: right.into(),
-                ratio: slow / fast,
+                ratio: Some(slow / fast),
             });
         }
     }
