@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use tenbin_model::Descriptor;
 
 /// Weigh two ways of doing a thing at the bottom of this Linux machine.
 ///
@@ -19,6 +20,28 @@ pub struct Arguments {
     /// How to measure when no command is given.
     #[command(flatten)]
     pub measure: Measure,
+}
+
+impl Arguments {
+    /// The whole command line, with what the experiments say about themselves in the help of `run`.
+    pub fn whole(experiments: &[Descriptor]) -> clap::Command {
+        let mut about = String::from("Experiments, and what --set turns:\n");
+        for descriptor in experiments {
+            about.push_str(&format!("  {:9} {}\n", descriptor.name, descriptor.question));
+            for parameter in &descriptor.parameters {
+                about.push_str(&format!("{:12}{}={}\n", "", parameter.name, parameter.default));
+                about.push_str(&format!("{:14}{}\n", "", parameter.what));
+            }
+        }
+        Self::command().mut_subcommand("run", |run| run.after_help(about))
+    }
+
+    /// Reads the command line. clap ends the process for --help and --version (0) and usage errors (2).
+    pub fn read(experiments: &[Descriptor]) -> Self {
+        let command = Self::whole(experiments);
+        let matches = command.clone().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command.clone()).exit())
+    }
 }
 
 const EXIT_STATUS: &str = "\

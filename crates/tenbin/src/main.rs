@@ -11,11 +11,8 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    // clap itself ends the process for --help, --version (0) and usage errors (2).
-    let arguments = arguments::Arguments::parse();
+    let arguments = arguments::Arguments::read(&measurement::descriptors());
     let result = command::run(arguments);
     output::deliver(result).into()
 }

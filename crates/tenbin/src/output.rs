@@ -1,8 +1,8 @@
 //! What a command hands back, and how the process ends.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How the process ends; the numbers are part of the interface.
@@ -84,8 +84,7 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
                     Ok(()) => Ok(()),
                 }
             }
-            Some(path) => fs::write(path, &answer.text)
-                .map_err(|error| Trouble::usage(format!("write the answer to {}: {error}", path.display()))),
+            Some(path) => write_whole(path, |out| out.write_all(answer.text.as_bytes())),
         }
         .map(|()| answer)
     });
@@ -101,6 +100,38 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
             trouble.exit
         }
     }
+}
+
+/// Writes a file beside its place, brings it to disk and renames it: it appears whole or not at all.
+/// What is there and is no file (a device, a pipe) is written to as it stands.
+///
+/// # Errors
+/// A usage error that names the path and the system's reason.
+pub fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), Trouble> {
+    let trouble = |error: io::Error| Trouble::usage(format!("write {}: {error}", path.display()));
+    let fill = |file: File| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)
+    };
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return OpenOptions::new().write(true).open(path).and_then(fill).map(|_| ()).map_err(trouble);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let written = File::create(&beside)
+        .and_then(fill)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        // The half-written file is ours; that it may never have been made is no further trouble.
+        let _ = fs::remove_file(&beside);
+        trouble(error)
+    })
 }
 
 /// A line on standard error. A standard error that is closed is no reason to fail.

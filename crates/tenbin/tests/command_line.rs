@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 /// A folder of its own for each test, with a store in it.
@@ -75,6 +76,70 @@ fn help_names_every_command_and_the_exit_statuses() {
     let output = Place::new().tenbin(&["--help"]);
     assert_eq!(ending(&output).0, 0);
     insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn the_help_of_run_derives_from_the_descriptors() {
+    let output = Place::new().tenbin(&["run", "--help"]);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn the_readme_lists_every_experiment_with_its_question() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let list = Place::new().tenbin(&["list", "--json"]);
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    for descriptor in list.as_array().unwrap() {
+        let text = |key: &str| descriptor[key].as_str().unwrap();
+        let row = format!("| `{}` | {} |", text("name"), text("question"));
+        assert!(readme.contains(&row), "{row}");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_a_sound_store_without_it() {
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let place = Place::new();
+        let kept = place.measured();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(["run", "atomics", "--thorough"])
+            .env("TENBIN_STORE", place.path("store.db"))
+            .current_dir(place.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It measures as soon as it has more threads than the one that reads the command line.
+        let tasks = format!("/proc/{}/task", child.id());
+        while fs::read_dir(&tasks).unwrap().count() < 2 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be killed");
+            std::thread::yield_now();
+        }
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.code().is_none(), "{signal:?} was swallowed");
+        assert!(output.stdout.is_empty(), "half an answer");
+        let runs = place.tenbin(&["runs", "--json"]);
+        let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
+        assert_eq!(runs.as_array().unwrap().len(), 1, "{signal:?}");
+        assert_eq!(runs[0]["id"], kept.as_str());
+    }
+}
+
+#[test]
+fn an_answer_that_finds_no_room_leaves_nothing_behind() {
+    let place = Place::new();
+    // Every write to this device says that the disk is full.
+    let output = place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "/dev/full"]);
+    let (status, said) = ending(&output);
+    assert_eq!(status, 2);
+    assert!(said.contains("/dev/full") && said.contains("No space left"), "{said}");
+    let (status, said) =
+        ending(&place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "none/answer"]));
+    assert_eq!(status, 2);
+    assert!(said.contains("none/answer"), "{said}");
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0);
 }
 
 #[test]

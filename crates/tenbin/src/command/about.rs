@@ -1,6 +1,5 @@
 //! The commands that describe: list, show an experiment, schema, completions, man, kernels.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 use serde_json::json as value;
 use tenbin_analysis::report;
@@ -33,13 +32,13 @@ pub fn schema() -> Result<Answer, Trouble> {
 
 pub fn completions(shell: Shell) -> Result<Answer, Trouble> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "tenbin", &mut text);
+    clap_complete::generate(shell, &mut Arguments::whole(&descriptors()), "tenbin", &mut text);
     written(text)
 }
 
 pub fn manual() -> Result<Answer, Trouble> {
     let mut text = Vec::new();
-    clap_mangen::Man::new(Arguments::command())
+    clap_mangen::Man::new(Arguments::whole(&descriptors()))
         .render(&mut text)
         .map_err(|error| Trouble::internal(format!("render the manual page: {error}")))?;
     written(text)

@@ -1,7 +1,6 @@
 //! The commands on the store: show, runs, compare, export, import, merge.
 
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::json as value;
@@ -11,7 +10,7 @@ use tenbin_store::{Error, Existing, Store, neighbours};
 
 use super::json;
 use crate::arguments::{Form, Format};
-use crate::output::{Answer, Exit, Trouble};
+use crate::output::{Answer, Exit, Trouble, write_whole};
 use crate::terminal;
 
 /// Opens the user's store and creates it where there is none.
@@ -135,7 +134,10 @@ pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Re
             return Err(Trouble::usage("this format holds one run: name one, or use --format store"));
         };
         let run = store.load(&id).map_err(trouble)?;
-        write_whole(output, force, |out| match format {
+        if output.exists() && !force {
+            return Err(Trouble::usage(format!("{} exists; --force replaces it", output.display())));
+        }
+        write_whole(output, |out| match format {
             Format::Csv => neighbours::csv(&run, out),
             Format::Go => neighbours::go_benchmark(&run, out),
             Format::GoogleBenchmark => neighbours::google_benchmark(&run, out),
@@ -146,31 +148,6 @@ pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Re
     let mut answer = Answer::text(String::new());
     answer.remark = Some(format!("Wrote {} to {}.", names.join(", "), output.display()));
     Ok(answer)
-}
-
-/// Writes a file beside its place and renames it: it appears whole or not at all.
-fn write_whole(
-    output: &Path,
-    force: bool,
-    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
-) -> Result<(), Trouble> {
-    if output.exists() && !force {
-        return Err(Trouble::usage(format!("{} exists; --force replaces it", output.display())));
-    }
-    let mut beside = output.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let written = File::create(&beside).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()?;
-        out.get_ref().sync_all()?;
-        std::fs::rename(&beside, output)
-    });
-    written.map_err(|error| {
-        // The half-written file is ours; that it may be gone already is no further trouble.
-        let _ = std::fs::remove_file(&beside);
-        Trouble::usage(format!("write {}: {error}", output.display()))
-    })
 }
 
 pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
