@@ -140,11 +140,6 @@ impl Team {
         self.cpus.len()
     }
 
-    /// The CPU of each worker.
-    pub fn cpus(&self) -> &[Cpu] {
-        &self.cpus
-    }
-
     /// The clock that this team is timed by.
     pub fn clock(&self) -> Clock {
         self.clock
@@ -265,7 +260,7 @@ impl Drop for Team {
 fn serve(board: &Board, clock: Clock, exclusive: bool, index: usize, cpu: Cpu) {
     let outcome = &board.outcomes[index - 1];
     let mut seen = 0;
-    loop {
+    'epochs: loop {
         let epoch = await_epoch(board, seen, exclusive);
         seen = epoch;
         let work = lock(&board.work).clone();
@@ -277,7 +272,7 @@ fn serve(board: &Board, clock: Clock, exclusive: bool, index: usize, cpu: Cpu) {
                 turns = turns.wrapping_add(1);
                 // The first worker gave up on this epoch, or the team was dissolved.
                 if turns.is_multiple_of(1024) && board.epoch.load(Ordering::Acquire) != epoch {
-                    break;
+                    continue 'epochs;
                 }
                 std::hint::spin_loop();
             }
