@@ -149,8 +149,9 @@ impl Settings {
     /// The comma-separated values given for `key`, or `otherwise`.
     ///
     /// # Errors
-    /// A usage error that names key, value and `expected` when one does not parse or is not accepted.
-    pub fn list<T: FromStr + Clone>(
+    /// A usage error that names key, value and `expected` when one does not parse, is
+    /// not accepted or is given twice.
+    pub fn list<T: FromStr + Clone + PartialEq>(
         &self,
         key: &str,
         otherwise: &[T],
@@ -158,14 +159,17 @@ impl Settings {
         accepted: impl Fn(&T) -> bool,
     ) -> Result<Vec<T>, Unfit> {
         let Some(text) = self.given(key) else { return Ok(otherwise.to_vec()) };
-        text.split(',')
-            .map(|item| {
-                item.trim()
-                    .parse()
-                    .ok()
-                    .filter(|value| accepted(value))
-                    .ok_or_else(|| Unfit::Usage(format!("--set {key}={text}: `{item}` is not {expected}")))
-            })
-            .collect()
+        let values: Vec<T> =
+            text.split(',')
+                .map(|item| {
+                    item.trim().parse().ok().filter(|value| accepted(value)).ok_or_else(|| {
+                        Unfit::Usage(format!("--set {key}={text}: `{item}` is not {expected}"))
+                    })
+                })
+                .collect::<Result<_, _>>()?;
+        if values.iter().enumerate().any(|(place, value)| values[..place].contains(value)) {
+            return Err(Unfit::Usage(format!("--set {key}={text}: a value is given twice")));
+        }
+        Ok(values)
     }
 }

@@ -163,6 +163,7 @@ fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
         (&["run", "pipe", "--set", "size=63"], &["size=63", "power of two"]),
         (&["run", "pipe", "--set", "reader=cat"], &["reader=cat", "splice, read"]),
         (&["run", "atomics", "--set", "threads=0"], &["threads=0", "1 to 1024"]),
+        (&["run", "atomics", "--set", "threads=2,2"], &["threads=2,2", "twice"]),
         (&["run", "atomics", "--set", "backoff=some"], &["backoff=some"]),
         (&["run", "atomics", "--set", "wait=-1"], &["wait=-1"]),
         (&["run", "null", "--cpus", "9999"], &["CPU 9999"]),

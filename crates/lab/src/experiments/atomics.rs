@@ -156,8 +156,11 @@ impl Waits {
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let waits = Waits::of(request)?;
-    let hint = length_of_a_hint(request, arrangement.cpus[0])?;
-    let hints = |nanoseconds: u64| ((nanoseconds as f64 * 1e3 / hint).round() as u64).max(1);
+    let trusted = request.machine.virtualisation.timing_can_be_trusted();
+    let hint = if trusted { Some(length_of_a_hint(request, arrangement.cpus[0])?) } else { None };
+    // Where a hint has no length, waits are as long in hints as they are asked for in microseconds.
+    let length = hint.unwrap_or(1e6);
+    let hints = |nanoseconds: u64| ((nanoseconds as f64 * 1e3 / length).round() as u64).max(1);
     let mut counters = Counters {
         team: Team::gather(request.clock, &arrangement.cpus)?,
         hint,
@@ -246,7 +249,8 @@ impl Shared {
 
 struct Counters {
     team: Team,
-    hint: f64,
+    /// Picoseconds of one hint, where time can be trusted.
+    hint: Option<f64>,
     waits: Waits,
     /// Shortest and longest wait in hints.
     hints: (u64, u64),
@@ -359,19 +363,20 @@ impl Apparatus for Counters {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let mut findings = vec![Finding {
+        let length = |picoseconds: f64| Finding {
             experiment: "atomics".into(),
             sentence: format!(
                 "One `{}` takes {} here; waits are given in nanoseconds and counted in it.",
                 kernels::HINT,
-                Picoseconds(self.hint as u64)
+                Picoseconds(picoseconds as u64)
             ),
             evidence: format!(
                 "{} ns is {} of them, {} ns is {}",
                 self.waits.shortest, self.hints.0, self.waits.longest, self.hints.1
             ),
             confidence: "the shortest of five runs of 2000".into(),
-        }];
+        };
+        let mut findings: Vec<Finding> = self.hint.map(length).into_iter().collect();
         let missing: Vec<String> = kernels::additions()
             .iter()
             .filter(|addition| !addition.is_supported())
