@@ -78,7 +78,7 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The outcome in words.
     pub sentence: String,
-    /// What the interval cannot say: that the ratio was not the same all the time.
+    /// What the interval cannot say: that the ratio changed meanwhile, that it holds only for now.
     pub caveat: Option<String>,
     /// The figures, where something was measured.
     pub evidence: Option<Evidence>,

@@ -47,7 +47,7 @@ pub fn across(first: &Run, second: &Run) -> Across {
     let measured = |run: &Run| -> Vec<_> {
         run.trials
             .iter()
-            .flat_map(answers)
+            .flat_map(|trial| answers(&run.machine, trial))
             .filter_map(|answer| {
                 let evidence = answer.evidence?;
                 Some((key(&evidence, &answer.experiment, &answer.cell), evidence))

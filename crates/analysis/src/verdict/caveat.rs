@@ -1,7 +1,7 @@
 //! What the intervals of a run cannot cover, said where it applies.
 
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Cell, Finding, Machine, Trial};
+use tenbin_model::{Cell, Machine, Trial, Verdict};
 
 use super::decide::{LEVEL, paired};
 use super::sentence::outward;
@@ -10,28 +10,27 @@ use crate::stats::order::Ordered;
 use crate::stats::paired::as_ratios;
 use crate::stats::sign;
 
+/// Halves whose intervals are nearer to each other than this, as a log ratio, are not worth a word.
+const WORTH_A_WORD: f64 = 0.1;
+
+/// What goes with an answer of this cell beyond its interval, in words. None if nothing does.
+pub(super) fn of(machine: &Machine, trial: &Trial, cell: &Cell, verdict: Verdict) -> Option<String> {
+    // What was refused claims nothing that could cease to hold.
+    let placement = placement(machine, cell).filter(|_| verdict != Verdict::Refused);
+    let caveats: Vec<String> = drift(trial, cell).into_iter().chain(placement).collect();
+    (!caveats.is_empty()).then(|| caveats.join(" "))
+}
+
 /// On a virtual machine the distance between two CPUs is the host's to choose, now and again later.
 ///
 /// Seen in practice: the same comparison on two virtual CPUs gave 1.3 and 2.4 in runs seconds apart, each
 /// with an interval of a few per cent, whatever the address and the order. An interval covers what
 /// varied while the run lasted; it cannot cover what changes after it.
-pub(super) fn placement(machine: &Machine, trial: &Trial) -> Option<Finding> {
-    let Virtualisation::Hypervisor(name) = &machine.virtualisation else { return None };
-    let several = trial.cells.iter().filter(|cell| {
-        let mut cpus = cell.arrangement.cpus.clone();
-        cpus.sort_unstable();
-        cpus.dedup();
-        cpus.len() > 1 && !cell.samples.is_empty()
-    });
-    let cells = several.count();
-    (cells > 0).then(|| Finding {
-        experiment: trial.descriptor.name.clone(),
-        sentence: "This is a virtual machine: its host decides how near two CPUs are, and may decide anew. \
-                   Ratios between CPUs hold for the time of this run; run again later and `tenbin compare`."
-            .into(),
-        evidence: format!("{cells} cells used more than one CPU; virtualised by {name}"),
-        confidence: "what could move was not observed, only that it can".into(),
-    })
+fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
+    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
+    let first = cell.arrangement.cpus.first()?;
+    let apart = cell.arrangement.cpus.iter().any(|cpu| cpu != first);
+    apart.then(|| "Holds while the host leaves these virtual CPUs where they are.".into())
 }
 
 /// A ratio that was one thing in the first half of a cell and another in the second.
@@ -39,16 +38,14 @@ pub(super) fn placement(machine: &Machine, trial: &Trial) -> Option<Finding> {
 /// Blocks are then not repetitions of one experiment, and the interval of the whole is between two
 /// truths. Both halves of each cell's first comparison get an exact interval; all of them together
 /// raise a false alarm with probability at most the level. None if the halves agree.
-pub(super) fn drift(trial: &Trial, cell: &Cell) -> Option<String> {
+fn drift(trial: &Trial, cell: &Cell) -> Option<String> {
     let comparison = cell.arrangement.comparisons.first()?;
     let ratios = paired(&cell.samples, comparison).values;
     let (early, late) = ratios.split_at(ratios.len() / 2);
     let level = bonferroni(LEVEL, 2 * trial.cells.len())?;
     let interval = |half: &[f64]| Some(sign::interval(&Ordered::new(half.to_vec())?, level)?.interval);
     let (early, late) = (interval(early)?, interval(late)?);
-    // Halves that differ by less than what counts as equal are not worth a word.
-    let margin = trial.descriptor.margin.ln_1p();
-    if early.low - late.high <= margin && late.low - early.high <= margin {
+    if early.low - late.high <= WORTH_A_WORD && late.low - early.high <= WORTH_A_WORD {
         return None;
     }
     Some(format!(

@@ -13,7 +13,7 @@ mod sentence;
 pub(crate) use sentence::{outward, show};
 
 use tenbin_model::verdict::CheckedVariant;
-use tenbin_model::{Answer, Cell, Comparison, Descriptor, Refusal, Report, Run, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Comparison, Descriptor, Machine, Refusal, Report, Run, Trial, Verdict};
 
 pub use across::{Across, Shared, across};
 pub use decide::{LEVEL, decided, least_blocks};
@@ -32,17 +32,16 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         checks: Vec::new(),
     };
     for trial in &run.trials {
-        report.answers.extend(answers(trial));
+        report.answers.extend(answers(&run.machine, trial));
         report.findings.extend(trial.cells.iter().filter_map(|cell| overhead::finding(trial, cell)));
         report.findings.extend(trial.findings.iter().cloned());
-        report.findings.extend(caveat::placement(&run.machine, trial));
         report.checks.extend(checks(trial));
     }
     report
 }
 
-/// The answers of one experiment, cell by cell, in the order of their plan.
-pub fn answers(trial: &Trial) -> Vec<Answer> {
+/// The answers of one experiment on `machine`, cell by cell, in the order of their plan.
+pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     if let Some(refusal) = &trial.refusal {
         return vec![refused(&trial.descriptor, "", true, refusal)];
     }
@@ -61,8 +60,8 @@ pub fn answers(trial: &Trial) -> Vec<Answer> {
                 None => comparisons
                     .map(|(place, comparison)| {
                         let headline = cell.arrangement.headline && place == 0;
-                        let caveat = if place == 0 { caveat::drift(trial, cell) } else { None };
-                        Answer { caveat, ..answer(&trial.descriptor, family, cell, comparison, headline) }
+                        let answer = answer(&trial.descriptor, family, cell, comparison, headline);
+                        Answer { caveat: caveat::of(machine, trial, cell, answer.verdict), ..answer }
                     })
                     .collect(),
             }
