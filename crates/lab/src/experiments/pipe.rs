@@ -7,7 +7,7 @@ use tenbin_metal::pipe::{Discard, How, Keep, Pipe, Reader, Text, Verify, Writer,
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Descriptor, Effort, Finding, Parameter, Picoseconds, Published,
-    Quantity, Source, Variant,
+    Quantity, Refusal, Source, Variant,
 };
 
 use crate::published::rows;
@@ -62,13 +62,7 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
         settings.list(key, &all, &expected, |value: &String| values.contains(&value.as_str()))
     };
     let readers = named("reader", READERS)?;
-    let mut placements = named("placement", PLACEMENTS)?;
-    if request.cpus.len() < 2 {
-        if settings.given("placement").is_some_and(|given| given.contains("two")) {
-            return Err(Unfit::Usage("--set placement=two needs two CPUs and this process has one".into()));
-        }
-        placements.retain(|placement| placement == "same");
-    }
+    let placements = named("placement", PLACEMENTS)?;
     // A kernel or a seccomp filter without vmsplice still answers for the other ways.
     let vmsplice = probe().is_ok();
     let variants: Vec<u32> = (0..WAYS.len() as u32)
@@ -97,7 +91,8 @@ fn cell(
     let to = if reader == "splice" { "spliced to /dev/null" } else { "read into a buffer" };
     let (cpus, place) = match placement {
         "same" => (vec![request.cpus[0]; 2], "on one CPU"),
-        _ => (request.cpus[..2].to_vec(), "on two CPUs"),
+        // Where there is one CPU the two are the same, and `open` refuses the cell.
+        _ => (request.cpus.iter().copied().cycle().take(2).collect(), "on two CPUs"),
     };
     let size = Bytes::from_kib(kib);
     // The most telling first: the two ends of the scale, then everything against the seed's first
@@ -136,6 +131,14 @@ fn probe() -> Result<(), Fault> {
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let two = arrangement.parameters.iter().any(|(key, value)| key == "placement" && value == "two");
+    if two && request.cpus.len() < 2 {
+        return Err(Unfit::Refused(Refusal {
+            reached: "this process may use 1 CPU".into(),
+            needs: "2, one for the writer and one for the reader".into(),
+            remedy: "allow it another CPU (taskset, cpuset), or --set placement=same".into(),
+        }));
+    }
     let team = Team::gather(request.clock, &arrangement.cpus)?;
     let reader = arrangement.parameters.iter().find(|(key, _)| key == "reader").map(|(_, value)| value);
     let splices = reader.is_some_and(|reader| reader == "splice");

@@ -4,24 +4,33 @@ use std::collections::BTreeSet;
 
 use tenbin_metal::{Clock, allowed_cpus};
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Descriptor, Effort, Machine, Role};
+use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Machine, Role};
 
 use super::EXPERIMENTS;
-use crate::experiment::{Request, Seen, Settings};
+use crate::experiment::{Apparatus, Experiment, Request, Seen, Settings, Unfit};
 
 /// Calls `body` with the request of an ordinary run on this machine.
 fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
-    let cpus = allowed_cpus().unwrap();
+    with_cpus(&allowed_cpus().unwrap(), effort, body);
+}
+
+/// The same with these CPUs.
+fn with_cpus(cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
     let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
     let settings = Settings::default();
-    body(&Request {
-        machine: &machine,
-        clock: Clock::kernel(),
-        cpus: &cpus,
-        effort,
-        settings: &settings,
-        seed: 1,
-    });
+    body(&Request { machine: &machine, clock: Clock::kernel(), cpus, effort, settings: &settings, seed: 1 });
+}
+
+/// The cell, set up; none, said aloud, where this machine cannot answer it.
+fn opened(experiment: &Experiment, cell: &Arrangement, request: &Request<'_>) -> Option<Box<dyn Apparatus>> {
+    match (experiment.open)(cell, request) {
+        Ok(apparatus) => Some(apparatus),
+        Err(Unfit::Refused(refusal)) => {
+            eprintln!("skipped: {}: {}", cell.label, refusal.reached);
+            None
+        }
+        Err(other) => panic!("{}: {other:?}", cell.label),
+    }
 }
 
 fn described() -> impl Iterator<Item = Descriptor> {
@@ -95,7 +104,7 @@ fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
         for experiment in EXPERIMENTS {
             let descriptor = (experiment.describe)();
             for cell in (experiment.plan)(request).unwrap() {
-                let mut apparatus = (experiment.open)(&cell, request).unwrap();
+                let Some(mut apparatus) = opened(experiment, &cell, request) else { continue };
                 for (index, variant) in descriptor.variants.iter().enumerate() {
                     let index = index as u32;
                     if variant.role == Role::Measured && !cell.variants.contains(&index) {
@@ -116,7 +125,7 @@ fn every_variant_can_be_timed() {
     with_request(Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
             for cell in (experiment.plan)(request).unwrap() {
-                let mut apparatus = (experiment.open)(&cell, request).unwrap();
+                let Some(mut apparatus) = opened(experiment, &cell, request) else { continue };
                 for &variant in &cell.variants {
                     let lap = apparatus.epoch(variant, cell.least_iterations.max(1)).unwrap();
                     assert!(lap.shares.is_empty() || lap.shares.len() == cell.cpus.len());
@@ -124,4 +133,25 @@ fn every_variant_can_be_timed() {
             }
         }
     });
+}
+
+#[test]
+fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
+    let refused = std::cell::Cell::new(0);
+    with_cpus(&allowed_cpus().unwrap()[..1], Effort::Quick, |request| {
+        for experiment in EXPERIMENTS {
+            for cell in (experiment.plan)(request).unwrap() {
+                match (experiment.open)(&cell, request) {
+                    Ok(_) => {}
+                    Err(Unfit::Refused(refusal)) => {
+                        assert!(!cell.headline, "{}: a headline that one CPU cannot answer", cell.label);
+                        assert!(refusal.reached.contains("1 CPU") && refusal.needs.starts_with('2'));
+                        refused.set(refused.get() + 1);
+                    }
+                    Err(other) => panic!("{}: {other:?}", cell.label),
+                }
+            }
+        }
+    });
+    assert!(refused.get() > 0, "a pipe between two CPUs was left out");
 }
