@@ -111,9 +111,10 @@ impl Bench<'_> {
                 samples: Vec::new(),
             };
             let seed = schedule::cell_seed(request.seed, &descriptor.name, index);
+            let setting = Setting { descriptor: &descriptor, family, request, seed };
             match (experiment.open)(&cell.arrangement, request) {
                 Ok(mut apparatus) => {
-                    let done = self.measure(&descriptor, family, request, seed, &mut *apparatus, &mut cell);
+                    let done = self.measure(&setting, &mut *apparatus, &mut cell);
                     cell.refusal = done.err().map(|fault| refusal_of(&fault)).or(cell.refusal);
                     if cell.arrangement.headline {
                         match apparatus.findings() {
@@ -132,43 +133,54 @@ impl Bench<'_> {
         Ok(trial)
     }
 
-    /// Checks, then times one cell.
+    /// Checks one cell, reads its gauges, and times it if nothing speaks against that.
     fn measure(
         &mut self,
-        descriptor: &Descriptor,
-        family: usize,
-        request: &Request<'_>,
-        seed: u64,
+        setting: &Setting<'_>,
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
     ) -> Result<(), Fault> {
-        let variants = cell.arrangement.variants.clone();
-        cell.checks = check(descriptor, &variants, apparatus)?;
-        if let Some(refusal) = unexpected(descriptor, &cell.checks) {
-            cell.refusal = Some(refusal);
+        cell.checks = check(setting.descriptor, &cell.arrangement.variants, apparatus)?;
+        cell.refusal = unexpected(setting.descriptor, &cell.checks)
+            .or_else(|| precondition::refusal(setting.request.machine, &cell.arrangement, &cell.checks));
+        if cell.refusal.is_some() {
             return Ok(());
         }
-        if let Some(refusal) = precondition::refusal(request.machine, &cell.arrangement, &cell.checks) {
-            cell.refusal = Some(refusal);
-            return Ok(());
-        }
-        for &variant in &variants {
+        for &variant in &cell.arrangement.variants {
             cell.gauges.extend(apparatus.gauges(variant)?);
         }
+        match self.time(setting, apparatus, cell) {
+            Ok(ended) => cell.ended = Some(ended),
+            Err((_, Failure::Machine(fault))) => return Err(fault),
+            // Wrong work joins the checks, where it is seen as a fault.
+            Err((variant, Failure::Wrong(seen))) => {
+                cell.checks.push(Check { variant, sabotage: false, seen, met: false });
+                cell.refusal = unexpected(setting.descriptor, &cell.checks);
+            }
+        }
+        Ok(())
+    }
 
+    /// Calibrates, then runs block after block until the rule or the budget says enough.
+    ///
+    /// # Errors
+    /// The variant whose epoch does not count, and why.
+    fn time(
+        &mut self,
+        setting: &Setting<'_>,
+        apparatus: &mut dyn Apparatus,
+        cell: &mut Cell,
+    ) -> Result<Ended, (u32, Failure)> {
+        let Setting { descriptor, family, request, seed } = *setting;
+        let variants = cell.arrangement.variants.clone();
         let limit = budget(request.effort);
         let least_blocks = self.rule.least_blocks(family);
         let start = (self.watch)();
-        let iterations = match calibration::calibrate(apparatus, &cell.arrangement) {
-            Ok(iterations) => iterations,
-            Err((variant, failure)) => return spoil(descriptor, cell, variant, failure),
-        };
+        let iterations = calibration::calibrate(apparatus, &cell.arrangement)?;
         if let Some(counters) = &mut self.counters {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
-                match count(counters, apparatus, variant, iterations) {
-                    Ok(gauges) => cell.gauges.extend(gauges),
-                    Err(failure) => return spoil(descriptor, cell, variant, failure),
-                }
+                let gauges = count(counters, apparatus, variant, iterations);
+                cell.gauges.extend(gauges.map_err(|failure| (variant, failure))?);
             }
         }
         let mut order = schedule::Schedule::new(seed, &variants);
@@ -184,21 +196,26 @@ impl Bench<'_> {
             for &place in order.block() {
                 let variant = variants[place];
                 let iterations = iterations[place] * scale;
-                match apparatus.epoch(variant, iterations) {
-                    Ok(lap) => {
-                        cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
-                    }
-                    Err(failure) => return spoil(descriptor, cell, variant, failure),
-                }
+                let lap = apparatus.epoch(variant, iterations).map_err(|failure| (variant, failure))?;
+                cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
             if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
-                cell.ended = Some(Ended::Precision);
-                return Ok(());
+                return Ok(Ended::Precision);
             }
         }
-        cell.ended = Some(Ended::Budget);
-        Ok(())
+        Ok(Ended::Budget)
     }
+}
+
+/// What holds for a cell as a whole.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    descriptor: &'a Descriptor,
+    /// Comparisons of the whole experiment, which share one level.
+    family: usize,
+    request: &'a Request<'a>,
+    /// Seed of the order of this cell's blocks.
+    seed: u64,
 }
 
 /// What the counters of the first worker saw in one epoch, for each of its iterations.
@@ -217,18 +234,6 @@ fn count(
         .into_iter()
         .map(|(name, count)| Gauge { variant, name: name.into(), reading: each(count) })
         .collect())
-}
-
-/// Ends a cell whose epoch does not count. Wrong work joins the checks, where it is seen as a fault.
-fn spoil(descriptor: &Descriptor, cell: &mut Cell, variant: u32, failure: Failure) -> Result<(), Fault> {
-    match failure {
-        Failure::Machine(fault) => Err(fault),
-        Failure::Wrong(seen) => {
-            cell.checks.push(Check { variant, sabotage: false, seen, met: false });
-            cell.refusal = unexpected(descriptor, &cell.checks);
-            Ok(())
-        }
-    }
 }
 
 fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> Sample {
