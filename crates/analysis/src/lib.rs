@@ -9,3 +9,6 @@ pub mod comparable;
 pub mod report;
 pub mod stats;
 pub mod verdict;
+
+#[cfg(test)]
+mod specimen;

@@ -1,6 +1,10 @@
 //! Runs as text for people. Pure: values in, text out; the terminal only prints it.
 
+mod row;
 mod table;
 mod text;
 
 pub use text::{compared, described, listed, survey, trial};
+
+#[cfg(test)]
+mod tests;

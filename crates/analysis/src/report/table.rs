@@ -2,78 +2,9 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{
-    Answer, Bytes, Cell, Descriptor, Picoseconds, Published, Quantity, Reading, Sample, Verdict,
-};
+use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
 
-use crate::stats::fairness::jain;
-use crate::stats::order::Ordered;
-use crate::stats::sign;
-use crate::verdict::LEVEL;
-
-/// What one variant did in a cell, over all its epochs.
-struct Row {
-    name: String,
-    /// Time for one unit of work, in picoseconds: the median with its interval.
-    cost: sign::Estimate,
-    /// Failed attempts for one success.
-    failures: Option<f64>,
-    /// User and system seconds for a million units of work.
-    user: f64,
-    system: f64,
-    /// Medians over the epochs of the fastest and the slowest worker's time for one of its units.
-    workers: Option<(f64, f64)>,
-    /// Median over the epochs of Jain's index of the workers' speeds.
-    fairness: Option<f64>,
-    /// The variant's gauges by name.
-    gauges: Vec<(String, Reading)>,
-}
-
-impl Row {
-    fn of(descriptor: &Descriptor, cell: &Cell, variant: u32) -> Option<Self> {
-        let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
-        let work = cell.arrangement.work as f64;
-        let units = |sample: &Sample| sample.iterations as f64 * work;
-        let cost = samples.iter().map(|sample| sample.elapsed.0 as f64 / units(sample)).collect();
-        let total: f64 = samples.iter().map(|sample| units(sample)).sum();
-        let seconds = |part: fn(&Sample) -> Picoseconds| {
-            samples.iter().map(|sample| part(sample).as_seconds()).sum::<f64>() * 1e6 / total
-        };
-        let shared = || samples.iter().filter(|sample| sample.shares.len() > 1);
-        let median = |values: Vec<f64>| Ordered::new(values).map(|values| values.median());
-        let of_worker = |pick: fn(&[f64]) -> f64| {
-            median(
-                shared()
-                    .map(|sample| {
-                        let each =
-                            |share: &tenbin_model::Share| share.elapsed.0 as f64 / sample.iterations as f64;
-                        pick(&sample.shares.iter().map(each).collect::<Vec<_>>())
-                    })
-                    .collect(),
-            )
-        };
-        let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
-        let speeds = |sample: &&&Sample| {
-            let speeds: Vec<f64> =
-                sample.shares.iter().map(|share| 1.0 / share.elapsed.0.max(1) as f64).collect();
-            jain(&speeds)
-        };
-        let failed: u64 = samples.iter().flat_map(|sample| &sample.shares).map(|share| share.failures).sum();
-        let contended = shared().next().is_some() || failed > 0;
-        let gauges = cell.gauges.iter().filter(|gauge| gauge.variant == variant);
-        Some(Self {
-            name: descriptor.variants[variant as usize].name.clone(),
-            cost: sign::Estimate::of(&Ordered::new(cost)?, LEVEL),
-            failures: contended.then(|| failed as f64 / total),
-            user: seconds(|sample| sample.user),
-            system: seconds(|sample| sample.system),
-            workers: of_worker(least).zip(of_worker(most)),
-            fairness: median(shared().filter_map(|sample| speeds(&sample)).collect()),
-            gauges: gauges.map(|gauge| (gauge.name.clone(), gauge.reading)).collect(),
-        })
-    }
-}
+use super::row::Row;
 
 /// What each variant cost in this cell. None if nothing was timed.
 pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
@@ -105,17 +36,16 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
     };
     let each = |read: &dyn Fn(&Row) -> Option<String>| rows.iter().map(read).collect::<Vec<_>>();
     let nanoseconds = |picoseconds: f64| three_digits(picoseconds / 1e3);
-    column("failures/success", each(&|row| row.failures.map(three_digits).filter(|_| counted)));
-    column(
-        "thread min..max ns",
-        each(&|row| {
-            row.workers.map(|(least, most)| format!("{}..{}", nanoseconds(least), nanoseconds(most)))
-        })
-        .into_iter()
-        .map(|text| text.filter(|_| counted))
-        .collect(),
-    );
-    column("Jain", each(&|row| row.fairness.map(|index| format!("{index:.3}")).filter(|_| counted)));
+    if counted {
+        column("failures/success", each(&|row| row.failures.map(three_digits)));
+        let range = |row: &Row| {
+            let workers = row.workers.as_ref()?;
+            Some(format!("{}..{}", nanoseconds(workers.fastest), nanoseconds(workers.slowest)))
+        };
+        column("thread min..max ns", each(&range));
+        let fairness = |row: &Row| row.workers.as_ref().map(|workers| format!("{:.3}", workers.fairness));
+        column("Jain", each(&fairness));
+    }
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(|row| &row.gauges) {
         if !names.contains(&name.as_str()) {
@@ -127,6 +57,7 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
             let (_, reading) = row.gauges.iter().find(|(gauge, _)| gauge == name)?;
             Some(match reading {
                 Reading::Time(time) => time.to_string(),
+                Reading::Count(count) if count.fract() == 0.0 => count.to_string(),
                 Reading::Count(count) => three_digits(*count),
             })
         };
@@ -134,7 +65,9 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
     }
     if counted {
         column("user s/10⁶", each(&|row| Some(three_digits(row.user))));
-        column("system s/10⁶", each(&|row| (row.system > 0.0).then(|| three_digits(row.system))));
+        // A hundredth of user time is the resolution of what the kernel accounts; less is no news.
+        let system = |row: &Row| (row.system > 0.01 * row.user).then(|| three_digits(row.system));
+        column("system s/10⁶", each(&system));
     }
     Some(drawn(&header, cells))
 }

@@ -1,10 +1,10 @@
 //! Answers as text.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Descriptor, Finding, Report, Role, Run, Trial};
+use tenbin_model::{Answer, Cell, Descriptor, Finding, Interval, Report, Role, Run, Trial, Verdict};
 
 use super::table;
-use crate::verdict::Across;
+use crate::verdict::{self, Across};
 
 /// The column in which sentences begin.
 const INDENT: usize = 10;
@@ -59,7 +59,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     text
 }
 
-fn checked(trial: &Trial, cell: &tenbin_model::Cell) -> String {
+fn checked(trial: &Trial, cell: &Cell) -> String {
     let met = cell.checks.iter().filter(|check| !check.sabotage && check.met).count();
     let measured = cell.checks.iter().filter(|check| !check.sabotage).count();
     let caught = cell.checks.iter().filter(|check| check.sabotage && !check.met).count();
@@ -133,21 +133,16 @@ pub fn compared(across: &Across, width: usize) -> String {
     text.push('\n');
     for shared in &across.shared {
         let (first, second) = (shared.first, shared.second);
-        let range = |(ratio, interval): (f64, tenbin_model::Interval)| {
-            format!(
-                "{} ({} to {})",
-                three_digits(ratio),
-                three_digits(interval.low),
-                three_digits(interval.high)
-            )
+        let range = |(ratio, interval): (f64, Interval)| {
+            format!("{} ({})", verdict::show(ratio, interval.high - interval.low), verdict::outward(interval))
         };
-        let verdict = match shared.verdict {
-            tenbin_model::Verdict::Different => "different",
-            tenbin_model::Verdict::Equivalent => "equivalent",
-            tenbin_model::Verdict::Refused => "not told apart",
+        let judged = match shared.verdict {
+            Verdict::Different => "different",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Refused => "not told apart",
         };
         let line = format!(
-            "{}: {} over {}: {} against {}: {verdict}",
+            "{}: {} over {}: {} against {}: {judged}",
             shared.cell,
             shared.variants.1,
             shared.variants.0,

@@ -1,82 +1,9 @@
 //! Verdicts on runs that are made up, so that the truth is known.
 
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-use tenbin_model::{
-    Arrangement, Check, Cpu, Effort, Ended, Machine, Parameter, Picoseconds, Provenance, Quantity, Sample,
-    Source, Variant,
-};
+use tenbin_model::{Cpu, Ended, Machine, Picoseconds, Quantity, Sample};
 
 use super::*;
-
-fn descriptor(quantity: Quantity) -> Descriptor {
-    Descriptor {
-        name: "made-up".into(),
-        question: "Which is cheaper?".into(),
-        requirement: "a test".into(),
-        specification: "nothing is lost".into(),
-        subject: "One shared counter".into(),
-        quantity,
-        variants: vec![
-            Variant::measured("lock xadd", ""),
-            Variant::measured("a lock cmpxchg loop", ""),
-            Variant::sabotage("lost update", ""),
-        ],
-        parameters: vec![Parameter::new("threads", "2", "")],
-        margin: 0.01,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
-        sources: vec![Source::new("a test", "")],
-        published: Vec::new(),
-    }
-}
-
-/// Blocks of two variants, `ratio` apart, with multiplicative noise of up to `noise` and, once in
-/// fifty epochs, a preemption that makes it thirty times as long.
-fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cell {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut samples = Vec::new();
-    for block in 0..blocks {
-        let order = if random.random_bool(0.5) { [0, 1, 1, 0] } else { [1, 0, 0, 1] };
-        for variant in order {
-            let cost = if variant == 0 { 1e8 } else { 1e8 * ratio };
-            let preempted = if random.random_bool(0.02) { 30.0 } else { 1.0 };
-            let elapsed = cost * (1.0 + noise * random.random::<f64>()) * preempted;
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant,
-                iterations: 1_000,
-                elapsed: Picoseconds(elapsed as u64),
-                ..Sample::default()
-            });
-        }
-    }
-    Cell {
-        arrangement: Arrangement {
-            label: "at 2 threads".into(),
-            parameters: Vec::new(),
-            cpus: vec![Cpu(0), Cpu(1)],
-            work: 2,
-            epoch: Picoseconds::from_micros(100),
-            least_iterations: 1,
-            variants: vec![0, 1],
-            comparisons: vec![Comparison { left: 0, right: 1 }],
-            headline: true,
-            doubling: false,
-        },
-        checks: vec![Check { variant: 0, sabotage: false, seen: "all there".into(), met: true }],
-        refusal: None,
-        ended: Some(ended),
-        gauges: Vec::new(),
-        samples,
-    }
-}
-
-fn trial(quantity: Quantity, cells: Vec<Cell>) -> Trial {
-    Trial { descriptor: descriptor(quantity), refusal: None, cells, findings: Vec::new() }
-}
+use crate::specimen::{cell, descriptor, run, trial};
 
 fn only_answer(quantity: Quantity, cell: Cell) -> Answer {
     answers(&Machine::unobserved("a test"), &trial(quantity, vec![cell])).remove(0)
@@ -185,23 +112,6 @@ fn overhead_is_read_from_blocks_of_n_and_2n() {
         finding.sentence,
         "An epoch costs 25.0 ns beyond its iterations (25.0 to 25.0); an iteration costs 100 ns (100 to 100)."
     );
-}
-
-fn run(ratio: f64, machine: Machine) -> Run {
-    Run {
-        provenance: Provenance {
-            version: "0".into(),
-            started: "2026-11-21T00:00:00Z".into(),
-            seed: 1,
-            effort: Effort::Quick,
-            arguments: Vec::new(),
-        },
-        machine,
-        trials: vec![trial(
-            Quantity::NanosecondsPerOperation,
-            vec![cell(200, ratio, 0.01, Ended::Budget, 7)],
-        )],
-    }
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! What one variant did in a cell, over all its epochs.
+
+use tenbin_model::{Cell, Descriptor, Picoseconds, Reading, Sample};
+
+use crate::stats::fairness::jain;
+use crate::stats::order::Ordered;
+use crate::stats::sign;
+use crate::verdict::LEVEL;
+
+/// The figures of one variant in one cell.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// Time for one unit of work, in picoseconds: the median with its interval.
+    pub(super) cost: sign::Estimate,
+    /// Failed attempts for one success; none where nobody could fail.
+    pub(super) failures: Option<f64>,
+    /// User seconds of the process for a million units of work.
+    pub(super) user: f64,
+    /// System seconds of the process for a million units of work.
+    pub(super) system: f64,
+    /// How alike the workers fared, where there were several.
+    pub(super) workers: Option<Workers>,
+    /// The variant's gauges by name.
+    pub(super) gauges: Vec<(String, Reading)>,
+}
+
+/// How several workers fared: medians over the epochs.
+pub(super) struct Workers {
+    /// The fastest worker's time for one of its iterations, in picoseconds.
+    pub(super) fastest: f64,
+    /// The slowest worker's.
+    pub(super) slowest: f64,
+    /// Jain's index of the workers' speeds: 1 if all are alike, 1/n if one does everything.
+    pub(super) fairness: f64,
+}
+
+impl Row {
+    /// The row of `variant`. None if it was not timed.
+    pub(super) fn of(descriptor: &Descriptor, cell: &Cell, variant: u32) -> Option<Self> {
+        let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
+        let units = |sample: &Sample| sample.iterations as f64 * cell.arrangement.work as f64;
+        let cost = samples.iter().map(|sample| sample.elapsed.0 as f64 / units(sample)).collect();
+        let total: f64 = samples.iter().map(|sample| units(sample)).sum();
+        let for_a_million = |part: fn(&Sample) -> Picoseconds| {
+            samples.iter().map(|sample| part(sample).as_seconds()).sum::<f64>() * 1e6 / total
+        };
+        let shares = || samples.iter().flat_map(|sample| &sample.shares);
+        let failed: u64 = shares().map(|share| share.failures).sum();
+        let gauges = cell.gauges.iter().filter(|gauge| gauge.variant == variant);
+        Some(Self {
+            name: descriptor.variants[variant as usize].name.clone(),
+            cost: sign::Estimate::of(&Ordered::new(cost)?, LEVEL),
+            failures: shares().next().map(|_| failed as f64 / total),
+            user: for_a_million(|sample| sample.user),
+            system: for_a_million(|sample| sample.system),
+            workers: Workers::of(&samples),
+            gauges: gauges.map(|gauge| (gauge.name.clone(), gauge.reading)).collect(),
+        })
+    }
+}
+
+impl Workers {
+    fn of(samples: &[&Sample]) -> Option<Self> {
+        let mut fastest = Vec::new();
+        let mut slowest = Vec::new();
+        let mut fairness = Vec::new();
+        for sample in samples.iter().filter(|sample| sample.shares.len() > 1) {
+            let times = sample.shares.iter().map(|share| share.elapsed.0 as f64 / sample.iterations as f64);
+            let times: Vec<f64> = times.collect();
+            fastest.push(times.iter().copied().fold(f64::INFINITY, f64::min));
+            slowest.push(times.iter().copied().fold(0.0, f64::max));
+            // A worker too quick for the clock has no speed; its epoch says nothing about fairness.
+            fairness.extend(jain(&times.iter().map(|time| 1.0 / time).collect::<Vec<_>>()));
+        }
+        let median = |values| Ordered::new(values).map(|values| values.median());
+        Some(Self { fastest: median(fastest)?, slowest: median(slowest)?, fairness: median(fairness)? })
+    }
+}

@@ -1,0 +1,76 @@
+//! What a user reads, whole.
+
+use tenbin_model::{
+    Bytes, Ended, Finding, Gauge, Machine, Picoseconds, Published, Quantity, Reading, Run, Share,
+};
+
+use super::*;
+use crate::specimen::{cell, run};
+use crate::verdict;
+
+/// A run with everything that a report can show: workers, failures, gauges, findings, published figures.
+fn full(quantity: Quantity) -> Run {
+    let mut run = run(2.0, Machine::unobserved("a test"));
+    let trial = &mut run.trials[0];
+    trial.descriptor.quantity = quantity;
+    for sample in &mut trial.cells[0].samples {
+        let slow = Share { elapsed: sample.elapsed, failures: 250 * u64::from(sample.variant) };
+        let fast = Share { elapsed: Picoseconds(sample.elapsed.0 / 2), failures: 0 };
+        sample.shares = vec![slow, fast];
+        sample.user = Picoseconds(sample.elapsed.0 * 2);
+    }
+    let starved = Reading::Time(Picoseconds::from_micros(15));
+    trial.cells[0].gauges = vec![
+        Gauge { variant: 0, name: "longest starvation".into(), reading: starved },
+        Gauge { variant: 1, name: "failures in a row".into(), reading: Reading::Count(7.0) },
+    ];
+    trial.findings = vec![Finding {
+        experiment: "made-up".into(),
+        sentence: "Something was seen.".into(),
+        evidence: "once".into(),
+        confidence: "certain".into(),
+    }];
+    for (place, ratio) in [("at 2 threads", Some(1.94)), ("at 64 threads", None)] {
+        trial.descriptor.published.push(Published {
+            machine: "A machine".into(),
+            date: "2024-02-24".into(),
+            what: "what was done there".into(),
+            cell: place.into(),
+            left: "lock xadd".into(),
+            right: "a lock cmpxchg loop".into(),
+            ratio,
+        });
+    }
+    run
+}
+
+#[test]
+fn an_experiment_is_shown_with_its_tables_findings_and_published_figures() {
+    let run = full(Quantity::NanosecondsPerOperation);
+    let report = verdict::report(&run, None);
+    insta::assert_snapshot!(trial(&run, &report, "made-up", 100));
+}
+
+#[test]
+fn throughput_is_shown_as_bytes_in_a_second() {
+    let mut run = full(Quantity::BytesPerSecond);
+    run.trials[0].cells[0].arrangement.work = Bytes::from_kib(256).0;
+    let report = verdict::report(&run, None);
+    insta::assert_snapshot!(trial(&run, &report, "made-up", 100));
+}
+
+#[test]
+fn a_survey_is_a_sentence_an_experiment() {
+    let mut run = full(Quantity::NanosecondsPerOperation);
+    let mut second = run.trials[0].clone();
+    second.descriptor.name = "a-long-name".into();
+    second.cells = vec![cell(3, 1.0, 0.01, Ended::Budget, 1)];
+    run.trials.push(second);
+    insta::assert_snapshot!(survey(&verdict::report(&run, None), 80));
+}
+
+#[test]
+fn two_runs_are_shown_machines_first() {
+    let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
+    insta::assert_snapshot!(compared(&verdict::across(&one, &other), 100));
+}
