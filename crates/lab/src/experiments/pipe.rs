@@ -166,8 +166,17 @@ struct Pipes {
 }
 
 impl Line {
-    fn lay(how: How, capacity: usize, splices: bool) -> Result<Arc<Self>, Fault> {
+    fn lay(how: How, capacity: usize, splices: bool) -> Result<Arc<Self>, Unfit> {
         let pipe = Pipe::new(capacity)?;
+        if pipe.capacity != capacity {
+            // Two buffers of a smaller size than the pipe's would be written while they are read.
+            let size = |bytes: usize| Bytes(bytes as u64);
+            return Err(Unfit::Refused(Refusal {
+                reached: format!("the kernel made a pipe of {} into one of {}", size(capacity), size(pipe.capacity)),
+                needs: "a pipe of the size that was asked for, in whole pages of this machine".into(),
+                remedy: format!("--set size={}", pipe.capacity >> 10),
+            }));
+        }
         let receiver: Box<dyn Reader> =
             if splices { Box::new(Discard::new(pipe.output)?) } else { Box::new(Keep::new(pipe.output)) };
         let sender = writer(how, pipe.input, capacity, &Text::yes())?;
