@@ -73,6 +73,33 @@ impl Pages {
     }
 }
 
+impl Pages {
+    /// How much of this memory the kernel keeps in huge pages, by its own word in
+    /// `/proc/self/smaps` (`AnonHugePages`, `Documentation/filesystems/proc.rst`).
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the file cannot be read or does not name this mapping.
+    pub fn huge_bytes(&self) -> Result<u64, Fault> {
+        const PATH: &str = "/proc/self/smaps";
+        let smaps =
+            std::fs::read_to_string(PATH).map_err(|error| Fault::system(format!("read {PATH}"), error))?;
+        let address = self.start.as_ptr() as u64;
+        let holds = |line: &str| {
+            let (first, rest) = line.split_once('-')?;
+            let last = rest.split_whitespace().next()?;
+            let number = |text| u64::from_str_radix(text, 16).ok();
+            Some((number(first)?..number(last)?).contains(&address))
+        };
+        let mut lines = smaps.lines().skip_while(|line| holds(line) != Some(true)).skip(1);
+        let kib = lines.find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB"));
+        let kib: Option<u64> = kib.and_then(|text| text.trim().parse().ok());
+        kib.map(|kib| kib << 10).ok_or_else(|| {
+            let error = std::io::Error::other("it does not say AnonHugePages for this mapping");
+            Fault::system(format!("read {PATH}"), error)
+        })
+    }
+}
+
 impl Deref for Pages {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
@@ -112,6 +139,9 @@ mod tests {
             assert!(pages.iter().all(|&byte| byte == 0));
             pages[2 * page - 1] = 7;
             assert_eq!(pages[2 * page - 1], 7);
+            // An emulator's kernel may not say; where it does, base pages are base pages.
+            let huge = pages.huge_bytes();
+            assert!(kind == PageKind::Huge || huge.unwrap_or(0) == 0);
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tenbin_metal::pipe::{Discard, How, Keep, Pipe, Reader, Text, Verify, Writer, hold, writer};
+use tenbin_metal::pipe::{
+    Discard, How, Keep, Pipe, Reader, Text, Verify, Writer, hold, probe, writer,
+};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Descriptor, Effort, Finding, Parameter, Picoseconds, Published,
@@ -63,10 +65,9 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
     };
     let readers = named("reader", READERS)?;
     let placements = named("placement", PLACEMENTS)?;
-    // A kernel or a seccomp filter without vmsplice still answers for the other ways.
-    let vmsplice = probe().is_ok();
+    // What does not work here is left out and named in a finding; the others still answer.
     let variants: Vec<u32> = (0..WAYS.len() as u32)
-        .filter(|&variant| vmsplice || !matches!(WAYS[variant as usize], How::TwoBuffers { .. } | How::Constant { .. }))
+        .filter(|&variant| probe(WAYS[variant as usize]).is_ok())
         .filter(|&variant| variant != CONSTANT_HUGE || request.effort != Effort::Quick)
         .collect();
     let mut cells = Vec::new();
@@ -122,12 +123,6 @@ fn cell(
         headline,
         doubling: false,
     }
-}
-
-/// Whether the kernel takes pages at all.
-fn probe() -> Result<(), Fault> {
-    let pipe = Pipe::new(4096)?;
-    writer(How::Constant { huge: false }, pipe.input, 4096, &Text::yes()).map(|_| ())
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
@@ -191,14 +186,27 @@ impl Line {
     /// The part of worker 0, the writer, or 1, the reader, in an epoch of `pipefuls`.
     fn work(&self, worker: usize, pipefuls: u64) {
         let bytes = pipefuls as usize * self.capacity;
-        let result = if worker == 0 {
-            with_end(&self.sender, |sender| sender.send(bytes))
+        if worker == 0 {
+            self.with_end(&self.sender, |sender| sender.send(bytes));
         } else {
-            with_end(&self.receiver, |receiver| receiver.take(bytes))
-        };
-        if let Err(error) = result {
-            // The first error is the cause; the other end then only sees the pipe's end.
-            lock(&self.trouble).get_or_insert(error);
+            self.with_end(&self.receiver, |receiver| receiver.take(bytes));
+        }
+    }
+
+    /// Uses one end. An error is noted and then drops the end, in this order: the other side sees the
+    /// pipe's end, does not wait, and comes second with what is only a consequence. A panic drops it too.
+    fn with_end<T: ?Sized>(
+        &self,
+        end: &Mutex<Option<Box<T>>>,
+        work: impl FnOnce(&mut T) -> io::Result<()>,
+    ) {
+        let mut place = lock(end);
+        let Some(mut held) = place.take() else { return };
+        match work(&mut held) {
+            Ok(()) => *place = Some(held),
+            Err(error) => {
+                lock(&self.trouble).get_or_insert(error);
+            }
         }
     }
 
@@ -210,24 +218,13 @@ impl Line {
             0
         });
         let lap = team.lap(&task, pipefuls)?;
+        let worn_out = lock(&self.sender).is_none() || lock(&self.receiver).is_none();
         match lock(&self.trouble).take() {
+            None if worn_out => Err(Fault::system("use a pipe that failed before", io::ErrorKind::BrokenPipe)),
             None => Ok(lap),
             Some(error) => Err(Fault::system(format!("carry {pipefuls} pipefuls"), error)),
         }
     }
-}
-
-/// Uses one end; an error drops it, so that the other side sees the pipe's end and does not wait.
-fn with_end<T: ?Sized>(
-    end: &Mutex<Option<Box<T>>>,
-    work: impl FnOnce(&mut T) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut end = lock(end);
-    let result = end.as_deref_mut().map_or(Err(io::ErrorKind::BrokenPipe.into()), work);
-    if result.is_err() {
-        *end = None;
-    }
-    result
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -270,13 +267,21 @@ impl Apparatus for Pipes {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let Err(refused) = probe() else { return self.hazard().map(|finding| vec![finding]) };
-        Ok(vec![Finding {
-            experiment: "pipe".into(),
-            sentence: format!("vmsplice is refused here ({refused}), so its variants were not measured."),
-            evidence: "one probe of vmsplice into a pipe of one page".into(),
-            confidence: "certain for this process: a seccomp filter or this kernel refuses the call".into(),
-        }])
+        let names = describe().variants;
+        let missing = WAYS.iter().zip(&names).filter_map(|(&how, variant)| {
+            let fault = probe(how).err()?;
+            Some(Finding {
+                experiment: "pipe".into(),
+                sentence: format!("{} was not measured: it does not work here.", variant.name),
+                evidence: fault.to_string(),
+                confidence: "one page was tried".into(),
+            })
+        });
+        let mut findings: Vec<Finding> = missing.collect();
+        if findings.is_empty() {
+            findings.push(self.hazard()?);
+        }
+        Ok(findings)
     }
 }
 
@@ -291,7 +296,6 @@ impl Pipes {
             ("the same with SPLICE_F_GIFT", How::TwoBuffers { gift: true }),
             ("vmsplice of constant pages", How::Constant { huge: false }),
             ("tee", How::Tee),
-            ("write", How::Write),
         ] {
             let text = changing(how);
             let pipe = Pipe::new(capacity)?;
@@ -378,7 +382,7 @@ fn describe() -> Descriptor {
         quantity: Quantity::BytesPerSecond,
         variants: vec![
             Variant::measured("printf", "one fprintf(3) a line through the C library's buffer"),
-            Variant::measured("write", "write(2) of 8 KiB of whole lines, as GNU yes does"),
+            Variant::measured("write", "write(2) of as many whole lines as the seed's 8 KiB hold (8190 bytes)"),
             Variant::measured(
                 "vmsplice of two buffers",
                 "the seed's: copy lines into one of two buffers of the pipe's size, give its pages",
@@ -386,7 +390,7 @@ fn describe() -> Descriptor {
             Variant::measured("vmsplice of constant pages", "give the same pages again and again, no copy"),
             Variant::measured("tee", "fill a pipe once, duplicate its pages by tee(2)"),
             Variant::measured("splice", "splice(2) from a file in memory that is written once"),
-            Variant::measured("constant huge page", "vmsplice of constant pages with MADV_HUGEPAGE"),
+            Variant::measured("constant huge page", "vmsplice of constant pages that lie in a huge page"),
             Variant::sabotage("one wrong byte", "write with one byte of line 1000 changed"),
         ],
         parameters: vec![

@@ -14,7 +14,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 pub use reader::{Discard, Held, Keep, Reader, Verify, Wrong, hold};
 pub use text::Text;
-pub use writer::{How, Writer, writer};
+pub use writer::{How, Writer, probe, writer};
 
 use crate::fault::Fault;
 
@@ -89,7 +89,6 @@ mod tests {
             (How::TwoBuffers { gift: false }, long.clone()),
             (How::TwoBuffers { gift: true }, long),
             (How::Constant { huge: false }, page.clone()),
-            (How::Constant { huge: true }, page.clone()),
             (How::Tee, page.clone()),
             (How::Splice, page),
         ]
@@ -115,7 +114,8 @@ mod tests {
 
     #[test]
     fn pages_that_a_reader_holds_change_under_two_buffers_and_stay_under_constant_pages() {
-        for (how, text) in all() {
+        let gives_pages = |how: &How| !matches!(how, How::Printf | How::Write);
+        for (how, text) in all().into_iter().filter(|(how, _)| gives_pages(how)) {
             let pipe = Pipe::new(CAPACITY).unwrap();
             let mut sender = writer(how, pipe.input, CAPACITY, &text).unwrap();
             let held = thread::scope(|scope| {

@@ -163,13 +163,14 @@ pub struct Held {
 /// Duplicates the first pipeful by `tee(2)`, takes `rounds` pipefuls, and only then looks at the
 /// duplicate: a reader that keeps pages instead of copying bytes, as `tee`-based programs do.
 ///
+/// The writer must give whole pages. One that fills pages in part needs more places in the second
+/// pipe than there are, and a `tee` into a full pipe waits for a reader that is this very thread.
+///
 /// # Errors
 /// [`Fault::System`] from a system call.
 pub fn hold(output: OwnedFd, capacity: usize, rounds: usize, text: &Text) -> Result<Held, Fault> {
     let failed = |error: io::Error| Fault::system("hold a pipe's pages", error);
-    // Writers that do not fill whole pages need more places than bytes; a `tee` into a full pipe
-    // would wait for a reader that is this very thread.
-    let side = Pipe::new(4 * capacity)?;
+    let side = Pipe::new(capacity)?;
     let mut reader = Keep::new(output);
     let mut kept = 0;
     while kept < capacity {

@@ -53,29 +53,30 @@ pub trait Writer: Send {
 /// starts again at the first page.
 ///
 /// # Errors
-/// [`Fault::System`] when memory, a file or a stream cannot be had, or `vmsplice` is refused.
+/// [`Fault::System`] when memory, a huge page, a file or a stream cannot be had.
 pub fn writer(how: How, input: OwnedFd, capacity: usize, text: &Text) -> Result<Box<dyn Writer>, Fault> {
     Ok(match how {
         How::Printf => Box::new(Printf::new(input, text)?),
         How::Write => Box::new(Write::new(input, text)),
-        How::TwoBuffers { gift } => {
-            probe_vmsplice()?;
-            Box::new(TwoBuffers::new(input, capacity, text, gift)?)
-        }
-        How::Constant { huge } => {
-            probe_vmsplice()?;
-            Box::new(Constant::new(input, capacity, text, huge)?)
-        }
+        How::TwoBuffers { gift } => Box::new(TwoBuffers::new(input, capacity, text, gift)?),
+        How::Constant { huge } => Box::new(Constant::new(input, capacity, text, huge)?),
         How::Tee => Box::new(Tee::new(input, capacity, text)?),
         How::Splice => Box::new(Splice::new(input, capacity, text)?),
     })
 }
 
-/// Whether `vmsplice` works at all: seccomp filters block it, and kernels may refuse it.
-fn probe_vmsplice() -> Result<(), Fault> {
-    let pipe = Pipe::new(4096)?;
-    let page = Pages::map(1, PageKind::Base)?;
-    give(&pipe.input, &page[..1], SpliceFlags::empty()).map_err(|error| Fault::system("vmsplice", error))
+/// Whether `how` works here at all: seccomp filters block calls, kernels refuse them.
+///
+/// # Errors
+/// [`Fault::System`] with the first call that failed.
+pub fn probe(how: How) -> Result<(), Fault> {
+    let page = rustix::param::page_size();
+    let pipe = Pipe::new(page)?;
+    let mut sender = writer(how, pipe.input, page, &Text::yes())?;
+    // One page fits into an empty pipe, so this cannot wait; the reading end is open until it is done.
+    let sent = sender.send(page).map_err(|error| Fault::system(format!("send a page by {how:?}"), error));
+    drop(pipe.output);
+    sent
 }
 
 /// The seed's first program: `printf("%s\n", arg)` for every line.
@@ -225,6 +226,11 @@ impl Constant {
     fn new(input: OwnedFd, length: usize, text: &Text, huge: bool) -> Result<Self, Fault> {
         let mut pages = Pages::map(length, if huge { PageKind::Huge } else { PageKind::Base })?;
         text.fill(&mut pages, 0);
+        // A huge page is advice: what was granted decides what this way may be called.
+        if huge && pages.huge_bytes()? == 0 {
+            let error = io::Error::new(io::ErrorKind::Unsupported, "the kernel granted none");
+            return Err(Fault::system("get a transparent huge page", error));
+        }
         Ok(Self { input, pages, length })
     }
 }
