@@ -40,9 +40,9 @@ impl Clock {
 
     /// Chooses and measures a clock for use on `cpus`. Takes about 40 ms.
     ///
-    /// The hardware counter is chosen when the kernel keeps time by it (so that the kernel has
-    /// verified that it neither stops nor changes speed) and when readings taken in turn on
-    /// different CPUs never ran backward here.
+    /// The hardware counter is chosen when the kernel keeps time by it, itself or through a
+    /// hypervisor's page that scales it, and when readings taken in turn on different CPUs never ran
+    /// backward here.
     pub fn choose(cpus: &[Cpu]) -> (Self, machine::Clock) {
         match counter_is_kernels_clock() {
             Ok(()) => {
@@ -70,7 +70,8 @@ impl Clock {
         }
     }
 
-    /// Reads the clock. Loads, stores and instructions before it are complete, those after it have not begun.
+    /// Reads the clock. With a hardware counter the instructions before it have executed (their stores
+    /// may still be on the way to memory) and those after it have not begun.
     #[inline(always)]
     pub fn now(&self) -> Ticks {
         match self.source {
@@ -97,19 +98,39 @@ impl Clock {
             .collect();
         steps.sort_unstable();
         let picoseconds = |ticks: u64| ticks as f64 * self.scale as f64 / 2f64.powi(32);
-        // The smallest difference between two unequal readings bounds the resolution from above.
-        let smallest = steps.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > 0).min();
         machine::Clock {
             name: match self.source {
                 Source::Counter => COUNTER_NAME.into(),
                 Source::Kernel => "CLOCK_MONOTONIC_RAW".into(),
             },
-            resolution_ps: picoseconds(smallest.unwrap_or(steps[READINGS / 2]).max(1)),
+            resolution_ps: self.step().map_or(UNSEEN_STEP_PS, picoseconds),
             cost_ps: picoseconds(steps[READINGS / 2]),
             backward_steps: crossing.backward,
             cross_readings: crossing.readings,
             why,
         }
+    }
+
+    /// The smallest step that the clock was seen to make, in ticks. None if it did not move.
+    ///
+    /// It is read until it has moved 200 times: so a clock that stands still for milliseconds shows its
+    /// step, and one that moves between any two readings shows the grid on which its steps lie.
+    fn step(&self) -> Option<u64> {
+        const MOVES: usize = 200;
+        const MOST_READINGS: usize = 4_000_000;
+        let mut steps = Vec::with_capacity(MOVES);
+        let mut last = self.now().0;
+        for _ in 0..MOST_READINGS {
+            let now = self.now().0;
+            if now > last {
+                steps.push(now - last);
+                if steps.len() == MOVES {
+                    break;
+                }
+            }
+            last = now;
+        }
+        smallest_step(steps)
     }
 
     /// Hands a reading from CPU to CPU and counts the times that a later reading was smaller.
@@ -152,6 +173,17 @@ impl Clock {
         }
         crossing
     }
+}
+
+/// Stands for the step of a clock that did not move: a second.
+const UNSEEN_STEP_PS: f64 = 1e12;
+
+/// The smallest of these steps, or of the differences between them: what separates two steps of
+/// different length is a step as well.
+fn smallest_step(mut steps: Vec<u64>) -> Option<u64> {
+    steps.sort_unstable();
+    let between = steps.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > 0).min();
+    steps.first().copied().into_iter().chain(between).min()
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,8 +247,8 @@ const KERNEL_NAMES: &[&str] = &["tsc", "hyperv_clocksource_tsc_page", "kvm-clock
 #[inline(always)]
 fn counter() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: RDTSC and LFENCE are in every x86-64 CPU and touch the named registers only;
-    // the kernel's own use of the counter shows that it is not trapped (CR4.TSD).
+    // SAFETY: RDTSC and LFENCE are in every x86-64 CPU and touch the named registers only. User mode may
+    // execute RDTSC: the vDSO does, and a process that forbade it itself (PR_SET_TSC) gets a signal.
     unsafe {
         std::arch::asm!("lfence", "rdtsc", "lfence", out("eax") low, out("edx") high, options(nostack));
     }
@@ -273,6 +305,14 @@ mod tests {
         let clock = Clock { source: Source::Counter, scale: NANOSECOND_SCALE / 3 };
         let week = clock.between(Ticks(0), Ticks(3 * 7 * 86_400 * 1_000_000_000));
         assert_eq!(week.as_seconds().round(), 7.0 * 86_400.0);
+    }
+
+    #[test]
+    fn a_coarse_clock_shows_its_step_and_a_fine_one_its_grid() {
+        assert_eq!(smallest_step(vec![4_000_000; 200]), Some(4_000_000));
+        assert_eq!(smallest_step(vec![52, 78, 52, 104]), Some(26));
+        assert_eq!(smallest_step(vec![8_000_000, 4_000_000]), Some(4_000_000));
+        assert_eq!(smallest_step(Vec::new()), None);
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub struct Lap {
     pub elapsed: Picoseconds,
     /// Where the first worker ran.
     pub cpu: Cpu,
-    /// What the process was charged with around the epoch.
+    /// What the workers were charged with around their parts, all together; waiting for each other
+    /// before and after is left out.
     pub usage: Usage,
     /// One entry per worker when there are several or when an attempt failed, else empty.
     pub shares: Vec<Share>,
@@ -52,7 +53,8 @@ pub struct Team {
 /// How long a worker spins for the next epoch before it sleeps.
 pub const SPIN: Duration = Duration::from_micros(200);
 
-/// How long a whole epoch may take.
+/// How long the other workers may take. The first one is the caller itself: nobody can stop waiting
+/// for it, so a [`Task`] must end on its own.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// What the workers share: the epoch to run, and how far each has come.
@@ -78,6 +80,7 @@ struct Stint {
     start: Ticks,
     end: Ticks,
     failures: u64,
+    usage: Usage,
 }
 
 impl Team {
@@ -162,7 +165,6 @@ impl Team {
                 self.await_ready(deadline)?;
             }
         }
-        let before = Usage::now();
         if self.exclusive {
             let board = &self.board;
             board.started.store(board.epoch.load(Ordering::Relaxed), Ordering::Release);
@@ -171,7 +173,6 @@ impl Team {
         if others > 0 {
             self.await_finished(deadline)?;
         }
-        let usage = Usage::now().since(&before);
 
         let mut stints = vec![own?];
         for outcome in &self.board.outcomes {
@@ -187,7 +188,7 @@ impl Team {
         Ok(Lap {
             elapsed: self.clock.between(start, end),
             cpu: self.cpus[0],
-            usage,
+            usage: stints.iter().fold(Usage::default(), |sum, stint| sum.plus(&stint.usage)),
             shares: shares.collect(),
         })
     }
@@ -288,6 +289,7 @@ fn serve(board: &Board, clock: Clock, exclusive: bool, index: usize, cpu: Cpu) {
 /// Runs one worker's part and times it, pin read back on both sides.
 fn stint(clock: Clock, task: &Task, worker: usize, wanted: Cpu, iterations: u64) -> Result<Stint, Fault> {
     let before = current_cpu();
+    let charged = Usage::of_this_thread();
     let mut times = None;
     let failures = catch_unwind(AssertUnwindSafe(|| {
         let start = clock.now();
@@ -297,6 +299,7 @@ fn stint(clock: Clock, task: &Task, worker: usize, wanted: Cpu, iterations: u64)
         failures
     }))
     .map_err(|_| Fault::Panicked)?;
+    let usage = Usage::of_this_thread().since(&charged);
     let after = current_cpu();
     for found in [before, after] {
         if found != wanted {
@@ -304,7 +307,7 @@ fn stint(clock: Clock, task: &Task, worker: usize, wanted: Cpu, iterations: u64)
         }
     }
     let (start, end) = times.ok_or(Fault::Panicked)?;
-    Ok(Stint { start, end, failures })
+    Ok(Stint { start, end, failures, usage })
 }
 
 fn await_epoch(board: &Board, seen: u32, exclusive: bool) -> u32 {

@@ -1,29 +1,29 @@
-//! What the kernel charged this process with: user and system time, context switches.
+//! What the kernel charged a thread with: user and system time, context switches.
 
 use std::mem::MaybeUninit;
 
 use tenbin_model::Picoseconds;
 
-/// A reading of `getrusage(2)` for the whole process.
+/// A reading of `getrusage(2)` for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Time in user mode.
     pub user: Picoseconds,
-    /// Time in the kernel on this process's behalf.
+    /// Time in the kernel on this thread's behalf.
     pub system: Picoseconds,
-    /// Context switches that the process asked for by waiting.
+    /// Context switches that the thread asked for by waiting.
     pub voluntary_switches: u64,
     /// Context switches that were forced on it.
     pub involuntary_switches: u64,
 }
 
 impl Usage {
-    /// The process's usage so far.
-    pub fn now() -> Self {
+    /// The calling thread's usage so far.
+    pub fn of_this_thread() -> Self {
         let mut raw = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: `raw` is a live, writable `rusage`; the kernel writes within it or fails.
-        let status = unsafe { libc::getrusage(libc::RUSAGE_SELF, raw.as_mut_ptr()) };
-        debug_assert_eq!(status, 0, "getrusage(RUSAGE_SELF) takes no input that could be wrong");
+        let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) };
+        debug_assert_eq!(status, 0, "getrusage(RUSAGE_THREAD) takes no input that could be wrong");
         // SAFETY: all-zero bytes are a valid `rusage` (plain integers), and the kernel wrote the rest.
         let raw = unsafe { raw.assume_init() };
         Self {
@@ -31,6 +31,16 @@ impl Usage {
             system: length(raw.ru_stime),
             voluntary_switches: raw.ru_nvcsw as u64,
             involuntary_switches: raw.ru_nivcsw as u64,
+        }
+    }
+
+    /// The sum of two threads' usages.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
         }
     }
 
@@ -56,12 +66,12 @@ mod tests {
 
     #[test]
     fn usage_never_runs_backward() {
-        let first = Usage::now();
+        let first = Usage::of_this_thread();
         let mut sum = 0_u64;
         for number in 0..1_000_000_u64 {
             sum = std::hint::black_box(sum.wrapping_add(number));
         }
-        let second = Usage::now();
+        let second = Usage::of_this_thread();
         assert!(second.user >= first.user && second.system >= first.system);
         assert_eq!(first.since(&second).voluntary_switches, 0);
     }

@@ -22,15 +22,15 @@ pub struct Sample {
     pub elapsed: Picoseconds,
     /// Where the first worker ran; the pin was read back before and after.
     pub cpu: Cpu,
-    /// User time of the process across the epoch.
+    /// User time of the workers across their parts of the epoch.
     pub user: Picoseconds,
-    /// System time of the process across the epoch.
+    /// System time of the workers across their parts of the epoch.
     pub system: Picoseconds,
-    /// Context switches that the process asked for across the epoch.
+    /// Context switches that the workers asked for across their parts of the epoch.
     pub voluntary_switches: u32,
-    /// Context switches that were forced on the process across the epoch.
+    /// Context switches that were forced on the workers across their parts of the epoch.
     pub involuntary_switches: u32,
-    /// One entry per worker when there are several, else empty.
+    /// One entry per worker when there are several or when an attempt failed, else empty.
     pub shares: Vec<Share>,
 }
 

@@ -9,8 +9,8 @@ mod schedule;
 
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cell, Check, Descriptor, Effort, Ended, Gauge, Picoseconds, Reading, Refusal, Role, Sample,
-    Trial,
+    Arrangement, Cell, Check, Descriptor, Effort, Ended, Finding, Gauge, Picoseconds, Reading, Refusal, Role,
+    Sample, Trial,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
@@ -100,7 +100,8 @@ impl Bench<'_> {
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
-        for (index, arrangement) in plan.into_iter().enumerate() {
+        for (index, mut arrangement) in plan.into_iter().enumerate() {
+            arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
             (self.sink)(Event::Cell { label: &arrangement.label });
             let mut cell = Cell {
                 arrangement,
@@ -119,7 +120,14 @@ impl Bench<'_> {
                     if cell.arrangement.headline {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),
-                            Err(fault) => cell.refusal = Some(refusal_of(&fault)),
+                            // What was measured stands; what could not be looked at is said.
+                            Err(fault) => trial.findings.push(Finding {
+                                experiment: descriptor.name.clone(),
+                                sentence: "What can be found beside the figures could not be looked at."
+                                    .into(),
+                                evidence: fault.to_string(),
+                                confidence: "the machine's own word".into(),
+                            }),
                         }
                     }
                 }
@@ -177,7 +185,8 @@ impl Bench<'_> {
         let least_blocks = self.rule.least_blocks(family);
         let start = (self.watch)();
         let iterations = calibration::calibrate(apparatus, &cell.arrangement)?;
-        if let Some(counters) = &mut self.counters {
+        // Around several workers a counter would count their waiting for each other as well.
+        if let (Some(counters), 1) = (&mut self.counters, cell.arrangement.cpus.len()) {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
                 let gauges = count(counters, apparatus, variant, iterations);
                 cell.gauges.extend(gauges.map_err(|failure| (variant, failure))?);
@@ -218,7 +227,7 @@ struct Setting<'a> {
     seed: u64,
 }
 
-/// What the counters of the first worker saw in one epoch, for each of its iterations.
+/// What the counters saw in one epoch of a worker alone, for each of its iterations.
 fn count(
     counters: &mut Counters,
     apparatus: &mut dyn Apparatus,
@@ -232,7 +241,7 @@ fn count(
     let each = |count: u64| Reading::Count(count as f64 / iterations as f64);
     Ok(counted
         .into_iter()
-        .map(|(name, count)| Gauge { variant, name: name.into(), reading: each(count) })
+        .map(|(name, count)| Gauge { variant, name: format!("{name}/iteration"), reading: each(count) })
         .collect())
 }
 
@@ -292,12 +301,17 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     })
 }
 
+/// A fault of the machine as a refusal: what it needs and what helps follow from its kind.
 fn refusal_of(fault: &Fault) -> Refusal {
-    Refusal {
-        reached: fault.to_string(),
-        needs: "every epoch whole, in time, and on the CPU that it was meant for".into(),
-        remedy: "remove what is named and run again".into(),
-    }
+    let (needs, remedy) = match fault {
+        Fault::System { .. } => ("a kernel that does what was tried", "see what the kernel said"),
+        Fault::PinNotHeld { .. } | Fault::Unpinned { .. } => {
+            ("every worker on its CPU, before and after each epoch", "name other CPUs with --cpus")
+        }
+        Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
+        Fault::Panicked => ("work that ends without a panic", "report this fault of tenbin"),
+    };
+    Refusal { reached: fault.to_string(), needs: needs.into(), remedy: remedy.into() }
 }
 
 #[cfg(test)]

@@ -1,10 +1,22 @@
 //! What must hold before anything is timed. Each refusal names the number, the threshold, the remedy.
 
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Arrangement, Check, Machine, Refusal};
+use tenbin_model::{Arrangement, Check, Machine, Picoseconds, Refusal};
 
 /// The clock's resolution may be at most this part of an epoch: a tenth of the smallest usual margin.
 const RESOLUTION_PER_EPOCH: f64 = 0.0005;
+
+/// An epoch may be made at most this many times as long for the clock's sake.
+const LONGEST_STRETCH: u64 = 20;
+
+/// The epoch, made longer where the clock is too coarse for it: a 4 MHz timer needs 500 µs where a
+/// time stamp counter needs 20.
+pub(super) fn long_enough(machine: &Machine, epoch: Picoseconds) -> Picoseconds {
+    let Some(clock) = machine.clock.known() else { return epoch };
+    let needed = (clock.resolution_ps / RESOLUTION_PER_EPOCH).ceil();
+    let longest = epoch.0.saturating_mul(LONGEST_STRETCH);
+    if needed <= longest as f64 { epoch.max(Picoseconds(needed as u64)) } else { epoch }
+}
 
 /// The reason why this cell may not be timed on this machine, if there is one.
 pub(super) fn refusal(machine: &Machine, arrangement: &Arrangement, checks: &[Check]) -> Option<Refusal> {
@@ -42,14 +54,14 @@ fn coarse(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
     (clock.resolution_ps > finest).then(|| Refusal {
         reached: format!("the clock {} steps by {} ns", clock.name, clock.resolution_ps / 1e3),
         needs: format!("steps of at most {} ns for epochs of {}", finest / 1e3, arrangement.epoch),
-        remedy: format!("give the kernel a better clock source ({})", clock.why),
+        remedy: "a finer clock: see available_clocksource under /sys/devices/system/clocksource".into(),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use tenbin_model::Cpu;
     use tenbin_model::machine::{Clock, Observed};
-    use tenbin_model::{Cpu, Picoseconds};
 
     use super::*;
 
@@ -88,6 +100,14 @@ mod tests {
         assert_eq!(refusal(&with(Some(2.0)), &arrangement(), &[]), None);
         assert_eq!(refusal(&with(None), &arrangement(), &[]), None);
         assert_eq!(refusal(&Machine::unobserved("a test"), &arrangement(), &[]), None);
+    }
+
+    #[test]
+    fn epochs_grow_with_the_clock_s_step_until_that_is_absurd() {
+        let micros = |machine: &Machine| long_enough(machine, Picoseconds::from_micros(100)).0 / 1_000_000;
+        assert_eq!(micros(&with_clock(10_000.0)), 100);
+        assert_eq!(micros(&with_clock(250_000.0)), 500);
+        assert_eq!(micros(&with_clock(4e9)), 100);
     }
 
     #[test]
