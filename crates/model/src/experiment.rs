@@ -131,6 +131,8 @@ pub struct Published {
     pub date: String,
     /// What was done there, in the words of the source.
     pub what: String,
+    /// What was measured there: "elapsed time", "user time".
+    pub measure: String,
     /// The label of the cell that it stands beside, if there is one.
     pub cell: String,
     /// The variants compared: `left` costs or carries `ratio` times less or more than `right`.

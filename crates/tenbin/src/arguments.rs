@@ -46,7 +46,7 @@ impl Arguments {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked was refused,
-4 a fault was found in what was examined, 5 something is missing on this machine.
+4 a fault was found in what was examined.
 The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 
 /// The commands.
@@ -115,7 +115,7 @@ pub enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Print the JSON schema of what --json prints
+    /// Print the JSON schema of what --json prints for measurements and for `show RUN`
     Schema,
     /// Print completions for a shell
     Completions {
@@ -135,7 +135,7 @@ pub enum Command {
 /// How to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Measure {
-    /// Two seconds a cell instead of six, and only the cells that answer the question
+    /// Two seconds a cell, and only the cells that answer the question (what `tenbin` alone does)
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
     /// Fifteen seconds a cell
@@ -152,7 +152,7 @@ pub struct Measure {
     pub no_store: bool,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file
+    /// Write the answer to a file, replacing it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

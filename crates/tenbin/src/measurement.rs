@@ -14,6 +14,9 @@ use crate::arguments::Measure;
 use crate::output::Trouble;
 use crate::terminal::Progress;
 
+/// Readers of JSON that keep numbers as doubles hold 53 bits: a seed that is drawn here survives them.
+const EXACT_IN_JSON: u64 = (1 << 53) - 1;
+
 /// The statistics' rule, for the engine.
 struct BySignTest;
 
@@ -57,7 +60,7 @@ impl Order {
             (_, true) => Effort::Thorough,
             _ => usual,
         };
-        let seed = measure.seed.unwrap_or_else(|| Timestamp::now().as_nanosecond() as u64);
+        let seed = measure.seed.unwrap_or_else(|| Timestamp::now().as_nanosecond() as u64 & EXACT_IN_JSON);
         Ok(Self { experiments: chosen(names, settings)?, cpus: cpus(measure.cpus.as_deref())?, effort, seed })
     }
 
@@ -133,6 +136,9 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<(Experiment, Sett
             let known: Vec<&str> = all.iter().map(|(_, descriptor)| descriptor.name.as_str()).collect();
             Trouble::usage(format!("there is no experiment `{name}`; there are: {}", known.join(", ")))
         })?;
+        if picked.iter().any(|(_, descriptor): &(Experiment, Descriptor)| descriptor.name == *name) {
+            return Err(Trouble::usage(format!("experiment `{name}` is named twice")));
+        }
         picked.push(found.clone());
     }
     if names.is_empty() {

@@ -18,8 +18,6 @@ pub enum Exit {
     Refused = 3,
     /// A fault was found in what was examined.
     Fault = 4,
-    /// Something is missing on this machine.
-    Missing = 5,
 }
 
 impl From<Exit> for ExitCode {
@@ -102,6 +100,29 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
     }
 }
 
+/// Whether `write_whole` will be able to write to `path`, asked before there is anything to write.
+///
+/// # Errors
+/// A usage error that names the path and the system's reason.
+pub fn can_be_written(path: &Path) -> Result<(), Trouble> {
+    let trouble = |error: io::Error| Trouble::usage(format!("write {}: {error}", path.display()));
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return OpenOptions::new().write(true).open(path).map(|_| ()).map_err(trouble);
+    }
+    if path.is_dir() {
+        return Err(trouble(io::ErrorKind::IsADirectory.into()));
+    }
+    let beside = beside(path);
+    File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(trouble)
+}
+
+/// Where a file is written before it is renamed into its place.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    beside.into()
+}
+
 /// Writes a file beside its place, brings it to disk and renames it: it appears whole or not at all.
 /// What is there and is no file (a device, a pipe) is written to as it stands.
 ///
@@ -121,8 +142,7 @@ pub fn write_whole(
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return OpenOptions::new().write(true).open(path).and_then(fill).map(|_| ()).map_err(trouble);
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
+    let beside = beside(path);
     let written = File::create(&beside)
         .and_then(fill)
         .and_then(|file| file.sync_all())

@@ -125,7 +125,7 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
 fn brief(published: &Published) -> String {
     let ratio =
         published.ratio.map_or_else(|| published.what.clone(), |ratio| format!("{}x", three_digits(ratio)));
-    format!("{ratio} {}, {}", published.machine, published.date)
+    format!("{ratio} in {}, {}, {}", published.measure, published.machine, published.date)
 }
 
 /// The published figures of cells that were not measured here. None if there are none.

@@ -35,6 +35,7 @@ fn full(quantity: Quantity) -> Run {
             machine: "A machine".into(),
             date: "2024-02-24".into(),
             what: "what was done there".into(),
+            measure: "user time".into(),
             cell: place.into(),
             left: "lock xadd".into(),
             right: "a lock cmpxchg loop".into(),

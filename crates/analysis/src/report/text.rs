@@ -1,7 +1,9 @@
 //! Answers as text.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Cell, Descriptor, Finding, Interval, Report, Role, Run, Trial, Verdict};
+use tenbin_model::{
+    Answer, Cell, Descriptor, Finding, Interval, Quantity, Report, Role, Run, Trial, Verdict,
+};
 
 use super::table;
 use crate::verdict::{self, Across};
@@ -27,8 +29,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     for cell in &trial.cells {
         let here: Vec<&Answer> =
             answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
-        let cpus: Vec<String> = cell.arrangement.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-        text.push_str(&format!("\n{} (workers on CPU {})\n", cell.arrangement.label, cpus.join(", ")));
+        text.push_str(&format!("\n{} (workers on CPU {})\n", cell.arrangement.label, places(cell)));
         let tables = table::variants(descriptor, cell);
         for table in tables.into_iter().chain(table::comparisons(descriptor, cell, &here)) {
             text.push('\n');
@@ -59,7 +60,20 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     text
 }
 
+/// The CPUs of a cell's workers, in order; of many, the first and the last.
+fn places(cell: &Cell) -> String {
+    const SHOWN: usize = 8;
+    let cpus: Vec<String> = cell.arrangement.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+    match cpus.as_slice() {
+        [first @ .., last] if cpus.len() > SHOWN => format!("{}, …, {last}", first[..SHOWN - 1].join(", ")),
+        _ => cpus.join(", "),
+    }
+}
+
 fn checked(trial: &Trial, cell: &Cell) -> String {
+    if cell.checks.is_empty() {
+        return "Nothing was checked.".into();
+    }
     let met = cell.checks.iter().filter(|check| !check.sabotage && check.met).count();
     let measured = cell.checks.iter().filter(|check| !check.sabotage).count();
     let caught = cell.checks.iter().filter(|check| check.sabotage && !check.met).count();
@@ -134,21 +148,23 @@ pub fn compared(across: &Across, width: usize) -> String {
     for shared in &across.shared {
         let (first, second) = (shared.first, shared.second);
         let range = |(ratio, interval): (f64, Interval)| {
-            format!("{} ({})", verdict::show(ratio, interval.high - interval.low), verdict::outward(interval))
+            format!(
+                "{}x ({})",
+                verdict::show(ratio, interval.high - interval.low),
+                verdict::outward(interval)
+            )
         };
         let judged = match shared.verdict {
             Verdict::Different => "different",
             Verdict::Equivalent => "equivalent",
             Verdict::Refused => "not told apart",
         };
-        let line = format!(
-            "{}: {} over {}: {} against {}: {judged}",
-            shared.cell,
-            shared.variants.1,
-            shared.variants.0,
-            range(first),
-            range(second)
-        );
+        let (left, right) = &shared.variants;
+        let better = match shared.quantity {
+            Quantity::NanosecondsPerOperation => format!("{left} is cheaper than {right} by"),
+            Quantity::BytesPerSecond => format!("of what {right} carries, {left} carries"),
+        };
+        let line = format!("{}: {better} {} against {}: {judged}", shared.cell, range(first), range(second));
         text.push_str(&entry(&shared.experiment, &line, width));
     }
     if across.unshared > 0 {

@@ -5,7 +5,7 @@
 //! do not meet; each interval misses with at most its level, so the two together with at most the sum.
 
 use serde::Serialize;
-use tenbin_model::{Evidence, Interval, Run, Verdict};
+use tenbin_model::{Answer, Evidence, Interval, Quantity, Run, Trial, Verdict};
 
 use super::answers;
 use crate::comparable::{Comparability, compare};
@@ -28,6 +28,8 @@ pub struct Shared {
     pub experiment: String,
     /// Label of the cell.
     pub cell: String,
+    /// What is measured, and so what a ratio says.
+    pub quantity: Quantity,
     /// The variants, left then right.
     pub variants: (String, String),
     /// The ratio in the first run, with its interval.
@@ -41,32 +43,20 @@ pub struct Shared {
 
 /// Compares two runs: first their machines, then every comparison that both made.
 pub fn across(first: &Run, second: &Run) -> Across {
-    let key = |evidence: &Evidence, experiment: &str, cell: &str| {
-        (experiment.to_owned(), cell.to_owned(), evidence.left.clone(), evidence.right.clone())
-    };
-    let measured = |run: &Run| -> Vec<_> {
-        run.trials
-            .iter()
-            .flat_map(|trial| answers(&run.machine, trial))
-            .filter_map(|answer| {
-                let evidence = answer.evidence?;
-                Some((key(&evidence, &answer.experiment, &answer.cell), evidence))
-            })
-            .collect()
-    };
     let (ours, theirs) = (measured(first), measured(second));
     let shared: Vec<Shared> = ours
         .iter()
-        .filter_map(|(key, one)| {
-            let (_, other) = theirs.iter().find(|(their_key, _)| their_key == key)?;
-            let (experiment, cell, left, right) = key.clone();
+        .filter_map(|one| {
+            let other = theirs.iter().find(|other| other.same_question(one))?;
+            let variants = (one.evidence.left.clone(), one.evidence.right.clone());
             Some(Shared {
-                experiment,
-                cell,
-                variants: (left, right),
-                first: (one.ratio, one.interval),
-                second: (other.ratio, other.interval),
-                verdict: meet(one, other),
+                experiment: one.answer.experiment.clone(),
+                cell: one.answer.cell.clone(),
+                quantity: one.quantity,
+                variants,
+                first: (one.evidence.ratio, one.evidence.interval),
+                second: (other.evidence.ratio, other.evidence.interval),
+                verdict: meet(&one.evidence, &other.evidence),
             })
         })
         .collect();
@@ -75,6 +65,46 @@ pub fn across(first: &Run, second: &Run) -> Across {
         unshared: ours.len() + theirs.len() - 2 * shared.len(),
         shared,
     }
+}
+
+/// One measured comparison, with what makes it the same question elsewhere.
+struct Measured {
+    answer: Answer,
+    evidence: Evidence,
+    quantity: Quantity,
+    /// The cell's parameters: runs that were set differently asked different questions.
+    parameters: Vec<(String, String)>,
+}
+
+impl Measured {
+    fn same_question(&self, other: &Self) -> bool {
+        let named = |measured: &Self| (measured.evidence.left.clone(), measured.evidence.right.clone());
+        self.answer.experiment == other.answer.experiment
+            && self.answer.cell == other.answer.cell
+            && self.parameters == other.parameters
+            && named(self) == named(other)
+    }
+}
+
+fn measured(run: &Run) -> Vec<Measured> {
+    let of_trial = |trial: &Trial| {
+        let parameters = |label: &str| {
+            let cell = trial.cells.iter().find(|cell| cell.arrangement.label == label);
+            cell.map_or_else(Vec::new, |cell| cell.arrangement.parameters.clone())
+        };
+        answers(&run.machine, trial)
+            .into_iter()
+            .filter_map(|answer| {
+                Some(Measured {
+                    evidence: answer.evidence.clone()?,
+                    quantity: trial.descriptor.quantity,
+                    parameters: parameters(&answer.cell),
+                    answer,
+                })
+            })
+            .collect::<Vec<_>>()
+    };
+    run.trials.iter().flat_map(of_trial).collect()
 }
 
 fn meet(one: &Evidence, other: &Evidence) -> Verdict {

@@ -1,10 +1,10 @@
 //! What the intervals of a run cannot cover, said where it applies.
 
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Cell, Machine, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Evidence, Interval, Machine, Trial, Verdict};
 
 use super::decide::{LEVEL, paired};
-use super::sentence::outward;
+use super::sentence::range;
 use crate::stats::multiple::bonferroni;
 use crate::stats::order::Ordered;
 use crate::stats::paired::as_ratios;
@@ -13,11 +13,21 @@ use crate::stats::sign;
 /// Halves whose intervals are nearer to each other than this, as a log ratio, are not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
 
-/// What goes with an answer of this cell beyond its interval, in words. None if nothing does.
-pub(super) fn of(machine: &Machine, trial: &Trial, cell: &Cell, verdict: Verdict) -> Option<String> {
+/// What goes with an answer beyond its interval, in words. None if nothing does.
+///
+/// `first` says whether the answer is to the first comparison of its cell, which drift is judged by.
+pub(super) fn of(
+    machine: &Machine,
+    trial: &Trial,
+    cell: &Cell,
+    answer: &Answer,
+    first: bool,
+) -> Option<String> {
+    let evidence = answer.evidence.as_ref()?;
     // What was refused claims nothing that could cease to hold.
-    let placement = placement(machine, cell).filter(|_| verdict != Verdict::Refused);
-    let caveats: Vec<String> = drift(trial, cell).into_iter().chain(placement).collect();
+    let placement = placement(machine, cell).filter(|_| answer.verdict != Verdict::Refused);
+    let drift = if first { drift(trial, cell, evidence) } else { None };
+    let caveats: Vec<String> = drift.into_iter().chain(placement).collect();
     (!caveats.is_empty()).then(|| caveats.join(" "))
 }
 
@@ -38,7 +48,7 @@ fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
 /// Blocks are then not repetitions of one experiment, and the interval of the whole is between two
 /// truths. Both halves of each cell's first comparison get an exact interval; all of them together
 /// raise a false alarm with probability at most the level. None if the halves agree.
-fn drift(trial: &Trial, cell: &Cell) -> Option<String> {
+fn drift(trial: &Trial, cell: &Cell, evidence: &Evidence) -> Option<String> {
     let comparison = cell.arrangement.comparisons.first()?;
     let ratios = paired(&cell.samples, comparison).values;
     let (early, late) = ratios.split_at(ratios.len() / 2);
@@ -48,9 +58,12 @@ fn drift(trial: &Trial, cell: &Cell) -> Option<String> {
     if early.low - late.high <= WORTH_A_WORD && late.low - early.high <= WORTH_A_WORD {
         return None;
     }
+    let said = |half: Interval| {
+        range(trial.descriptor.quantity, &Evidence { interval: as_ratios(half), ..evidence.clone() })
+    };
     Some(format!(
         "It changed while it was measured: {} in the first half, {} in the second.",
-        outward(as_ratios(early)),
-        outward(as_ratios(late))
+        said(early),
+        said(late)
     ))
 }

@@ -1,7 +1,9 @@
 //! One comparison: its interval, its level, its verdict.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Refusal, Sample, Verdict};
+use tenbin_model::{
+    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Quantity, Refusal, Sample, Verdict,
+};
 
 use super::sentence::outward;
 use crate::stats::detectable;
@@ -84,7 +86,7 @@ pub(super) fn decide(
                     "at least {needed} blocks, with {family} to be judged at a level of {}",
                     percent(LEVEL)
                 ),
-                remedy: "run with --thorough".into(),
+                remedy: "give it more time (--thorough)".into(),
             }),
         };
     };
@@ -109,29 +111,29 @@ pub(super) fn decide(
     } else {
         Verdict::Refused
     };
-    let refusal = (verdict == Verdict::Refused).then(|| undecided(&evidence));
+    let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor.quantity, &evidence));
     Outcome { verdict, evidence: Some(evidence), refusal }
 }
 
 /// Neither different nor equivalent: how far it came and what is missing.
-fn undecided(evidence: &Evidence) -> Refusal {
+fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
+    let Evidence { left, right, interval, blocks, detectable, .. } = evidence;
+    let anything = match quantity {
+        Quantity::NanosecondsPerOperation => {
+            format!("{right} costs anything from {} times what {left} costs", outward(*interval))
+        }
+        Quantity::BytesPerSecond => {
+            format!("{left} carries anything from {} times what {right} carries", outward(*interval))
+        }
+    };
+    let effect =
+        if *detectable < 1.0 { percent(*detectable) } else { format!("{}x", three_digits(1.0 + detectable)) };
     Refusal {
         reached: format!(
-            "the ratio of {} to {} lies anywhere from {} after {} blocks",
-            evidence.right,
-            evidence.left,
-            outward(evidence.interval),
-            evidence.blocks
+            "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times of ten"
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
-        remedy: format!(
-            "A difference of {} or more would have been seen: run with --thorough, or on a quieter machine",
-            if evidence.detectable < 1.0 {
-                percent(evidence.detectable)
-            } else {
-                format!("{}x", three_digits(1.0 + evidence.detectable))
-            }
-        ),
+        remedy: "give it more time (--thorough) or a quieter machine".into(),
     }
 }
 

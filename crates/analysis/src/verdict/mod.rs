@@ -61,7 +61,8 @@ pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
                     .map(|(place, comparison)| {
                         let headline = cell.arrangement.headline && place == 0;
                         let answer = answer(&trial.descriptor, family, cell, comparison, headline);
-                        Answer { caveat: caveat::of(machine, trial, cell, answer.verdict), ..answer }
+                        let caveat = caveat::of(machine, trial, cell, &answer, place == 0);
+                        Answer { caveat, ..answer }
                     })
                     .collect(),
             }

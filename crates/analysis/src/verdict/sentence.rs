@@ -77,7 +77,7 @@ fn difference(quantity: Quantity, evidence: &Evidence) -> String {
 }
 
 /// The interval, in the same terms as the difference.
-fn range(quantity: Quantity, evidence: &Evidence) -> String {
+pub(super) fn range(quantity: Quantity, evidence: &Evidence) -> String {
     let better = evidence.ratio > 1.0;
     match quantity {
         Quantity::NanosecondsPerOperation if near(evidence) => {

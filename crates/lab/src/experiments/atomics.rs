@@ -53,7 +53,7 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
         Some("none") => false,
         Some(other) => return Err(Unfit::Usage(format!("--set backoff={other}: it is `all` or `none`"))),
     };
-    Waits::of(request)?;
+    let waits = Waits::of(request)?;
     let descriptor = describe();
     let variants: Vec<u32> = kernels::additions()
         .iter()
@@ -70,8 +70,19 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
             let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
             let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
             Arrangement {
-                label: at_threads(threads),
-                parameters: vec![("threads".into(), threads.to_string()), ("cpus".into(), order.join(","))],
+                label: if threads > cpus {
+                    let plural = if cpus == 1 { "" } else { "s" };
+                    format!("{} on {cpus} CPU{plural}", at_threads(threads))
+                } else {
+                    at_threads(threads)
+                },
+                parameters: vec![
+                    ("threads".into(), threads.to_string()),
+                    ("cpus".into(), order.join(",")),
+                    ("wait".into(), waits.shortest.to_string()),
+                    ("longest".into(), waits.longest.to_string()),
+                    ("turns".into(), waits.turns.to_string()),
+                ],
                 cpus: placed,
                 work: threads as u64,
                 epoch: epoch(threads, cpus),
@@ -119,12 +130,13 @@ fn comparisons(descriptor: &Descriptor, variants: &[u32]) -> Vec<Comparison> {
 }
 
 /// One thread needs no more than the usual epoch. Several start within a microsecond of each other,
-/// which 500 µs make small. More threads than CPUs must each be scheduled more than once.
+/// which 500 µs make small. Where threads share a CPU each should have a few of the scheduler's slices
+/// of about 3 ms, or they would run one after the other; 100 ms are the most that is worth it.
 fn epoch(threads: usize, cpus: usize) -> Picoseconds {
     match threads {
         1 => describe().epoch,
         _ if threads <= cpus => Picoseconds::from_micros(500),
-        _ => Picoseconds::from_millis(8),
+        _ => Picoseconds::from_millis((9 * threads.div_ceil(cpus) as u64).min(100)),
     }
 }
 
@@ -146,11 +158,16 @@ impl Waits {
                 _ => Err(Unfit::Usage(format!("--set {key}: one number, not {}", values.len()))),
             }
         };
-        Ok(Self {
+        let waits = Self {
             shortest: number("wait", SHORTEST_WAIT)?,
             longest: number("longest", LONGEST_WAIT)?,
             turns: number("turns", TURNS)?,
-        })
+        };
+        if waits.shortest > waits.longest {
+            let (shortest, longest) = (waits.shortest, waits.longest);
+            return Err(Unfit::Usage(format!("--set wait={shortest}: it is more than longest={longest}")));
+        }
+        Ok(waits)
     }
 }
 
@@ -401,11 +418,12 @@ fn published() -> Vec<Published> {
     const ADD: &str = "amoadd";
     let rows = rows(include_str!("../../../../fixtures/published/atomics_sg2038.csv"));
     let mut published = Vec::new();
-    let mut publish = |threads: &str, what: String, ratio| {
+    let mut publish = |threads: &str, measure: &str, what: String, ratio| {
         published.push(Published {
             machine: "Sophgo SG2038, 64 cores".into(),
             date: "2024-02-24".into(),
             what,
+            measure: measure.into(),
             cell: at_threads(threads),
             left: phrase(PAIR.0),
             right: phrase(PAIR.1),
@@ -417,12 +435,13 @@ fn published() -> Vec<Published> {
         let add = rows.iter().find(|row| {
             row.text("run") == run && row.text("variant") == ADD && row.text("threads") == threads
         });
-        for (column, unit) in [("elapsed_s", "s elapsed"), ("user_s", "s user")] {
+        for (column, measure) in [("elapsed_s", "elapsed time"), ("user_s", "user time")] {
             let Some(seconds) = cas.number(column) else { continue };
-            let loop_alone = format!("compare-and-swap by lr/sc {seconds} {unit} for {loops} additions a thread");
+            let loop_alone =
+                format!("compare-and-swap by lr/sc {seconds} s of {measure} for {loops} additions a thread");
             match add.and_then(|add| add.number(column)) {
-                Some(fast) => publish(threads, format!("{loop_alone}, amoadd {fast}"), Some(seconds / fast)),
-                None => publish(threads, loop_alone, None),
+                Some(fast) => publish(threads, measure, format!("{loop_alone}, amoadd {fast} s"), Some(seconds / fast)),
+                None => publish(threads, measure, loop_alone, None),
             }
         }
     }

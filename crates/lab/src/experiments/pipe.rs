@@ -360,6 +360,7 @@ fn published() -> Vec<Published> {
                 machine: machine.into(),
                 date: "2023-11-06".into(),
                 what: format!("24 GiB into pv on another CPU: {left_there} {fast} s, {right_there} {slow} s"),
+                measure: "elapsed time".into(),
                 cell: format!("read into a buffer on two CPUs through {}", Bytes::from_kib(256)),
                 left: left.into(),
                 right: right.into(),

@@ -6,7 +6,7 @@ use tenbin_model::{Effort, Report, Run, Verdict};
 use super::{archive, json};
 use crate::arguments::Measure;
 use crate::measurement::Order;
-use crate::output::{Answer, Exit, Trouble};
+use crate::output::{Answer, Exit, Trouble, can_be_written};
 use crate::terminal;
 
 /// Every question, quickly; a sentence each.
@@ -33,8 +33,12 @@ pub fn run(
     Ok(answer)
 }
 
-/// Measures and keeps. The store is opened first: one that cannot be written costs no minute.
+/// Measures and keeps. Where the answer and the run go is tried first: a place that cannot be written
+/// costs no minute.
 fn measured(order: &Order, measure: &Measure) -> Result<(Run, Report), Trouble> {
+    if let Some(path) = &measure.output {
+        can_be_written(path)?;
+    }
     let store = if measure.no_store { None } else { Some(archive::open()?) };
     let run = order.measure()?;
     let id = match store {
