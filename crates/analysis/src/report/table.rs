@@ -78,7 +78,6 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
         .iter()
         .filter_map(|answer| {
             let evidence = answer.evidence.as_ref()?;
-            let width = evidence.interval.high - evidence.interval.low;
             let verdict = match answer.verdict {
                 Verdict::Different => "different",
                 Verdict::Equivalent => "equivalent",
@@ -92,7 +91,7 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
                 .map(brief);
             Some(vec![
                 format!("{} : {}", evidence.left, evidence.right),
-                crate::verdict::show(evidence.ratio, width),
+                crate::verdict::show(evidence.ratio, evidence.interval),
                 crate::verdict::outward(evidence.interval),
                 verdict.into(),
                 evidence.blocks.to_string(),

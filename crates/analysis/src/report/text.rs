@@ -148,11 +148,7 @@ pub fn compared(across: &Across, width: usize) -> String {
     for shared in &across.shared {
         let (first, second) = (shared.first, shared.second);
         let range = |(ratio, interval): (f64, Interval)| {
-            format!(
-                "{}x ({})",
-                verdict::show(ratio, interval.high - interval.low),
-                verdict::outward(interval)
-            )
+            format!("{}x ({})", verdict::show(ratio, interval), verdict::outward(interval))
         };
         let judged = match shared.verdict {
             Verdict::Different => "different",

@@ -22,7 +22,7 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
                 evidence.left,
                 evidence.right,
                 percent(evidence.margin),
-                between(evidence.interval, |ratio| ratio, ""),
+                outward(evidence.interval),
                 percent(evidence.detectable)
             )
         }
@@ -52,79 +52,106 @@ fn near(evidence: &Evidence) -> bool {
 
 fn difference(quantity: Quantity, evidence: &Evidence) -> String {
     let Evidence { left, right, ratio, interval, .. } = evidence;
+    let terms = Terms::of(quantity, evidence);
+    let figure = show(terms.of_ratio(*ratio), terms.of_interval(*interval));
     let better = *ratio > 1.0;
-    match quantity {
-        Quantity::NanosecondsPerOperation if near(evidence) => {
-            let share = show(saving(*ratio).abs() * 100.0, width(*interval, saving) * 100.0);
-            format!("{left} is {share} % {} than {right}", if better { "cheaper" } else { "dearer" })
+    match terms {
+        Terms::Times if quantity == Quantity::BytesPerSecond => {
+            format!("{left} carries {figure}x what {right} carries")
         }
-        Quantity::NanosecondsPerOperation if better => {
-            format!("{left} is {}x cheaper than {right}", show(*ratio, width(*interval, |ratio| ratio)))
+        Terms::Times => format!("{left} is {figure}x cheaper than {right}"),
+        Terms::TimesInverse => format!("{left} is {figure}x dearer than {right}"),
+        Terms::PercentOfCost => {
+            format!("{left} is {figure} % {} than {right}", if better { "cheaper" } else { "dearer" })
         }
-        Quantity::NanosecondsPerOperation => {
-            let factor = show(1.0 / ratio, width(*interval, |ratio| 1.0 / ratio));
-            format!("{left} is {factor}x dearer than {right}")
-        }
-        Quantity::BytesPerSecond if near(evidence) => {
-            let share = show((ratio - 1.0).abs() * 100.0, width(*interval, |ratio| ratio) * 100.0);
-            format!("{left} carries {share} % {} than {right}", if better { "more" } else { "less" })
-        }
-        Quantity::BytesPerSecond => {
-            let factor = show(*ratio, width(*interval, |ratio| ratio));
-            format!("{left} carries {factor}x what {right} carries")
+        Terms::PercentOfRate => {
+            format!("{left} carries {figure} % {} than {right}", if better { "more" } else { "less" })
         }
     }
 }
 
 /// The interval, in the same terms as the difference.
 pub(super) fn range(quantity: Quantity, evidence: &Evidence) -> String {
-    let better = evidence.ratio > 1.0;
-    match quantity {
-        Quantity::NanosecondsPerOperation if near(evidence) => {
-            between(evidence.interval, |ratio| saving(ratio).abs() * 100.0, " %")
+    let terms = Terms::of(quantity, evidence);
+    let unit = if matches!(terms, Terms::PercentOfCost | Terms::PercentOfRate) { " %" } else { "" };
+    format!("{}{unit}", outward(terms.of_interval(evidence.interval)))
+}
+
+/// The terms in which a ratio is said, so that the figure and its interval cannot part.
+#[derive(Clone, Copy)]
+enum Terms {
+    /// Right over left, as it stands.
+    Times,
+    /// Left over right: the left one is the dearer.
+    TimesInverse,
+    /// By which part of the dearer one the left is cheaper, or by which part of the right it is dearer.
+    PercentOfCost,
+    /// By which part of the right the left carries more, or less.
+    PercentOfRate,
+}
+
+impl Terms {
+    fn of(quantity: Quantity, evidence: &Evidence) -> Self {
+        match quantity {
+            Quantity::NanosecondsPerOperation if near(evidence) => Self::PercentOfCost,
+            Quantity::NanosecondsPerOperation if evidence.ratio > 1.0 => Self::Times,
+            Quantity::NanosecondsPerOperation => Self::TimesInverse,
+            Quantity::BytesPerSecond if near(evidence) => Self::PercentOfRate,
+            Quantity::BytesPerSecond => Self::Times,
         }
-        Quantity::BytesPerSecond if near(evidence) => {
-            between(evidence.interval, |ratio| (ratio - 1.0).abs() * 100.0, " %")
-        }
-        Quantity::NanosecondsPerOperation if !better => between(evidence.interval, |ratio| 1.0 / ratio, ""),
-        _ => between(evidence.interval, |ratio| ratio, ""),
     }
-}
 
-/// By which part of the dearer one the left is cheaper, or by which part of the right it is dearer.
-fn saving(ratio: f64) -> f64 {
-    if ratio > 1.0 { 1.0 - 1.0 / ratio } else { 1.0 / ratio - 1.0 }
-}
+    fn of_ratio(self, ratio: f64) -> f64 {
+        match self {
+            Self::Times => ratio,
+            Self::TimesInverse => 1.0 / ratio,
+            Self::PercentOfCost if ratio > 1.0 => (1.0 - 1.0 / ratio) * 100.0,
+            Self::PercentOfCost => (1.0 / ratio - 1.0) * 100.0,
+            Self::PercentOfRate => (ratio - 1.0).abs() * 100.0,
+        }
+    }
 
-fn width(interval: Interval, terms: impl Fn(f64) -> f64) -> f64 {
-    (terms(interval.high) - terms(interval.low)).abs()
-}
-
-fn between(interval: Interval, terms: impl Fn(f64) -> f64, unit: &str) -> String {
-    let (one, other) = (terms(interval.low), terms(interval.high));
-    format!("{}{unit}", outward(Interval { low: one.min(other), high: one.max(other) }))
+    fn of_interval(self, interval: Interval) -> Interval {
+        let (one, other) = (self.of_ratio(interval.low), self.of_ratio(interval.high));
+        Interval { low: one.min(other), high: one.max(other) }
+    }
 }
 
 /// An interval as `low to high`, rounded outward: what is printed never promises more than was found.
 pub(crate) fn outward(interval: Interval) -> String {
-    let Interval { low, high } = interval;
-    let decimals = decimals(low.abs().max(high.abs()), high - low);
-    let scale = 10_f64.powi(decimals as i32);
-    // A value that lies on the grid up to its last bits is not pushed to the next one.
-    let (floor, ceiling) = ((low * scale + 1e-9).floor() / scale, (high * scale - 1e-9).ceil() / scale);
+    let decimals = decimals(interval);
+    let (floor, ceiling) = rounded(interval, decimals);
     format!("{floor:.decimals$} to {ceiling:.decimals$}")
 }
 
-/// `value` to the first digit that its interval leaves open, and with two digits at least.
-pub(crate) fn show(value: f64, width: f64) -> String {
-    format!("{value:.*}", decimals(value, width))
+/// `value` with as many digits as its interval has.
+pub(crate) fn show(value: f64, interval: Interval) -> String {
+    format!("{value:.*}", decimals(interval))
 }
 
-fn decimals(value: f64, width: f64) -> usize {
-    if !value.is_finite() || !width.is_finite() {
+const MOST_DECIMALS: usize = 6;
+
+/// Decimals that show the first digit that the interval leaves open, two digits at least, and that
+/// 1 lies outside if it does: rounding must not hide what a verdict rests on.
+fn decimals(interval: Interval) -> usize {
+    let Interval { low, high } = interval;
+    let (largest, width) = (low.abs().max(high.abs()), high - low);
+    if !largest.is_finite() {
         return 0;
     }
-    let by_width = if width > 0.0 { -(width.log10().floor() as i32) } else { 6 };
-    let by_value = if value.abs() > 0.0 { 1 - value.abs().log10().floor() as i32 } else { 0 };
-    by_width.max(by_value).clamp(0, 6) as usize
+    let first_digit = |of: f64| -(of.log10().floor() as i32);
+    let by_width = if width > 0.0 { first_digit(width) } else { MOST_DECIMALS as i32 };
+    let by_value = if largest > 0.0 { 1 + first_digit(largest) } else { 0 };
+    let least = by_width.max(by_value).clamp(0, MOST_DECIMALS as i32) as usize;
+    let shows = |decimals: &usize| {
+        let (floor, ceiling) = rounded(interval, *decimals);
+        (low <= 1.0 || floor > 1.0) && (high >= 1.0 || ceiling < 1.0)
+    };
+    (least..=MOST_DECIMALS).find(shows).unwrap_or(MOST_DECIMALS)
+}
+
+fn rounded(interval: Interval, decimals: usize) -> (f64, f64) {
+    let scale = 10_f64.powi(decimals as i32);
+    // A value that lies on the grid up to its last bits is not pushed to the next one.
+    ((interval.low * scale + 1e-9).floor() / scale, (interval.high * scale - 1e-9).ceil() / scale)
 }

@@ -31,6 +31,16 @@ fn sentences_say_the_ratio_its_interval_and_where() {
 }
 
 #[test]
+fn rounding_never_hides_that_1_lies_outside() {
+    let shown = |low, high| sentence::outward(tenbin_model::Interval { low, high });
+    assert_eq!(shown(1.04, 1.2), "1.04 to 1.20");
+    assert_eq!(shown(0.8, 0.97), "0.80 to 0.97");
+    assert_eq!(shown(0.94, 1.2), "0.9 to 1.2");
+    assert_eq!(shown(1.000_04, 1.3), "1.00004 to 1.30000");
+    assert_eq!(shown(16.4, 18.2), "16 to 19");
+}
+
+#[test]
 fn too_few_blocks_are_refused_with_the_number_that_is_needed() {
     let answer = only_answer(Quantity::NanosecondsPerOperation, cell(5, 2.0, 0.01, Ended::Budget, 1));
     assert_eq!(answer.verdict, Verdict::Refused);
