@@ -5,6 +5,7 @@ use tenbin_model::{
     Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Quantity, Refusal, Sample, Verdict,
 };
 
+use super::overhead;
 use super::sentence::outward;
 use crate::stats::detectable;
 use crate::stats::order::Ordered;
@@ -32,7 +33,8 @@ pub fn least_blocks(family: usize) -> u32 {
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
 ///
 /// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
-/// that margin on either side of its middle, so that the ratio can be quoted.
+/// that margin on either side of its middle, so that the ratio can be quoted. A cell that doubles is
+/// decided once its overhead is known as well.
 pub fn decided(
     descriptor: &Descriptor,
     family: usize,
@@ -43,7 +45,7 @@ pub fn decided(
     let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
     let margin = log_margin(descriptor);
-    arrangement.comparisons.iter().all(|comparison| {
+    let all = arrangement.comparisons.iter().all(|comparison| {
         let interval = Ordered::new(paired(samples, comparison).values)
             .and_then(|ratios| sign::interval(&ratios, level))
             .map(|found| found.interval);
@@ -52,7 +54,8 @@ pub fn decided(
             let narrow = interval.high - interval.low <= 2.0 * margin;
             within(interval, margin) || (different && narrow)
         })
-    })
+    });
+    all && overhead::known(arrangement, samples)
 }
 
 /// Judges one comparison of a cell that was timed.

@@ -108,6 +108,24 @@ fn measuring_stops_when_the_ratio_is_known_to_the_margin_and_not_between_looks()
 }
 
 #[test]
+fn a_cell_that_doubles_is_measured_until_its_overhead_is_known_too() {
+    let descriptor = descriptor(Quantity::NanosecondsPerOperation);
+    let stops = |noise: f64| {
+        let mut cell = cell(2_000, 1.0, noise, Ended::Budget, 4);
+        cell.arrangement.doubling = true;
+        for sample in &mut cell.samples {
+            let scale = 1 + u64::from(sample.block % 2);
+            sample.iterations *= scale;
+            sample.elapsed = Picoseconds(sample.elapsed.0 * scale + 25_000);
+        }
+        (1..=2_000).find(|blocks| decided(&descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4]))
+    };
+    // The ratio is known within its margin at 16 blocks in both; the overhead is not.
+    assert!(stops(0.000_1).is_some_and(|blocks| blocks <= 32));
+    assert!(stops(0.004).is_some_and(|blocks| blocks > 64), "{:?}", stops(0.004));
+}
+
+#[test]
 fn overhead_is_read_from_blocks_of_n_and_2n() {
     let mut doubled = cell(200, 1.0, 0.0, Ended::Budget, 1);
     doubled.arrangement.doubling = true;
