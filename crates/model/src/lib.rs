@@ -3,8 +3,9 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`machine`].
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`].
 
+pub mod calibration;
 pub mod experiment;
 pub mod machine;
 pub mod run;
@@ -12,6 +13,7 @@ pub mod sample;
 pub mod unit;
 pub mod verdict;
 
+pub use calibration::{Calibration, Found, Load, Pair, Purpose, Series};
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
 };
