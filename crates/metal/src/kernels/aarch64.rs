@@ -357,42 +357,6 @@ kernel! {
     "b 3b",
 }
 
-counted_loop! {
-    tenbin_kernel_empty_loop:
-    "mov x1, x0",
-    "mov x0, #0",
-    "mov x2, #1",
-    "2:",
-    "add x0, x0, x2",
-    "cmp x0, x1",
-    "b.ne 2b",
-    "ret",
-}
-
-counted_loop! {
-    tenbin_kernel_empty_loop_one_short:
-    "sub x1, x0, #1",
-    "mov x0, #0",
-    "mov x2, #1",
-    "cbz x1, 3f",
-    "2:",
-    "add x0, x0, x2",
-    "cmp x0, x1",
-    "b.ne 2b",
-    "3:",
-    "ret",
-}
-
-counted_loop! {
-    tenbin_kernel_hints:
-    "mov x1, x0",
-    "2:",
-    "isb",
-    "subs x1, x1, #1",
-    "b.ne 2b",
-    "ret",
-}
-
 const LDAXR_STLXR: &str = "ldaxr/stlxr loop";
 const CASAL: &str = "casal loop";
 

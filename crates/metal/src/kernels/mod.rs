@@ -1,4 +1,5 @@
-//! Ways to add 1 to a shared counter, each in assembler, so that a name says what executes.
+//! What is timed, in assembler, so that a name says what executes: ways to add 1 to a shared counter here,
+//! counted loops in `loops`.
 //!
 //! A compiler is free to turn `fetch_add` into another instruction when its result is not used, and does.
 //! So no arm of the `atomics` experiment is compiled: each is a naked function, and a test can find its
@@ -68,13 +69,13 @@ macro_rules! kernel {
     };
 }
 
-/// A naked function that takes a count and returns what it counted.
+/// A naked function that takes a count, and what else it needs, and returns a number.
 macro_rules! counted_loop {
-    ($(#[$doc:meta])* $symbol:ident: $($line:expr),+ $(,)?) => {
+    ($(#[$doc:meta])* $symbol:ident $(($($argument:ident: $type:ty),+))?: $($line:expr),+ $(,)?) => {
         $(#[$doc])*
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        pub(super) unsafe extern "C" fn $symbol(_n: u64) -> u64 {
+        pub(super) unsafe extern "C" fn $symbol(_n: u64 $($(, $argument: $type)+)?) -> u64 {
             core::arch::naked_asm!(begin!(), $($line),+, end!())
         }
     };
@@ -96,6 +97,12 @@ mod architecture;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
 mod architecture;
+mod loops;
+
+pub use loops::{
+    CHAIN, COPIES, Counted, LOOPS, chase, copy_on_lower_stack, dependent_additions,
+    dependent_multiplications, empty_loop, empty_loop_one_short, hints, parent_process,
+};
 
 /// Runs `n` successful additions of 1 to `*counter` and returns how many attempts failed.
 ///
@@ -247,45 +254,12 @@ pub fn lost_update() -> &'static Addition {
     &architecture::LOST_UPDATE
 }
 
-/// Counts to `n` in a register, one dependent addition an iteration, and returns the count.
-///
-/// The work of the `null` experiment. The step is added from a register: recent x86 cores compute additions
-/// of small immediates while renaming (Intel since Alder Lake), which would leave nothing to measure.
-pub fn empty_loop(n: u64) -> u64 {
-    if n == 0 {
-        return 0;
-    }
-    // SAFETY: the loop touches its own registers only; it ends because `n` is not 0, checked above.
-    unsafe { architecture::tenbin_kernel_empty_loop(n) }
-}
-
-/// The planted fault of the `null` experiment: as [`empty_loop`], but stops one short of `n`.
-pub fn empty_loop_one_short(n: u64) -> u64 {
-    if n == 0 {
-        return 0;
-    }
-    // SAFETY: the loop touches its own registers only; it ends because `n` is not 0, checked above.
-    unsafe { architecture::tenbin_kernel_empty_loop_one_short(n) }
-}
-
-/// Runs the instruction [`HINT`] `n` times, exactly as a wait does, and returns `n`.
-///
-/// Timing this gives the length of one hint here, which a [`Backoff`] in nanoseconds needs.
-pub fn hints(n: u64) -> u64 {
-    if n == 0 {
-        return 0;
-    }
-    // SAFETY: the loop touches its own registers only, and the hint is one that every CPU of the
-    // architecture executes, by its manual; it ends because `n` is not 0, checked above.
-    unsafe { architecture::tenbin_kernel_hints(n) }
-}
-
 /// Symbols of all kernels of this architecture: what a test of the binary has to find and to read.
 ///
 /// Each is a function with a size in the symbol table; what follows its end is padding.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
-    let loops = ["tenbin_kernel_empty_loop", "tenbin_kernel_empty_loop_one_short", "tenbin_kernel_hints"];
-    additions().iter().chain([lost_update()]).map(|addition| addition.symbol).chain(loops)
+    let additions = additions().iter().chain([lost_update()]).map(|addition| addition.symbol);
+    additions.chain(LOOPS.iter().map(|counted| counted.symbol))
 }
 
 #[cfg(test)]
@@ -436,15 +410,6 @@ mod tests {
         }
         let (lost, _) = contend_once(sabotage, &|worker| Backoff::new(1, 1, worker));
         assert_eq!(lost, WORKERS * ROUNDS, "one a call");
-    }
-
-    #[test]
-    fn loops_return_the_count_that_they_made() {
-        for n in [0, 1, 2, 3, 1000] {
-            assert_eq!(empty_loop(n), n);
-            assert_eq!(empty_loop_one_short(n), n.saturating_sub(1));
-            assert_eq!(hints(n), n);
-        }
     }
 
     #[test]

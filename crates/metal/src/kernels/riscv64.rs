@@ -296,43 +296,6 @@ kernel! {
     "ret",
 }
 
-counted_loop! {
-    tenbin_kernel_empty_loop:
-    "mv a1, a0",
-    "li a0, 0",
-    "li a2, 1",
-    "2:",
-    "add a0, a0, a2",
-    "bne a0, a1, 2b",
-    "ret",
-}
-
-counted_loop! {
-    tenbin_kernel_empty_loop_one_short:
-    "addi a1, a0, -1",
-    "li a0, 0",
-    "li a2, 1",
-    "beqz a1, 3f",
-    "2:",
-    "add a0, a0, a2",
-    "bne a0, a1, 2b",
-    "3:",
-    "ret",
-}
-
-counted_loop! {
-    tenbin_kernel_hints:
-    ".option push",
-    ".option arch, +zihintpause",
-    "mv a1, a0",
-    "2:",
-    "pause",
-    "addi a1, a1, -1",
-    "bnez a1, 2b",
-    "ret",
-    ".option pop",
-}
-
 const LR_BNE_SC: &str = "lr/bne/sc loop";
 
 const fn waiting(wait: Wait) -> Family {

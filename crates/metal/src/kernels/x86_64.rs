@@ -272,41 +272,6 @@ kernel! {
     "ret",
 }
 
-counted_loop! {
-    tenbin_kernel_empty_loop:
-    "xor eax, eax",
-    "mov ecx, 1",
-    "2:",
-    "add rax, rcx",
-    "cmp rax, rdi",
-    "jne 2b",
-    "ret",
-}
-
-counted_loop! {
-    tenbin_kernel_empty_loop_one_short:
-    "xor eax, eax",
-    "mov ecx, 1",
-    "sub rdi, rcx",
-    "jz 3f",
-    "2:",
-    "add rax, rcx",
-    "cmp rax, rdi",
-    "jne 2b",
-    "3:",
-    "ret",
-}
-
-counted_loop! {
-    tenbin_kernel_hints:
-    "mov rax, rdi",
-    "2:",
-    "pause",
-    "dec rdi",
-    "jnz 2b",
-    "ret",
-}
-
 const CMPXCHG: &str = "lock cmpxchg loop";
 
 const fn waiting(wait: Wait) -> Family {

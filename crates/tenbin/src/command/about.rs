@@ -61,11 +61,12 @@ pub fn kernels(form: Form) -> Result<Answer, Trouble> {
             })
         })
         .collect();
-    for symbol in kernels::symbols() {
-        if !rows.iter().any(|row| row["symbol"] == symbol) {
-            rows.push(value!({"symbol": symbol, "name": symbol, "instructions": [], "available": true}));
-        }
-    }
+    rows.extend(kernels::LOOPS.iter().map(|counted| {
+        value!({
+            "symbol": counted.symbol, "name": counted.name,
+            "instructions": counted.instruction, "available": true,
+        })
+    }));
     if form.json {
         return Ok(Answer::text(json(&rows)?));
     }

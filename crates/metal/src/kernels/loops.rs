@@ -1,0 +1,233 @@
+//! Loops that do one thing a known number of times.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "riscv64")]
+mod riscv64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+use aarch64 as architecture;
+#[cfg(target_arch = "riscv64")]
+use riscv64 as architecture;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as architecture;
+
+/// A loop, as a test of the binary has to know it.
+#[derive(Debug)]
+pub struct Counted {
+    /// The function's symbol in the binary.
+    pub symbol: &'static str,
+    /// What it does, in a few words.
+    pub name: &'static str,
+    /// Mnemonics that its disassembly must hold, as `llvm-objdump` prints them. What would be forbidden in a
+    /// kernel (a system call, the stack) may stand in one whose purpose it is, and is then named here.
+    pub instruction: &'static [&'static str],
+}
+
+/// Every loop of this architecture.
+pub const LOOPS: &[Counted] = &[
+    Counted { symbol: "tenbin_kernel_empty_loop", name: "empty loop", instruction: &[] },
+    Counted {
+        symbol: "tenbin_kernel_empty_loop_one_short",
+        name: "empty loop, one turn short",
+        instruction: &[],
+    },
+    Counted { symbol: "tenbin_kernel_hints", name: "hints to the CPU", instruction: &[super::HINT] },
+    Counted { symbol: "tenbin_kernel_dependent_additions", name: "dependent additions", instruction: &[] },
+    Counted {
+        symbol: "tenbin_kernel_dependent_multiplications",
+        name: "dependent multiplications",
+        instruction: architecture::MULTIPLICATION,
+    },
+    Counted {
+        symbol: "tenbin_kernel_parent_process",
+        name: "getppid",
+        instruction: architecture::SYSTEM_CALL,
+    },
+    Counted { symbol: "tenbin_kernel_chase", name: "chase of pointers", instruction: &[] },
+    Counted {
+        symbol: "tenbin_kernel_copies",
+        name: "copies of one loop",
+        instruction: architecture::STACK_STORE,
+    },
+    Counted {
+        symbol: "tenbin_kernel_on_lower_stack",
+        name: "call on a lower stack",
+        instruction: architecture::STACK_MOVE,
+    },
+];
+
+/// Instructions in one turn of [`dependent_additions`] and of [`dependent_multiplications`].
+pub const CHAIN: u64 = 64;
+
+/// Copies of one loop that [`copy_on_lower_stack`] can run.
+pub const COPIES: usize = 32;
+
+/// Distance between two copies, before each is moved by its own offset.
+const COPY_SPACING: usize = 256;
+
+/// Counts to `n` in a register, one dependent addition an iteration, and returns the count.
+///
+/// The work of the `null` experiment. The step is added from a register: recent x86 cores compute additions
+/// of small immediates while renaming (Intel since Alder Lake), which would leave nothing to measure.
+pub fn empty_loop(n: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: the loop touches its own registers only; it ends because `n` is not 0, checked above.
+    unsafe { architecture::tenbin_kernel_empty_loop(n) }
+}
+
+/// The planted fault of the `null` experiment: as [`empty_loop`], but stops one short of `n`.
+pub fn empty_loop_one_short(n: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: the loop touches its own registers only; it ends because `n` is not 0, checked above.
+    unsafe { architecture::tenbin_kernel_empty_loop_one_short(n) }
+}
+
+/// Runs the instruction [`super::HINT`] `n` times, exactly as a wait does, and returns `n`.
+///
+/// Timing this gives the length of one hint here, which a [`super::Backoff`] in nanoseconds needs.
+pub fn hints(n: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: the loop touches its own registers only, and the hint is one that every CPU of the
+    // architecture executes, by its manual; it ends because `n` is not 0, checked above.
+    unsafe { architecture::tenbin_kernel_hints(n) }
+}
+
+/// Adds 1 to a register [`CHAIN`] times in each of `n` turns and returns the sum, [`CHAIN`] · `n`.
+///
+/// Each addition waits for the one before it, so a turn takes [`CHAIN`] times the latency of an addition, which
+/// is one cycle on every core that Linux runs on at speed; what counts the turns runs beside the chain.
+pub fn dependent_additions(n: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: the loop touches its own registers only; it ends because `n` is not 0, checked above.
+    unsafe { architecture::tenbin_kernel_dependent_additions(n) }
+}
+
+/// Multiplies a register by 3 [`CHAIN`] times in each of `n` turns and returns the product, modulo 2⁶⁴.
+///
+/// As [`dependent_additions`], with the latency of a multiplication: three cycles on x86-64 (Intel since
+/// Nehalem, AMD since Zen; Agner Fog, "Instruction tables"), a whole number elsewhere.
+pub fn dependent_multiplications(n: u64) -> u64 {
+    if n == 0 {
+        return 1;
+    }
+    // SAFETY: the loop touches its own registers only; it ends because `n` is not 0, checked above.
+    unsafe { architecture::tenbin_kernel_dependent_multiplications(n) }
+}
+
+/// Asks the kernel `n` times for the number of the parent process, and returns the last answer.
+///
+/// The cheapest call that does some work; no library stands in between, so nothing can be remembered.
+pub fn parent_process(n: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: getppid takes no argument, writes to no memory of the caller and cannot fail; the registers
+    // that a system call changes are ones that a C function may change; it ends because `n` is not 0.
+    unsafe { architecture::tenbin_kernel_parent_process(n) }
+}
+
+/// Follows `n` pointers from `start` on and returns the last one read; `start` itself if `n` is 0.
+///
+/// # Safety
+///
+/// Whatever can be reached from `start` in `n` steps is the address of a pointer-sized word, aligned, that
+/// may be read and that nobody writes meanwhile.
+pub unsafe fn chase(start: usize, n: u64) -> usize {
+    if n == 0 {
+        return start;
+    }
+    // SAFETY: the caller guarantees every load; the loop ends because `n` is not 0, checked above.
+    unsafe { architecture::tenbin_kernel_chase(n, start) as usize }
+}
+
+/// Runs copy number `copy` of one loop for `n` turns on a stack that begins `lower` bytes below this one, and
+/// returns `n`. Copies differ in where they lie, relative to lines of the cache and of the decoder, and in nothing else.
+///
+/// A turn adds to a register and stores the sum on the stack. `lower` is rounded up to 16, as stacks are.
+///
+/// # Panics
+///
+/// If there is no such copy, or `lower` is more than a page: guard pages are not jumped over.
+pub fn copy_on_lower_stack(n: u64, copy: usize, lower: usize) -> u64 {
+    assert!(copy < COPIES, "there is no copy {copy}");
+    assert!(lower <= 4096, "a stack {lower} bytes lower may lie behind its guard page");
+    if n == 0 {
+        return 0;
+    }
+    let first = (architecture::tenbin_kernel_copies as *const () as usize).next_multiple_of(COPY_SPACING);
+    let entry = first + copy * (COPY_SPACING + architecture::COPY_STEP);
+    // Room for the one word that the loop stores.
+    let lower = lower.max(16).next_multiple_of(16);
+    // SAFETY: `entry` is the first instruction of a copy, by the layout that the assembler was told and that a
+    // test holds against every copy; each has the signature of a counted loop, stores one word where `lower`
+    // made room on this thread's own stack, and ends because `n` is not 0.
+    unsafe { architecture::tenbin_kernel_on_lower_stack(n, entry, lower) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_return_the_count_that_they_made() {
+        for n in [0, 1, 2, 3, 1000] {
+            assert_eq!(empty_loop(n), n);
+            assert_eq!(empty_loop_one_short(n), n.saturating_sub(1));
+            assert_eq!(hints(n), n);
+        }
+    }
+
+    #[test]
+    fn chains_do_every_operation() {
+        for n in [0, 1, 2, 3, 1000] {
+            assert_eq!(dependent_additions(n), CHAIN * n);
+            let product = (0..CHAIN * n).fold(1_u64, |product, _| product.wrapping_mul(3));
+            assert_eq!(dependent_multiplications(n), product);
+        }
+    }
+
+    #[test]
+    fn the_kernel_names_the_parent_process() {
+        let parent = u64::from(std::os::unix::process::parent_id());
+        assert_eq!(parent_process(1), parent);
+        assert_eq!(parent_process(1000), parent);
+        assert_eq!(parent_process(0), 0);
+    }
+
+    #[test]
+    fn a_chase_follows_every_pointer_once() {
+        let mut ring = vec![0_usize; 5];
+        let base = ring.as_ptr() as usize;
+        for (place, next) in [(0, 3), (3, 1), (1, 4), (4, 2), (2, 0)] {
+            ring[place] = base + next * size_of::<usize>();
+        }
+        for (n, place) in [(0, 0), (1, 3), (2, 1), (3, 4), (4, 2), (5, 0), (12, 1)] {
+            // SAFETY: each word holds the address of another one of the ring, which is alive and not written.
+            let found = unsafe { chase(base, n) };
+            assert_eq!(found, base + place * size_of::<usize>(), "{n} steps");
+        }
+        drop(ring);
+    }
+
+    #[test]
+    fn every_copy_counts_on_every_stack() {
+        for copy in 0..COPIES {
+            for lower in [0, 1, 16, 2_000, 4_096] {
+                for n in [0, 1, 2, 1000] {
+                    assert_eq!(copy_on_lower_stack(n, copy, lower), n, "copy {copy}, {lower} bytes lower");
+                }
+            }
+        }
+    }
+}
