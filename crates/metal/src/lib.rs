@@ -3,11 +3,13 @@
 //! This crate touches hardware and kernel and returns values of [`tenbin_model`]. It prints
 //! nothing, does no statistics and knows no experiment.
 
+pub mod chase;
 pub mod clock;
 pub mod counters;
 pub mod fault;
 pub mod features;
 pub mod kernels;
+pub mod load;
 pub mod machine;
 pub mod pages;
 pub mod pin;
@@ -16,9 +18,11 @@ pub mod starvation;
 pub mod team;
 pub mod usage;
 
+pub use chase::Chase;
 pub use clock::{Clock, Ticks};
 pub use counters::Counters;
 pub use fault::Fault;
+pub use load::Load;
 pub use pin::{Pin, allowed_cpus, current_cpu};
 pub use team::{Lap, Task, Team};
 pub use usage::Usage;

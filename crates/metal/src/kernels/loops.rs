@@ -62,8 +62,11 @@ pub const LOOPS: &[Counted] = &[
 /// Instructions in one turn of [`dependent_additions`] and of [`dependent_multiplications`].
 pub const CHAIN: u64 = 64;
 
-/// Copies of one loop that [`copy_on_lower_stack`] can run.
-pub const COPIES: usize = 32;
+/// Functions that [`copy_on_lower_stack`] can run: the same code, each in memory of its own.
+pub const TWINS: usize = 8;
+
+/// Places that each of these functions lies in, at different offsets from the lines of caches and decoders.
+pub const PLACES: usize = 32;
 
 /// Distance between two copies, before each is moved by its own offset.
 const COPY_SPACING: usize = 256;
@@ -151,22 +154,22 @@ pub unsafe fn chase(start: usize, n: u64) -> usize {
     unsafe { architecture::tenbin_kernel_chase(n, start) as usize }
 }
 
-/// Runs copy number `copy` of one loop for `n` turns on a stack that begins `lower` bytes below this one, and
-/// returns `n`. Copies differ in where they lie, relative to lines of the cache and of the decoder, and in nothing else.
+/// Runs one loop for `n` turns and returns `n`: the code of the function `twin` in its place number `place`, on a
+/// stack that begins `lower` bytes below this one. They differ in addresses and in nothing else.
 ///
 /// A turn adds to a register and stores the sum on the stack. `lower` is rounded up to 16, as stacks are.
 ///
 /// # Panics
 ///
-/// If there is no such copy, or `lower` is more than a page: guard pages are not jumped over.
-pub fn copy_on_lower_stack(n: u64, copy: usize, lower: usize) -> u64 {
-    assert!(copy < COPIES, "there is no copy {copy}");
+/// If there is no such function or place, or `lower` is more than a page: guard pages are not jumped over.
+pub fn copy_on_lower_stack(n: u64, twin: usize, place: usize, lower: usize) -> u64 {
+    assert!(twin < TWINS && place < PLACES, "there is no place {place} of function {twin}");
     assert!(lower <= 4096, "a stack {lower} bytes lower may lie behind its guard page");
     if n == 0 {
         return 0;
     }
     let first = (architecture::tenbin_kernel_copies as *const () as usize).next_multiple_of(COPY_SPACING);
-    let entry = first + copy * (COPY_SPACING + architecture::COPY_STEP);
+    let entry = first + (twin * PLACES + place) * COPY_SPACING + place * architecture::COPY_STEP;
     // Room for the one word that the loop stores.
     let lower = lower.max(16).next_multiple_of(16);
     // SAFETY: `entry` is the first instruction of a copy, by the layout that the assembler was told and that a
@@ -222,10 +225,11 @@ mod tests {
 
     #[test]
     fn every_copy_counts_on_every_stack() {
-        for copy in 0..COPIES {
+        for (twin, place) in (0..TWINS).flat_map(|twin| (0..PLACES).map(move |place| (twin, place))) {
             for lower in [0, 1, 16, 2_000, 4_096] {
-                for n in [0, 1, 2, 1000] {
-                    assert_eq!(copy_on_lower_stack(n, copy, lower), n, "copy {copy}, {lower} bytes lower");
+                for n in [0, 1, 2, 100] {
+                    let counted = copy_on_lower_stack(n, twin, place, lower);
+                    assert_eq!(counted, n, "function {twin}, place {place}, {lower} bytes lower");
                 }
             }
         }

@@ -43,6 +43,23 @@ impl Pipe {
         })?;
         Ok(Self { input, output, capacity })
     }
+
+    /// Writes `buffer` and reads it back, `times` times, and returns the bytes that came back.
+    ///
+    /// # Errors
+    /// What the kernel said. The buffer must fit into the pipe, or the first write waits for ever.
+    ///
+    /// # Panics
+    /// If the buffer is longer than the pipe.
+    pub fn echo(&self, buffer: &mut [u8], times: u64) -> io::Result<u64> {
+        assert!(buffer.len() <= self.capacity, "nobody would read what does not fit");
+        let mut echoed = 0;
+        for _ in 0..times {
+            let written = uninterrupted(|| rustix::io::write(&self.input, buffer))?;
+            echoed += uninterrupted(|| rustix::io::read(&self.output, &mut buffer[..written]))? as u64;
+        }
+        Ok(echoed)
+    }
 }
 
 /// Repeats a system call that a signal interrupted.

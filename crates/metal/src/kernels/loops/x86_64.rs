@@ -85,12 +85,12 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// Copy k begins k times [`COPY_STEP`] bytes behind a multiple of [`super::COPY_SPACING`].
+    /// Copy k begins (k modulo 32) times [`COPY_STEP`] bytes behind a multiple of [`super::COPY_SPACING`].
     tenbin_kernel_copies:
     ".set .Lcopy, 0",
-    ".rept 32",
+    ".rept 256",
     ".p2align 8",
-    ".rept 2 * .Lcopy",
+    ".rept 2 * (.Lcopy % 32)",
     "nop",
     ".endr",
     "xor eax, eax",
