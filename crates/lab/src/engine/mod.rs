@@ -3,14 +3,14 @@
 //! It asks an [`Apparatus`] for epochs and never looks at a clock of its own; the statistics behind
 //! "enough" belong to the caller's [`Rule`]. So a script can stand in for the machine in tests.
 
-mod calibration;
+mod iterations;
 mod precondition;
 mod schedule;
 
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cell, Check, Descriptor, Effort, Ended, Finding, Gauge, Picoseconds, Reading, Refusal, Role,
-    Sample, Trial,
+    Arrangement, Cell, Check, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Reading,
+    Refusal, Role, Sample, Trial,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
@@ -103,20 +103,19 @@ impl Bench<'_> {
         for (index, mut arrangement) in plan.into_iter().enumerate() {
             arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
             (self.sink)(Event::Cell { label: &arrangement.label });
-            let mut cell = Cell {
-                arrangement,
-                checks: Vec::new(),
-                refusal: None,
-                ended: None,
-                gauges: Vec::new(),
-                samples: Vec::new(),
-            };
             let seed = schedule::cell_seed(request.seed, &descriptor.name, index);
-            let setting = Setting { descriptor: &descriptor, family, request, seed };
-            match (experiment.open)(&cell.arrangement, request) {
+            let setting = Setting {
+                descriptor: &descriptor,
+                family,
+                machine: request.machine,
+                limit: budget(request.effort),
+                seed,
+            };
+            let opened = (experiment.open)(&arrangement, request);
+            let mut cell = unmeasured(arrangement);
+            match opened {
                 Ok(mut apparatus) => {
-                    let done = self.measure(&setting, &mut *apparatus, &mut cell);
-                    cell.refusal = done.err().map(|fault| refusal_of(&fault)).or(cell.refusal);
+                    self.weigh(&setting, &mut *apparatus, &mut cell);
                     if cell.arrangement.headline {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),
@@ -141,6 +140,14 @@ impl Bench<'_> {
         Ok(trial)
     }
 
+    /// Measures one cell whose apparatus is set up, from its checks to its last block. What keeps it from
+    /// being timed becomes the cell's refusal.
+    pub fn weigh(&mut self, setting: &Setting<'_>, apparatus: &mut dyn Apparatus, cell: &mut Cell) {
+        if let Err(fault) = self.measure(setting, apparatus, cell) {
+            cell.refusal = Some(refusal_of(&fault));
+        }
+    }
+
     /// Checks one cell, reads its gauges, and times it if nothing speaks against that.
     fn measure(
         &mut self,
@@ -150,7 +157,7 @@ impl Bench<'_> {
     ) -> Result<(), Fault> {
         cell.checks = check(setting.descriptor, &cell.arrangement.variants, apparatus)?;
         cell.refusal = unexpected(setting.descriptor, &cell.checks)
-            .or_else(|| precondition::refusal(setting.request.machine, &cell.arrangement, &cell.checks));
+            .or_else(|| precondition::refusal(setting.machine, &cell.arrangement, &cell.checks));
         if cell.refusal.is_some() {
             return Ok(());
         }
@@ -179,12 +186,11 @@ impl Bench<'_> {
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
     ) -> Result<Ended, (u32, Failure)> {
-        let Setting { descriptor, family, request, seed } = *setting;
+        let Setting { descriptor, family, limit, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
-        let limit = budget(request.effort);
         let least_blocks = self.rule.least_blocks(family);
         let start = (self.watch)();
-        let iterations = calibration::calibrate(apparatus, &cell.arrangement)?;
+        let iterations = iterations::choose(apparatus, &cell.arrangement)?;
         // Around several workers a counter would count their waiting for each other as well.
         if let (Some(counters), 1) = (&mut self.counters, cell.arrangement.cpus.len()) {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
@@ -218,13 +224,29 @@ impl Bench<'_> {
 
 /// What holds for a cell as a whole.
 #[derive(Clone, Copy)]
-struct Setting<'a> {
-    descriptor: &'a Descriptor,
+pub struct Setting<'a> {
+    /// The experiment's description.
+    pub descriptor: &'a Descriptor,
     /// Comparisons of the whole experiment, which share one level.
-    family: usize,
-    request: &'a Request<'a>,
+    pub family: usize,
+    /// The machine, observed.
+    pub machine: &'a Machine,
+    /// Time for the cell; a cell whose verdict needs more blocks may take longer.
+    pub limit: Picoseconds,
     /// Seed of the order of this cell's blocks.
-    seed: u64,
+    pub seed: u64,
+}
+
+/// A cell of which nothing is known yet.
+pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
+    Cell {
+        arrangement,
+        checks: Vec::new(),
+        refusal: None,
+        ended: None,
+        gauges: Vec::new(),
+        samples: Vec::new(),
+    }
 }
 
 /// What the counters saw in one epoch of a worker alone, for each of its iterations.
