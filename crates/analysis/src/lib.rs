@@ -3,8 +3,9 @@
 //! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
 //! So every sentence can be computed again, at any later time, from what the store holds.
 //!
-//! Reading order: [`stats`], [`verdict`], [`report`], [`comparable`].
+//! Reading order: [`stats`], [`verdict`], [`comparable`], [`calibration`], [`report`].
 
+pub mod calibration;
 pub mod comparable;
 pub mod report;
 pub mod stats;

@@ -4,13 +4,15 @@
 //! opens no result file, does no statistics, and holds no `unsafe`: whatever touches hardware is a
 //! primitive of [`tenbin_metal`].
 //!
-//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`].
+//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`].
 
 pub mod engine;
 pub mod experiment;
 pub mod experiments;
+pub mod ladder;
 pub mod published;
 
 pub use engine::{Bench, Event, Rule};
 pub use experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Settings, Unfit};
 pub use experiments::EXPERIMENTS;
+pub use ladder::Ladder;

@@ -143,6 +143,11 @@ impl Team {
         self.cpus.len()
     }
 
+    /// The CPU of each worker.
+    pub fn cpus(&self) -> &[Cpu] {
+        &self.cpus
+    }
+
     /// The clock that this team is timed by.
     pub fn clock(&self) -> Clock {
         self.clock

@@ -101,3 +101,132 @@ pub struct Found {
     /// Where it lies.
     pub interval: Interval,
 }
+
+/// How often something happened, and where its probability lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proportion {
+    /// How often it happened.
+    pub count: u64,
+    /// How often it could have.
+    pub of: u64,
+    /// Where its probability lies, as fractions, at [`Rates::level`] and if pairs are independent. None
+    /// if it could never have happened.
+    pub interval: Option<Interval>,
+}
+
+/// What a calibration says about the instrument: everything here is computed from its pairs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rates {
+    /// The probability that the interval of one proportion misses.
+    pub level: f64,
+    /// Equals that were called different, of the equals of the ladder.
+    pub alarms: Proportion,
+    /// Equals called neither different nor equivalent, of the equals of the ladder.
+    pub undecided: Proportion,
+    /// Pairs called different the wrong way round, of the pairs of the ladder that differ.
+    pub wrong_signs: Proportion,
+    /// Intervals that hold the truth, of those that the ladder gave.
+    pub covered: Proportion,
+    /// Pairs that were refused, of all pairs whatever their purpose.
+    pub refused: Proportion,
+    /// Time that a verdict of the ladder took.
+    pub took: Option<VerdictTime>,
+    /// The same for each work of the ladder, in the order in which the works came.
+    pub works: Vec<WorkRates>,
+    /// Copies of one function at other addresses.
+    pub layout: LayoutRates,
+    /// Ratios that are known whatever the clock rate, each series of them.
+    pub biases: Vec<Bias>,
+    /// The series of which no pair was weighed, and why.
+    pub unweighed: Vec<Unweighed>,
+}
+
+/// What the ladder says of one work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkRates {
+    /// Name of the work.
+    pub work: String,
+    /// What is done, in words.
+    pub what: String,
+    /// As [`Rates::alarms`].
+    pub alarms: Proportion,
+    /// As [`Rates::undecided`].
+    pub undecided: Proportion,
+    /// As [`Rates::covered`].
+    pub covered: Proportion,
+    /// The effects of the ladder, smallest first, those that were refused as a whole among them.
+    pub steps: Vec<Step>,
+    /// The smallest effect that was found at least nine times of ten, as was every larger one that was
+    /// weighed. None if there is none.
+    pub ninety: Option<Step>,
+    /// As [`Rates::took`].
+    pub took: Option<VerdictTime>,
+}
+
+/// How often an effect of one size was found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The effect, as [`Series::effect`].
+    pub effect: f64,
+    /// Pairs called different the right way round, of those weighed.
+    pub found: Proportion,
+}
+
+/// Time from the first epoch to the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictTime {
+    /// Half of the verdicts took no longer.
+    pub median: Picoseconds,
+    /// Nine tenths took no longer.
+    pub ninetieth: Picoseconds,
+}
+
+/// How often copies of one function were called different.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayoutRates {
+    /// Pairs that were called different, over all layouts.
+    pub different: Proportion,
+    /// The same for each layout, by its number. Pairs without a number are missing here.
+    pub layouts: Vec<OneLayout>,
+}
+
+/// How often copies of one function were called different in one layout.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OneLayout {
+    /// Number of the layout.
+    pub layout: u32,
+    /// Pairs that were called different.
+    pub different: Proportion,
+}
+
+/// A ratio that is known, and as it was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bias {
+    /// Name of the work.
+    pub work: String,
+    /// What is weighed, in words.
+    pub what: String,
+    /// The ratio as it is known.
+    pub truth: f64,
+    /// How many times a ratio was found.
+    pub runs: u64,
+    /// Median of the ratios found.
+    pub median: f64,
+    /// By which part of the truth the median lies above it; negative below.
+    pub error: f64,
+    /// The error of the one ratio that lies farthest off, as a part of the truth.
+    pub worst: f64,
+}
+
+/// A series of which no pair was weighed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Unweighed {
+    /// What it would have been weighed for.
+    pub purpose: Purpose,
+    /// Name of the work.
+    pub work: String,
+    /// The effect, as [`Series::effect`].
+    pub effect: f64,
+    /// Why not.
+    pub why: String,
+}

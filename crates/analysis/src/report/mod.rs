@@ -1,9 +1,11 @@
 //! Runs as text for people. Pure: values in, text out; the terminal only prints it.
 
+mod calibration;
 mod row;
 mod table;
 mod text;
 
+pub use calibration::calibration;
 pub use text::{compared, described, listed, survey, trial};
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ fn spread(descriptor: &Descriptor, row: &Row) -> String {
 /// A plain table: names to the left, figures to the right, nothing drawn around them.
 ///
 /// The last column of a table of published figures is prose, and stands to the left as well.
-fn drawn(header: &[impl AsRef<str>], rows: Vec<Vec<String>>) -> String {
+pub(super) fn drawn(header: &[impl AsRef<str>], rows: Vec<Vec<String>>) -> String {
     let prose: Vec<usize> = header
         .iter()
         .enumerate()

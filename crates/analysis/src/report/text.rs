@@ -175,7 +175,7 @@ pub fn compared(across: &Across, width: usize) -> String {
 }
 
 /// A name in the margin and a text beside it.
-fn entry(name: &str, text: &str, width: usize) -> String {
+pub(super) fn entry(name: &str, text: &str, width: usize) -> String {
     let folded = folded(text, INDENT, width);
     let margin = format!("{name:INDENT$}");
     // A name that fills the margin gets a line of its own.
@@ -187,10 +187,10 @@ fn entry(name: &str, text: &str, width: usize) -> String {
 }
 
 /// `text` folded between words so that no line is wider than `width`, indented by `indent`.
-fn folded(text: &str, indent: usize, width: usize) -> String {
+pub(super) fn folded(text: &str, indent: usize, width: usize) -> String {
     let room = width.saturating_sub(indent).max(20);
     let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in unbroken(text) {
         let line = lines
             .last_mut()
             .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= room);
@@ -199,13 +199,28 @@ fn folded(text: &str, indent: usize, width: usize) -> String {
                 if !line.is_empty() {
                     line.push(' ');
                 }
-                line.push_str(word);
+                line.push_str(&word);
             }
-            None => lines.push(word.into()),
+            None => lines.push(word),
         }
     }
     let margin = " ".repeat(indent);
     lines.iter().map(|line| format!("{margin}{line}\n")).collect()
+}
+
+/// The words of `text`; a per cent sign stays with its figure.
+fn unbroken(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(figure) if word.starts_with('%') => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -216,6 +231,7 @@ mod tests {
     fn text_is_folded_between_words_and_keeps_its_margin() {
         let text = entry("pipe", "vmsplice of constant pages carries more", 30);
         assert_eq!(text, "pipe      vmsplice of constant\n          pages carries more\n");
+        assert_eq!(folded("from twenty words 5 % (9)", 0, 20), "from twenty words\n5 % (9)\n");
         assert_eq!(folded("a-word-longer-than-any-line-here", 2, 10), "  a-word-longer-than-any-line-here\n");
     }
 }

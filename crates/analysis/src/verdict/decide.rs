@@ -163,7 +163,7 @@ fn log_margin(descriptor: &Descriptor) -> f64 {
 }
 
 /// A fraction in percent with up to three digits: `1 %`, `0.25 %`, `14.5 %`.
-pub(super) fn percent(fraction: f64) -> String {
+pub(crate) fn percent(fraction: f64) -> String {
     let digits = three_digits(fraction * 100.0);
     let trimmed =
         if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };

@@ -10,6 +10,7 @@ mod decide;
 mod overhead;
 mod sentence;
 
+pub(crate) use decide::percent;
 pub(crate) use sentence::{outward, show};
 
 use tenbin_model::verdict::CheckedVariant;

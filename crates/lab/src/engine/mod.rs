@@ -13,6 +13,9 @@ use tenbin_model::{
     Refusal, Role, Sample, Trial,
 };
 
+pub(crate) use precondition::refusal;
+pub(crate) use schedule::cell_seed;
+
 use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
 
 /// Decides when a cell has been measured enough. Statistics live behind it.
@@ -103,7 +106,7 @@ impl Bench<'_> {
         for (index, mut arrangement) in plan.into_iter().enumerate() {
             arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
             (self.sink)(Event::Cell { label: &arrangement.label });
-            let seed = schedule::cell_seed(request.seed, &descriptor.name, index);
+            let seed = cell_seed(request.seed, &descriptor.name, index);
             let setting = Setting {
                 descriptor: &descriptor,
                 family,
@@ -157,7 +160,7 @@ impl Bench<'_> {
     ) -> Result<(), Fault> {
         cell.checks = check(setting.descriptor, &cell.arrangement.variants, apparatus)?;
         cell.refusal = unexpected(setting.descriptor, &cell.checks)
-            .or_else(|| precondition::refusal(setting.machine, &cell.arrangement, &cell.checks));
+            .or_else(|| refusal(setting.machine, &cell.arrangement, &cell.checks));
         if cell.refusal.is_some() {
             return Ok(());
         }

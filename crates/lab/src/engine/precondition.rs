@@ -19,7 +19,7 @@ pub(super) fn long_enough(machine: &Machine, epoch: Picoseconds) -> Picoseconds 
 }
 
 /// The reason why this cell may not be timed on this machine, if there is one.
-pub(super) fn refusal(machine: &Machine, arrangement: &Arrangement, checks: &[Check]) -> Option<Refusal> {
+pub(crate) fn refusal(machine: &Machine, arrangement: &Arrangement, checks: &[Check]) -> Option<Refusal> {
     emulated(machine, checks)
         .or_else(|| throttled(machine, arrangement))
         .or_else(|| coarse(machine, arrangement))

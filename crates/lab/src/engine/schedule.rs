@@ -42,7 +42,7 @@ impl Schedule {
 /// A seed of its own for each cell, so that a cell's order does not depend on the cells before it.
 ///
 /// FNV-1a (Fowler, Noll, Vo) over the name, then the seed and the index folded in.
-pub(super) fn cell_seed(seed: u64, name: &str, index: usize) -> u64 {
+pub(crate) fn cell_seed(seed: u64, name: &str, index: usize) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let bytes = name.bytes().chain(seed.to_le_bytes()).chain((index as u64).to_le_bytes());

@@ -1,0 +1,214 @@
+//! Error rates: proportions over verdicts.
+
+use tenbin_model::calibration::{
+    Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unweighed, VerdictTime, WorkRates,
+};
+use tenbin_model::{Calibration, Found, Pair, Picoseconds, Purpose, Series, Verdict};
+
+use crate::stats::order::Ordered;
+use crate::stats::proportion::clopper_pearson;
+
+/// The probability that the interval of one proportion misses.
+pub const LEVEL: f64 = 0.01;
+
+/// Every rate of a calibration, from its pairs.
+///
+/// Proportions get the exact interval of Clopper and Pearson at [`LEVEL`], each by itself: they are
+/// not corrected for being many. It holds if pairs are independent; that works of unlike rates are
+/// pooled can only make it wider than it need be (W. Hoeffding, "On the Distribution of the Number
+/// of Successes in Independent Trials", 1956).
+///
+/// A calibration that was cut short, or of which every series was refused, has rates as well:
+/// proportions of 0, without an interval.
+pub fn rates(calibration: &Calibration) -> Rates {
+    let all = Weighed::of(calibration, |_| true);
+    let ladder = Weighed::of(calibration, |series| series.purpose == Purpose::Ladder);
+    Rates {
+        level: LEVEL,
+        alarms: proportion(&ladder, Weighed::equals, Weighed::different),
+        undecided: proportion(&ladder, Weighed::equals, Weighed::refused),
+        wrong_signs: proportion(&ladder, Weighed::differs, Weighed::wrong),
+        covered: proportion(&ladder, Weighed::answered, Weighed::covered),
+        refused: proportion(&all, |_| true, Weighed::refused),
+        took: took(&ladder),
+        works: works(calibration),
+        layout: layout(calibration),
+        biases: calibration.series.iter().filter_map(bias).collect(),
+        unweighed: calibration.series.iter().filter_map(unweighed).collect(),
+    }
+}
+
+fn works(calibration: &Calibration) -> Vec<WorkRates> {
+    let ladder = || calibration.series.iter().filter(|series| series.purpose == Purpose::Ladder);
+    let mut names: Vec<&str> = Vec::new();
+    for series in ladder() {
+        if !names.contains(&series.work.as_str()) {
+            names.push(&series.work);
+        }
+    }
+    names
+        .into_iter()
+        .map(|name| {
+            let of_work = |series: &Series| series.purpose == Purpose::Ladder && series.work == name;
+            let pairs = Weighed::of(calibration, of_work);
+            let mut effects: Vec<f64> = ladder().filter(|series| of_work(series)).map(|s| s.effect).collect();
+            effects.retain(|&effect| effect != 0.0);
+            effects.sort_unstable_by(f64::total_cmp);
+            effects.dedup();
+            let step = |effect: f64| {
+                let found =
+                    proportion(&pairs, |weighed| weighed.series.effect == effect, Weighed::found_rightly);
+                Step { effect, found }
+            };
+            let steps: Vec<Step> = effects.into_iter().map(step).collect();
+            let what = ladder().find(|series| of_work(series)).map(|series| series.what.clone());
+            WorkRates {
+                work: name.to_owned(),
+                what: what.unwrap_or_default(),
+                alarms: proportion(&pairs, Weighed::equals, Weighed::different),
+                undecided: proportion(&pairs, Weighed::equals, Weighed::refused),
+                covered: proportion(&pairs, Weighed::answered, Weighed::covered),
+                ninety: ninety(&steps),
+                steps,
+                took: took(&pairs),
+            }
+        })
+        .collect()
+}
+
+/// The last step, coming from the largest, up to which at least nine of ten were found.
+fn ninety(steps: &[Step]) -> Option<Step> {
+    let weighed = steps.iter().rev().filter(|step| step.found.of > 0);
+    weighed.take_while(|step| 10 * step.found.count >= 9 * step.found.of).last().copied()
+}
+
+fn layout(calibration: &Calibration) -> LayoutRates {
+    let pairs = Weighed::of(calibration, |series| series.purpose == Purpose::Layout);
+    let mut numbers: Vec<u32> = pairs.iter().filter_map(|weighed| weighed.pair.layout).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let one = |layout: u32| OneLayout {
+        layout,
+        different: proportion(&pairs, |weighed| weighed.pair.layout == Some(layout), Weighed::different),
+    };
+    LayoutRates {
+        different: proportion(&pairs, |_| true, Weighed::different),
+        layouts: numbers.into_iter().map(one).collect(),
+    }
+}
+
+/// None unless the series is one of known ratios, of which at least one was found.
+fn bias(series: &Series) -> Option<Bias> {
+    if series.purpose != Purpose::Truth {
+        return None;
+    }
+    let answered: Vec<(f64, Found)> =
+        series.pairs.iter().filter_map(|pair| Some((pair.truth, pair.found?))).collect();
+    let (truth, _) = *answered.first()?;
+    let median = Ordered::new(answered.iter().map(|(_, found)| found.ratio).collect())?.median();
+    let errors = answered.iter().map(|(truth, found)| found.ratio / truth - 1.0);
+    Some(Bias {
+        work: series.work.clone(),
+        what: series.what.clone(),
+        truth,
+        runs: answered.len() as u64,
+        median,
+        error: median / truth - 1.0,
+        worst: errors.max_by(|one, other| one.abs().total_cmp(&other.abs()))?,
+    })
+}
+
+fn unweighed(series: &Series) -> Option<Unweighed> {
+    let why = series.refused.clone()?;
+    Some(Unweighed { purpose: series.purpose, work: series.work.clone(), effect: series.effect, why })
+}
+
+fn took(pairs: &[Weighed]) -> Option<VerdictTime> {
+    let times = Ordered::new(pairs.iter().map(|weighed| weighed.pair.took.0 as f64).collect())?;
+    let whole = |time: f64| Picoseconds(time.round() as u64);
+    Some(VerdictTime { median: whole(times.median()), ninetieth: whole(times.quantile(0.9)?) })
+}
+
+/// How often it `happened`, counted `among` some of the pairs.
+fn proportion<'a>(
+    pairs: &[Weighed<'a>],
+    among: impl Fn(&Weighed<'a>) -> bool,
+    happened: impl Fn(&Weighed<'a>) -> bool,
+) -> Proportion {
+    let of = pairs.iter().filter(|weighed| among(weighed)).count() as u64;
+    let count = pairs.iter().filter(|weighed| among(weighed) && happened(weighed)).count() as u64;
+    Proportion { count, of, interval: clopper_pearson(count, of, LEVEL) }
+}
+
+/// The side of 1 on which a ratio lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Below,
+    Above,
+}
+
+/// A pair with the question that it was weighed for.
+#[derive(Clone, Copy)]
+struct Weighed<'a> {
+    series: &'a Series,
+    pair: &'a Pair,
+}
+
+impl<'a> Weighed<'a> {
+    fn of(calibration: &'a Calibration, wanted: impl Fn(&Series) -> bool) -> Vec<Self> {
+        let series = calibration.series.iter().filter(|series| wanted(series));
+        series.flat_map(|series| series.pairs.iter().map(move |pair| Self { series, pair })).collect()
+    }
+
+    fn equals(&self) -> bool {
+        self.series.effect == 0.0
+    }
+
+    fn differs(&self) -> bool {
+        !self.equals()
+    }
+
+    fn different(&self) -> bool {
+        self.pair.verdict == Verdict::Different
+    }
+
+    fn refused(&self) -> bool {
+        self.pair.verdict == Verdict::Refused
+    }
+
+    fn answered(&self) -> bool {
+        self.pair.found.is_some()
+    }
+
+    fn covered(&self) -> bool {
+        let truth = self.pair.truth;
+        self.pair.found.is_some_and(|found| found.interval.low <= truth && truth <= found.interval.high)
+    }
+
+    fn found_rightly(&self) -> bool {
+        self.said().is_some() && self.said() == self.true_side()
+    }
+
+    fn wrong(&self) -> bool {
+        self.said().is_some_and(|said| self.true_side().is_some_and(|side| side != said))
+    }
+
+    /// The side on which the whole interval lies, if the verdict is "different". An end that was
+    /// rounded to 1 still belongs to its side: the verdict was made from logarithms.
+    fn said(&self) -> Option<Side> {
+        let interval = self.pair.found.filter(|_| self.different())?.interval;
+        match (interval.low >= 1.0, interval.high <= 1.0) {
+            (true, false) => Some(Side::Above),
+            (false, true) => Some(Side::Below),
+            _ => None,
+        }
+    }
+
+    fn true_side(&self) -> Option<Side> {
+        match self.pair.truth {
+            truth if truth > 1.0 => Some(Side::Above),
+            truth if truth < 1.0 => Some(Side::Below),
+            _ => None,
+        }
+    }
+}

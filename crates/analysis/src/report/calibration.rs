@@ -1,0 +1,296 @@
+//! A calibration as text: what it answers, then the tables that it answers from.
+
+use tenbin_model::calibration::{Bias, LayoutRates, Proportion, Rates, Step, Unweighed, VerdictTime};
+use tenbin_model::machine::Observed;
+use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
+
+use super::table::drawn;
+use super::text::{entry, folded};
+use crate::calibration::{against, date, made_load, range};
+use crate::verdict::percent;
+
+/// What stands where there is nothing to say.
+const NOTHING: &str = "–";
+
+/// A calibration with its rates, folded at `width` columns: sentences, tables, layout, bias, refusals,
+/// circumstances.
+pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> String {
+    let answers = [
+        alarms(calibration, rates),
+        signs(rates.wrong_signs),
+        covered(calibration, rates.covered),
+        smallest(rates),
+        method(rates),
+    ];
+    let answers: Vec<String> = answers.into_iter().flatten().collect();
+    let mut text = folded(&answers.join(" "), 0, width);
+    for table in [works(rates), effects(rates)].into_iter().flatten() {
+        text.push('\n');
+        text.push_str(&table);
+    }
+    text.push('\n');
+    for work in &rates.works {
+        text.push_str(&entry(&work.work, &work.what, width));
+    }
+    if !rates.works.is_empty() {
+        text.push('\n');
+    }
+    text.extend(layout(&rates.layout).map(|line| entry("layout", &line, width)));
+    for (place, found) in rates.biases.iter().enumerate() {
+        text.push_str(&entry(if place == 0 { "bias" } else { "" }, &bias(found), width));
+    }
+    text.push_str(&entry("refused", &refused(rates), width));
+    text.push_str(&entry("how", &circumstances(calibration), width));
+    text
+}
+
+/// False alarms against the aim, and whether the pairs suffice to tell.
+fn alarms(calibration: &Calibration, rates: &Rates) -> Option<String> {
+    let Some(interval) = rates.alarms.interval else {
+        return Some("No pair of equals was weighed: nothing is known of false alarms.".into());
+    };
+    let said = match rates.alarms {
+        Proportion { count: 0, of: 1, .. } => "The one pair of equals was not called different".to_owned(),
+        Proportion { count: 0, of, .. } => format!("None of {of} pairs of equals was called different"),
+        Proportion { count: 1, of, .. } => format!("Of {of} pairs of equals 1 was called different"),
+        Proportion { count, of, .. } => format!("Of {of} pairs of equals {count} were called different"),
+    };
+    let aim = percent(calibration.level);
+    let judged = if interval.low > calibration.level {
+        format!(": more than the {aim} that the rule aims at, so \"different\" is said too easily here")
+    } else if interval.high <= calibration.level {
+        format!(": within the {aim} that the rule aims at")
+    } else {
+        let remedy = match calibration.provenance.effort {
+            Effort::Thorough => "",
+            Effort::Quick | Effort::Normal => " (--thorough weighs more)",
+        };
+        format!("; the rule aims at {aim}, which this many pairs neither show nor refute{remedy}")
+    };
+    Some(format!("{said} ({}){judged}.", against(interval, calibration.level)))
+}
+
+fn signs(signs: Proportion) -> Option<String> {
+    let Some(interval) = signs.interval else {
+        return Some("No known effect was weighed.".into());
+    };
+    let Proportion { count, of, .. } = signs;
+    let range = range(interval);
+    let pairs = if of == 1 { "pair that differs" } else { "pairs that differ" };
+    Some(match count {
+        0 => format!("Of {of} {pairs} none was called different with the wrong sign ({range})."),
+        1 => format!("Of {of} {pairs} 1 was called different with the wrong sign ({range})."),
+        _ => format!("Of {of} {pairs} {count} were called different with the wrong sign ({range})."),
+    })
+}
+
+fn covered(calibration: &Calibration, covered: Proportion) -> Option<String> {
+    let interval = covered.interval?;
+    let promised = 1.0 - calibration.level;
+    let judged = if interval.high < promised { ": they are too narrow here, or lie beside it" } else { "" };
+    Some(format!(
+        "Of {} intervals {} held the truth ({}), and {} should{judged}.",
+        covered.of,
+        covered.count,
+        against(interval, promised),
+        percent(promised)
+    ))
+}
+
+/// The smallest effect of each work that is found nine times of ten.
+fn smallest(rates: &Rates) -> Option<String> {
+    let each: Vec<String> = rates
+        .works
+        .iter()
+        .filter_map(|work| {
+            let largest = work.steps.iter().rfind(|step| step.found.of > 0)?;
+            Some(match work.ninety {
+                Some(step) => {
+                    format!("{} from {} ({})", work.work, percent(step.effect), counted(step.found))
+                }
+                None => {
+                    let found = counted(largest.found);
+                    format!("{} not even at {} ({found})", work.work, percent(largest.effect))
+                }
+            })
+        })
+        .collect();
+    (!each.is_empty()).then(|| format!("An effect is found at least nine times of ten: {}.", each.join(", ")))
+}
+
+/// How the ranges came about.
+fn method(rates: &Rates) -> Option<String> {
+    let any = rates.alarms.of + rates.wrong_signs.of > 0;
+    any.then(|| {
+        let level = percent(1.0 - rates.level);
+        format!("Ranges are exact {level} intervals (Clopper-Pearson), for pairs that are independent.")
+    })
+}
+
+/// The works with what is known of each. None if there are none.
+fn works(rates: &Rates) -> Option<String> {
+    if rates.works.is_empty() {
+        return None;
+    }
+    let row = |name: &str, alarms, undecided, covered, step: Option<Step>, took: Option<VerdictTime>| {
+        let time = |read: fn(VerdictTime) -> Picoseconds| {
+            took.map_or_else(|| NOTHING.into(), |took| read(took).to_string())
+        };
+        vec![
+            name.to_owned(),
+            counted(alarms),
+            alarms.interval.map_or_else(|| NOTHING.into(), range),
+            counted(undecided),
+            counted(covered),
+            step.map_or_else(|| NOTHING.into(), |step| percent(step.effect)),
+            time(|took| took.median),
+            time(|took| took.ninetieth),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = rates
+        .works
+        .iter()
+        .map(|work| row(&work.work, work.alarms, work.undecided, work.covered, work.ninety, work.took))
+        .collect();
+    if rows.len() > 1 {
+        rows.push(row("all", rates.alarms, rates.undecided, rates.covered, None, rates.took));
+    }
+    let level = percent(1.0 - rates.level);
+    let within = format!("within ({level})");
+    let header =
+        ["work", "false alarms", &within, "undecided", "covered", "90 % power", "median time", "p90 time"];
+    Some(drawn(&header, rows))
+}
+
+/// How often each effect of each work was found. None if no work has one.
+fn effects(rates: &Rates) -> Option<String> {
+    let mut sizes: Vec<f64> =
+        rates.works.iter().flat_map(|work| &work.steps).map(|step| step.effect).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.dedup();
+    if sizes.is_empty() {
+        return None;
+    }
+    let header: Vec<String> =
+        std::iter::once("found".to_owned()).chain(sizes.iter().map(|&size| percent(size))).collect();
+    let rows = rates.works.iter().map(|work| {
+        let cell = |size: &f64| {
+            let step = work.steps.iter().find(|step| step.effect == *size);
+            step.map_or_else(|| NOTHING.into(), |step| counted(step.found))
+        };
+        std::iter::once(work.work.clone()).chain(sizes.iter().map(cell)).collect()
+    });
+    Some(drawn(&header, rows.collect()))
+}
+
+/// How often copies of one function were called different. None if none was weighed.
+fn layout(layout: &LayoutRates) -> Option<String> {
+    let interval = layout.different.interval?;
+    let places = match layout.layouts.len() {
+        0 => String::new(),
+        1 => ", in 1 layout".into(),
+        several => format!(", in {several} layouts"),
+    };
+    let alarmed: Vec<String> = layout
+        .layouts
+        .iter()
+        .filter(|one| one.different.count > 0)
+        .map(|one| format!("{} in layout {}", counted(one.different), one.layout))
+        .collect();
+    let mut text = format!(
+        "Copies of one function at other addresses{places}: {} called different ({})",
+        counted(layout.different),
+        range(interval)
+    );
+    if alarmed.is_empty() {
+        text.push('.');
+    } else {
+        text.push_str(&format!(
+            ": {}. Such a difference may be real: it is one of addresses and not of code.",
+            alarmed.join(", ")
+        ));
+    }
+    Some(text)
+}
+
+/// `what 2.9998 (3, 20 runs, error -0.0067 %, at worst 0.05 %)`.
+fn bias(bias: &Bias) -> String {
+    let Bias { what, truth, runs, median, error, worst, .. } = bias;
+    let (error, worst) = (percent(*error), percent(*worst));
+    match runs {
+        1 => format!("{what} {median:.4} ({truth}, 1 run, error {error})"),
+        _ => format!("{what} {median:.4} ({truth}, median of {runs} runs, error {error}, at worst {worst})"),
+    }
+}
+
+/// How many verdicts were refused, and what was not weighed at all, with the reason.
+fn refused(rates: &Rates) -> String {
+    let undecided = match rates.undecided {
+        Proportion { of: 0, .. } => String::new(),
+        Proportion { count, of, .. } => {
+            format!("{count} of {of} pairs of equals were called neither different nor equivalent; ")
+        }
+    };
+    let mut text = match rates.refused.interval {
+        Some(interval) => {
+            format!(
+                "{undecided}{} verdicts of any kind were refused ({}).",
+                counted(rates.refused),
+                range(interval)
+            )
+        }
+        None => "No verdict was asked for.".into(),
+    };
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for unweighed in &rates.unweighed {
+        match reasons.iter_mut().find(|(why, _)| *why == unweighed.why) {
+            Some((_, names)) => names.push(named(unweighed)),
+            None => reasons.push((&unweighed.why, vec![named(unweighed)])),
+        }
+    }
+    if !reasons.is_empty() {
+        let each = reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", ")));
+        text.push_str(&format!(" Not weighed: {}.", each.collect::<Vec<_>>().join("; ")));
+    }
+    text
+}
+
+fn named(unweighed: &Unweighed) -> String {
+    let work = &unweighed.work;
+    match unweighed.purpose {
+        Purpose::Ladder if unweighed.effect == 0.0 => format!("{work} equals"),
+        Purpose::Ladder => format!("{work} {}", percent(unweighed.effect)),
+        Purpose::Layout => format!("{work} at other addresses"),
+        Purpose::Truth => format!("{work} against its known ratio"),
+    }
+}
+
+/// When and how it was calibrated, on what.
+fn circumstances(calibration: &Calibration) -> String {
+    let version = &calibration.provenance.version;
+    let date = date(calibration);
+    let made = made_load(calibration).unwrap_or_else(|| "without a load made for it".into());
+    let average = match calibration.load.average {
+        [Some(first), Some(last)] => format!(" (load average {first:.2} before, {last:.2} after)"),
+        [Some(one), None] => format!(" (load average {one:.2} before)"),
+        [None, Some(one)] => format!(" (load average {one:.2} after)"),
+        [None, None] => String::new(),
+    };
+    let on = match &calibration.machine.cpu_model {
+        Observed::Known(model) => format!(" on {model}"),
+        Observed::NotObservable(_) => String::new(),
+    };
+    let time = calibration.time;
+    format!("Calibrated {date} with tenbin {version}{on}, {made}{average}; at most {time} a verdict.")
+}
+
+/// `3 of 80`; nothing of nothing.
+fn counted(proportion: Proportion) -> String {
+    match proportion.of {
+        0 => NOTHING.into(),
+        of => format!("{} of {of}", proportion.count),
+    }
+}
+
+#[cfg(test)]
+mod tests;

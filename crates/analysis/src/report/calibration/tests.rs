@@ -1,0 +1,25 @@
+//! What `tenbin calibrate` prints, whole.
+
+use super::calibration as shown;
+use crate::calibration::rates;
+use crate::calibration::specimen::{calibration, cut_short, full, unsound};
+
+#[test]
+fn a_calibration_is_answered_first_and_shown_in_tables_after() {
+    let full = full();
+    insta::assert_snapshot!(shown(&full, &rates(&full), 100));
+}
+
+#[test]
+fn one_that_was_cut_short_says_how_little_it_knows() {
+    let short = cut_short();
+    insta::assert_snapshot!(shown(&short, &rates(&short), 100));
+    let nothing = calibration(Vec::new());
+    insta::assert_snapshot!(shown(&nothing, &rates(&nothing), 100));
+}
+
+#[test]
+fn an_instrument_that_is_wrong_says_so_itself() {
+    let unsound = unsound();
+    insta::assert_snapshot!(shown(&unsound, &rates(&unsound), 80));
+}

@@ -1,0 +1,285 @@
+//! The ladder: pairs of which the truth is known, weighed by the same engine as everything else.
+//!
+//! A sceptic's questions, and where each is asked:
+//! - How often are equals called different? Both sides of a [`works`] pair do the same ([`rung`]).
+//! - Which effect is found? The right side does a known part more of the same operations ([`rung`]).
+//! - Does it matter where code and stack lie? Twins of one function, elsewhere ([`twins`]).
+//! - Is a ratio right, and not only repeatable? Ratios that are whole numbers at any clock rate ([`truth`]).
+
+mod round;
+mod rung;
+mod truth;
+mod twins;
+pub mod works;
+
+use std::sync::Arc;
+
+use tenbin_metal::{Clock, Fault, Task, Team, kernels};
+use tenbin_model::{
+    Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Quantity, Refusal, Source,
+    Trial, Variant,
+};
+
+use crate::engine::{self, Bench, Setting};
+use crate::experiment::Apparatus;
+
+pub use round::{Extent, MOST_ROUNDS};
+pub use works::{Labour, WORKS, Work};
+
+/// The smallest effect is at least this many whole operations of an epoch, or it is not asked for: one
+/// operation more or less must not be what is found.
+const LEAST_OPERATIONS: f64 = 2.0;
+
+/// A longer epoch than this is no longer short against a slice of the scheduler.
+const LONGEST_EPOCH: Picoseconds = Picoseconds::from_millis(2);
+
+/// Length of an epoch of twins and of truths.
+const EPOCH: Picoseconds = Picoseconds::from_micros(100);
+
+/// Margin of equivalence for twins and truths.
+const MARGIN: f64 = 0.002;
+
+/// What a pair asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What it is asked for.
+    pub purpose: Purpose,
+    /// Name of the work, or of the truth.
+    pub work: &'static str,
+    /// What is done, in words.
+    pub what: String,
+    /// By which part the right side does more than the left.
+    pub effect: f64,
+    /// The margin of equivalence.
+    pub margin: f64,
+    /// Which of several layouts it is asked in.
+    pub layout: Option<u32>,
+    /// Why it cannot be asked here.
+    pub refused: Option<String>,
+}
+
+/// A pair, weighed: what the judge needs.
+pub struct Weighed {
+    /// The pair as a trial of one cell.
+    pub trial: Trial,
+    /// Cost of the right side over cost of the left, as it is known.
+    pub truth: f64,
+    /// Operations that the left side did in an epoch.
+    pub operations: u64,
+    /// Time from the first epoch to the last, its preparation counted in.
+    pub took: Picoseconds,
+}
+
+/// What to weigh.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Names of works, of [`WORKS`].
+    pub works: Vec<&'static str>,
+    /// Steps of the ladder, ascending; 0 are the equals.
+    pub effects: Vec<f64>,
+    /// Whether twins are weighed.
+    pub layout: bool,
+    /// Whether truths are weighed.
+    pub truth: bool,
+    /// How many pairs.
+    pub extent: Extent,
+    /// The most time for a verdict.
+    pub limit: Picoseconds,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// The works, set up on one CPU.
+pub struct Ladder {
+    team: Team,
+    works: Vec<(&'static Work, Arc<dyn Labour>)>,
+}
+
+impl Ladder {
+    /// Sets up the works of `order` on `cpu`.
+    ///
+    /// # Errors
+    /// The CPU cannot be pinned to, or a work cannot be set up.
+    pub fn gather(clock: Clock, cpu: Cpu, order: &Order) -> Result<Self, Fault> {
+        let team = Team::gather(clock, &[cpu])?;
+        let chosen = WORKS.iter().filter(|work| order.works.contains(&work.name));
+        let works =
+            chosen.map(|work| Ok((work, (work.prepare)(order.seed)?))).collect::<Result<Vec<_>, Fault>>()?;
+        Ok(Self { team, works })
+    }
+
+    /// The questions of `order`, those that cannot be asked here among them.
+    ///
+    /// # Errors
+    /// The machine failed while the cost of an operation was looked at.
+    pub fn questions(&mut self, order: &Order) -> Result<Vec<Question>, Fault> {
+        let mut questions = Vec::new();
+        for index in 0..self.works.len() {
+            let cost = self.cost(index)?;
+            let work = self.works[index].0;
+            for &effect in &order.effects {
+                let longest = LONGEST_EPOCH.0 as f64;
+                let needed = least_operations(effect) as f64 * cost;
+                questions.push(Question {
+                    purpose: Purpose::Ladder,
+                    work: work.name,
+                    what: work.what.into(),
+                    effect,
+                    margin: work.margin,
+                    layout: None,
+                    refused: (needed > longest).then(|| {
+                        format!(
+                            "two whole operations more need an epoch of {}, and the longest is {LONGEST_EPOCH}",
+                            Picoseconds(needed as u64)
+                        )
+                    }),
+                });
+            }
+        }
+        if order.layout {
+            questions.extend((0..kernels::TWINS as u32).map(twins::question));
+        }
+        if order.truth {
+            questions.extend(truth::questions());
+        }
+        Ok(questions)
+    }
+
+    /// Why nothing can be timed on this machine, if nothing can.
+    pub fn refusal(&self, machine: &Machine) -> Option<Refusal> {
+        engine::refusal(machine, &arrangement(self.team.cpus()[0], EPOCH, 1), &[])
+    }
+
+    /// Picoseconds for one operation, roughly: the best of a few short epochs.
+    fn cost(&mut self, index: usize) -> Result<f64, Fault> {
+        const OPERATIONS: u64 = 200;
+        let task = task(&self.works[index].1);
+        let mut best = f64::INFINITY;
+        for _ in 0..20 {
+            best = best.min(self.team.lap(&task, OPERATIONS)?.elapsed.0 as f64 / OPERATIONS as f64);
+        }
+        Ok(best)
+    }
+
+    /// Weighs pairs round after round, as many as `order` says, and hands each to `judge`.
+    pub fn climb(
+        &mut self,
+        bench: &mut Bench<'_>,
+        machine: &Machine,
+        order: &Order,
+        questions: &[Question],
+        judge: &mut dyn FnMut(usize, Weighed),
+    ) {
+        let start = (bench.watch)();
+        for number in 0.. {
+            if order.extent.is_reached(number) {
+                return;
+            }
+            for (place, index) in round::of(questions, number, order).into_iter().enumerate() {
+                if order.extent.is_spent((bench.watch)().saturating_sub(start)) {
+                    return;
+                }
+                let seed = engine::cell_seed(order.seed, "ladder", (number as usize) << 16 | place);
+                judge(index, self.weigh(bench, machine, order.limit, &questions[index], seed));
+            }
+        }
+    }
+
+    /// Weighs one pair.
+    fn weigh(
+        &mut self,
+        bench: &mut Bench<'_>,
+        machine: &Machine,
+        limit: Picoseconds,
+        question: &Question,
+        seed: u64,
+    ) -> Weighed {
+        let start = (bench.watch)();
+        let cpu = self.team.cpus()[0];
+        let own = self.works.iter().find(|(work, _)| work.name == question.work);
+        let (mut apparatus, arrangement): (Box<dyn Apparatus + '_>, _) = match (question.purpose, own) {
+            (Purpose::Ladder, Some((work, labour))) => (
+                Box::new(rung::Rung::new(&mut self.team, Arc::clone(labour), question.effect)),
+                arrangement(cpu, work.epoch, least_operations(question.effect)),
+            ),
+            (Purpose::Layout, _) => {
+                (Box::new(twins::Twins::new(&mut self.team, question, seed)), arrangement(cpu, EPOCH, 1))
+            }
+            (Purpose::Truth | Purpose::Ladder, _) => {
+                (Box::new(truth::Truth::new(&mut self.team, question)), arrangement(cpu, EPOCH, 1))
+            }
+        };
+        let descriptor = describe(question);
+        let mut cell = engine::unmeasured(arrangement);
+        let setting = Setting { descriptor: &descriptor, family: 1, machine, limit, seed };
+        bench.weigh(&setting, &mut *apparatus, &mut cell);
+        let operations =
+            cell.samples.iter().find(|sample| sample.variant == LEFT).map_or(0, |it| it.iterations);
+        let truth = match question.purpose {
+            Purpose::Ladder => rung::truth(operations, question.effect),
+            Purpose::Layout => 1.0,
+            Purpose::Truth => truth::ratio(question),
+        };
+        let took = (bench.watch)().saturating_sub(start);
+        let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
+        Weighed { trial, truth, operations, took }
+    }
+}
+
+const LEFT: u32 = 0;
+const RIGHT: u32 = 1;
+/// The planted fault: one operation less than asked for.
+const SHORT: u32 = 2;
+
+fn least_operations(effect: f64) -> u64 {
+    if effect > 0.0 { (LEAST_OPERATIONS / effect).ceil() as u64 } else { 1 }
+}
+
+fn task(labour: &Arc<dyn Labour>) -> Task {
+    let labour = Arc::clone(labour);
+    Arc::new(move |_, operations| {
+        labour.work(operations);
+        0
+    })
+}
+
+fn arrangement(cpu: Cpu, epoch: Picoseconds, least_iterations: u64) -> Arrangement {
+    Arrangement {
+        label: "as a pair".into(),
+        parameters: Vec::new(),
+        cpus: vec![cpu],
+        work: 1,
+        epoch,
+        least_iterations,
+        variants: vec![LEFT, RIGHT],
+        comparisons: vec![Comparison { left: LEFT, right: RIGHT }],
+        headline: false,
+        doubling: false,
+    }
+}
+
+fn describe(question: &Question) -> Descriptor {
+    Descriptor {
+        name: question.work.into(),
+        question: "Is what is known of this pair found?".into(),
+        requirement: "an instrument that says \"different\" must say how often it is wrong".into(),
+        specification: "as many operations are done as are asked for".into(),
+        subject: question.what.clone(),
+        quantity: Quantity::NanosecondsPerOperation,
+        variants: vec![
+            Variant::measured("the left side", "n operations"),
+            Variant::measured("the right side", "as many, or a known part more"),
+            Variant::sabotage("one short", "one operation less than asked for"),
+        ],
+        parameters: Vec::new(),
+        margin: question.margin,
+        epoch: EPOCH,
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![Source::new(
+            "Georges, Buytaert and Eeckhout, \"Statistically rigorous Java performance evaluation\", 2007",
+            "a rule is judged by how often it errs where the truth is known",
+        )],
+        published: Vec::new(),
+    }
+}

@@ -1,0 +1,96 @@
+//! Truths: ratios that are whole numbers whatever the clock rate.
+//!
+//! A chain of instructions, each waiting for the one before, takes a whole number of cycles for each of
+//! them. So the ratio of two chains is known beforehand, though nobody knows how long a cycle is now.
+
+use std::sync::Arc;
+
+use tenbin_metal::{Fault, Lap, Task, Team, kernels};
+use tenbin_model::Purpose;
+
+use super::{MARGIN, Question, RIGHT, SHORT};
+use crate::experiment::{Apparatus, Failure, Seen};
+
+const DOUBLE: &str = "double";
+const MULTIPLICATION: &str = "multiplication";
+
+/// Cycles of a dependent multiplication for one of an addition, where every core agrees on it: on x86-64
+/// Intel since Nehalem (2008) and AMD since Zen (2017), by Agner Fog's instruction tables. Cores of other
+/// architectures take two to five.
+const LATENCY: Option<f64> = if cfg!(target_arch = "x86_64") { Some(3.0) } else { None };
+
+pub(super) fn questions() -> [Question; 2] {
+    let ask = |work, what: &str| Question {
+        purpose: Purpose::Truth,
+        work,
+        what: what.into(),
+        effect: 0.0,
+        margin: MARGIN,
+        layout: None,
+        refused: None,
+    };
+    let unknown = "cores of this architecture differ in how long a multiplication takes";
+    [
+        ask(DOUBLE, "2n : n dependent additions"),
+        Question {
+            refused: if LATENCY.is_some() { None } else { Some(unknown.into()) },
+            ..ask(MULTIPLICATION, "dependent multiplications : additions")
+        },
+    ]
+}
+
+/// The ratio that is known.
+pub(super) fn ratio(question: &Question) -> f64 {
+    if question.work == DOUBLE { 2.0 } else { LATENCY.unwrap_or(1.0) }
+}
+
+/// From turns to a number that shows that they were made.
+type Chain = fn(u64) -> u64;
+
+pub(super) struct Truth<'a> {
+    team: &'a mut Team,
+    right: Chain,
+    /// What `right` returns for a number of turns, if it does its work.
+    expected: Chain,
+    tasks: [Task; 2],
+}
+
+impl<'a> Truth<'a> {
+    pub(super) fn new(team: &'a mut Team, question: &Question) -> Self {
+        let (right, expected): (Chain, Chain) = if question.work == DOUBLE {
+            (|turns| kernels::dependent_additions(2 * turns), |turns| 2 * kernels::CHAIN * turns)
+        } else {
+            (kernels::dependent_multiplications, powers_of_three)
+        };
+        Self { team, right, expected, tasks: [task(kernels::dependent_additions), task(right)] }
+    }
+}
+
+fn powers_of_three(turns: u64) -> u64 {
+    (0..kernels::CHAIN * turns).fold(1, |product: u64, _| product.wrapping_mul(3))
+}
+
+fn task(chain: Chain) -> Task {
+    Arc::new(move |_, turns| {
+        std::hint::black_box(chain(turns));
+        0
+    })
+}
+
+impl Apparatus for Truth<'_> {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        const TURNS: u64 = 10;
+        let turns = if variant == SHORT { TURNS - 1 } else { TURNS };
+        let (found, expected) = if variant == RIGHT {
+            ((self.right)(turns), (self.expected)(TURNS))
+        } else {
+            (kernels::dependent_additions(turns), kernels::CHAIN * TURNS)
+        };
+        let seen = format!("{found} after {TURNS} turns");
+        Ok(if found == expected { Seen::Met(seen) } else { Seen::Broken(seen) })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        Ok(self.team.lap(&self.tasks[usize::from(variant == RIGHT)], iterations)?)
+    }
+}

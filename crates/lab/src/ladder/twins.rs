@@ -1,0 +1,87 @@
+//! Twins: two functions of the same code. Whatever differs between them is where they lie.
+//!
+//! A layout that is kept is part of what is measured: the same loop can cost another half as much at
+//! another address, on one build and not on the next (Mytkowicz et al., "Producing Wrong Data Without
+//! Doing Anything Obviously Wrong!", 2009). So here it is not kept. For each block, each side is laid
+//! anew: a place for its code, a place for its stack. Layout is then noise between blocks, which the
+//! interval covers, and a twin is found different only if the typical layout of one side costs more.
+
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use tenbin_metal::{Fault, Lap, Task, Team, kernels};
+use tenbin_model::Purpose;
+
+use super::{MARGIN, Question, RIGHT, SHORT};
+use crate::experiment::{Apparatus, Failure, Seen};
+
+/// A stack is moved by up to a page: what aliases in a first-level cache repeats after that.
+const STACK_SHIFT: usize = 4096;
+
+/// Where a side lies.
+#[derive(Clone, Copy, Default)]
+struct Layout {
+    twin: usize,
+    place: usize,
+    stack: usize,
+}
+
+pub(super) struct Twins<'a> {
+    team: &'a mut Team,
+    random: Pcg64Mcg,
+    sides: [Layout; 2],
+    tasks: [Task; 2],
+}
+
+impl<'a> Twins<'a> {
+    pub(super) fn new(team: &'a mut Team, question: &Question, seed: u64) -> Self {
+        let left = question.layout.unwrap_or(0) as usize % kernels::TWINS;
+        let at = |twin| Layout { twin, ..Layout::default() };
+        let sides = [at(left), at((left + 1) % kernels::TWINS)];
+        Self { team, random: Pcg64Mcg::seed_from_u64(seed), sides, tasks: sides.map(task) }
+    }
+}
+
+/// The question for a pair of twins: function number `layout` and the one after it.
+pub(super) fn question(layout: u32) -> Question {
+    Question {
+        purpose: Purpose::Layout,
+        work: "layout",
+        what: "a loop and its twin, at addresses drawn anew for each block".into(),
+        effect: 0.0,
+        margin: MARGIN,
+        layout: Some(layout),
+        refused: None,
+    }
+}
+
+fn task(Layout { twin, place, stack }: Layout) -> Task {
+    Arc::new(move |_, turns| {
+        std::hint::black_box(kernels::copy_on_lower_stack(turns, twin, place, stack));
+        0
+    })
+}
+
+impl Apparatus for Twins<'_> {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        const TURNS: u64 = 100;
+        let Layout { twin, place, stack } = self.sides[usize::from(variant == RIGHT)];
+        let asked = if variant == SHORT { TURNS - 1 } else { TURNS };
+        let turns = kernels::copy_on_lower_stack(asked, twin, place, stack);
+        let seen = format!("{turns} turns of {TURNS}");
+        Ok(if turns == TURNS { Seen::Met(seen) } else { Seen::Broken(seen) })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        Ok(self.team.lap(&self.tasks[usize::from(variant == RIGHT)], iterations)?)
+    }
+
+    fn shift(&mut self, _block: u32) {
+        for (side, own) in self.sides.iter_mut().zip(&mut self.tasks) {
+            side.place = self.random.random_range(0..kernels::PLACES);
+            side.stack = self.random.random_range(0..=STACK_SHIFT);
+            *own = task(*side);
+        }
+    }
+}

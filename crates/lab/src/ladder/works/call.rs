@@ -1,0 +1,31 @@
+//! `call`: the cheapest system call that does some work.
+
+use std::hint::black_box;
+use std::os::unix::process::parent_id;
+use std::sync::Arc;
+
+use tenbin_metal::kernels;
+use tenbin_model::Picoseconds;
+
+use super::{Labour, Work};
+
+struct ParentProcess;
+
+impl Labour for ParentProcess {
+    fn work(&self, operations: u64) {
+        black_box(kernels::parent_process(operations));
+    }
+
+    /// The kernel does not count calls for us. All that can be seen is the answer to the last one.
+    fn counted(&self, operations: u64) -> u64 {
+        if kernels::parent_process(operations) == u64::from(parent_id()) { operations } else { 0 }
+    }
+}
+
+pub(super) const WORK: Work = Work {
+    name: "call",
+    what: "the system call getppid",
+    margin: 0.002,
+    epoch: Picoseconds::from_micros(50),
+    prepare: |_| Ok(Arc::new(ParentProcess)),
+};
