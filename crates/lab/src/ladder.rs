@@ -36,9 +36,6 @@ const LONGEST_EPOCH: Picoseconds = Picoseconds::from_millis(2);
 /// Length of an epoch of twins and of truths.
 const EPOCH: Picoseconds = Picoseconds::from_micros(100);
 
-/// Margin of equivalence for twins and truths.
-const MARGIN: f64 = 0.002;
-
 /// What a pair asks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -137,7 +134,7 @@ impl Ladder {
             }
         }
         if order.layout {
-            questions.extend((0..kernels::TWINS as u32).map(twins::question));
+            questions.extend((0..kernels::REGIONS as u32).map(twins::question));
         }
         if order.truth {
             questions.extend(truth::questions());

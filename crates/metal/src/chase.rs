@@ -71,6 +71,16 @@ impl Chase {
         (self.position.load(Ordering::Relaxed) - self.pages.as_ptr() as usize) / spacing
     }
 
+    /// Lets the next walk begin at line number `place`.
+    ///
+    /// # Panics
+    /// If there is no such line.
+    pub fn go_to(&self, place: usize) {
+        assert!(place < self.lines, "there is no line {place} of {}", self.lines);
+        let spacing = self.pages.len() / self.lines;
+        self.position.store(self.pages.as_ptr() as usize + place * spacing, Ordering::Relaxed);
+    }
+
     /// Lines in the memory, and so in the cycle.
     pub fn lines(&self) -> usize {
         self.lines
@@ -111,6 +121,11 @@ mod tests {
             assert_eq!(chase.place(), start);
             chase.walk(chase.lines() as u64);
             assert_eq!(chase.place(), start, "a walk of the whole length returns");
+            chase.walk(1);
+            let second = chase.place();
+            chase.go_to(start);
+            chase.walk(1);
+            assert_eq!(chase.place(), second, "from the same line the walk is the same");
         }
     }
 }

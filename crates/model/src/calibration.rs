@@ -29,6 +29,24 @@ pub struct Calibration {
     pub series: Vec<Series>,
 }
 
+/// What `tenbin calibrate --json` prints: the rates, and every pair that they were computed from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CalibrationReport {
+    /// [`CalibrationReport::SCHEMA`].
+    pub schema: String,
+    /// The calibration's name in the store, if it was kept.
+    pub id: Option<String>,
+    /// What it says of the instrument.
+    pub rates: Rates,
+    /// The calibration itself.
+    pub calibration: Calibration,
+}
+
+impl CalibrationReport {
+    /// Name and version of this shape.
+    pub const SCHEMA: &'static str = "tenbin-calibration-1";
+}
+
 /// Load that was made on purpose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {

@@ -13,7 +13,7 @@ pub mod sample;
 pub mod unit;
 pub mod verdict;
 
-pub use calibration::{Calibration, Found, Load, Pair, Purpose, Series};
+pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
 };

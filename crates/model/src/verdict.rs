@@ -110,6 +110,9 @@ pub struct Report {
     pub provenance: Provenance,
     /// What it was measured on.
     pub machine: Machine,
+    /// How often this instrument errs on this machine, in words, if it was calibrated there.
+    #[serde(default)]
+    pub instrument: Option<String>,
     /// The comparisons.
     pub answers: Vec<Answer>,
     /// What was found beside them.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-use crate::identity::RunId;
+use crate::identity::{CalibrationId, RunId};
 
 /// How long a process waits for another one that is writing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,9 +24,15 @@ pub enum Attempt {
     List,
     /// Loading a run.
     Load,
-    /// Writing runs to a file of their own.
+    /// Keeping a calibration.
+    KeepCalibration,
+    /// Listing or finding calibrations.
+    ListCalibrations,
+    /// Loading a calibration.
+    LoadCalibration,
+    /// Writing runs and calibrations to a file of their own.
     Export,
-    /// Merging the runs of another file.
+    /// Merging another file.
     Import,
 }
 
@@ -38,6 +44,9 @@ impl fmt::Display for Attempt {
             Self::Keep => "keep the run in",
             Self::List => "list the runs of",
             Self::Load => "load a run from",
+            Self::KeepCalibration => "keep the calibration in",
+            Self::ListCalibrations => "list the calibrations of",
+            Self::LoadCalibration => "load a calibration from",
             Self::Export => "export to",
             Self::Import => "import from",
         })
@@ -69,7 +78,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Why a run cannot be kept: it holds something that would not come back as it is.
+/// Why a run or a calibration cannot be kept: it holds something that would not come back as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfaithful(pub(crate) String);
 
@@ -165,8 +174,26 @@ pub enum Error {
         /// The runs that it may mean.
         candidates: Vec<RunId>,
     },
-    /// The run holds something that would not come back as it is.
+    /// No calibration has this name.
+    UnknownCalibration {
+        /// The store.
+        path: PathBuf,
+        /// What was looked for.
+        wanted: String,
+    },
+    /// Several calibrations have names that begin so.
+    AmbiguousCalibration {
+        /// The store.
+        path: PathBuf,
+        /// What was looked for.
+        wanted: String,
+        /// The calibrations that it may mean.
+        candidates: Vec<CalibrationId>,
+    },
+    /// The run or the calibration holds something that would not come back as it is.
     Unfaithful {
+        /// What was tried.
+        tried: Attempt,
         /// The store.
         path: PathBuf,
         /// What it holds.
@@ -228,9 +255,7 @@ impl fmt::Display for Error {
                 failed(f, tried, path)?;
                 let remedy = match tried {
                     Attempt::Import => "nothing was imported; copy or export it again from where it came",
-                    _ => {
-                        "fetch the run again from an exported file, or export those that are intact into a new one"
-                    }
+                    _ => "fetch it again from an exported file, or export what is intact into a new one",
                 };
                 write!(f, "the file is damaged: {what}; {remedy}")
             }
@@ -262,7 +287,7 @@ impl fmt::Display for Error {
             }
             Self::UnknownRun { path, wanted, newest } => {
                 write!(f, "no run '{wanted}' in {}; the newest are ", path.display())?;
-                list(f, newest)
+                list(f, newest, RunId::short)
             }
             Self::AmbiguousRun { path, wanted, candidates } => {
                 write!(
@@ -270,13 +295,24 @@ impl fmt::Display for Error {
                     "'{wanted}' names several runs in {}; give more digits of one of ",
                     path.display()
                 )?;
-                list(f, candidates)
+                list(f, candidates, RunId::short)
             }
-            Self::Unfaithful { path, what } => {
-                failed(f, &Attempt::Keep, path)?;
+            Self::UnknownCalibration { path, wanted } => {
+                write!(f, "no calibration '{wanted}' in {}; import it first", path.display())
+            }
+            Self::AmbiguousCalibration { path, wanted, candidates } => {
                 write!(
                     f,
-                    "the run holds a value that would not come back as it is ({}); this is a mistake in tenbin, \
+                    "'{wanted}' names several calibrations in {}; give more digits of one of ",
+                    path.display()
+                )?;
+                list(f, candidates, CalibrationId::short)
+            }
+            Self::Unfaithful { tried, path, what } => {
+                failed(f, tried, path)?;
+                write!(
+                    f,
+                    "what was to be kept holds a value that would not come back as it is ({}); this is a mistake in tenbin, \
                      please report it",
                     what.0
                 )
@@ -294,12 +330,12 @@ impl fmt::Display for Error {
 }
 
 /// Eight names at most: a longer list helps nobody.
-fn list(f: &mut fmt::Formatter<'_>, runs: &[RunId]) -> fmt::Result {
+fn list<Id>(f: &mut fmt::Formatter<'_>, names: &[Id], short: fn(&Id) -> String) -> fmt::Result {
     const SHOWN: usize = 8;
-    for (index, run) in runs.iter().take(SHOWN).enumerate() {
-        write!(f, "{}{}", if index == 0 { "" } else { ", " }, run.short())?;
+    for (index, name) in names.iter().take(SHOWN).enumerate() {
+        write!(f, "{}{}", if index == 0 { "" } else { ", " }, short(name))?;
     }
-    if runs.len() > SHOWN { write!(f, " and {} more", runs.len() - SHOWN) } else { Ok(()) }
+    if names.len() > SHOWN { write!(f, " and {} more", names.len() - SHOWN) } else { Ok(()) }
 }
 
 impl std::error::Error for Error {
@@ -334,6 +370,10 @@ impl Place<'_> {
 
     pub(crate) fn damaged_run(self, run: &RunId, what: &str) -> Error {
         self.damaged(format!("run {}: {what}", run.short()))
+    }
+
+    pub(crate) fn damaged_calibration(self, calibration: &CalibrationId, what: &str) -> Error {
+        self.damaged(format!("calibration {}: {what}", calibration.short()))
     }
 
     pub(crate) fn io(self, source: io::Error) -> Error {

@@ -21,6 +21,8 @@ const HEADER: usize = 100;
 /// A store that others made, open for reading.
 pub(crate) struct ForeignStore {
     pub(crate) connection: Connection,
+    /// Its format, which may be an older one: what others made is read and never brought up to date.
+    pub(crate) format: i32,
     /// Where the file was copied, if it had to be; removed with this.
     _copy: Option<TempDir>,
 }
@@ -36,48 +38,48 @@ impl ForeignStore {
     pub(crate) fn open(place: Place<'_>) -> Result<Self, Error> {
         regular(place)?;
         let beside = |suffix: &str| Some(with_suffix(place.path, suffix)).filter(|path| path.exists());
-        let store = match (beside("-wal"), beside("-shm"), beside("-journal")) {
+        let (connection, copy) = match (beside("-wal"), beside("-shm"), beside("-journal")) {
             (None, _, None) => {
                 recognise(place)?;
-                Self { connection: open_immutable(place)?, _copy: None }
+                (open_immutable(place)?, None)
             }
             (Some(_), Some(_), None) => match open_shared(place.path) {
-                Ok(connection) => Self { connection, _copy: None },
-                Err(_) => Self::copied(place)?,
+                Ok(connection) => (connection, None),
+                Err(_) => copied(place)?,
             },
-            _ => Self::copied(place)?,
+            _ => copied(place)?,
         };
-        store.check(place)?;
-        Ok(store)
+        let format = check(&connection, place)?;
+        Ok(Self { connection, format, _copy: copy })
     }
+}
 
-    fn copied(place: Place<'_>) -> Result<Self, Error> {
-        let io = |error| place.io(error);
-        let folder = tempfile::Builder::new().prefix("tenbin-import-").tempdir().map_err(io)?;
-        let copy = folder.path().join("store.db");
-        for suffix in ["-wal", "-journal", ""] {
-            let from = with_suffix(place.path, suffix);
-            if suffix.is_empty() || from.exists() {
-                fs::copy(from, with_suffix(&copy, suffix)).map_err(io)?;
-            }
+fn copied(place: Place<'_>) -> Result<(Connection, Option<TempDir>), Error> {
+    let io = |error| place.io(error);
+    let folder = tempfile::Builder::new().prefix("tenbin-import-").tempdir().map_err(io)?;
+    let copy = folder.path().join("store.db");
+    for suffix in ["-wal", "-journal", ""] {
+        let from = with_suffix(place.path, suffix);
+        if suffix.is_empty() || from.exists() {
+            fs::copy(from, with_suffix(&copy, suffix)).map_err(io)?;
         }
-        let connection = Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .map_err(|error| place.sqlite(error))?;
-        Ok(Self { connection, _copy: Some(folder) })
     }
+    let connection = Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .map_err(|error| place.sqlite(error))?;
+    Ok((connection, Some(folder)))
+}
 
-    fn check(&self, place: Place<'_>) -> Result<(), Error> {
-        let sqlite = |error| place.sqlite(error);
-        let connection = &self.connection;
-        connection.busy_timeout(PATIENCE).map_err(sqlite)?;
-        // A file from elsewhere may carry triggers and views; none of them may call a function.
-        connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
-        schema::check(connection, place)?;
-        // One error is enough to refuse the file.
-        let verdict: String =
-            connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(sqlite)?;
-        if verdict == "ok" { Ok(()) } else { Err(place.damaged(verdict.replace('\n', " "))) }
-    }
+/// Checks that the file is a sound store of a known format, and returns the format.
+fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
+    let sqlite = |error| place.sqlite(error);
+    connection.busy_timeout(PATIENCE).map_err(sqlite)?;
+    // A file from elsewhere may carry triggers and views; none of them may call a function.
+    connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
+    let format = schema::check(connection, place)?;
+    // One error is enough to refuse the file.
+    let verdict: String =
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(sqlite)?;
+    if verdict == "ok" { Ok(format) } else { Err(place.damaged(verdict.replace('\n', " "))) }
 }
 
 /// Only a file can be a store; opening a pipe would wait for ever.

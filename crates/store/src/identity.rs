@@ -1,4 +1,4 @@
-//! The name of a run: a hash of what it says, not of how it is stored.
+//! The names of runs and calibrations: hashes of what they say, not of how they are stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,24 +11,31 @@ use crate::columns::{Columns, NAMES};
 ///
 /// The same run has the same name in every store, whatever codecs its chunks were written with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunId([u8; 32]);
+pub struct RunId(Name);
+
+/// The name of a calibration: SHA-256 over its canonical encoding (see `docs/store.md`), and so the
+/// same in every store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CalibrationId(Name);
+
+/// The text is not 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotARunId;
+
+/// The text is not 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotACalibrationId;
 
 impl RunId {
     /// The first twelve hexadecimal digits: enough to tell runs apart in a table.
     pub fn short(&self) -> String {
-        let mut digits = self.to_string();
-        digits.truncate(12);
-        digits
+        self.0.short()
     }
 
     /// The name of the run with this document (JSON without samples) and these columns, one set a
     /// cell, in order.
     pub(crate) fn of(document: &[u8], cells: &[Columns]) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"tenbin run 1\n");
-        let count = |count: usize| (count as u64).to_le_bytes();
-        hash.update(count(document.len()));
-        hash.update(document);
+        let mut hash = begin(b"tenbin run 1\n", document);
         hash.update(count(cells.len()));
         let mut buffer = Vec::with_capacity(8 * 1024);
         for columns in cells {
@@ -42,14 +49,47 @@ impl RunId {
                 }
             }
         }
-        Self(hash.finalize().into())
+        Self(Name(hash.finalize().into()))
     }
+}
+
+impl CalibrationId {
+    /// The first twelve hexadecimal digits: enough to tell calibrations apart in a table.
+    pub fn short(&self) -> String {
+        self.0.short()
+    }
+
+    /// The name of the calibration with this document (JSON).
+    pub(crate) fn of(document: &[u8]) -> Self {
+        Self(Name(begin(b"tenbin calibration 1\n", document).finalize().into()))
+    }
+}
+
+/// What every encoding begins with: what it is of, and the document. The first keeps a run and a
+/// calibration from ever sharing a name.
+fn begin(kind: &[u8], document: &[u8]) -> Sha256 {
+    let mut hash = Sha256::new();
+    hash.update(kind);
+    hash.update(count(document.len()));
+    hash.update(document);
+    hash
+}
+
+fn count(count: usize) -> [u8; 8] {
+    (count as u64).to_le_bytes()
 }
 
 /// 64 hexadecimal digits, lower case.
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.0.fmt(f)
+    }
+}
+
+/// 64 hexadecimal digits, lower case.
+impl fmt::Display for CalibrationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -59,9 +99,11 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// The text is not 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotARunId;
+impl fmt::Debug for CalibrationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CalibrationId({self})")
+    }
+}
 
 impl fmt::Display for NotARunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,21 +111,60 @@ impl fmt::Display for NotARunId {
     }
 }
 
+impl fmt::Display for NotACalibrationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a calibration is 64 lower-case hexadecimal digits")
+    }
+}
+
 impl std::error::Error for NotARunId {}
+
+impl std::error::Error for NotACalibrationId {}
 
 impl FromStr for RunId {
     type Err = NotARunId;
 
     fn from_str(text: &str) -> Result<Self, NotARunId> {
+        Name::read(text).map(Self).ok_or(NotARunId)
+    }
+}
+
+impl FromStr for CalibrationId {
+    type Err = NotACalibrationId;
+
+    fn from_str(text: &str) -> Result<Self, NotACalibrationId> {
+        Name::read(text).map(Self).ok_or(NotACalibrationId)
+    }
+}
+
+/// A hash, as it is written and read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Name([u8; 32]);
+
+impl Name {
+    fn short(&self) -> String {
+        let mut digits = self.to_string();
+        digits.truncate(12);
+        digits
+    }
+
+    /// The name that these 64 lower-case hexadecimal digits are, if that is what they are.
+    fn read(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         if digits.len() != 64 || !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(NotARunId);
+            return None;
         }
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
             let digit = |character: u8| (character as char).to_digit(16).unwrap_or(0) as u8;
             *byte = digit(pair[0]) << 4 | digit(pair[1]);
         }
-        Ok(Self(bytes))
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }

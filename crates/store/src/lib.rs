@@ -1,13 +1,17 @@
-//! The embedded store: one SQLite file of finished runs, and what it writes for its neighbours.
+//! The embedded store: one SQLite file of finished runs and calibrations, and what it writes for its
+//! neighbours.
 //!
-//! A run is immutable and named by a hash of what it says. Raw samples lie in it as packed columns.
+//! Both are immutable and named by a hash of what they say. Raw samples lie in it as packed columns;
+//! a calibration has none, for its samples are verdicts, and is one document.
 //! The store never interprets a number: what an epoch means is for `analysis` to say. The format is
 //! described in `docs/store.md`.
 //!
-//! Reading order: [`Store`], `packed`, `columns`, `codec`, `foreign`.
+//! Reading order: [`Store`], `packed`, `columns`, `codec`, `calibration`, `foreign`.
 
+mod calibration;
 mod codec;
 mod columns;
+mod document;
 mod error;
 mod filesystem;
 mod foreign;
@@ -24,7 +28,7 @@ mod specimens;
 
 pub use codec::Codec;
 pub use error::{Attempt, Error, Foreign, Unfaithful};
-pub use identity::{NotARunId, RunId};
+pub use identity::{CalibrationId, NotACalibrationId, NotARunId, RunId};
 pub use packed::Entry;
 pub use store::{ColumnSize, Store};
 pub use transfer::{Existing, Merge};

@@ -1,7 +1,5 @@
 //! A run as it lies in a file: a packed document and packed chunks.
 
-use std::io::{Read, Write};
-
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Deserialize;
 use tenbin_model::machine::Observed;
@@ -9,13 +7,9 @@ use tenbin_model::{Cell, Effort, Provenance, Run};
 
 use crate::codec::{self, CHUNK, Codec};
 use crate::columns::{Columns, NAMES};
+use crate::document;
 use crate::error::Unfaithful;
 use crate::identity::RunId;
-
-/// A document of a few hundred kilobytes is large; this bounds what a damaged one can claim.
-const LARGEST_DOCUMENT: u64 = 256 << 20;
-
-const DOCUMENT_LEVEL: i32 = 12;
 
 /// The rows of a run.
 #[derive(Debug)]
@@ -39,16 +33,9 @@ struct Chunk {
 }
 
 impl Packed {
-    /// Packs a run. Fails if the run holds a value that JSON cannot hold, such as a NaN: kept, it
-    /// would not come back as it was.
+    /// Packs a run. Fails if the run holds a value that JSON cannot hold.
     pub(crate) fn from_run(run: &Run) -> Result<Self, Unfaithful> {
-        let bare = without_samples(run);
-        let document = serde_json::to_vec(&bare).map_err(|error| Unfaithful(error.to_string()))?;
-        match serde_json::from_slice::<Run>(&document) {
-            Ok(back) if back == bare => {}
-            Ok(_) => return Err(Unfaithful("a value does not come back from JSON as it was".into())),
-            Err(error) => return Err(Unfaithful(error.to_string())),
-        }
+        let document = document::write(&without_samples(run))?;
         let cells: Vec<Columns> =
             run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect();
         let mut chunks = Vec::new();
@@ -71,15 +58,13 @@ impl Packed {
             }
         }
         let id = RunId::of(&document, &cells);
-        let document = compress(&document).map_err(|error| Unfaithful(error.to_string()))?;
-        Ok(Self { id, document, chunks })
+        Ok(Self { id, document: document::compress(&document)?, chunks })
     }
 
     /// Unpacks the run and compares its hash with its name. An error says what is wrong with it.
     pub(crate) fn verify(&self) -> Result<Run, String> {
-        let document = decompress(&self.document)?;
-        let mut run: Run = serde_json::from_slice(&document)
-            .map_err(|error| format!("its document cannot be read: {error}"))?;
+        let document = document::decompress(&self.document)?;
+        let mut run: Run = document::read(&document)?;
         let mut places: Vec<&mut Cell> = run.trials.iter_mut().flat_map(|trial| &mut trial.cells).collect();
         if places.iter().any(|cell| !cell.samples.is_empty()) {
             return Err("its document holds samples".into());
@@ -244,8 +229,7 @@ pub struct Entry {
 impl Entry {
     /// Puts an entry together from the row of a run. An error says what is wrong with the document.
     pub(crate) fn of(id: RunId, document: &[u8], samples: u64, bytes: u64) -> Result<Self, String> {
-        let outline: Outline = serde_json::from_slice(&decompress(document)?)
-            .map_err(|error| format!("its document cannot be read: {error}"))?;
+        let outline: Outline = document::read(&document::decompress(document)?)?;
         Ok(Self {
             id,
             started: outline.provenance.started,
@@ -266,20 +250,4 @@ fn without_samples(run: &Run) -> Run {
         cell.samples = Vec::new();
     }
     bare
-}
-
-/// The checksum guards the list of runs, which reads documents without hashing samples.
-fn compress(document: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), DOCUMENT_LEVEL)?;
-    encoder.include_checksum(true)?;
-    encoder.write_all(document)?;
-    encoder.finish()
-}
-
-fn decompress(packed: &[u8]) -> Result<Vec<u8>, String> {
-    let mut document = Vec::new();
-    zstd::stream::read::Decoder::new(packed)
-        .and_then(|decoder| decoder.take(LARGEST_DOCUMENT).read_to_end(&mut document))
-        .map_err(|error| format!("its document is damaged: {error}"))?;
-    Ok(document)
 }

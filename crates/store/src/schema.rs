@@ -8,11 +8,14 @@ use crate::error::{Error, Foreign, Place};
 pub(crate) const APPLICATION: i32 = 0x746e_626e;
 
 /// The version of the tables, of the codecs and of the shape of the document. See `docs/store.md`.
-pub(crate) const FORMAT: i32 = 1;
+pub(crate) const FORMAT: i32 = 2;
+
+/// The first format, which had no calibrations.
+const RUNS_ALONE: i32 = 1;
 
 /// Blobs lie in an ordinary table with an index beside it and not in the index itself: SQLite
 /// fills the overflow pages of a table to the last byte, those of an index hardly ever.
-const TABLES: &str = "
+const RUNS: &str = "
     CREATE TABLE run (
         key      INTEGER PRIMARY KEY,
         id       TEXT NOT NULL UNIQUE,
@@ -30,9 +33,19 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
-/// Creates the tables if the file is blank and `create` is set, then checks that it is ours.
+/// What format 2 added.
+const CALIBRATIONS: &str = "
+    CREATE TABLE calibration (
+        key      INTEGER PRIMARY KEY,
+        id       TEXT NOT NULL UNIQUE,
+        document BLOB NOT NULL
+    ) STRICT;
+";
+
+/// Makes the file one of this format: creates the tables if it is blank and `create` is set, and adds
+/// what a store of an older format lacks. Fails if it is not ours or newer.
 ///
-/// Of several processes that find the same blank file, one creates and the others wait for it.
+/// Of several processes that find the same file, one creates or adds and the others wait for it.
 pub(crate) fn establish(connection: &mut Connection, place: Place<'_>, create: bool) -> Result<(), Error> {
     let sqlite = |error| place.sqlite(error);
     if (application(connection).map_err(sqlite)?, format(connection).map_err(sqlite)?) == (0, 0) {
@@ -47,24 +60,45 @@ pub(crate) fn establish(connection: &mut Connection, place: Place<'_>, create: b
             return Err(place.not_a_store(Foreign::Empty));
         }
     }
-    check(connection, place)
+    if check(connection, place)? < FORMAT {
+        upgrade(connection).map_err(sqlite)?;
+    }
+    // Another process may have been first, and newer.
+    check(connection, place).map(drop)
+}
+
+/// Adds what the file lacks, in one transaction: a crash leaves the old format or this one.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Only now, under the lock, is it certain that nobody else has done it meanwhile.
+    if format(&transaction)? == RUNS_ALONE {
+        transaction.execute_batch(CALIBRATIONS)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+    }
+    transaction.commit()
 }
 
 /// Creates the tables and marks the file.
 pub(crate) fn install(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(TABLES)?;
+    connection.execute_batch(RUNS)?;
+    connection.execute_batch(CALIBRATIONS)?;
     connection.pragma_update(None, "application_id", APPLICATION)?;
     connection.pragma_update(None, "user_version", FORMAT)
 }
 
-/// Checks that the file is a store, and of a format that is known here.
-pub(crate) fn check(connection: &Connection, place: Place<'_>) -> Result<(), Error> {
+/// Whether files of this format have a table of calibrations.
+pub(crate) fn has_calibrations(format: i32) -> bool {
+    format > RUNS_ALONE
+}
+
+/// Checks that the file is a store, and of a format that is known here, which is returned.
+pub(crate) fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
     match application(connection).map_err(|error| place.sqlite(error))? {
         APPLICATION => {}
         other => return Err(place.not_a_store(Foreign::Application(other))),
     }
     match format(connection).map_err(|error| place.sqlite(error))? {
-        FORMAT => Ok(()),
+        known @ RUNS_ALONE..=FORMAT => Ok(known),
         newer if newer > FORMAT => Err(place.newer_format(newer)),
         other => Err(place.damaged(format!("format version {other} never existed"))),
     }

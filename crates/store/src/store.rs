@@ -1,4 +1,4 @@
-//! The store: one file of finished runs.
+//! The store: one file of finished runs, and of calibrations beside them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tenbin_model::Run;
 
+use crate::calibration::PackedCalibration;
 use crate::codec::Codec;
 use crate::columns::NAMES;
 use crate::error::{Attempt, Error, PATIENCE, Place};
@@ -14,8 +15,9 @@ use crate::foreign;
 use crate::identity::RunId;
 use crate::packed::{Entry, Packed};
 use crate::schema;
+use crate::transfer::Merge;
 
-/// A file of finished runs. Several processes of one machine may use it at once.
+/// A file of finished runs and calibrations. Several processes of one machine may use it at once.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -45,7 +47,8 @@ pub struct ColumnSize {
 }
 
 impl Store {
-    /// Opens the store at `path`, creating the file and the folders above it if they are missing.
+    /// Opens the store at `path`, creating the file and the folders above it if they are missing. A
+    /// store of an older format becomes one of this format, in one step.
     ///
     /// # Errors
     /// What stands there is not a store, is damaged, was made by a newer tenbin, or cannot be read
@@ -57,7 +60,8 @@ impl Store {
         Self::open_with(path, true, journal_in(folder))
     }
 
-    /// Opens the store at `path`, which must exist.
+    /// Opens the store at `path`, which must exist. A store of an older format becomes one of this
+    /// format, in one step.
     ///
     /// # Errors
     /// As [`Store::open`], and [`Error::NoSuchFile`].
@@ -115,28 +119,46 @@ impl Store {
     /// The disk is full, the store is locked or damaged, or the run holds a value that JSON cannot
     /// hold ([`Error::Unfaithful`]). The store is then as it was.
     pub fn keep(&mut self, run: &Run) -> Result<RunId, Error> {
-        let packed =
-            Packed::from_run(run).map_err(|what| Error::Unfaithful { path: self.path.clone(), what })?;
-        self.insert(Attempt::Keep, std::slice::from_ref(&packed))?;
+        let tried = Attempt::Keep;
+        let packed = Packed::from_run(run).map_err(|what| Error::Unfaithful {
+            tried,
+            path: self.path.clone(),
+            what,
+        })?;
+        self.insert(tried, std::slice::from_ref(&packed), &[])?;
         Ok(packed.id)
     }
 
-    /// Writes the runs that are not there yet, all or none, and returns their names.
-    pub(crate) fn insert(&mut self, tried: Attempt, runs: &[Packed]) -> Result<Vec<RunId>, Error> {
+    /// Writes the runs and calibrations that are not there yet, all or none, and says which those were.
+    pub(crate) fn insert(
+        &mut self,
+        tried: Attempt,
+        runs: &[Packed],
+        calibrations: &[PackedCalibration],
+    ) -> Result<Merge, Error> {
         let place = Place { tried, path: &self.path };
         let sqlite = |error| place.sqlite(error);
         // Taking the lock for writing at once lets SQLite wait for others instead of failing later.
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
-        let mut added = Vec::new();
+        let mut merge = Merge::default();
         for run in runs {
-            if !holds(&transaction, &run.id).map_err(sqlite)? {
+            if holds(&transaction, &run.id).map_err(sqlite)? {
+                merge.present.push(run.id);
+            } else {
                 run.insert(&transaction).map_err(sqlite)?;
-                added.push(run.id);
+                merge.added.push(run.id);
+            }
+        }
+        for calibration in calibrations {
+            if calibration.insert(&transaction).map_err(sqlite)? {
+                merge.calibrations_added.push(calibration.id);
+            } else {
+                merge.calibrations_present.push(calibration.id);
             }
         }
         transaction.commit().map_err(sqlite)?;
-        Ok(added)
+        Ok(merge)
     }
 
     /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is damaged.
@@ -175,11 +197,7 @@ impl Store {
                 .map_err(|what| place.damaged_run(&id, &what))?;
             entries.push(entry);
         }
-        // ISO 8601 sorts as text once the Z is gone, behind which a fraction of a second would sort first.
-        entries.sort_by(|a, b| {
-            let key = |entry: &Entry| entry.started.trim_end_matches('Z').to_owned();
-            (key(a), a.id).cmp(&(key(b), b.id))
-        });
+        entries.sort_by(|a, b| (moment(&a.started), a.id).cmp(&(moment(&b.started), b.id)));
         Ok(entries)
     }
 
@@ -255,9 +273,15 @@ impl Store {
         }
     }
 
-    fn place(&self, tried: Attempt) -> Place<'_> {
+    pub(crate) fn place(&self, tried: Attempt) -> Place<'_> {
         Place { tried, path: &self.path }
     }
+}
+
+/// What sorts by time: ISO 8601 does as text once the Z is gone, behind which a fraction of a second
+/// would sort first.
+pub(crate) fn moment(started: &str) -> &str {
+    started.trim_end_matches('Z')
 }
 
 /// The names of all runs in a file.

@@ -1,5 +1,6 @@
-//! Runs between files: a file of their own out, a merge in.
+//! Runs and calibrations between files: a file of their own out, a merge in.
 
+use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -7,9 +8,10 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 use tempfile::NamedTempFile;
 
+use crate::calibration::{self, PackedCalibration};
 use crate::error::{Attempt, Error, Place};
 use crate::foreign::{ForeignStore, regular, same_file};
-use crate::identity::RunId;
+use crate::identity::{CalibrationId, RunId};
 use crate::packed::Packed;
 use crate::schema;
 use crate::store::{self, Store, folder_of};
@@ -19,8 +21,12 @@ use crate::store::{self, Store, folder_of};
 pub struct Merge {
     /// Runs that were new here, in ascending order of their names.
     pub added: Vec<RunId>,
-    /// Runs that were here already.
+    /// Runs that were here already, in ascending order.
     pub present: Vec<RunId>,
+    /// Calibrations that were new here, in ascending order of their names.
+    pub calibrations_added: Vec<CalibrationId>,
+    /// Calibrations that were here already, in ascending order.
+    pub calibrations_present: Vec<CalibrationId>,
 }
 
 /// What to do with a file that stands where an export is to go.
@@ -34,15 +40,22 @@ pub enum Existing {
 }
 
 impl Store {
-    /// Writes runs to a file of their own, a store like this one. Every run is verified on the way.
+    /// Writes runs and calibrations to a file of their own, a store like this one. Every one is verified
+    /// on the way, and written once however often it is named.
     ///
     /// The file appears complete or not at all: it is written beside its place, brought to disk and
     /// then renamed. It has no log beside it and can be read from a medium that is read only.
     ///
     /// # Errors
-    /// A run is unknown or damaged, the file exists ([`Existing::Refuse`]) or is this store, or
+    /// A run or a calibration is unknown or damaged, the file exists ([`Existing::Refuse`]) or is this store, or
     /// cannot be written.
-    pub fn export(&self, ids: &[RunId], to: &Path, existing: Existing) -> Result<(), Error> {
+    pub fn export(
+        &self,
+        runs: &[RunId],
+        calibrations: &[CalibrationId],
+        to: &Path,
+        existing: Existing,
+    ) -> Result<(), Error> {
         let place = Place { tried: Attempt::Export, path: to };
         match regular(place) {
             Err(Error::NoSuchFile { .. }) => {}
@@ -59,38 +72,47 @@ impl Store {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)
             .map_err(|error| place.io(error))?;
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        ids.dedup();
-        self.write_runs(&ids, beside.path(), place)?;
+        self.write(&distinct(runs), &distinct(calibrations), beside.path(), place)?;
         publish(beside, to, existing, place)?;
         // The name is on disk only when its folder is.
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| place.io(error))
     }
 
-    fn write_runs(&self, ids: &[RunId], to: &Path, place: Place<'_>) -> Result<(), Error> {
+    fn write(
+        &self,
+        runs: &[RunId],
+        calibrations: &[CalibrationId],
+        to: &Path,
+        place: Place<'_>,
+    ) -> Result<(), Error> {
         let sqlite = |error| place.sqlite(error);
+        let source = Place { path: self.path(), ..place };
         let mut target = Connection::open(to).map_err(sqlite)?;
         // Nobody sees the file before it is complete, so nothing needs to be undone after a crash.
         target.pragma_update_and_check(None, "journal_mode", "MEMORY", |_| Ok(())).map_err(sqlite)?;
         target.pragma_update(None, "synchronous", "OFF").map_err(sqlite)?;
         let transaction = target.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(sqlite)?;
         schema::install(&transaction).map_err(sqlite)?;
-        for id in ids {
+        for id in runs {
             let packed = self.read(id, Attempt::Export)?;
-            let source = Place { path: self.path(), ..place };
             packed.verify().map_err(|what| source.damaged_run(id, &what))?;
+            packed.insert(&transaction).map_err(sqlite)?;
+        }
+        for id in calibrations {
+            let packed = self.read_calibration(id, Attempt::Export)?;
+            packed.verify().map_err(|what| source.damaged_calibration(id, &what))?;
             packed.insert(&transaction).map_err(sqlite)?;
         }
         transaction.commit().map_err(sqlite)?;
         target.close().map_err(|(_, error)| sqlite(error))
     }
 
-    /// Merges the runs of another file into this store, all or none. Merging a file twice changes
-    /// nothing, and neither does the order in which files are merged.
+    /// Merges the runs and calibrations of another file into this store, all or none. Merging a file
+    /// twice changes nothing, and neither does the order in which files are merged.
     ///
-    /// The other file is not changed and nothing is left beside it. Every run in it is verified
-    /// before the first is written here; the packed runs are held in memory meanwhile.
+    /// The other file, which may be of an older format, is not changed and nothing is left beside it.
+    /// Everything in it is verified before the first run is written here, and held packed in memory
+    /// meanwhile.
     ///
     /// # Errors
     /// The file is missing, no store, damaged, made by a newer tenbin or unreadable; or this store
@@ -98,23 +120,50 @@ impl Store {
     pub fn import(&mut self, from: &Path) -> Result<Merge, Error> {
         let place = Place { tried: Attempt::Import, path: from };
         if same_file(self.path(), from) {
-            return Ok(Merge { added: Vec::new(), present: self.ids()? });
+            let (runs, calibrations) = (Attempt::List, Attempt::ListCalibrations);
+            return Ok(Merge {
+                present: store::ids(&self.connection, self.place(runs))?,
+                calibrations_present: calibration::ids(&self.connection, self.place(calibrations))?,
+                ..Merge::default()
+            });
         }
         let foreign = ForeignStore::open(place)?;
-        let mut present = store::ids(&foreign.connection, place)?;
-        let mut verified = Vec::new();
-        for id in &present {
-            let packed = Packed::read(&foreign.connection, id)
-                .map_err(|error| place.sqlite(error))?
-                .ok_or_else(|| place.damaged_run(id, "it is listed but cannot be found"))?;
-            packed.verify().map_err(|what| place.damaged_run(id, &what))?;
-            verified.push(packed);
-        }
+        let runs = verified_runs(&foreign, place)?;
+        let calibrations = verified_calibrations(&foreign, place)?;
         // Errors from here on are about this store and not about the file that was read.
-        let added = self.insert(Attempt::Keep, &verified)?;
-        present.retain(|id| added.binary_search(id).is_err());
-        Ok(Merge { added, present })
+        self.insert(Attempt::Keep, &runs, &calibrations)
     }
+}
+
+/// All runs of a file, in ascending order of their names.
+fn verified_runs(foreign: &ForeignStore, place: Place<'_>) -> Result<Vec<Packed>, Error> {
+    let verified = |id| {
+        let packed = Packed::read(&foreign.connection, &id)
+            .map_err(|error| place.sqlite(error))?
+            .ok_or_else(|| place.damaged_run(&id, "it is listed but cannot be found"))?;
+        packed.verify().map_err(|what| place.damaged_run(&id, &what))?;
+        Ok(packed)
+    };
+    store::ids(&foreign.connection, place)?.into_iter().map(verified).collect()
+}
+
+/// All calibrations of a file, in ascending order of their names.
+fn verified_calibrations(foreign: &ForeignStore, place: Place<'_>) -> Result<Vec<PackedCalibration>, Error> {
+    if !schema::has_calibrations(foreign.format) {
+        return Ok(Vec::new());
+    }
+    let verified = |id| {
+        let packed = PackedCalibration::read(&foreign.connection, &id)
+            .map_err(|error| place.sqlite(error))?
+            .ok_or_else(|| place.damaged_calibration(&id, "it is listed but cannot be found"))?;
+        packed.verify().map_err(|what| place.damaged_calibration(&id, &what))?;
+        Ok(packed)
+    };
+    calibration::ids(&foreign.connection, place)?.into_iter().map(verified).collect()
+}
+
+fn distinct<Id: Copy + Ord>(ids: &[Id]) -> Vec<Id> {
+    ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Gives a complete file its name.

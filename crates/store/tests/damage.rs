@@ -7,14 +7,15 @@ mod specimens;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use specimens::{Numbers, small_run};
+use specimens::{Numbers, calibration, small_run};
 use tempfile::TempDir;
-use tenbin_model::Run;
-use tenbin_store::{Error, Existing, Foreign, RunId, Store};
+use tenbin_model::{Calibration, Run};
+use tenbin_store::{Attempt, CalibrationId, Error, Existing, Foreign, RunId, Store};
 
 struct Fixture {
     folder: TempDir,
     runs: Vec<(RunId, Run)>,
+    calibrations: Vec<(CalibrationId, Calibration)>,
     exported: Vec<u8>,
 }
 
@@ -29,17 +30,24 @@ impl Fixture {
             })
             .collect();
         runs.sort_by_key(|(id, _)| *id);
+        let mut calibrations: Vec<(CalibrationId, Calibration)> = (0..2)
+            .map(|seed| {
+                let calibration = calibration(seed);
+                (store.keep_calibration(&calibration).unwrap(), calibration)
+            })
+            .collect();
+        calibrations.sort_by_key(|(id, _)| *id);
         let path = folder.path().join("exported.db");
-        store.export(&runs.iter().map(|(id, _)| *id).collect::<Vec<_>>(), &path, Existing::Refuse).unwrap();
+        store.export(&names(&runs), &names(&calibrations), &path, Existing::Refuse).unwrap();
         let exported = fs::read(path).unwrap();
-        Self { folder, runs, exported }
+        Self { folder, runs, calibrations, exported }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Imports `bytes` into `store`: all runs come unharmed, or none does and the reason is returned.
+    /// Imports `bytes` into `store`: everything comes unharmed, or nothing does and the reason is returned.
     fn import(&self, store: &mut Store, bytes: &[u8]) -> Option<Error> {
         let from = self.path("foreign.db");
         fs::write(&from, bytes).unwrap();
@@ -60,9 +68,15 @@ impl Fixture {
             Ok(merge) => {
                 let mut all: Vec<RunId> = merge.added.into_iter().chain(merge.present).collect();
                 all.sort_unstable();
-                assert_eq!(all, self.runs.iter().map(|(id, _)| *id).collect::<Vec<_>>());
+                assert_eq!(all, names(&self.runs));
                 for (id, run) in &self.runs {
                     assert_eq!(&store.load(id).unwrap(), run);
+                }
+                let mut all = [merge.calibrations_added, merge.calibrations_present].concat();
+                all.sort_unstable();
+                assert_eq!(all, names(&self.calibrations));
+                for (id, calibration) in &self.calibrations {
+                    assert_eq!(&store.load_calibration(id).unwrap(), calibration);
                 }
                 None
             }
@@ -77,7 +91,11 @@ impl Fixture {
     }
 }
 
-/// Every row of both tables.
+fn names<Id: Copy, Value>(named: &[(Id, Value)]) -> Vec<Id> {
+    named.iter().map(|(id, _)| *id).collect()
+}
+
+/// Every row of every table.
 fn contents(path: &Path) -> Vec<String> {
     let connection = rusqlite::Connection::open(path).unwrap();
     let rows = |sql: &str| {
@@ -88,6 +106,7 @@ fn contents(path: &Path) -> Vec<String> {
     all.extend(rows(
         "SELECT concat_ws(' ', run, cell, field, part, codec, count, hex(data)) FROM chunk ORDER BY 1",
     ));
+    all.extend(rows("SELECT concat_ws(' ', key, id, hex(document)) FROM calibration ORDER BY key"));
     all
 }
 
@@ -134,6 +153,7 @@ fn a_flipped_bit_is_an_error_or_changes_nothing() {
             let others = "(SELECT key FROM run WHERE id <> ?1)";
             cleaner.execute(&format!("DELETE FROM chunk WHERE run IN {others}"), [&own]).unwrap();
             cleaner.execute("DELETE FROM run WHERE id <> ?1", [&own]).unwrap();
+            cleaner.execute("DELETE FROM calibration", []).unwrap();
         }
     }
     assert!(refused >= 200, "only {refused} of 250 were refused");
@@ -172,7 +192,7 @@ fn damage_in_the_store_itself_is_found_when_the_run_is_read() {
         assert!(matches!(error, Error::Damaged { .. }), "{change}: {error}");
         assert!(error.to_string().contains(&id.short()), "{error}");
         assert!(matches!(
-            store.export(&[id], &fixture.path("out.db"), Existing::Refuse),
+            store.export(&[id], &[], &fixture.path("out.db"), Existing::Refuse),
             Err(Error::Damaged { .. })
         ));
         assert!(!fixture.path("out.db").exists());
@@ -180,6 +200,49 @@ fn damage_in_the_store_itself_is_found_when_the_run_is_read() {
         fixture.target("own.db");
     }
     assert_eq!(store.load(&id).unwrap(), small_run(99));
+}
+
+#[test]
+fn damage_to_a_calibration_is_found_when_it_is_read_and_hinders_no_run() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("own.db");
+    let id = store.keep_calibration(&calibration(8)).unwrap();
+    let other = store.keep_calibration(&calibration(9)).unwrap();
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    let document = |id: &CalibrationId| -> Vec<u8> {
+        let select = "SELECT document FROM calibration WHERE id = ?1";
+        connection.query_row(select, [id.to_string()], |row| row.get(0)).unwrap()
+    };
+    let sound = document(&id);
+    let mut third = fixture.target("third.db");
+    let flipped = (0..sound.len()).step_by(7).chain([sound.len() - 1]).map(|at| {
+        let mut altered = sound.clone();
+        altered[at] ^= 0x10;
+        altered
+    });
+    // The last is a sound document, but of another calibration.
+    let cut = [Vec::new(), sound[..sound.len() - 1].to_vec(), document(&other)];
+    for altered in flipped.chain(cut) {
+        let update = "UPDATE calibration SET document = ?1 WHERE id = ?2";
+        connection.execute(update, (&altered, id.to_string())).unwrap();
+        let error = store.load_calibration(&id).unwrap_err();
+        assert!(matches!(error, Error::Damaged { tried: Attempt::LoadCalibration, .. }), "{error}");
+        assert!(error.to_string().contains(&format!("calibration {}", id.short())), "{error}");
+        let out = fixture.path("out.db");
+        let error = store.export(&store.ids().unwrap(), &[id], &out, Existing::Refuse).unwrap_err();
+        assert!(matches!(error, Error::Damaged { tried: Attempt::Export, .. }), "{error}");
+        assert!(!out.exists());
+        // A file in which it is damaged is refused whole.
+        let before = contents(third.path());
+        let error = third.import(store.path()).unwrap_err();
+        assert!(matches!(error, Error::Damaged { tried: Attempt::Import, .. }), "{error}");
+        assert_eq!(contents(third.path()), before);
+    }
+    for run in store.runs().unwrap() {
+        store.load(&run.id).unwrap();
+    }
+    assert_eq!(store.find_calibration(&id.to_string()).unwrap(), Some(id));
+    assert_eq!(store.load_calibration(&other).unwrap(), calibration(9));
 }
 
 #[test]
@@ -222,9 +285,9 @@ fn a_newer_format_is_refused_and_named() {
     let mut store = fixture.target("target.db");
     let path = fixture.path("newer.db");
     fs::write(&path, &fixture.exported).unwrap();
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     for error in [store.import(&path).unwrap_err(), Store::open(&path).unwrap_err()] {
-        assert!(matches!(error, Error::NewerFormat { format: 2, .. }), "{error}");
+        assert!(matches!(error, Error::NewerFormat { format: 3, .. }), "{error}");
         assert!(error.to_string().contains("made by a newer tenbin"), "{error}");
     }
 }

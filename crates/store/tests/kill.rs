@@ -1,10 +1,11 @@
-//! A process that is killed at any moment loses at most the run that it had not finished.
+//! A process that is killed at any moment loses at most the run or calibration that it had not finished.
 //!
 //! The moments are driven by what the child reports, by how far its log has grown and by counted turns
 //! of an empty loop, not by a clock, so that no test depends on how fast the machine is.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod format_1;
 mod roles;
 mod specimens;
 
@@ -12,11 +13,12 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::str::FromStr;
 
 use roles::{child, role};
-use specimens::{Numbers, run_of, small_run};
+use specimens::{Numbers, calibration, run_of, small_run};
 use tenbin_model::{Run, Sample};
-use tenbin_store::{Existing, RunId, Store};
+use tenbin_store::{CalibrationId, Existing, RunId, Store};
 
 const ROUNDS: u64 = 60;
 
@@ -30,7 +32,11 @@ fn child_entry() {
             let mut store = Store::open(Path::new(path)).unwrap();
             for seed in first.parse::<u64>().unwrap().. {
                 let id = store.keep(&numbered_run(seed)).unwrap();
-                writeln!(report, "kept {id}").unwrap();
+                writeln!(report, "kept run {id}").unwrap();
+                if seed.is_multiple_of(3) {
+                    let id = store.keep_calibration(&calibration(seed)).unwrap();
+                    writeln!(report, "kept calibration {id}").unwrap();
+                }
             }
         }
         ["import", path, from] => {
@@ -38,6 +44,11 @@ fn child_entry() {
             writeln!(report, "opened").unwrap();
             store.import(Path::new(from)).unwrap();
             writeln!(report, "imported").unwrap();
+        }
+        ["upgrade", path] => {
+            writeln!(report, "ready").unwrap();
+            Store::open(Path::new(path)).unwrap();
+            writeln!(report, "opened").unwrap();
         }
         other => panic!("no such role: {other:?}"),
     }
@@ -76,9 +87,9 @@ fn turn(times: u64) {
     }
 }
 
-/// The runs that a list of reports names. A report cut short by the kill names none.
-fn reported(lines: impl Iterator<Item = String>) -> Vec<RunId> {
-    lines.filter_map(|line| line.strip_prefix("kept ")?.parse().ok()).collect()
+/// What a list of reports names after these words. A report cut short by the kill names nothing.
+fn reported<Id: FromStr>(lines: &[String], words: &str) -> Vec<Id> {
+    lines.iter().filter_map(|line| line.strip_prefix(words)?.parse().ok()).collect()
 }
 
 fn assert_sound(path: &Path) {
@@ -97,11 +108,12 @@ fn what_was_reported_as_kept_survives_a_kill_at_any_moment() {
     let path = folder.path().join("store.db");
     let mut numbers = Numbers(7);
     let mut kept = BTreeSet::new();
+    let mut kept_calibrations = BTreeSet::new();
     for round in 0..ROUNDS {
         let first = (round * 1_000).to_string();
         let (mut child, mut lines) = start(&["keep", path.to_str().unwrap(), &first]);
         let awaited = numbers.below(4) as usize;
-        kept.extend(reported(lines.by_ref().take(awaited)));
+        let mut heard: Vec<String> = lines.by_ref().take(awaited).collect();
         if round % 3 == 0 {
             turn(numbers.below(1_000_000));
         } else {
@@ -109,13 +121,21 @@ fn what_was_reported_as_kept_survives_a_kill_at_any_moment() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        kept.extend(reported(lines));
+        heard.extend(lines);
+        kept.extend(reported::<RunId>(&heard, "kept run "));
+        kept_calibrations.extend(reported::<CalibrationId>(&heard, "kept calibration "));
 
         let store = Store::open(&path).unwrap();
         let visible: BTreeSet<RunId> = store.ids().unwrap().into_iter().collect();
         assert!(visible.is_superset(&kept), "round {round}: a run that was kept is gone");
         // A run that was finished but not reported may be there; none is there in part.
         kept = visible;
+        let visible: BTreeSet<CalibrationId> = store.calibrations().unwrap().into_iter().collect();
+        assert!(
+            visible.is_superset(&kept_calibrations),
+            "round {round}: a calibration that was kept is gone"
+        );
+        kept_calibrations = visible;
         drop(store);
         assert_sound(&path);
     }
@@ -124,17 +144,24 @@ fn what_was_reported_as_kept_survives_a_kill_at_any_moment() {
         let run = store.load(id).unwrap();
         assert_eq!(run, numbered_run(run.provenance.seed));
     }
+    for id in &kept_calibrations {
+        let loaded = store.load_calibration(id).unwrap();
+        assert_eq!(loaded, calibration(loaded.provenance.seed));
+    }
     assert!(kept.len() as u64 >= ROUNDS, "only {} runs were kept", kept.len());
+    assert!(!kept_calibrations.is_empty());
 }
 
 #[test]
-fn an_import_that_is_killed_leaves_all_runs_or_none() {
+fn an_import_that_is_killed_leaves_everything_or_nothing() {
     const RUNS: u64 = 30;
     let folder = tempfile::tempdir().unwrap();
     let exported = folder.path().join("exported.db");
     let mut source = Store::open(&folder.path().join("source.db")).unwrap();
     let ids: Vec<RunId> = (0..RUNS).map(|seed| source.keep(&small_run(seed)).unwrap()).collect();
-    source.export(&ids, &exported, Existing::Refuse).unwrap();
+    let calibrations: Vec<CalibrationId> =
+        (0..RUNS).map(|seed| source.keep_calibration(&calibration(seed)).unwrap()).collect();
+    source.export(&ids, &calibrations, &exported, Existing::Refuse).unwrap();
     let before = std::fs::read(&exported).unwrap();
 
     let mut numbers = Numbers(11);
@@ -157,9 +184,48 @@ fn an_import_that_is_killed_leaves_all_runs_or_none() {
         let there = store.ids().unwrap();
         assert!(there.contains(&own));
         assert!(there.len() == 1 || there.len() == 1 + ids.len(), "round {round}: {} runs", there.len());
+        assert_eq!(
+            store.calibrations().unwrap().len(),
+            if there.len() == 1 { 0 } else { calibrations.len() },
+            "round {round}"
+        );
         assert!(!finished || there.len() == 1 + ids.len(), "round {round}: the import is gone");
         store.import(&exported).unwrap();
         assert_eq!(store.ids().unwrap().len(), 1 + ids.len());
     }
     assert_eq!(std::fs::read(&exported).unwrap(), before);
+}
+
+#[test]
+fn an_upgrade_that_is_killed_leaves_the_old_format_or_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let former = folder.path().join("former.db");
+    let id = format_1::write(&former, "delete", &small_run(1));
+    let mut numbers = Numbers(13);
+    for round in 0..ROUNDS / 2 {
+        let path = folder.path().join(format!("target-{round}.db"));
+        std::fs::copy(&former, &path).unwrap();
+        let (mut child, mut lines) = start(&["upgrade", path.to_str().unwrap()]);
+        assert!(lines.any(|line| line == "ready"));
+        if round % 3 == 0 {
+            turn(numbers.below(1_000_000));
+        } else {
+            // The journal is there while the transaction writes.
+            let journal = path.with_extension("db-journal");
+            while !journal.exists() && child.try_wait().unwrap().is_none() {
+                std::hint::spin_loop();
+            }
+            turn(numbers.below(100_000));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let finished = lines.any(|line| line == "opened");
+
+        assert_sound(&path);
+        let left = format_1::version(&path);
+        assert!(left == (2, true) || left == (1, false) && !finished, "round {round}: {left:?}");
+        let mut store = Store::open(&path).unwrap();
+        assert_eq!(store.load(&id).unwrap(), small_run(1));
+        store.keep_calibration(&calibration(round)).unwrap();
+    }
 }

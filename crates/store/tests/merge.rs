@@ -10,26 +10,31 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use specimens::small_run;
+use specimens::{calibration, small_run};
 use tempfile::TempDir;
-use tenbin_store::{Error, Existing, RunId, Store};
+use tenbin_store::{CalibrationId, Error, Existing, RunId, Store};
 
 const RUNS: u32 = 5;
 
-/// One exported file for every subset of a few runs.
+/// One exported file for every subset of a few runs and as many calibrations.
 struct Files {
     folder: TempDir,
-    ids: Vec<RunId>,
+    ids: Vec<Pair>,
 }
+
+/// What is exported together: a run and a calibration.
+type Pair = (RunId, CalibrationId);
 
 static FILES: LazyLock<Files> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("source.db")).unwrap();
-    let ids: Vec<RunId> = (0..u64::from(RUNS)).map(|seed| store.keep(&small_run(seed)).unwrap()).collect();
+    let mut keep =
+        |seed| (store.keep(&small_run(seed)).unwrap(), store.keep_calibration(&calibration(seed)).unwrap());
+    let ids: Vec<Pair> = (0..u64::from(RUNS)).map(&mut keep).collect();
     for subset in 0..1 << RUNS {
-        let members: Vec<RunId> =
-            ids.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, id)| *id).collect();
-        store.export(&members, &folder.path().join(format!("{subset}.db")), Existing::Refuse).unwrap();
+        let (runs, calibrations): (Vec<_>, Vec<_>) = members(&ids, subset).unzip();
+        let path = folder.path().join(format!("{subset}.db"));
+        store.export(&runs, &calibrations, &path, Existing::Refuse).unwrap();
     }
     Files { folder, ids }
 });
@@ -38,8 +43,14 @@ fn file(subset: u32) -> PathBuf {
     FILES.folder.path().join(format!("{subset}.db"))
 }
 
-fn set(subset: u32) -> BTreeSet<RunId> {
-    FILES.ids.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, id)| *id).collect()
+fn members(ids: &[Pair], subset: u32) -> impl Iterator<Item = Pair> {
+    ids.iter().enumerate().filter(move |(i, _)| subset >> i & 1 == 1).map(|(_, id)| *id)
+}
+
+type Held = (BTreeSet<RunId>, BTreeSet<CalibrationId>);
+
+fn set(subset: u32) -> Held {
+    members(&FILES.ids, subset).unzip()
 }
 
 /// A fresh store into which these files were merged, in this order.
@@ -51,8 +62,8 @@ fn merged(folder: &Path, name: &str, files: &[PathBuf]) -> Store {
     store
 }
 
-fn held(store: &Store) -> BTreeSet<RunId> {
-    store.ids().unwrap().into_iter().collect()
+fn held(store: &Store) -> Held {
+    (store.ids().unwrap().into_iter().collect(), store.calibrations().unwrap().into_iter().collect())
 }
 
 proptest! {
@@ -74,12 +85,13 @@ proptest! {
         prop_assert_eq!(held(&nested), held(&in_order));
 
         let again = nested.import(&file(b)).unwrap();
-        prop_assert_eq!(again.added, Vec::new());
-        prop_assert_eq!(again.present.into_iter().collect::<BTreeSet<_>>(), set(b));
+        prop_assert_eq!((again.added, again.calibrations_added), (Vec::new(), Vec::new()));
+        let present = (again.present.into_iter().collect(), again.calibrations_present.into_iter().collect());
+        prop_assert_eq!(present, set(b));
         prop_assert_eq!(held(&nested), held(&in_order));
-        for id in held(&nested) {
-            prop_assert!(nested.load(&id).is_ok());
-        }
+        let (runs, calibrations) = held(&nested);
+        prop_assert!(runs.iter().all(|id| nested.load(id).is_ok()));
+        prop_assert!(calibrations.iter().all(|id| nested.load_calibration(id).is_ok()));
     }
 }
 
@@ -112,7 +124,7 @@ fn a_store_merged_into_itself_stays_as_it_is() {
     let path = store.path().to_owned();
     let merge = store.import(&path).unwrap();
     assert_eq!((merge.added, merge.present), (vec![], vec![id]));
-    assert!(matches!(store.export(&[id], &path, Existing::Replace), Err(Error::Exists { .. })));
+    assert!(matches!(store.export(&[id], &[], &path, Existing::Replace), Err(Error::Exists { .. })));
     assert!(store.load(&id).is_ok());
 }
 
@@ -124,16 +136,16 @@ fn an_export_never_harms_what_stands_there() {
     let unknown: RunId = "0".repeat(64).parse().unwrap();
     let target = folder.path().join("out file?#%.db");
     fs::write(&target, "precious").unwrap();
-    assert!(matches!(store.export(&[id], &target, Existing::Refuse), Err(Error::Exists { .. })));
+    assert!(matches!(store.export(&[id], &[], &target, Existing::Refuse), Err(Error::Exists { .. })));
     assert!(matches!(
-        store.export(&[id, unknown], &target, Existing::Replace),
+        store.export(&[id, unknown], &[], &target, Existing::Replace),
         Err(Error::UnknownRun { .. })
     ));
     assert_eq!(fs::read(&target).unwrap(), b"precious");
-    store.export(&[id, id], &target, Existing::Replace).unwrap();
+    store.export(&[id, id], &[], &target, Existing::Replace).unwrap();
     assert_eq!(merged(folder.path(), "other.db", &[target]).ids().unwrap(), [id]);
     assert!(matches!(
-        store.export(&[id], &folder.path().join("no/such/folder.db"), Existing::Refuse),
+        store.export(&[id], &[], &folder.path().join("no/such/folder.db"), Existing::Refuse),
         Err(Error::NoSuchFile { .. })
     ));
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -147,7 +159,7 @@ fn an_exported_store_can_be_opened_and_written_like_any_other() {
     let run = small_run(1);
     let id = store.keep(&run).unwrap();
     let target = folder.path().join("out.db");
-    store.export(&[id], &target, Existing::Refuse).unwrap();
+    store.export(&[id], &[], &target, Existing::Refuse).unwrap();
     let mut exported = Store::open_existing(&target).unwrap();
     assert_eq!(exported.keep(&run).unwrap(), id);
     assert_eq!(exported.runs().unwrap(), store.runs().unwrap());

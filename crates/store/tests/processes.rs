@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod format_1;
 mod roles;
 mod specimens;
 
@@ -40,10 +41,25 @@ fn kept(report: &[u8]) -> Vec<RunId> {
 
 #[test]
 fn processes_that_create_and_fill_one_store_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fill_at_once(&folder.path().join("deep/down/store.db"), None);
+}
+
+#[test]
+fn processes_that_upgrade_and_fill_one_store_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for journal in ["wal", "delete"] {
+        let path = folder.path().join(format!("{journal}.db"));
+        let before = format_1::write(&path, journal, &small_run(9_000));
+        fill_at_once(&path, Some(before));
+        assert_eq!(format_1::version(&path), (2, true));
+    }
+}
+
+/// Has several processes open a store and keep runs in it, in which there may be one before.
+fn fill_at_once(path: &Path, before: Option<RunId>) {
     const CHILDREN: u64 = 4;
     const RUNS: u64 = 8;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("deep/down/store.db");
     let children: Vec<_> = (0..CHILDREN)
         .map(|number| {
             // Neighbours share half of their runs.
@@ -64,9 +80,11 @@ fn processes_that_create_and_fill_one_store_at_once_lose_nothing() {
     assert_eq!(reported.len() as u64, CHILDREN * RUNS);
     reported.sort_unstable();
     reported.dedup();
-    let store = Store::open_existing(&path).unwrap();
-    assert_eq!(store.ids().unwrap(), reported);
     assert_eq!(reported.len() as u64, (CHILDREN + 1) * RUNS / 2);
+    reported.extend(before);
+    reported.sort_unstable();
+    let store = Store::open_existing(path).unwrap();
+    assert_eq!(store.ids().unwrap(), reported);
     for id in reported {
         store.load(&id).unwrap();
     }

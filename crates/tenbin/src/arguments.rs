@@ -63,14 +63,20 @@ pub enum Command {
         #[command(flatten)]
         measure: Measure,
     },
+    /// Measure how often this instrument errs on this machine
+    ///
+    /// Weighs pairs whose truth is known: equals, sides that differ by a known part, copies of one
+    /// function elsewhere, ratios that are whole numbers. Says how often it was wrong and which effect it
+    /// finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes five minutes.
+    Calibrate(Calibrate),
     /// List the experiments, a question each
     List {
         #[command(flatten)]
         form: Form,
     },
-    /// Show an experiment's description, or a run's answers, computed again from its samples
+    /// Show an experiment's description, a run's answers, computed again from its samples, or a calibration
     Show {
-        /// An experiment's name, a run's id or the start of one, or `latest`
+        /// An experiment's name, an id or the start of one, `latest` (run) or `calibration` (of this machine)
         what: String,
         #[command(flatten)]
         form: Form,
@@ -115,8 +121,12 @@ pub enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Print the JSON schema of what --json prints for measurements and for `show RUN`
-    Schema,
+    /// Print the JSON schema of what --json prints for measurements and for `show`
+    Schema {
+        /// Of which answer
+        #[arg(value_enum, default_value_t = Shape::Report)]
+        what: Shape,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -155,6 +165,52 @@ pub struct Measure {
     /// Write the answer to a file, replacing it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What to calibrate, and how long.
+#[derive(Args, Clone, Debug)]
+pub struct Calibrate {
+    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work (up to an hour)
+    #[arg(long)]
+    pub thorough: bool,
+    /// So many pairs of each kind, however long that takes
+    #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub pairs: Option<u32>,
+    /// Threads of load to make for each CPU, on top of what the machine does anyway
+    #[arg(long, value_name = "0|1|2", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=2))]
+    pub load: u32,
+    /// What to weigh: alu, call, atomic, pipe, chase, layout, truth; all of it if not given
+    #[arg(long, value_name = "LIST")]
+    pub works: Option<String>,
+    /// Effects to plant, in per cent (like 0,0.2,1)
+    #[arg(long, value_name = "LIST")]
+    pub effects: Option<String>,
+    /// The most time for a verdict
+    #[arg(long, value_name = "S", default_value_t = 0.5)]
+    pub seconds: f64,
+    /// Seed of every random choice; the time of day if not given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// CPUs to use: pairs are weighed on the first, load is made on all (like 0,2-3)
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Calibrate without keeping it
+    #[arg(long)]
+    pub no_store: bool,
+    #[command(flatten)]
+    pub form: Form,
+    /// Write the answer to a file, replacing it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Which answer a schema is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shape {
+    /// Measurements
+    Report,
+    /// A calibration
+    Calibration,
 }
 
 /// In which form to answer.

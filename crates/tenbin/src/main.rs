@@ -4,6 +4,7 @@
 //! measuring is `tenbin_lab`'s, judging `tenbin_analysis`'s, keeping `tenbin_store`'s.
 
 mod arguments;
+mod calibration;
 mod command;
 mod measurement;
 mod output;

@@ -18,7 +18,7 @@ use crate::terminal::Progress;
 const EXACT_IN_JSON: u64 = (1 << 53) - 1;
 
 /// The statistics' rule, for the engine.
-struct BySignTest;
+pub struct BySignTest;
 
 impl Rule for BySignTest {
     fn least_blocks(&self, family: usize) -> u32 {
@@ -60,8 +60,8 @@ impl Order {
             (_, true) => Effort::Thorough,
             _ => usual,
         };
-        let seed = measure.seed.unwrap_or_else(|| Timestamp::now().as_nanosecond() as u64 & EXACT_IN_JSON);
-        Ok(Self { experiments: chosen(names, settings)?, cpus: cpus(measure.cpus.as_deref())?, effort, seed })
+        let (experiments, cpus) = (chosen(names, settings)?, cpus(measure.cpus.as_deref())?);
+        Ok(Self { experiments, cpus, effort, seed: seed(measure.seed) })
     }
 
     /// Measures.
@@ -105,6 +105,11 @@ impl Order {
     }
 }
 
+/// The seed that was given, or the time of day.
+pub fn seed(given: Option<u64>) -> u64 {
+    given.unwrap_or_else(|| Timestamp::now().as_nanosecond() as u64 & EXACT_IN_JSON)
+}
+
 fn trouble(unfit: Unfit) -> Trouble {
     match unfit {
         Unfit::Usage(message) => Trouble::usage(message),
@@ -114,7 +119,7 @@ fn trouble(unfit: Unfit) -> Trouble {
 }
 
 /// The machine as it is now, and the clock that was chosen on it.
-fn observed(cpus: &[Cpu]) -> (Machine, Clock) {
+pub fn observed(cpus: &[Cpu]) -> (Machine, Clock) {
     let mut machine = machine::observe_this();
     let (clock, description) = Clock::choose(cpus);
     machine.clock = Observed::Known(description);
@@ -173,7 +178,7 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<(Experiment, Sett
 }
 
 /// The CPUs to use: those given, in their order, or all that this process may use.
-fn cpus(list: Option<&str>) -> Result<Vec<Cpu>, Trouble> {
+pub fn cpus(list: Option<&str>) -> Result<Vec<Cpu>, Trouble> {
     let allowed = allowed_cpus().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let Some(list) = list else { return Ok(allowed) };
     let cpus = machine::cpus_in_order(list)

@@ -53,6 +53,13 @@ impl Progress {
         }
     }
 
+    /// Counts a pair of a calibration: drawn between two pairs, and not more often than anybody can read.
+    pub fn pair(&mut self, work: &str) {
+        self.bar.set_length(self.bar.position() + 1);
+        self.bar.set_message(format!("pairs of known truth weighed, last of {work}"));
+        self.bar.inc(1);
+    }
+
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

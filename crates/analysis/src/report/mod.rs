@@ -6,7 +6,7 @@ mod table;
 mod text;
 
 pub use calibration::calibration;
-pub use text::{compared, described, listed, survey, trial};
+pub use text::{compared, described, instrument, listed, survey, trial};
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,13 @@ pub fn survey(report: &Report, width: usize) -> String {
     headlines.map(|answer| entry(&answer.experiment, &said(answer), width)).collect()
 }
 
+/// What is known of the instrument's errors where the report was measured, or how to come to know it.
+pub fn instrument(report: &Report, width: usize) -> String {
+    const UNKNOWN: &str = "How often this instrument errs on that machine is not known yet: `tenbin calibrate` \
+         measures it there in five minutes.";
+    format!("\n{}", folded(report.instrument.as_deref().unwrap_or(UNKNOWN), 0, width))
+}
+
 /// Everything about one experiment of a run: question, tables, sentences, findings, what others found.
 pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     let Some(trial) = run.trials.iter().find(|trial| trial.descriptor.name == name) else {

@@ -28,6 +28,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         run: id.map(str::to_owned),
         provenance: run.provenance.clone(),
         machine: run.machine.clone(),
+        instrument: None,
         answers: Vec::new(),
         findings: Vec::new(),
         checks: Vec::new(),

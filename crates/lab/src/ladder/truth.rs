@@ -8,8 +8,11 @@ use std::sync::Arc;
 use tenbin_metal::{Fault, Lap, Task, Team, kernels};
 use tenbin_model::Purpose;
 
-use super::{MARGIN, Question, RIGHT, SHORT};
+use super::{Question, RIGHT, SHORT};
 use crate::experiment::{Apparatus, Failure, Seen};
+
+/// Margin of equivalence, to which a ratio is measured.
+const MARGIN: f64 = 0.002;
 
 const DOUBLE: &str = "double";
 const MULTIPLICATION: &str = "multiplication";

@@ -62,10 +62,10 @@ pub const LOOPS: &[Counted] = &[
 /// Instructions in one turn of [`dependent_additions`] and of [`dependent_multiplications`].
 pub const CHAIN: u64 = 64;
 
-/// Functions that [`copy_on_lower_stack`] can run: the same code, each in memory of its own.
-pub const TWINS: usize = 8;
+/// Regions of memory that hold copies of the loop that [`copy_on_lower_stack`] runs.
+pub const REGIONS: usize = 8;
 
-/// Places that each of these functions lies in, at different offsets from the lines of caches and decoders.
+/// Copies in each region, at different offsets from the lines of caches and decoders.
 pub const PLACES: usize = 32;
 
 /// Distance between two copies, before each is moved by its own offset.
@@ -154,22 +154,23 @@ pub unsafe fn chase(start: usize, n: u64) -> usize {
     unsafe { architecture::tenbin_kernel_chase(n, start) as usize }
 }
 
-/// Runs one loop for `n` turns and returns `n`: the code of the function `twin` in its place number `place`, on a
-/// stack that begins `lower` bytes below this one. They differ in addresses and in nothing else.
+/// Runs one loop for `n` turns and returns `n`: the copy number `place` of those in `region`, on a stack that
+/// begins `lower` bytes below this one. Copies differ in addresses and in nothing else.
 ///
-/// A turn adds to a register and stores the sum on the stack. `lower` is rounded up to 16, as stacks are.
+/// A turn adds to a register, stores the sum on the stack, and branches on three bits of the count: how branches share
+/// lines with each other is what predictors and decoders are sensitive to. `lower` is rounded up to 16, as stacks are.
 ///
 /// # Panics
 ///
-/// If there is no such function or place, or `lower` is more than a page: guard pages are not jumped over.
-pub fn copy_on_lower_stack(n: u64, twin: usize, place: usize, lower: usize) -> u64 {
-    assert!(twin < TWINS && place < PLACES, "there is no place {place} of function {twin}");
+/// If there is no such copy, or `lower` is more than a page: guard pages are not jumped over.
+pub fn copy_on_lower_stack(n: u64, region: usize, place: usize, lower: usize) -> u64 {
+    assert!(region < REGIONS && place < PLACES, "there is no copy {place} in region {region}");
     assert!(lower <= 4096, "a stack {lower} bytes lower may lie behind its guard page");
     if n == 0 {
         return 0;
     }
     let first = (architecture::tenbin_kernel_copies as *const () as usize).next_multiple_of(COPY_SPACING);
-    let entry = first + (twin * PLACES + place) * COPY_SPACING + place * architecture::COPY_STEP;
+    let entry = first + (region * PLACES + place) * COPY_SPACING + place * architecture::COPY_STEP;
     // Room for the one word that the loop stores.
     let lower = lower.max(16).next_multiple_of(16);
     // SAFETY: `entry` is the first instruction of a copy, by the layout that the assembler was told and that a
@@ -225,11 +226,11 @@ mod tests {
 
     #[test]
     fn every_copy_counts_on_every_stack() {
-        for (twin, place) in (0..TWINS).flat_map(|twin| (0..PLACES).map(move |place| (twin, place))) {
+        for (region, place) in (0..REGIONS).flat_map(|region| (0..PLACES).map(move |place| (region, place))) {
             for lower in [0, 1, 16, 2_000, 4_096] {
                 for n in [0, 1, 2, 100] {
-                    let counted = copy_on_lower_stack(n, twin, place, lower);
-                    assert_eq!(counted, n, "function {twin}, place {place}, {lower} bytes lower");
+                    let counted = copy_on_lower_stack(n, region, place, lower);
+                    assert_eq!(counted, n, "copy {place} in region {region}, {lower} bytes lower");
                 }
             }
         }

@@ -100,7 +100,7 @@ mod architecture;
 mod loops;
 
 pub use loops::{
-    CHAIN, Counted, LOOPS, PLACES, TWINS, chase, copy_on_lower_stack, dependent_additions,
+    CHAIN, Counted, LOOPS, PLACES, REGIONS, chase, copy_on_lower_stack, dependent_additions,
     dependent_multiplications, empty_loop, empty_loop_one_short, hints, parent_process,
 };
 

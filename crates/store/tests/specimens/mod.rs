@@ -1,11 +1,13 @@
-//! Runs to test with: small ones that touch every field, and columns shaped like measured ones.
+//! Runs and calibrations to test with: small ones that touch every field, and columns shaped like
+//! measured ones.
 
 #![allow(dead_code, reason = "every test uses a part of this")]
 
 use tenbin_model::machine::{Clock, Machine, Observed, Virtualisation};
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Parameter,
-    Picoseconds, Provenance, Quantity, Reading, Refusal, Run, Sample, Share, Source, Trial, Variant,
+    Arrangement, Bytes, Calibration, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Finding, Found,
+    Gauge, Interval, Load, Pair, Parameter, Picoseconds, Provenance, Purpose, Quantity, Reading, Refusal,
+    Run, Sample, Series, Share, Source, Trial, Variant, Verdict,
 };
 
 /// SplitMix64 (Steele, Lea and Flood 2014): numbers that look random and never change.
@@ -153,18 +155,7 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
         }],
     };
     Run {
-        provenance: Provenance {
-            version: "0.1.0".into(),
-            started: format!(
-                "2025-11-21T04:{:02}:{:02}.{:03}Z",
-                seed / 60_000 % 60,
-                seed / 1_000 % 60,
-                seed % 1_000
-            ),
-            seed,
-            effort: Effort::Quick,
-            arguments: vec!["run".into(), "atomics".into()],
-        },
+        provenance: provenance(seed),
         machine: machine(),
         trials: vec![trial("atomics", timed, None), trial("numa", Vec::new(), Some(refusal))],
     }
@@ -181,6 +172,61 @@ pub(crate) fn small_run(seed: u64) -> Run {
         workers,
     };
     run_of(seed, vec![samples(&shape(1), seed), samples(&shape(2), seed ^ 1)])
+}
+
+/// A calibration of a few pairs. Different seeds make different calibrations.
+pub(crate) fn calibration(seed: u64) -> Calibration {
+    let mut numbers = Numbers(seed);
+    let mut pair = |layout| Pair {
+        truth: 1.01,
+        verdict: [Verdict::Different, Verdict::Equivalent, Verdict::Refused][numbers.below(3) as usize],
+        found: (layout != Some(2)).then(|| Found {
+            ratio: 1.0 + 0.01 * numbers.normal(),
+            interval: Interval { low: numbers.fraction(), high: 1.0 + numbers.fraction() },
+        }),
+        blocks: numbers.below(500) as u32,
+        operations: numbers.next(),
+        took: Picoseconds(numbers.next()),
+        layout,
+    };
+    let mut series = |purpose, effect, layouts: &[Option<u32>]| Series {
+        purpose,
+        work: "pipe".into(),
+        what: "4 KiB written to a pipe and read back".into(),
+        effect,
+        margin: 0.03,
+        refused: layouts.is_empty().then(|| "one per cent is less than two operations".into()),
+        pairs: layouts.iter().map(|layout| pair(*layout)).collect(),
+    };
+    let series = vec![
+        series(Purpose::Ladder, 0.01, &[None; 12]),
+        series(Purpose::Ladder, 0.001, &[]),
+        series(Purpose::Layout, 0.0, &[Some(0), Some(1), Some(2)]),
+        series(Purpose::Truth, 1.0, &[None]),
+    ];
+    Calibration {
+        provenance: provenance(seed),
+        machine: machine(),
+        load: Load { per_cpu: 2, threads: 4, average: [Some(0.1 + 0.2), None] },
+        level: 0.05,
+        time: Picoseconds::from_micros(500_000),
+        series,
+    }
+}
+
+fn provenance(seed: u64) -> Provenance {
+    Provenance {
+        version: "0.1.0".into(),
+        started: format!(
+            "2025-11-21T04:{:02}:{:02}.{:03}Z",
+            seed / 60_000 % 60,
+            seed / 1_000 % 60,
+            seed % 1_000
+        ),
+        seed,
+        effort: Effort::Quick,
+        arguments: vec!["run".into(), "atomics".into()],
+    }
 }
 
 pub(crate) fn descriptor(name: &str) -> Descriptor {

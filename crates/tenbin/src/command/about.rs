@@ -4,10 +4,10 @@ use clap_complete::Shell;
 use serde_json::json as value;
 use tenbin_analysis::report;
 use tenbin_metal::kernels;
-use tenbin_model::Report;
+use tenbin_model::{CalibrationReport, Report};
 
 use super::json;
-use crate::arguments::{Arguments, Form};
+use crate::arguments::{Arguments, Form, Shape};
 use crate::measurement::descriptors;
 use crate::output::{Answer, Trouble};
 use crate::terminal;
@@ -26,8 +26,12 @@ pub fn experiment(name: &str, form: Form) -> Option<Answer> {
     Some(Answer::text(text))
 }
 
-pub fn schema() -> Result<Answer, Trouble> {
-    Ok(Answer::text(json(&schemars::schema_for!(Report))?))
+pub fn schema(what: Shape) -> Result<Answer, Trouble> {
+    let schema = match what {
+        Shape::Report => schemars::schema_for!(Report),
+        Shape::Calibration => schemars::schema_for!(CalibrationReport),
+    };
+    Ok(Answer::text(json(&schema)?))
 }
 
 pub fn completions(shell: Shell) -> Result<Answer, Trouble> {

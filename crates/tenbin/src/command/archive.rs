@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json as value;
 use tenbin_analysis::{report, verdict};
-use tenbin_model::{Report, Run};
+use tenbin_metal::machine;
+use tenbin_model::{Calibration, Report, Run};
 use tenbin_store::{Error, Existing, Store, neighbours};
 
-use super::json;
+use super::{calibrate, json};
 use crate::arguments::{Form, Format};
 use crate::output::{Answer, Exit, Trouble, write_whole};
 use crate::terminal;
@@ -70,7 +71,8 @@ pub fn trouble(error: Error) -> Trouble {
 fn load(store: &Store, which: &str) -> Result<(Run, Report), Trouble> {
     let id = store.find(which).map_err(trouble)?;
     let run = store.load(&id).map_err(trouble)?;
-    let report = verdict::report(&run, Some(&id.to_string()));
+    let mut report = verdict::report(&run, Some(&id.to_string()));
+    report.instrument = calibrate::remark(store, &run.machine)?;
     Ok((run, report))
 }
 
@@ -81,10 +83,42 @@ pub fn detail(run: &Run, report: &Report, width: usize) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// The calibrations of this machine, by a word.
+const CALIBRATION: &str = "calibration";
+
 pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
-    let (run, report) = load(&open_existing()?, which)?;
-    let text = if form.json { json(&report)? } else { detail(&run, &report, terminal::width()) };
+    let store = open_existing()?;
+    if let Some((id, calibration)) = calibration(&store, which)? {
+        return Ok(Answer::text(calibrate::text(calibration, Some(id), form)?));
+    }
+    let (run, report) = load(&store, which)?;
+    let text = if form.json {
+        json(&report)?
+    } else {
+        let width = terminal::width();
+        detail(&run, &report, width) + &report::instrument(&report, width)
+    };
     Ok(Answer::text(text))
+}
+
+/// The calibration that is meant by `which`, if one is.
+fn calibration(store: &Store, which: &str) -> Result<Option<(String, Calibration)>, Trouble> {
+    if which == CALIBRATION {
+        let machine = machine::observe_this();
+        let found = calibrate::of_machine(store, &machine)?.map(|(id, found)| (id.to_string(), found));
+        return found.map(Some).ok_or_else(|| {
+            Trouble::usage("this machine is not calibrated as it is now; `tenbin calibrate` does it")
+        });
+    }
+    let Some(id) = store.find_calibration(which).map_err(trouble)? else { return Ok(None) };
+    if let Ok(run) = store.find(which) {
+        return Err(Trouble::usage(format!(
+            "`{which}` begins the name of run {} and of calibration {}: give more digits",
+            run.short(),
+            id.short()
+        )));
+    }
+    Ok(Some((id.to_string(), store.load_calibration(&id).map_err(trouble)?)))
 }
 
 pub fn runs(form: Form) -> Result<Answer, Trouble> {
@@ -128,7 +162,13 @@ pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Re
     let ids = runs.iter().map(|run| store.find(run).map_err(trouble)).collect::<Result<Vec<_>, _>>()?;
     if format == Format::Store {
         let existing = if force { Existing::Replace } else { Existing::Refuse };
-        store.export(&ids, output, existing).map_err(trouble)?;
+        // Whoever reads the runs elsewhere is told of the instrument's errors where they were measured.
+        let mut calibrations = Vec::new();
+        for id in &ids {
+            let machine = store.load(id).map_err(trouble)?.machine;
+            calibrations.extend(calibrate::of_machine(&store, &machine)?.map(|(id, _)| id));
+        }
+        store.export(&ids, &calibrations, output, existing).map_err(trouble)?;
     } else {
         let [id] = ids[..] else {
             return Err(Trouble::usage("this format holds one run: name one, or use --format store"));
@@ -156,7 +196,12 @@ pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
     for file in files {
         let merge = store.import(file).map_err(trouble)?;
         let (added, present) = (merge.added.len(), merge.present.len());
-        lines.push_str(&format!("{}: {added} new, {present} already there\n", file.display()));
+        lines.push_str(&format!("{}: {added} new, {present} already there", file.display()));
+        let (added, present) = (merge.calibrations_added.len(), merge.calibrations_present.len());
+        if added + present > 0 {
+            lines.push_str(&format!("; calibrations: {added} new, {present} already there"));
+        }
+        lines.push('\n');
     }
     Ok(Answer::text(lines))
 }

@@ -3,7 +3,7 @@
 use tenbin_analysis::{report, verdict};
 use tenbin_model::{Effort, Report, Run, Verdict};
 
-use super::{archive, json};
+use super::{archive, calibrate, json};
 use crate::arguments::Measure;
 use crate::measurement::Order;
 use crate::output::{Answer, Exit, Trouble, can_be_written};
@@ -41,16 +41,23 @@ fn measured(order: &Order, measure: &Measure) -> Result<(Run, Report), Trouble> 
     }
     let store = if measure.no_store { None } else { Some(archive::open()?) };
     let run = order.measure()?;
-    let id = match store {
-        Some(mut store) => Some(store.keep(&run).map_err(archive::trouble)?.to_string()),
-        None => None,
+    let Some(mut store) = store else {
+        let report = verdict::report(&run, None);
+        return Ok((run, report));
     };
-    let report = verdict::report(&run, id.as_deref());
+    let id = store.keep(&run).map_err(archive::trouble)?.to_string();
+    let mut report = verdict::report(&run, Some(&id));
+    report.instrument = calibrate::remark(&store, &run.machine)?;
     Ok((run, report))
 }
 
 fn answer(report: &Report, measure: &Measure, text: impl Fn(usize) -> String) -> Result<Answer, Trouble> {
-    let text = if measure.form.json { json(report)? } else { text(terminal::width()) };
+    let text = if measure.form.json {
+        json(report)?
+    } else {
+        let width = terminal::width();
+        text(width) + &report::instrument(report, width)
+    };
     let remark = report.run.as_ref().map(|id| {
         let short = &id[..12];
         format!("Kept as run {short} in {}; `tenbin show {short}` shows all of it.", archive::path_shown())

@@ -2,6 +2,7 @@
 
 mod about;
 mod archive;
+mod calibrate;
 mod measure;
 
 use tenbin_model::Effort;
@@ -19,6 +20,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         Some(Command::Run { experiments, settings, measure }) => {
             measure::run(&experiments, &settings, &measure, Effort::Normal)
         }
+        Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::List { form }) => about::list(form),
         Some(Command::Show { what, form }) => match about::experiment(&what, form) {
             Some(answer) => Ok(answer),
@@ -31,7 +33,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         }
         Some(Command::Import { file }) => archive::import(&[file]),
         Some(Command::Merge { files }) => archive::import(&files),
-        Some(Command::Schema) => about::schema(),
+        Some(Command::Schema { what }) => about::schema(what),
         Some(Command::Completions { shell }) => about::completions(shell),
         Some(Command::Man) => about::manual(),
         Some(Command::Kernels { form }) => about::kernels(form),

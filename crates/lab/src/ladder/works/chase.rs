@@ -21,13 +21,18 @@ impl Labour for Chase {
         self.walk(operations);
     }
 
-    /// The rest of the cycle leads back to where the walk began only if the walk had the length it claims.
+    /// Walks, goes back and counts single steps to where the walk led. A walk longer than the cycle has no
+    /// end that can be told from that of a shorter one.
     fn counted(&self, operations: u64) -> u64 {
         let start = self.place();
         self.walk(operations);
-        let lines = self.lines() as u64;
-        self.walk(lines - operations % lines);
-        if self.place() == start { operations } else { 0 }
+        let end = self.place();
+        self.go_to(start);
+        let steps = (1..=self.lines() as u64).find(|_| {
+            self.walk(1);
+            self.place() == end
+        });
+        steps.unwrap_or(0)
     }
 }
 

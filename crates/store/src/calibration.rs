@@ -1,0 +1,157 @@
+//! Calibrations beside the runs: each is one document, for its samples are verdicts.
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde::Deserialize;
+use tenbin_model::{Calibration, Provenance};
+
+use crate::document;
+use crate::error::{Attempt, Error, Place, Unfaithful};
+use crate::identity::CalibrationId;
+use crate::store::{Store, moment};
+
+/// The row of a calibration.
+#[derive(Debug)]
+pub(crate) struct PackedCalibration {
+    pub(crate) id: CalibrationId,
+    /// The calibration as JSON under zstd.
+    document: Vec<u8>,
+}
+
+impl PackedCalibration {
+    /// Packs a calibration. Fails if it holds a value that JSON cannot hold.
+    fn from_calibration(calibration: &Calibration) -> Result<Self, Unfaithful> {
+        let document = document::write(calibration)?;
+        Ok(Self { id: CalibrationId::of(&document), document: document::compress(&document)? })
+    }
+
+    /// Unpacks the calibration and compares its hash with its name. An error says what is wrong with it.
+    pub(crate) fn verify(&self) -> Result<Calibration, String> {
+        let document = document::decompress(&self.document)?;
+        let found = CalibrationId::of(&document);
+        if found != self.id {
+            return Err(format!("its contents hash to {}", found.short()));
+        }
+        document::read(&document)
+    }
+
+    /// Writes the row, as part of a transaction, unless it is there already. Tells whether it was new.
+    pub(crate) fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+        let rows = transaction
+            .prepare_cached(
+                "INSERT INTO calibration (id, document) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute(params![self.id.to_string(), self.document])?;
+        Ok(rows > 0)
+    }
+
+    /// Reads the row of a calibration, if there is one of that name. It is not verified.
+    pub(crate) fn read(connection: &Connection, id: &CalibrationId) -> rusqlite::Result<Option<Self>> {
+        connection
+            .prepare_cached("SELECT document FROM calibration WHERE id = ?1")?
+            .query_row([id.to_string()], |row| Ok(Self { id: *id, document: row.get(0)? }))
+            .optional()
+    }
+}
+
+/// What a list of calibrations is sorted by, read from a document alone.
+#[derive(Deserialize)]
+struct Outline {
+    provenance: Provenance,
+}
+
+impl Store {
+    /// Keeps a calibration and returns its name. One that is there already is left as it is.
+    ///
+    /// When this returns, the calibration is on disk; before, no reader sees any of it.
+    ///
+    /// # Errors
+    /// The disk is full, the store is locked or damaged, or the calibration holds a value that JSON
+    /// cannot hold ([`Error::Unfaithful`]). The store is then as it was.
+    pub fn keep_calibration(&mut self, calibration: &Calibration) -> Result<CalibrationId, Error> {
+        let tried = Attempt::KeepCalibration;
+        let packed = PackedCalibration::from_calibration(calibration).map_err(|what| Error::Unfaithful {
+            tried,
+            path: self.path().into(),
+            what,
+        })?;
+        self.insert(tried, &[], std::slice::from_ref(&packed))?;
+        Ok(packed.id)
+    }
+
+    /// The names of all calibrations, by their start, newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read, or a calibration is damaged.
+    pub fn calibrations(&self) -> Result<Vec<CalibrationId>, Error> {
+        let place = self.place(Attempt::ListCalibrations);
+        let sqlite = |error| place.sqlite(error);
+        let mut select =
+            self.connection.prepare_cached("SELECT id, document FROM calibration").map_err(sqlite)?;
+        let mut rows = select.query([]).map_err(sqlite)?;
+        let mut dated = Vec::new();
+        while let Some(row) = rows.next().map_err(sqlite)? {
+            let id = parse(&row.get::<_, String>(0).map_err(sqlite)?, place)?;
+            let document: Vec<u8> = row.get(1).map_err(sqlite)?;
+            let outline: Outline = document::decompress(&document)
+                .and_then(|document| document::read(&document))
+                .map_err(|what| place.damaged_calibration(&id, &what))?;
+            dated.push((moment(&outline.provenance.started).to_owned(), id));
+        }
+        dated.sort_unstable();
+        Ok(dated.into_iter().rev().map(|(_, id)| id).collect())
+    }
+
+    /// The one calibration whose name begins with `prefix`, if there is any. Reads names alone, so that
+    /// it works where a calibration is damaged.
+    ///
+    /// # Errors
+    /// [`Error::AmbiguousCalibration`] with those that there are; or the store cannot be read.
+    pub fn find_calibration(&self, prefix: &str) -> Result<Option<CalibrationId>, Error> {
+        let lower = prefix.to_ascii_lowercase();
+        let mut candidates = ids(&self.connection, self.place(Attempt::ListCalibrations))?;
+        candidates.retain(|id| id.to_string().starts_with(&lower));
+        match candidates.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            _ => Err(Error::AmbiguousCalibration {
+                path: self.path().into(),
+                wanted: prefix.into(),
+                candidates,
+            }),
+        }
+    }
+
+    /// Loads a calibration and verifies that it is the one that was kept under this name.
+    ///
+    /// # Errors
+    /// There is no such calibration, or it is damaged, or the store cannot be read.
+    pub fn load_calibration(&self, id: &CalibrationId) -> Result<Calibration, Error> {
+        let tried = Attempt::LoadCalibration;
+        let packed = self.read_calibration(id, tried)?;
+        packed.verify().map_err(|what| self.place(tried).damaged_calibration(id, &what))
+    }
+
+    /// The row of a calibration that must be there.
+    pub(crate) fn read_calibration(
+        &self,
+        id: &CalibrationId,
+        tried: Attempt,
+    ) -> Result<PackedCalibration, Error> {
+        PackedCalibration::read(&self.connection, id)
+            .map_err(|error| self.place(tried).sqlite(error))?
+            // Not an error of the file: the caller asked for a name that it made up or remembered.
+            .ok_or_else(|| Error::UnknownCalibration { path: self.path().into(), wanted: id.short() })
+    }
+}
+
+/// The names of all calibrations in a file, in ascending order.
+pub(crate) fn ids(connection: &Connection, place: Place<'_>) -> Result<Vec<CalibrationId>, Error> {
+    let sqlite = |error| place.sqlite(error);
+    let mut select = connection.prepare_cached("SELECT id FROM calibration ORDER BY id").map_err(sqlite)?;
+    let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(sqlite)?;
+    names.map(|name| parse(&name.map_err(sqlite)?, place)).collect()
+}
+
+fn parse(name: &str, place: Place<'_>) -> Result<CalibrationId, Error> {
+    name.parse().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a calibration")))
+}
