@@ -280,3 +280,6 @@ fn describe(question: &Question) -> Descriptor {
         published: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

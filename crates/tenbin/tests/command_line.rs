@@ -6,57 +6,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
-use tempfile::TempDir;
 
-/// A folder of its own for each test, with a store in it.
-struct Place {
-    folder: TempDir,
-}
+mod place;
 
-impl Place {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn tenbin(&self, arguments: &[&str]) -> Output {
-        self.with_store(&self.path("store.db"), arguments)
-    }
-
-    fn with_store(&self, store: &Path, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(arguments)
-            .env("TENBIN_STORE", store)
-            .env_remove("XDG_DATA_HOME")
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    }
-
-    /// Measures `null` once and returns the id of the run.
-    fn measured(&self) -> String {
-        let output = self.tenbin(&["run", "null", "--quick", "--json"]);
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        report["run"].as_str().unwrap().to_owned()
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The exit status and standard error.
-fn ending(output: &Output) -> (i32, String) {
-    (output.status.code().unwrap_or(-1), text(&output.stderr))
-}
+use place::{Place, ending, text};
 
 #[test]
 fn every_question_has_a_line_in_the_list() {

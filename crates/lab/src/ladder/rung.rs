@@ -59,6 +59,27 @@ impl Apparatus for Rung<'_> {
 mod tests {
     use super::*;
 
+    /// Work that does one operation less than asked for once that is many.
+    struct Lazy;
+
+    impl Labour for Lazy {
+        fn work(&self, _operations: u64) {}
+
+        fn counted(&self, operations: u64) -> u64 {
+            operations.min(CHECKED)
+        }
+    }
+
+    #[test]
+    fn work_that_is_not_done_fails_the_check() {
+        let cpu = tenbin_metal::allowed_cpus().unwrap()[0];
+        let mut team = Team::gather(tenbin_metal::Clock::kernel(), &[cpu]).unwrap();
+        let mut rung = Rung::new(&mut team, Arc::new(Lazy), 0.05);
+        assert!(matches!(rung.check(0).unwrap(), Seen::Met(_)));
+        assert_eq!(rung.check(RIGHT).unwrap(), Seen::Broken("64 operations of 67".into()));
+        assert!(matches!(rung.check(SHORT).unwrap(), Seen::Broken(_)), "the planted fault is seen");
+    }
+
     #[test]
     fn the_right_side_does_whole_operations_and_the_truth_is_their_ratio() {
         assert_eq!(right_side(2_000, 0.001), 2_002);

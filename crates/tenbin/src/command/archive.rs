@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json as value;
 use tenbin_analysis::{report, verdict};
-use tenbin_metal::machine;
 use tenbin_model::{Calibration, Report, Run};
 use tenbin_store::{Error, Existing, Store, neighbours};
 
 use super::{calibrate, json};
 use crate::arguments::{Form, Format};
+use crate::measurement::{cpus, observed};
 use crate::output::{Answer, Exit, Trouble, write_whole};
 use crate::terminal;
 
@@ -104,7 +104,7 @@ pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
 /// The calibration that is meant by `which`, if one is.
 fn calibration(store: &Store, which: &str) -> Result<Option<(String, Calibration)>, Trouble> {
     if which == CALIBRATION {
-        let machine = machine::observe_this();
+        let (machine, _) = observed(&cpus(None)?);
         let found = calibrate::of_machine(store, &machine)?.map(|(id, found)| (id.to_string(), found));
         return found.map(Some).ok_or_else(|| {
             Trouble::usage("this machine is not calibrated as it is now; `tenbin calibrate` does it")

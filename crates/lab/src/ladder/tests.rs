@@ -1,0 +1,120 @@
+//! The ladder on this machine's CPU and on a clock of our own, so that no test depends on how fast the machine is.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use tenbin_metal::allowed_cpus;
+use tenbin_model::Sample;
+
+use super::*;
+use crate::engine::Rule;
+
+/// Enough is a fixed number of blocks.
+struct Blocks(u32);
+
+impl Rule for Blocks {
+    fn least_blocks(&self, _family: usize) -> u32 {
+        self.0
+    }
+
+    fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, samples: &[Sample]) -> bool {
+        samples.last().is_some_and(|sample| sample.block + 1 >= self.0)
+    }
+}
+
+fn order(extent: Extent) -> Order {
+    Order {
+        works: vec!["alu", "atomic", "pipe"],
+        effects: vec![0.0, 0.01, 0.05],
+        layout: true,
+        truth: true,
+        extent,
+        limit: Picoseconds::from_millis(60_000),
+        seed: 7,
+    }
+}
+
+/// Climbs on a clock that ticks once a reading, and returns what was weighed for each question.
+fn climbed(order: &Order, tick: Picoseconds) -> (Vec<Question>, BTreeMap<usize, Vec<Weighed>>) {
+    let mut ladder = Ladder::gather(Clock::kernel(), allowed_cpus().unwrap()[0], order).unwrap();
+    let questions = ladder.questions(order).unwrap();
+    let now = Cell::new(Picoseconds::ZERO);
+    let watch = || {
+        now.set(Picoseconds(now.get().0 + tick.0));
+        now.get()
+    };
+    let mut ignored = |_: engine::Event<'_>| {};
+    let mut bench = Bench { rule: &Blocks(8), watch: &watch, counters: None, sink: &mut ignored };
+    let mut weighed: BTreeMap<usize, Vec<Weighed>> = BTreeMap::new();
+    let machine = Machine::unobserved("a test");
+    ladder.climb(&mut bench, &machine, order, &questions, &mut |index, pair| {
+        weighed.entry(index).or_default().push(pair);
+    });
+    (questions, weighed)
+}
+
+#[test]
+fn every_question_is_weighed_as_often_as_asked_and_its_truth_is_known() {
+    let (questions, weighed) = climbed(&order(Extent::Pairs(2)), Picoseconds(1));
+    for (index, question) in questions.iter().enumerate() {
+        let pairs = weighed.get(&index).map_or(&[][..], Vec::as_slice);
+        assert_eq!(pairs.len(), if question.refused.is_some() { 0 } else { 2 }, "{question:?}");
+        for pair in pairs {
+            let cell = &pair.trial.cells[0];
+            assert_eq!(cell.refusal, None, "{question:?}");
+            assert_eq!(cell.samples.len(), 8 * 4);
+            assert!(cell.checks.iter().all(|check| check.as_expected()) && cell.checks.len() == 3);
+            assert!(pair.took > Picoseconds::ZERO);
+            match question.purpose {
+                Purpose::Ladder if question.effect == 0.0 => assert_eq!(pair.truth, 1.0),
+                Purpose::Ladder => {
+                    let more = (pair.truth - 1.0) * pair.operations as f64;
+                    assert!(more > 1.5, "{more} operations more");
+                    assert!((pair.truth - 1.0 - question.effect).abs() < 0.26 * question.effect);
+                }
+                Purpose::Layout => assert_eq!(pair.truth, 1.0),
+                Purpose::Truth => assert!([2.0, 3.0].contains(&pair.truth)),
+            }
+        }
+    }
+}
+
+#[test]
+fn both_sides_of_a_rung_count_the_same_iterations() {
+    let (questions, weighed) = climbed(&order(Extent::Pairs(1)), Picoseconds(1));
+    for (index, pairs) in &weighed {
+        let samples = &pairs[0].trial.cells[0].samples;
+        let truth = questions[*index].purpose == Purpose::Truth;
+        let same = samples.iter().all(|sample| sample.iterations == samples[0].iterations);
+        assert!(same || truth, "{:?}", questions[*index]);
+    }
+}
+
+#[test]
+fn when_the_time_is_over_no_further_pair_begins() {
+    let whole: usize = climbed(&order(Extent::Rounds(1)), Picoseconds(1)).1.values().map(Vec::len).sum();
+    // The clock of this one reaches the limit within the first few pairs.
+    let tick = Picoseconds::from_millis(1);
+    let cut: usize =
+        climbed(&order(Extent::Time(Picoseconds::from_millis(30))), tick).1.values().map(Vec::len).sum();
+    assert!(cut > 0 && cut < whole, "{cut} of {whole}");
+}
+
+#[test]
+fn an_effect_of_less_than_two_operations_is_not_asked_for() {
+    let tiny = Order { works: vec!["pipe"], effects: vec![0.000_001], ..order(Extent::Pairs(1)) };
+    let (questions, weighed) = climbed(&Order { layout: false, truth: false, ..tiny }, Picoseconds(1));
+    assert!(questions[0].refused.as_ref().is_some_and(|why| why.contains("two whole operations")));
+    assert!(weighed.is_empty());
+}
+
+#[test]
+fn an_emulated_cpu_is_refused_before_the_first_pair() {
+    use tenbin_model::machine::Virtualisation;
+    let order = order(Extent::Pairs(1));
+    let ladder = Ladder::gather(Clock::kernel(), allowed_cpus().unwrap()[0], &order).unwrap();
+    let known = Machine::unobserved("a test");
+    assert_eq!(ladder.refusal(&known), None);
+    let emulated = Machine { virtualisation: Virtualisation::Emulated("a test".into()), ..known };
+    assert!(ladder.refusal(&emulated).is_some());
+}

@@ -1,0 +1,125 @@
+//! What a user meets who asks how often this instrument errs.
+//!
+//! Nothing here depends on what the pairs came to.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use serde_json::Value;
+
+#[allow(dead_code, reason = "the other file of tests uses the rest")]
+mod place;
+
+use place::{Place, ending, text};
+
+/// A calibration of three pairs in some milliseconds.
+const SHORT: &[&str] =
+    &["calibrate", "--works", "alu,truth", "--effects", "0,1", "--pairs", "1", "--seconds", "0.1"];
+
+fn calibrated(place: &Place, more: &[&str]) -> Value {
+    let output = place.tenbin(&[SHORT, &["--json"], more].concat());
+    assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_pair_is_told_with_its_truth() {
+    let report = calibrated(&Place::new(), &["--no-store", "--load", "1", "--seed", "7"]);
+    assert_eq!(report["schema"], "tenbin-calibration-1");
+    assert_eq!(report["id"], Value::Null);
+    let calibration = &report["calibration"];
+    assert_eq!(calibration["provenance"]["seed"], 7);
+    assert!(calibration["load"]["threads"].as_u64().unwrap() >= 1);
+    let series = calibration["series"].as_array().unwrap();
+    let alu: Vec<&Value> = series.iter().filter(|series| series["work"] == "alu").collect();
+    assert_eq!(alu.len(), 2);
+    for (series, effect) in alu.iter().zip([0.0, 0.01]) {
+        let pairs = series["pairs"].as_array().unwrap();
+        assert_eq!((series["effect"].as_f64(), pairs.len()), (Some(effect), 1));
+        let operations = pairs[0]["operations"].as_u64().unwrap();
+        assert!(operations as f64 * effect >= 2.0 || effect == 0.0, "less than two operations more");
+        let more = (operations as f64 * effect).round();
+        assert_eq!(pairs[0]["truth"].as_f64().unwrap(), 1.0 + more / operations as f64);
+    }
+    let truths = series.iter().filter(|series| series["purpose"] == "truth");
+    assert_eq!(truths.count(), 2);
+    assert_eq!(report["rates"]["alarms"]["of"], 1);
+}
+
+#[test]
+fn a_calibration_is_kept_shown_and_said_beside_every_later_verdict() {
+    let place = Place::new();
+    let before = place.tenbin(&["run", "null", "--quick"]);
+    assert!(text(&before.stdout).contains("`tenbin calibrate`"), "{}", text(&before.stdout));
+
+    let report = calibrated(&place, &[]);
+    let id = report["id"].as_str().unwrap();
+    for which in ["calibration", &id[..12]] {
+        let shown = place.tenbin(&["show", which, "--json"]);
+        assert_eq!(ending(&shown).0, 0, "{}", text(&shown.stderr));
+        assert_eq!(serde_json::from_slice::<Value>(&shown.stdout).unwrap(), report);
+    }
+    let shown = place.tenbin(&["show", "calibration"]);
+    assert!(text(&shown.stdout).contains("pair of equals"), "{}", text(&shown.stdout));
+
+    let after = place.tenbin(&["run", "null", "--quick"]);
+    assert!(text(&after.stdout).contains("pair of equals"), "{}", text(&after.stdout));
+    let json = place.tenbin(&["show", "latest", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(json["instrument"].as_str().unwrap().contains("pair of equals"), "{json}");
+}
+
+#[test]
+fn an_exported_run_takes_its_machine_s_calibration_along() {
+    let place = Place::new();
+    calibrated(&place, &[]);
+    let run = place.measured();
+    let file = place.path("run.db");
+    let exported = place.tenbin(&["export", &run, "--output", file.to_str().unwrap()]);
+    assert_eq!(ending(&exported).0, 0, "{}", text(&exported.stderr));
+
+    let other = Place::new();
+    let imported = other.tenbin(&["import", file.to_str().unwrap()]);
+    assert!(text(&imported.stdout).contains("calibrations: 1 new"), "{}", text(&imported.stdout));
+    assert!(text(&other.tenbin(&["show", &run]).stdout).contains("pair of equals"));
+}
+
+#[test]
+fn without_a_calibration_there_is_none_to_show() {
+    let place = Place::new();
+    place.measured();
+    let (code, said) = ending(&place.tenbin(&["show", "calibration"]));
+    assert_eq!(code, 2);
+    assert!(said.contains("`tenbin calibrate`"), "{said}");
+}
+
+#[test]
+fn wrong_arguments_are_usage_errors_that_change_nothing() {
+    let place = Place::new();
+    for (arguments, word) in [
+        (&["--works", "alu,tea"][..], "tea"),
+        (&["--effects", "0,a bit"], "a bit"),
+        (&["--effects", "101"], "101"),
+        (&["--effects", "-1"], "-1"),
+        (&["--seconds", "0"], "0.01"),
+        (&["--seconds", "NaN"], "NaN"),
+        (&["--load", "3"], "0..=2"),
+        (&["--pairs", "0"], "1..=10000"),
+        (&["--pairs", "1", "--thorough"], "--thorough"),
+        (&["--cpus", "9999"], "9999"),
+        (&["--output", "/nonexistent/folder/file", "--pairs", "1"], "/nonexistent/folder/file"),
+    ] {
+        let output = place.tenbin(&[&["calibrate"], arguments].concat());
+        let (code, said) = ending(&output);
+        assert_eq!(code, 2, "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "something was written");
+}
+
+#[test]
+fn the_help_of_calibrate_says_what_is_weighed() {
+    insta::assert_snapshot!(text(&Place::new().tenbin(&["calibrate", "--help"]).stdout));
+}

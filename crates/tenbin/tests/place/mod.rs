@@ -1,0 +1,52 @@
+//! Where a test of the program runs it, and how it reads what the program said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder of its own for each test, with a store in it.
+pub struct Place {
+    pub folder: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn tenbin(&self, arguments: &[&str]) -> Output {
+        self.with_store(&self.path("store.db"), arguments)
+    }
+
+    pub fn with_store(&self, store: &Path, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(arguments)
+            .env("TENBIN_STORE", store)
+            .env_remove("XDG_DATA_HOME")
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// Measures `null` once and returns the id of the run.
+    pub fn measured(&self) -> String {
+        let output = self.tenbin(&["run", "null", "--quick", "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["run"].as_str().unwrap().to_owned()
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The exit status and standard error.
+pub fn ending(output: &Output) -> (i32, String) {
+    (output.status.code().unwrap_or(-1), text(&output.stderr))
+}
