@@ -26,7 +26,9 @@ pub(crate) fn check(workspace: &Workspace, architecture: &Architecture) -> Resul
         Ok((output.code, output.text, output.diagnostics))
     };
     let mut faults = Vec::new();
-    for (arguments, expected) in [(&["run", EXPERIMENT][..], REFUSED), (&[][..], 0)] {
+    for (arguments, expected) in
+        [(&["run", EXPERIMENT][..], REFUSED), (&["calibrate"], REFUSED), (&[][..], 0)]
+    {
         let (code, text, diagnostics) = ask(arguments)?;
         print!("{text}");
         let name = format!("`{}`", ["tenbin"].iter().chain(arguments).copied().collect::<Vec<_>>().join(" "));

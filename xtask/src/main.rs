@@ -4,6 +4,7 @@
 //! tools as other processes, and looks at what they say.
 
 mod architecture;
+mod arena;
 mod bench;
 mod command;
 mod disassembly;
@@ -73,6 +74,8 @@ enum Chore {
         /// Name of the benchmark; all of them if left out.
         name: Option<String>,
     },
+    /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
+    Arena(arena::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -95,6 +98,7 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
         Chore::Release => release::run(&workspace)?,
         Chore::Bench { name } => bench::run(&workspace, name.as_deref())?,
+        Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -20,35 +20,63 @@ pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::python("python3-jsonschema", "jsonschema")]
 }
 
-/// Run a quick survey and validate its report.
+/// Take a survey's report and a calibration's, and validate both, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Dev)?;
     let folder = workspace.scratch("schema")?;
-    let schema = folder.join("schema.json");
-    write(&schema, &host.command(&binary).argument("schema").read()?)?;
+    for answer in ANSWERS {
+        let Answer { name, arguments, spoilt } = answer;
+        let schema = folder.join(format!("{name}.schema.json"));
+        write(&schema, &host.command(&binary).arguments(["schema", name]).read()?)?;
 
-    let survey = host.command(&binary).arguments(["--json", "--quick"]);
-    let output = survey.variable("TENBIN_STORE", folder.join("store.db")).capture()?;
-    let survey = |reason: String| Failure::new("take a report from `tenbin --json --quick`", reason, REMEDY);
-    if output.code != Some(0) {
-        return Err(survey(format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end())));
-    }
-    let report = serde_json::from_str::<Value>(&output.text).map_err(|error| survey(error.to_string()))?;
-    let path = folder.join("report.json");
-    write(&path, &output.text)?;
-    expect(workspace, &schema, &path, Some(0), "the report does not fit the schema")?;
-
-    for (name, spoilt) in spoilt(&report).ok_or_else(|| survey("it has no answers".into()))? {
+        let command = host.command(&binary).arguments(arguments.iter().copied());
+        let output = command.variable("TENBIN_STORE", folder.join("store.db")).capture()?;
+        let tried = format!("take a report from `tenbin {}`", arguments.join(" "));
+        let failure = |reason: String| Failure::new(tried.clone(), reason, REMEDY);
+        if output.code != Some(0) {
+            let status = status_in_words(output.code);
+            return Err(failure(format!("{status}\n{}", output.diagnostics.trim_end())));
+        }
+        let report =
+            serde_json::from_str::<Value>(&output.text).map_err(|error| failure(error.to_string()))?;
         let path = folder.join(format!("{name}.json"));
-        write(&path, &spoilt.to_string())?;
-        expect(workspace, &schema, &path, Some(DOES_NOT_FIT), "a spoilt report fits the schema")?;
+        write(&path, &output.text)?;
+        expect(workspace, &schema, &path, Some(0), "the report does not fit the schema")?;
+
+        for (kind, spoilt) in spoilt(&report).ok_or_else(|| failure("there is nothing in it".into()))? {
+            let path = folder.join(format!("{name}-{kind}.json"));
+            write(&path, &spoilt.to_string())?;
+            expect(workspace, &schema, &path, Some(DOES_NOT_FIT), "a spoilt report fits the schema")?;
+        }
     }
     Ok(())
 }
 
+/// Spoilt answers, each with a name for what is wrong with it.
+type Spoilt = [(&'static str, Value); 3];
+
+/// An answer whose shape is published.
+struct Answer {
+    /// What `tenbin schema` calls it.
+    name: &'static str,
+    /// What makes tenbin give it.
+    arguments: &'static [&'static str],
+    /// The answer with one thing wrong each; `None` if there is nothing to spoil.
+    spoilt: fn(&Value) -> Option<Spoilt>,
+}
+
+const ANSWERS: &[Answer] = &[
+    Answer { name: "report", arguments: &["--json", "--quick"], spoilt },
+    Answer {
+        name: "calibration",
+        arguments: &["calibrate", "--works", "alu,truth", "--effects", "0,1", "--pairs", "1", "--json"],
+        spoilt: spoilt_calibration,
+    },
+];
+
 /// The report with one thing wrong each; `None` if there is nothing to spoil.
-fn spoilt(report: &Value) -> Option<[(&'static str, Value); 3]> {
+fn spoilt(report: &Value) -> Option<Spoilt> {
     let mut verdict = report.clone();
     *verdict["answers"].get_mut(0)?.get_mut("verdict")? = json!("perhaps");
     let mut machine = report.clone();
@@ -56,6 +84,17 @@ fn spoilt(report: &Value) -> Option<[(&'static str, Value); 3]> {
     let mut sentence = report.clone();
     *sentence["answers"].get_mut(0)?.get_mut("sentence")? = json!(1);
     Some([("verdict-unknown", verdict), ("machine-missing", machine), ("sentence-a-number", sentence)])
+}
+
+/// The calibration with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_calibration(report: &Value) -> Option<Spoilt> {
+    let mut rates = report.clone();
+    rates.as_object_mut()?.remove("rates")?;
+    let mut purpose = report.clone();
+    *purpose["calibration"]["series"].get_mut(0)?.get_mut("purpose")? = json!("fun");
+    let mut truth = report.clone();
+    *truth["calibration"]["series"].get_mut(0)?["pairs"].get_mut(0)?.get_mut("truth")? = json!("one");
+    Some([("rates-missing", rates), ("purpose-unknown", purpose), ("truth-a-word", truth)])
 }
 
 fn expect(
@@ -96,5 +135,11 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt(&json!({"machine": {}, "answers": []})), None);
+        let series = json!([{"purpose": "ladder", "pairs": [{"truth": 1.0}]}]);
+        let report = json!({"rates": {}, "calibration": {"series": series}});
+        for (name, spoilt) in spoilt_calibration(&report).expect("there is a pair to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_calibration(&json!({"rates": {}, "calibration": {"series": []}})), None);
     }
 }

@@ -86,6 +86,11 @@ pub struct Order {
     pub seed: u64,
 }
 
+/// Why no pair can be timed on `cpu` of this machine, if none can.
+pub fn refusal(machine: &Machine, cpu: Cpu) -> Option<Refusal> {
+    engine::refusal(machine, &arrangement(cpu, EPOCH, 1), &[])
+}
+
 /// The works, set up on one CPU.
 pub struct Ladder {
     team: Team,
@@ -140,11 +145,6 @@ impl Ladder {
             questions.extend(truth::questions());
         }
         Ok(questions)
-    }
-
-    /// Why nothing can be timed on this machine, if nothing can.
-    pub fn refusal(&self, machine: &Machine) -> Option<Refusal> {
-        engine::refusal(machine, &arrangement(self.team.cpus()[0], EPOCH, 1), &[])
     }
 
     /// Picoseconds for one operation, roughly: the best of a few short epochs.

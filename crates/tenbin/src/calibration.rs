@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use tenbin_analysis::{calibration, verdict};
-use tenbin_lab::ladder::{Extent, MOST_ROUNDS, Order, Question, WORKS};
+use tenbin_lab::ladder::{Extent, MOST_ROUNDS, Order, Question, WORKS, refusal};
 use tenbin_lab::{Bench, Ladder};
 use tenbin_metal::{Fault, Load, machine};
 use tenbin_model::{Calibration, Cpu, Effort, Picoseconds, Provenance, Refusal, Series};
@@ -86,13 +86,13 @@ impl Plan {
         let clock_started = Instant::now();
         let failed = |fault: Fault| Trouble::internal(fault.to_string());
         let (machine, clock) = observed(&self.cpus);
+        if let Some(refusal) = refusal(&machine, self.cpus[0]) {
+            return Ok(Outcome::Refused(refusal));
+        }
         let average = machine.load.known().copied();
         let threads = self.load as usize * self.cpus.len();
         let load = Load::start(threads, &self.cpus, self.order.seed).map_err(failed)?;
         let mut ladder = Ladder::gather(clock, self.cpus[0], &self.order).map_err(failed)?;
-        if let Some(refusal) = ladder.refusal(&machine) {
-            return Ok(Outcome::Refused(refusal));
-        }
         let questions = ladder.questions(&self.order).map_err(failed)?;
         let (mut series, places) = series(&questions);
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);

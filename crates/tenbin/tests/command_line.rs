@@ -55,11 +55,15 @@ fn the_readme_lists_every_experiment_with_its_question() {
 
 #[test]
 fn a_run_that_is_killed_leaves_a_sound_store_without_it() {
-    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+    let atomics = &["run", "atomics", "--thorough"][..];
+    let calibration = &["calibrate", "--thorough", "--load", "1"][..];
+    let signals = [Signal::INT, Signal::TERM, Signal::KILL];
+    let both = signals.map(|signal| [(atomics, signal), (calibration, signal)]);
+    for (arguments, signal) in both.into_iter().flatten() {
         let place = Place::new();
         let kept = place.measured();
         let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(["run", "atomics", "--thorough"])
+            .args(arguments)
             .env("TENBIN_STORE", place.path("store.db"))
             .current_dir(place.folder.path())
             .stdin(Stdio::null())
@@ -81,6 +85,7 @@ fn a_run_that_is_killed_leaves_a_sound_store_without_it() {
         let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
         assert_eq!(runs.as_array().unwrap().len(), 1, "{signal:?}");
         assert_eq!(runs[0]["id"], kept.as_str());
+        assert_eq!(ending(&place.tenbin(&["show", "calibration"])).0, 2, "{signal:?} left a calibration");
     }
 }
 

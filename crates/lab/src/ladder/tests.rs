@@ -111,10 +111,8 @@ fn an_effect_of_less_than_two_operations_is_not_asked_for() {
 #[test]
 fn an_emulated_cpu_is_refused_before_the_first_pair() {
     use tenbin_model::machine::Virtualisation;
-    let order = order(Extent::Pairs(1));
-    let ladder = Ladder::gather(Clock::kernel(), allowed_cpus().unwrap()[0], &order).unwrap();
     let known = Machine::unobserved("a test");
-    assert_eq!(ladder.refusal(&known), None);
+    assert_eq!(refusal(&known, Cpu(0)), None);
     let emulated = Machine { virtualisation: Virtualisation::Emulated("a test".into()), ..known };
-    assert!(ladder.refusal(&emulated).is_some());
+    assert!(refusal(&emulated, Cpu(0)).is_some_and(|why| why.reached.contains("emulated")));
 }
