@@ -117,6 +117,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: Arguments) -> Result<(), Fai
     Ok(())
 }
 
+/// What the arena lends to the peers must build and do its work; the peers are not needed for that.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
+    stage::cargo(workspace).arguments(["test", "--workspace", "--locked"]).run()
+}
+
 /// A tool that can be asked.
 pub(crate) struct Entrant {
     tool: &'static Tool,

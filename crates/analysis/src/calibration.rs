@@ -4,7 +4,7 @@ mod pair;
 mod rates;
 mod remark;
 
-use tenbin_model::{Calibration, Machine, Purpose, Series};
+use tenbin_model::{Calibration, Effort, Machine, Purpose, Series};
 
 use crate::comparable::{Outcome, compare};
 
@@ -13,16 +13,29 @@ pub use rates::{LEVEL, rates};
 pub use remark::remark;
 pub(crate) use remark::{against, date, made_load, range};
 
-/// The calibration to be shown beside verdicts of `machine`: the first that [`holds_for`] it and
-/// weighed at least one pair of equals, of calibrations that come `newest_first`.
+/// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: the first that
+/// [`holds_for`] it, weighed at least one pair of equals and was not asked for a part only.
 ///
-/// One that was cut short before its first pair says nothing, and does not hide an older one.
-pub fn of_machine<'a>(
+/// One that was cut short before its first pair says nothing, and a few pairs of one kind, weighed for the
+/// sake of a look, do not hide what a whole calibration knows. Where there is no other, such a part is
+/// better than nothing.
+pub fn of_machine<T>(
     machine: &Machine,
-    newest_first: impl Iterator<Item = &'a Calibration>,
-) -> Option<&'a Calibration> {
-    let mut ours = newest_first.filter(|calibration| holds_for(calibration, machine));
-    ours.find(|calibration| weighed_equals(calibration))
+    newest_first: impl Iterator<Item = T>,
+    calibration: impl Fn(&T) -> &Calibration,
+) -> Option<T> {
+    let mut part = None;
+    for candidate in newest_first {
+        let found = calibration(&candidate);
+        if !holds_for(found, machine) || !weighed_equals(found) {
+            continue;
+        }
+        if found.provenance.effort != Effort::Quick {
+            return Some(candidate);
+        }
+        part = part.or(Some(candidate));
+    }
+    part
 }
 
 /// Whether a calibration is one of `machine`, by [`compare`].

@@ -14,6 +14,7 @@ pub mod machine;
 pub mod pages;
 pub mod pin;
 pub mod pipe;
+pub mod stack;
 pub mod starvation;
 pub mod team;
 pub mod usage;

@@ -1,6 +1,5 @@
 //! Workers, each held on its CPU, that run one epoch together. Epochs are timed here and nowhere else.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
@@ -12,6 +11,7 @@ use tenbin_model::{Cpu, Picoseconds, Share};
 use crate::clock::{Clock, Ticks};
 use crate::fault::Fault;
 use crate::pin::{Pin, current_cpu};
+use crate::stack;
 use crate::usage::Usage;
 
 /// What one worker does in an epoch: given its index and the iterations, it runs them and returns
@@ -68,6 +68,8 @@ struct Board {
     started: AtomicU32,
     /// Workers that have finished this epoch, counted in a futex that the first worker sleeps on.
     finished: AtomicU32,
+    /// How much lower than usual the workers' stacks begin.
+    stack: AtomicUsize,
     /// Work of the epoch, `None` to leave.
     work: Mutex<Option<(Task, u64)>>,
     /// What each worker but the first saw in its last epoch.
@@ -153,6 +155,14 @@ impl Team {
         self.clock
     }
 
+    /// Lets the workers' stacks begin elsewhere from here on: each block number has its place.
+    ///
+    /// Where a stack begins is decided by the length of the environment, among other things, and can change
+    /// what is measured (Mytkowicz et al. 2009). An apparatus that is laid anew for each block calls this.
+    pub fn shift_stack(&mut self, block: u32) {
+        self.board.stack.store(stack::place(block), Ordering::Relaxed);
+    }
+
     /// Runs `iterations` of `task` on every worker and times them.
     ///
     /// # Errors
@@ -174,7 +184,8 @@ impl Team {
             let board = &self.board;
             board.started.store(board.epoch.load(Ordering::Relaxed), Ordering::Release);
         }
-        let own = stint(self.clock, task, 0, self.cpus[0], iterations);
+        let lower = self.board.stack.load(Ordering::Relaxed);
+        let own = stint(self.clock, task, 0, self.cpus[0], iterations, lower);
         if others > 0 {
             self.await_finished(deadline)?;
         }
@@ -283,7 +294,8 @@ fn serve(board: &Board, clock: Clock, exclusive: bool, index: usize, cpu: Cpu) {
                 std::hint::spin_loop();
             }
         }
-        let result = stint(clock, &task, index, cpu, iterations);
+        let lower = board.stack.load(Ordering::Relaxed);
+        let result = stint(clock, &task, index, cpu, iterations, lower);
         drop(task);
         *lock(outcome) = result;
         board.finished.fetch_add(1, Ordering::AcqRel);
@@ -291,18 +303,22 @@ fn serve(board: &Board, clock: Clock, exclusive: bool, index: usize, cpu: Cpu) {
     }
 }
 
-/// Runs one worker's part and times it, pin read back on both sides.
-fn stint(clock: Clock, task: &Task, worker: usize, wanted: Cpu, iterations: u64) -> Result<Stint, Fault> {
+/// Runs one worker's part on a stack that begins `lower` bytes below, and times it, pin read back on both sides.
+fn stint(
+    clock: Clock,
+    task: &Task,
+    worker: usize,
+    wanted: Cpu,
+    iterations: u64,
+    lower: usize,
+) -> Result<Stint, Fault> {
     let before = current_cpu();
     let charged = Usage::of_this_thread();
-    let mut times = None;
-    let failures = catch_unwind(AssertUnwindSafe(|| {
+    let (start, failures, end) = stack::lowered(lower, || {
         let start = clock.now();
         let failures = task(worker, iterations);
-        let end = clock.now();
-        times = Some((start, end));
-        failures
-    }))
+        (start, failures, clock.now())
+    })
     .map_err(|_| Fault::Panicked)?;
     let usage = Usage::of_this_thread().since(&charged);
     let after = current_cpu();
@@ -311,7 +327,6 @@ fn stint(clock: Clock, task: &Task, worker: usize, wanted: Cpu, iterations: u64)
             return Err(Fault::PinNotHeld { worker, wanted, found });
         }
     }
-    let (start, end) = times.ok_or(Fault::Panicked)?;
     Ok(Stint { start, end, failures, usage })
 }
 
@@ -344,6 +359,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::sync::atomic::AtomicU64;
 
     use super::*;
@@ -406,6 +422,27 @@ mod tests {
             Err(Fault::PinNotHeld { worker: 0, found, .. }) => assert_eq!(found, elsewhere),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_shifted_stack_is_the_one_that_every_worker_runs_on() {
+        let mut team = Team::gather(Clock::kernel(), &cpus(2)).unwrap();
+        let lowest: Arc<[AtomicUsize; 2]> = Arc::default();
+        let seen = Arc::clone(&lowest);
+        let task: Task = Arc::new(move |worker, _| {
+            let local = 0_u8;
+            seen[worker].store(std::hint::black_box(&raw const local).addr(), Ordering::Relaxed);
+            0
+        });
+        let mut places = [HashSet::new(), HashSet::new()];
+        for block in 0..8 {
+            team.shift_stack(block);
+            team.lap(&task, 1).unwrap();
+            places.iter_mut().zip(lowest.iter()).for_each(|(places, address)| {
+                places.insert(address.load(Ordering::Relaxed));
+            });
+        }
+        assert_eq!(places.map(|places| places.len()), [8, 8], "eight blocks, eight places");
     }
 
     #[test]

@@ -48,6 +48,22 @@ pub(super) struct Work {
     pub(super) fixed: f64,
 }
 
+/// The sources of the arena, and where they are built.
+fn folders(workspace: &Workspace) -> (PathBuf, PathBuf) {
+    (workspace.root().join(FOLDER), workspace.target().join("xtask/arena-built"))
+}
+
+/// Cargo in the arena's own workspace.
+pub(super) fn cargo(workspace: &Workspace) -> Command {
+    let (sources, built) = folders(workspace);
+    Command::cargo(workspace)
+        .directory(&sources)
+        .variable("CARGO_TARGET_DIR", &built)
+        // The house links statically, and a library that other programs load cannot.
+        .variable("RUSTFLAGS", "-C target-feature=-crt-static")
+        .remedy("correct what the compiler names above")
+}
+
 /// What no tool can do without.
 pub(super) fn needs() -> Vec<Requirement> {
     vec![Requirement::program("util-linux", "taskset"), Requirement::program("g++", "g++")]
@@ -58,16 +74,8 @@ impl<'a> Stage<'a> {
         let grain = grain(&arguments.effects)?;
         let seconds = arguments.seconds;
         let nanobench = arguments.nanobench.as_deref().map(header).transpose()?;
-        let built = workspace.target().join("xtask/arena-built");
-        let sources = workspace.root().join(FOLDER);
-        Command::cargo(workspace)
-            .arguments(["build", "--release", "--workspace", "--locked"])
-            .directory(&sources)
-            .variable("CARGO_TARGET_DIR", &built)
-            // The house links statically, and a library that other programs load cannot.
-            .variable("RUSTFLAGS", "-C target-feature=-crt-static")
-            .remedy("correct what the compiler names above")
-            .run()?;
+        let (sources, built) = folders(workspace);
+        cargo(workspace).arguments(["build", "--release", "--workspace", "--locked"]).run()?;
         let binaries = built.join(Architecture::host()?.target).join("release");
         let scratch = workspace.scratch("arena")?;
         let cpu = first_cpu(&status()?)?;

@@ -234,7 +234,13 @@ fn the_newest_that_holds_and_says_something_is_taken() {
     let elsewhere = of(Machine::unobserved("a test"), unsound());
     let stopped = of(machine(), calibration(vec![ladder("alu", 0.0, Vec::new())]));
     let (newer, older) = (of(machine(), cut_short()), of(machine(), full()));
-    let found = of_machine(&machine(), [&elsewhere, &stopped, &newer, &older].into_iter());
-    assert_eq!(found, Some(&newer));
-    assert_eq!(of_machine(&machine(), [&elsewhere, &stopped].into_iter()), None);
+    let chosen = |all: &[&Calibration]| of_machine(&machine(), all.iter().copied().cloned(), |it| it);
+    assert_eq!(chosen(&[&elsewhere, &stopped, &newer, &older]), Some(newer.clone()));
+    assert_eq!(chosen(&[&elsewhere, &stopped]), None);
+
+    // A part that was weighed for a look does not hide what a whole calibration knows.
+    let mut part = newer.clone();
+    part.provenance.effort = Effort::Quick;
+    assert_eq!(chosen(&[&part, &older]), Some(older.clone()));
+    assert_eq!(chosen(&[&elsewhere, &part, &stopped]), Some(part.clone()));
 }

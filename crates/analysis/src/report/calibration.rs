@@ -198,17 +198,14 @@ fn layout(layout: &LayoutRates) -> Option<String> {
         .map(|one| format!("{} in layout {}", counted(one.different), one.layout))
         .collect();
     let mut text = format!(
-        "Copies of one function at other addresses{places}: {} called different ({})",
+        "Copies of one function, laid anew for each block{places}: {} called different ({})",
         counted(layout.different),
         range(interval)
     );
     if alarmed.is_empty() {
         text.push('.');
     } else {
-        text.push_str(&format!(
-            ": {}. Such a difference may be real: it is one of addresses and not of code.",
-            alarmed.join(", ")
-        ));
+        text.push_str(&format!(": {}.", alarmed.join(", ")));
     }
     Some(text)
 }

@@ -353,6 +353,7 @@ impl Apparatus for Counters {
 
     fn shift(&mut self, block: u32) {
         self.counters.shift(block);
+        self.team.shift_stack(block);
     }
 
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {

@@ -57,6 +57,10 @@ impl Apparatus for EmptyLoop {
     fn epoch(&mut self, _variant: u32, iterations: u64) -> Result<Lap, Failure> {
         Ok(self.team.lap(&self.task, iterations)?)
     }
+
+    fn shift(&mut self, block: u32) {
+        self.team.shift_stack(block);
+    }
 }
 
 fn describe() -> Descriptor {

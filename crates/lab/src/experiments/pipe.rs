@@ -266,6 +266,10 @@ impl Apparatus for Pipes {
         Ok(line.lap(&mut self.team, iterations)?)
     }
 
+    fn shift(&mut self, block: u32) {
+        self.team.shift_stack(block);
+    }
+
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = describe().variants;
         let missing = WAYS.iter().zip(&names).filter_map(|(&how, variant)| {

@@ -53,6 +53,10 @@ impl Apparatus for Rung<'_> {
         let operations = if variant == RIGHT { right_side(iterations, self.effect) } else { iterations };
         Ok(self.team.lap(&self.task, operations)?)
     }
+
+    fn shift(&mut self, block: u32) {
+        self.team.shift_stack(block);
+    }
 }
 
 #[cfg(test)]

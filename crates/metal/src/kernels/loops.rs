@@ -165,18 +165,34 @@ pub unsafe fn chase(start: usize, n: u64) -> usize {
 /// If there is no such copy, or `lower` is more than a page: guard pages are not jumped over.
 pub fn copy_on_lower_stack(n: u64, region: usize, place: usize, lower: usize) -> u64 {
     assert!(region < REGIONS && place < PLACES, "there is no copy {place} in region {region}");
-    assert!(lower <= 4096, "a stack {lower} bytes lower may lie behind its guard page");
     if n == 0 {
         return 0;
     }
     let first = (architecture::tenbin_kernel_copies as *const () as usize).next_multiple_of(COPY_SPACING);
     let entry = first + (region * PLACES + place) * COPY_SPACING + place * architecture::COPY_STEP;
-    // Room for the one word that the loop stores.
-    let lower = lower.max(16).next_multiple_of(16);
     // SAFETY: `entry` is the first instruction of a copy, by the layout that the assembler was told and that a
-    // test holds against every copy; each has the signature of a counted loop, stores one word where `lower`
-    // made room on this thread's own stack, and ends because `n` is not 0.
-    unsafe { architecture::tenbin_kernel_on_lower_stack(n, entry, lower) }
+    // test holds against every copy; each has the signature of a counted loop.
+    let copy = unsafe { std::mem::transmute::<usize, extern "C" fn(u64) -> u64>(entry) };
+    // SAFETY: the copy stores one word in the room that is made for it, and ends because `n` is not 0.
+    unsafe { on_lower_stack(copy, n, lower) }
+}
+
+/// Calls `entry` with `argument` on a stack that begins at least `lower` bytes below this one, and returns what it
+/// returns. There is room for one word of the callee's where its stack begins.
+///
+/// # Safety
+///
+/// `entry` does what it does soundly when it is given `argument`, and does not unwind.
+///
+/// # Panics
+///
+/// If `lower` is more than a page: guard pages are not jumped over.
+pub(crate) unsafe fn on_lower_stack(entry: extern "C" fn(u64) -> u64, argument: u64, lower: usize) -> u64 {
+    assert!(lower <= 4096, "a stack {lower} bytes lower may lie behind its guard page");
+    let lower = lower.max(16).next_multiple_of(16);
+    // SAFETY: `entry` is a function, called as its ABI says: aligned, on this thread's own stack, and with what
+    // the caller vouches for. The stack is what it was when it returns.
+    unsafe { architecture::tenbin_kernel_on_lower_stack(argument, entry as usize, lower) }
 }
 
 #[cfg(test)]

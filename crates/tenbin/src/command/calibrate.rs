@@ -50,15 +50,11 @@ pub fn text(calibration: Calibration, id: Option<String>, form: Form) -> Result<
     Ok(report::calibration(&calibration, &rates, terminal::width()))
 }
 
-/// The newest calibration of `machine` that the store holds. One that is damaged does not hide the others.
+/// The calibration of `machine` that the store holds. One that is damaged does not hide the others.
 pub fn of_machine(store: &Store, machine: &Machine) -> Result<Option<(CalibrationId, Calibration)>, Trouble> {
     let names = store.calibrations().map_err(archive::trouble)?;
-    let found = names.iter().find_map(|name| {
-        let loaded = store.load_calibration(name).ok()?;
-        calibration::of_machine(machine, std::iter::once(&loaded))?;
-        Some((*name, loaded))
-    });
-    Ok(found)
+    let newest_first = names.iter().filter_map(|name| Some((*name, store.load_calibration(name).ok()?)));
+    Ok(calibration::of_machine(machine, newest_first, |(_, calibration)| calibration))
 }
 
 /// What is known of this instrument's errors on `machine`, in words.
