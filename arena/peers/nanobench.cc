@@ -1,8 +1,8 @@
 // Two amounts of one work, weighed by nanobench: WORK LEFT RIGHT SECONDS on the command line, one
 // line of JSON on standard output.
 //
-// Newer versions of the library have a comparison of their own, with a verdict. It is used where it is
-// there; before, there are only two figures and the error that is printed beside each.
+// The library gives two figures and the error that is printed beside each. What follows from them is decided by
+// whoever reads the line.
 
 #define ANKERL_NANOBENCH_IMPLEMENT
 #include <nanobench.h>
@@ -27,9 +27,6 @@ using Watch = std::chrono::steady_clock;
 constexpr auto EPOCH = std::chrono::microseconds(100);
 // Epochs in a row before it is the other side's turn: the library's default for one measurement.
 constexpr size_t TURN = 11;
-
-// Above this many rounds the library's comparison loses its correction for several looks.
-constexpr size_t MOST_ROUNDS = 1024;
 
 // Measure one side for a turn, and add what each of its epochs took per call to `epochs`.
 void take_turn(uint32_t work, uint64_t operations, std::vector<double>& epochs) {
@@ -57,25 +54,8 @@ double error(std::vector<double> values) {
     return median(values);
 }
 
-using Call = void (*)();
-
-// By the library's own comparison: the speed of the right side over that of the left, and whether
-// that is significant.
-template <typename Any>
-auto compare(Any bench, uint32_t work, uint64_t left, uint64_t right, double seconds, int)
-    -> decltype(bench.compare("left", Call(), "right", Call()), void()) {
-    auto const fit = seconds / 2 / std::chrono::duration<double>(EPOCH).count();
-    bench.output(nullptr).minEpochTime(EPOCH).epochs(std::min(MOST_ROUNDS, static_cast<size_t>(std::max(fit, 10.0))));
-    auto const result = bench.compare(
-        "left", [&] { ankerl::nanobench::doNotOptimizeAway(tenbin_work(work, left)); },
-        "right", [&] { ankerl::nanobench::doNotOptimizeAway(tenbin_work(work, right)); });
-    std::cout << "\"speed\": " << result[1].relative
-              << ", \"significant\": " << (result.isSignificant(1) ? "true" : "false");
-}
-
-// Without one: the medians of both sides and their errors, over turns until the time is over.
-template <typename Any>
-void compare(Any, uint32_t work, uint64_t left, uint64_t right, double seconds, long) {
+// The medians of both sides and their errors, over turns until the time is over.
+void compare(uint32_t work, uint64_t left, uint64_t right, double seconds) {
     std::vector<double> lefts;
     std::vector<double> rights;
     auto const started = Watch::now();
@@ -106,8 +86,7 @@ int main(int count, char** arguments) {
     std::cout.precision(9);
     std::cout << "{\"version\": \"" << ANKERL_NANOBENCH_VERSION_MAJOR << '.' << ANKERL_NANOBENCH_VERSION_MINOR
               << '.' << ANKERL_NANOBENCH_VERSION_PATCH << "\", ";
-    // The last argument prefers the overload that takes it as it is.
-    compare(Bench(), work, left, right, seconds, 0);
+    compare(work, left, right, seconds);
     std::cout << "}\n";
     return 0;
 }

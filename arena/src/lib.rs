@@ -8,25 +8,24 @@ use tenbin_lab::ladder::{Labour, WORKS};
 /// Decides what is random in a work: the same in every process, so that both sides get the same.
 const SEED: u64 = 1;
 
-/// Do `operations` operations of the work with this number. 0 if all went well.
+/// Do `operations` operations of the work with this number. 0 if all went well and all were done.
 ///
 /// The first call for a work prepares it, which takes longer. A tool that times calls makes one with
 /// no operations before.
 #[no_mangle]
 pub extern "C" fn tenbin_work(index: u32, operations: u64) -> u64 {
     match labour(index) {
-        Ok(labour) => {
-            labour.work(operations);
-            0
-        }
+        Ok(labour) => u64::from(labour.work(operations) != operations),
         Err(_) => 1,
     }
 }
 
 /// As [`tenbin_work`], with the reason if it does not go well.
 pub fn attempt(index: u32, operations: u64) -> Result<(), String> {
-    labour(index)?.work(operations);
-    Ok(())
+    match labour(index)?.work(operations) {
+        done if done == operations => Ok(()),
+        done => Err(format!("{done} operations of {operations} were done")),
+    }
 }
 
 /// The names of the works, in the order of their numbers.

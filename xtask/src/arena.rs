@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// Decides the order in which questions are asked.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A nanobench.h of your own. Otherwise an old one is fetched, which has no comparison yet.
+    /// A nanobench.h of your own. Otherwise one is fetched from the sources of a Debian package.
     #[arg(long, value_name = "HEADER")]
     nanobench: Option<PathBuf>,
     /// Folder for the results; below cargo's target folder if left out.

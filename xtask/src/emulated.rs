@@ -41,6 +41,13 @@ pub(crate) fn check(workspace: &Workspace, architecture: &Architecture) -> Resul
         Ok(report) => faults.extend(check_faults(&report)),
         Err(error) => faults.push(format!("its report is no JSON: {error}")),
     }
+    let (code, text, _) = ask(&["calibrate", "--json"])?;
+    faults.extend(status_fault("`tenbin calibrate --json`", code, REFUSED));
+    let refusal =
+        serde_json::from_str::<Value>(&text).ok().map(|report| report["refusal"]["reached"].clone());
+    if !refusal.as_ref().and_then(Value::as_str).is_some_and(|reached| reached.contains("emulated")) {
+        faults.push(format!("`tenbin calibrate --json` does not say in JSON why it refuses: {text}"));
+    }
     if faults.is_empty() {
         return Ok(());
     }

@@ -89,12 +89,12 @@ fn spoilt(report: &Value) -> Option<Spoilt> {
 /// The calibration with one thing wrong each; `None` if there is nothing to spoil.
 fn spoilt_calibration(report: &Value) -> Option<Spoilt> {
     let mut rates = report.clone();
-    rates.as_object_mut()?.remove("rates")?;
+    rates["rates"].as_object_mut()?.remove("alarms")?;
     let mut purpose = report.clone();
     *purpose["calibration"]["series"].get_mut(0)?.get_mut("purpose")? = json!("fun");
     let mut truth = report.clone();
     *truth["calibration"]["series"].get_mut(0)?["pairs"].get_mut(0)?.get_mut("truth")? = json!("one");
-    Some([("rates-missing", rates), ("purpose-unknown", purpose), ("truth-a-word", truth)])
+    Some([("alarms-missing", rates), ("purpose-unknown", purpose), ("truth-a-word", truth)])
 }
 
 fn expect(
@@ -136,7 +136,7 @@ mod tests {
         }
         assert_eq!(spoilt(&json!({"machine": {}, "answers": []})), None);
         let series = json!([{"purpose": "ladder", "pairs": [{"truth": 1.0}]}]);
-        let report = json!({"rates": {}, "calibration": {"series": series}});
+        let report = json!({"rates": {"alarms": {}}, "calibration": {"series": series}});
         for (name, spoilt) in spoilt_calibration(&report).expect("there is a pair to spoil") {
             assert_ne!(spoilt, report, "{name}");
         }

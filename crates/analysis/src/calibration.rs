@@ -4,7 +4,7 @@ mod pair;
 mod rates;
 mod remark;
 
-use tenbin_model::{Calibration, Effort, Machine, Purpose, Series};
+use tenbin_model::{Calibration, Machine, Purpose, Series};
 
 use crate::comparable::{Outcome, compare};
 
@@ -13,29 +13,28 @@ pub use rates::{LEVEL, rates};
 pub use remark::remark;
 pub(crate) use remark::{against, date, made_load, range};
 
-/// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: the first that
-/// [`holds_for`] it, weighed at least one pair of equals and was not asked for a part only.
+/// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: of those that
+/// [`holds_for`] it, the one that knows most.
 ///
-/// One that was cut short before its first pair says nothing, and a few pairs of one kind, weighed for the
-/// sake of a look, do not hide what a whole calibration knows. Where there is no other, such a part is
-/// better than nothing.
+/// That is the one with equals of the most works; of these the one with the most equals; of these the
+/// newest. So a few pairs that were weighed for the sake of a look do not hide what a whole calibration
+/// knows, and one without a pair of equals says nothing. Under which load it was made is no part of the
+/// choice: it is said with it.
 pub fn of_machine<T>(
     machine: &Machine,
-    newest_first: impl Iterator<Item = T>,
+    newest_first: impl IntoIterator<Item = T>,
     calibration: impl Fn(&T) -> &Calibration,
 ) -> Option<T> {
-    let mut part = None;
+    let mut best: Option<((usize, usize), T)> = None;
     for candidate in newest_first {
         let found = calibration(&candidate);
-        if !holds_for(found, machine) || !weighed_equals(found) {
-            continue;
+        let knows = equals(found);
+        let more = best.as_ref().is_none_or(|(most, _)| knows > *most);
+        if more && knows.1 > 0 && holds_for(found, machine) {
+            best = Some((knows, candidate));
         }
-        if found.provenance.effort != Effort::Quick {
-            return Some(candidate);
-        }
-        part = part.or(Some(candidate));
     }
-    part
+    best.map(|(_, candidate)| candidate)
 }
 
 /// Whether a calibration is one of `machine`, by [`compare`].
@@ -51,9 +50,12 @@ pub fn holds_for(calibration: &Calibration, machine: &Machine) -> bool {
     }
 }
 
-fn weighed_equals(calibration: &Calibration) -> bool {
-    let ladder = |series: &&Series| series.purpose == Purpose::Ladder && series.effect == 0.0;
-    calibration.series.iter().filter(ladder).any(|series| !series.pairs.is_empty())
+/// The works of which equals were weighed, and how many pairs of them in all.
+fn equals(calibration: &Calibration) -> (usize, usize) {
+    let equals = |series: &&Series| series.purpose == Purpose::Ladder && series.effect == 0.0;
+    let counts = calibration.series.iter().filter(equals).map(|series| series.pairs.len());
+    let counts: Vec<usize> = counts.filter(|&count| count > 0).collect();
+    (counts.len(), counts.iter().sum())
 }
 
 #[cfg(test)]

@@ -71,8 +71,9 @@ pub trait Apparatus {
     /// A new block begins: whatever must not decide the outcome by where it lies is laid anew.
     ///
     /// Every variant of a block meets the same layout; the next block meets another one. So layout is
-    /// noise that the interval covers, and no constant that a run hides (Mytkowicz et al. 2009).
-    fn shift(&mut self, _block: u32) {}
+    /// noise that the interval covers, and no constant that a run hides (Mytkowicz et al. 2009). Layouts
+    /// are numbered: from a start that the run's seed decides, one more for each block.
+    fn shift(&mut self, _layout: u32) {}
 
     /// Figures of `variant` that need a pass of their own.
     ///

@@ -16,14 +16,15 @@ use std::sync::Arc;
 
 use tenbin_metal::{Clock, Fault, Task, Team, kernels};
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Quantity, Refusal, Source,
-    Trial, Variant,
+    Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Quantity, Refusal, Series,
+    Source, Trial, Variant,
 };
 
 use crate::engine::{self, Bench, Setting};
 use crate::experiment::Apparatus;
 
 pub use round::{Extent, MOST_ROUNDS};
+pub use truth::Known;
 pub use works::{Labour, WORKS, Work};
 
 /// The smallest effect is at least this many whole operations of an epoch, or it is not asked for: one
@@ -36,11 +37,25 @@ const LONGEST_EPOCH: Picoseconds = Picoseconds::from_millis(2);
 /// Length of an epoch of twins and of truths.
 const EPOCH: Picoseconds = Picoseconds::from_micros(100);
 
+/// The steps of the ladder, as fractions, unless others are asked for; 0 are the equals.
+pub const EFFECTS: &[f64] = &[0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05];
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The work of this index, of those that were set up.
+    Work(usize),
+    /// Twins in the region of memory of this number.
+    Twins(u32),
+    /// A ratio that is known.
+    Truth(Known),
+}
+
 /// What a pair asks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// What it is asked for.
-    pub purpose: Purpose,
+    /// What it is about.
+    pub subject: Subject,
     /// Name of the work, or of the truth.
     pub work: &'static str,
     /// What is done, in words.
@@ -49,10 +64,50 @@ pub struct Question {
     pub effect: f64,
     /// The margin of equivalence.
     pub margin: f64,
-    /// Which of several layouts it is asked in.
-    pub layout: Option<u32>,
     /// Why it cannot be asked here.
     pub refused: Option<String>,
+}
+
+impl Question {
+    /// What it is asked for.
+    pub fn purpose(&self) -> Purpose {
+        match self.subject {
+            Subject::Work(_) => Purpose::Ladder,
+            Subject::Twins(_) => Purpose::Layout,
+            Subject::Truth(_) => Purpose::Truth,
+        }
+    }
+
+    /// Which of several layouts it is asked in.
+    pub fn layout(&self) -> Option<u32> {
+        if let Subject::Twins(region) = self.subject { Some(region) } else { None }
+    }
+}
+
+/// A series for all questions that differ in their layout only, still without pairs, and the place among
+/// them of each question's.
+pub fn series(questions: &[Question]) -> (Vec<Series>, Vec<usize>) {
+    let mut series: Vec<Series> = Vec::new();
+    let mut places = Vec::with_capacity(questions.len());
+    for question in questions {
+        let own = |it: &Series| {
+            (it.purpose, it.work.as_str(), it.effect) == (question.purpose(), question.work, question.effect)
+        };
+        let place = series.iter().position(own).unwrap_or(series.len());
+        if place == series.len() {
+            series.push(Series {
+                purpose: question.purpose(),
+                work: question.work.into(),
+                what: question.what.clone(),
+                effect: question.effect,
+                margin: question.margin,
+                refused: question.refused.clone(),
+                pairs: Vec::new(),
+            });
+        }
+        places.push(place);
+    }
+    (series, places)
 }
 
 /// A pair, weighed: what the judge needs.
@@ -61,7 +116,7 @@ pub struct Weighed {
     pub trial: Trial,
     /// Cost of the right side over cost of the left, as it is known.
     pub truth: f64,
-    /// Operations that the left side did in an epoch.
+    /// Operations that the left side did in an epoch, or of a truth the side that came first.
     pub operations: u64,
     /// Time from the first epoch to the last, its preparation counted in.
     pub took: Picoseconds,
@@ -86,9 +141,10 @@ pub struct Order {
     pub seed: u64,
 }
 
-/// Why no pair can be timed on `cpu` of this machine, if none can.
-pub fn refusal(machine: &Machine, cpu: Cpu) -> Option<Refusal> {
-    engine::refusal(machine, &arrangement(cpu, EPOCH, 1), &[])
+/// Why no pair can be timed on this machine, if none can. `cpus` are all that are to be in use, by load as well.
+pub fn refusal(machine: &Machine, cpus: &[Cpu]) -> Option<Refusal> {
+    let epoch = engine::long_enough(machine, EPOCH);
+    engine::refusal(machine, &Arrangement { cpus: cpus.to_vec(), ..arrangement(cpus[0], epoch, 1) }, &[])
 }
 
 /// The works, set up on one CPU.
@@ -123,12 +179,11 @@ impl Ladder {
                 let longest = LONGEST_EPOCH.0 as f64;
                 let needed = least_operations(effect) as f64 * cost;
                 questions.push(Question {
-                    purpose: Purpose::Ladder,
+                    subject: Subject::Work(index),
                     work: work.name,
                     what: work.what.into(),
                     effect,
                     margin: work.margin,
-                    layout: None,
                     refused: (needed > longest).then(|| {
                         format!(
                             "two whole operations more need an epoch of {}, and the longest is {LONGEST_EPOCH}",
@@ -193,29 +248,31 @@ impl Ladder {
     ) -> Weighed {
         let start = (bench.watch)();
         let cpu = self.team.cpus()[0];
-        let own = self.works.iter().find(|(work, _)| work.name == question.work);
-        let (mut apparatus, arrangement): (Box<dyn Apparatus + '_>, _) = match (question.purpose, own) {
-            (Purpose::Ladder, Some((work, labour))) => (
-                Box::new(rung::Rung::new(&mut self.team, Arc::clone(labour), question.effect)),
-                arrangement(cpu, work.epoch, least_operations(question.effect)),
-            ),
-            (Purpose::Layout, _) => {
-                (Box::new(twins::Twins::new(&mut self.team, question, seed)), arrangement(cpu, EPOCH, 1))
+        let (mut apparatus, arrangement): (Box<dyn Apparatus + '_>, _) = match question.subject {
+            Subject::Work(index) => {
+                let (work, labour) = &self.works[index];
+                let rung = rung::Rung::new(&mut self.team, Arc::clone(labour), question.effect);
+                (Box::new(rung), arrangement(cpu, work.epoch, least_operations(question.effect)))
             }
-            (Purpose::Truth | Purpose::Ladder, _) => {
-                (Box::new(truth::Truth::new(&mut self.team, question)), arrangement(cpu, EPOCH, 1))
+            Subject::Twins(region) => {
+                (Box::new(twins::Twins::new(&mut self.team, region, seed)), arrangement(cpu, EPOCH, 1))
+            }
+            Subject::Truth(known) => {
+                (Box::new(truth::Truth::new(&mut self.team, known)), arrangement(cpu, EPOCH, 1))
             }
         };
         let descriptor = describe(question);
         let mut cell = engine::unmeasured(arrangement);
-        let setting = Setting { descriptor: &descriptor, family: 1, machine, limit, seed };
+        // Twice is enough: a pair that is still without a verdict is refused, as it would be for a user.
+        let known_alike = question.purpose() != Purpose::Truth;
+        let setting =
+            Setting { descriptor: &descriptor, family: 1, machine, limit, overtime: 2, known_alike, seed };
         bench.weigh(&setting, &mut *apparatus, &mut cell);
-        let operations =
-            cell.samples.iter().find(|sample| sample.variant == LEFT).map_or(0, |it| it.iterations);
-        let truth = match question.purpose {
-            Purpose::Ladder => rung::truth(operations, question.effect),
-            Purpose::Layout => 1.0,
-            Purpose::Truth => truth::ratio(question),
+        let operations = cell.samples.first().map_or(0, |sample| sample.iterations);
+        let truth = match question.subject {
+            Subject::Work(_) => rung::truth(operations, question.effect),
+            Subject::Twins(_) => 1.0,
+            Subject::Truth(known) => known.ratio(),
         };
         let took = (bench.watch)().saturating_sub(start);
         let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
@@ -234,10 +291,7 @@ fn least_operations(effect: f64) -> u64 {
 
 fn task(labour: &Arc<dyn Labour>) -> Task {
     let labour = Arc::clone(labour);
-    Arc::new(move |_, operations| {
-        labour.work(operations);
-        0
-    })
+    Arc::new(move |_, operations| operations.saturating_sub(labour.work(operations)))
 }
 
 fn arrangement(cpu: Cpu, epoch: Picoseconds, least_iterations: u64) -> Arrangement {

@@ -13,6 +13,8 @@ use crate::pages::{PageKind, Pages};
 #[derive(Debug)]
 pub struct Chase {
     pages: Pages,
+    /// Bytes from one line to the next.
+    spacing: usize,
     /// Lines in the cycle.
     lines: usize,
     /// Address of the line to read next.
@@ -51,7 +53,7 @@ impl Chase {
             let address = base + next as usize * spacing;
             pages[line * spacing..][..WORD].copy_from_slice(&address.to_ne_bytes());
         }
-        Ok(Self { pages, lines, position: AtomicUsize::new(base) })
+        Ok(Self { pages, spacing, lines, position: AtomicUsize::new(base) })
     }
 
     /// Reads `steps` lines, each where the one before it said, from where the last walk ended.
@@ -67,8 +69,7 @@ impl Chase {
 
     /// Which line is read next, from 0.
     pub fn place(&self) -> usize {
-        let spacing = self.pages.len() / self.lines;
-        (self.position.load(Ordering::Relaxed) - self.pages.as_ptr() as usize) / spacing
+        (self.position.load(Ordering::Relaxed) - self.pages.as_ptr() as usize) / self.spacing
     }
 
     /// Lets the next walk begin at line number `place`.
@@ -77,8 +78,8 @@ impl Chase {
     /// If there is no such line.
     pub fn go_to(&self, place: usize) {
         assert!(place < self.lines, "there is no line {place} of {}", self.lines);
-        let spacing = self.pages.len() / self.lines;
-        self.position.store(self.pages.as_ptr() as usize + place * spacing, Ordering::Relaxed);
+        // A line, as `walk` requires: `new` made one at every multiple of the spacing below `lines`.
+        self.position.store(self.pages.as_ptr() as usize + place * self.spacing, Ordering::Relaxed);
     }
 
     /// Lines in the memory, and so in the cycle.
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_chase_visits_every_line_once_and_returns() {
-        for (bytes, spacing) in [(4096, 64), (1 << 16, 128), (1 << 16, 4096), (4096, 2048)] {
+        for (bytes, spacing) in [(4096, 64), (1 << 16, 128), (1 << 16, 4096), (4096, 2048), (4096, 1000)] {
             let chase = Chase::new(bytes, spacing, PageKind::Base, counting()).unwrap();
             let start = chase.place();
             let mut seen = HashSet::new();

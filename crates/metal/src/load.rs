@@ -25,8 +25,11 @@ pub struct Load {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Memory that a thread walks through.
+/// Memory that a thread walks through, unless there are so many that all of it together would be [`ALL`].
 const BUFFER: usize = 8 << 20;
+
+/// The most memory for all threads.
+const ALL: usize = 512 << 20;
 
 /// Most lines of a cache are 64 bytes; what matters is that no line is touched twice in a row.
 const WORDS_PER_LINE: usize = 8;
@@ -43,6 +46,7 @@ impl Load {
     /// # Errors
     /// [`Fault::System`] when a thread cannot be started.
     pub fn start(count: usize, cpus: &[Cpu], seed: u64) -> Result<Self, Fault> {
+        let bytes = BUFFER.min(ALL / count.max(1)).max(4096);
         let load = Self { stop: Arc::default(), stretches: Arc::default(), threads: Vec::new() };
         let mut set = CpuSet::new();
         cpus.iter().for_each(|cpu| set.set(cpu.0 as usize));
@@ -53,7 +57,7 @@ impl Load {
                 // Whoever starts this may be pinned to one CPU, and a thread begins where its parent is.
                 // Where the set is refused, the load stays there: less spread, and as much of it.
                 let _ = sched_setaffinity(None, &set);
-                let mut memory = vec![1_u64; BUFFER / size_of::<u64>()];
+                let mut memory = vec![1_u64; bytes / size_of::<u64>()];
                 while !stop.load(Ordering::Relaxed) {
                     stretch(&mut random, &mut memory, &stop);
                     stretches.fetch_add(1, Ordering::Relaxed);

@@ -5,20 +5,22 @@ use std::thread;
 
 use crate::kernels;
 
-/// How far a stack may be lowered: a page, after which what aliases in a first-level cache repeats.
-pub const FARTHEST: usize = 4096;
+/// A stack is lowered by less than this, a page: after that, what aliases in a first-level cache repeats.
+pub const SPAN: usize = 4096;
 
 /// How many different places [`place`] returns.
-pub const PLACES: usize = FARTHEST / ALIGNMENT;
+pub const PLACES: usize = SPAN / ALIGNMENT;
 
 /// Stacks are aligned to this on every architecture that Linux has (the ABIs of x86-64, arm64 and RISC-V).
 const ALIGNMENT: usize = 16;
 
-/// By how much to lower a stack in block number `block`: all [`PLACES`], in an order in which neighbours lie far
-/// apart (the fractional parts of multiples of the golden ratio; Knuth, TAOCP volume 3, section 6.4).
-pub fn place(block: u32) -> usize {
-    let mixed = u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    mixed as usize % PLACES * ALIGNMENT
+/// By how much to lower a stack in the layout of this number: one of [`PLACES`], of which successive numbers take
+/// ones that lie far apart (the fractional parts of multiples of the golden ratio; Knuth, TAOCP volume 3,
+/// section 6.4).
+pub fn place(layout: u32) -> usize {
+    const FRACTION_OF_GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fraction = u64::from(layout).wrapping_mul(FRACTION_OF_GOLDEN_RATIO);
+    (fraction >> (u64::BITS - PLACES.ilog2())) as usize * ALIGNMENT
 }
 
 /// Does `work` on a stack that begins `bytes` lower than it would, and returns what came of it.
@@ -27,7 +29,7 @@ pub fn place(block: u32) -> usize {
 /// What `work` panicked with. The panic is caught where it happened: no unwinder passes the change of stacks.
 ///
 /// # Panics
-/// If `bytes` is more than [`FARTHEST`].
+/// If `bytes` is [`SPAN`] or more.
 pub fn lowered<T, F: FnOnce() -> T>(bytes: usize, work: F) -> thread::Result<T> {
     let mut call = Call { work: Some(work), result: None };
     let argument = (&raw mut call).expose_provenance() as u64;
@@ -68,7 +70,7 @@ mod tests {
     #[test]
     fn work_is_done_lower_by_what_was_asked_and_its_result_comes_back() {
         let level = lowered(0, here).unwrap();
-        for bytes in [16, 32, 1008, 4096] {
+        for bytes in [16, 32, 1008, 4080] {
             assert_eq!(level - lowered(bytes, here).unwrap(), bytes.max(16) - 16);
         }
         let text = String::from("moved in");
@@ -86,7 +88,11 @@ mod tests {
         let first: HashSet<usize> = (0..8).map(place).collect();
         assert_eq!(first.len(), 8, "eight blocks meet eight places");
         let many: HashSet<usize> = (0..2_000).map(place).collect();
-        assert!(many.len() > PLACES / 2, "{}", many.len());
-        assert!(many.iter().all(|&bytes| bytes < FARTHEST && bytes % ALIGNMENT == 0));
+        assert_eq!(many.len(), PLACES);
+        assert!(many.iter().all(|&bytes| bytes < SPAN && bytes % ALIGNMENT == 0));
+        for first in [0, 77, u32::MAX - 9] {
+            let apart = (0..9).map(|block| place(first.wrapping_add(block)));
+            assert_eq!(apart.collect::<HashSet<_>>().len(), 9, "from {first} on");
+        }
     }
 }

@@ -155,12 +155,12 @@ impl Team {
         self.clock
     }
 
-    /// Lets the workers' stacks begin elsewhere from here on: each block number has its place.
+    /// Lets the workers' stacks begin elsewhere from here on: each number of a layout has its place.
     ///
     /// Where a stack begins is decided by the length of the environment, among other things, and can change
     /// what is measured (Mytkowicz et al. 2009). An apparatus that is laid anew for each block calls this.
-    pub fn shift_stack(&mut self, block: u32) {
-        self.board.stack.store(stack::place(block), Ordering::Relaxed);
+    pub fn shift_stack(&mut self, layout: u32) {
+        self.board.stack.store(stack::place(layout), Ordering::Relaxed);
     }
 
     /// Runs `iterations` of `task` on every worker and times them.

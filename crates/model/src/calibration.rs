@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::machine::Machine;
 use crate::run::Provenance;
 use crate::unit::Picoseconds;
-use crate::verdict::{Interval, Verdict};
+use crate::verdict::{Interval, Refusal, Verdict};
 
 /// Pairs whose truth is known, weighed on one machine under one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,10 +36,12 @@ pub struct CalibrationReport {
     pub schema: String,
     /// The calibration's name in the store, if it was kept.
     pub id: Option<String>,
-    /// What it says of the instrument.
-    pub rates: Rates,
+    /// Why this machine cannot be calibrated, if it cannot; then there is nothing else.
+    pub refusal: Option<Refusal>,
+    /// What the calibration says of the instrument.
+    pub rates: Option<Rates>,
     /// The calibration itself.
-    pub calibration: Calibration,
+    pub calibration: Option<Calibration>,
 }
 
 impl CalibrationReport {
@@ -100,6 +102,9 @@ pub struct Pair {
     pub verdict: Verdict,
     /// The ratio found and where it lies, unless nothing could be said.
     pub found: Option<Found>,
+    /// Why nothing could be said, if nothing could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Blocks that were compared.
     pub blocks: u32,
     /// Operations that the left side did in an epoch.
@@ -137,11 +142,11 @@ pub struct Proportion {
 pub struct Rates {
     /// The probability that the interval of one proportion misses.
     pub level: f64,
-    /// Equals that were called different, of the equals of the ladder.
+    /// Equals that were called different, of the equals of the ladder that got an interval.
     pub alarms: Proportion,
     /// Equals called neither different nor equivalent, of the equals of the ladder.
     pub undecided: Proportion,
-    /// Pairs called different the wrong way round, of the pairs of the ladder that differ.
+    /// Pairs called different the wrong way round, of the pairs of the ladder that differ and got an interval.
     pub wrong_signs: Proportion,
     /// Intervals that hold the truth, of those that the ladder gave.
     pub covered: Proportion,
@@ -157,6 +162,17 @@ pub struct Rates {
     pub biases: Vec<Bias>,
     /// The series of which no pair was weighed, and why.
     pub unweighed: Vec<Unweighed>,
+    /// Why pairs got no interval: each reason, and how many pairs it befell.
+    pub unanswered: Vec<Unanswered>,
+}
+
+/// A reason for which pairs got no interval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unanswered {
+    /// The reason.
+    pub why: String,
+    /// How many pairs.
+    pub count: u64,
 }
 
 /// What the ladder says of one work.

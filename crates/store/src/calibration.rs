@@ -1,8 +1,7 @@
 //! Calibrations beside the runs: each is one document, for its samples are verdicts.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use serde::Deserialize;
-use tenbin_model::{Calibration, Provenance};
+use tenbin_model::Calibration;
 
 use crate::document;
 use crate::error::{Attempt, Error, Place, Unfaithful};
@@ -53,12 +52,6 @@ impl PackedCalibration {
     }
 }
 
-/// What a list of calibrations is sorted by, read from a document alone.
-#[derive(Deserialize)]
-struct Outline {
-    provenance: Provenance,
-}
-
 impl Store {
     /// Keeps a calibration and returns its name. One that is there already is left as it is.
     ///
@@ -78,27 +71,26 @@ impl Store {
         Ok(packed.id)
     }
 
-    /// The names of all calibrations, by their start, newest first.
+    /// All calibrations with their names, by their start, newest first. One that is damaged is left out:
+    /// whoever asks for it by its name ([`Store::load_calibration`]) is told what is wrong with it.
     ///
     /// # Errors
-    /// The store cannot be read, or a calibration is damaged.
-    pub fn calibrations(&self) -> Result<Vec<CalibrationId>, Error> {
-        let place = self.place(Attempt::ListCalibrations);
-        let sqlite = |error| place.sqlite(error);
-        let mut select =
-            self.connection.prepare_cached("SELECT id, document FROM calibration").map_err(sqlite)?;
-        let mut rows = select.query([]).map_err(sqlite)?;
-        let mut dated = Vec::new();
-        while let Some(row) = rows.next().map_err(sqlite)? {
-            let id = parse(&row.get::<_, String>(0).map_err(sqlite)?, place)?;
-            let document: Vec<u8> = row.get(1).map_err(sqlite)?;
-            let outline: Outline = document::decompress(&document)
-                .and_then(|document| document::read(&document))
-                .map_err(|what| place.damaged_calibration(&id, &what))?;
-            dated.push((moment(&outline.provenance.started).to_owned(), id));
+    /// The store cannot be read.
+    pub fn calibrations(&self) -> Result<Vec<(CalibrationId, Calibration)>, Error> {
+        let names = ids(&self.connection, self.place(Attempt::ListCalibrations))?;
+        let mut sound = Vec::with_capacity(names.len());
+        for id in names {
+            match self.load_calibration(&id) {
+                Ok(calibration) => sound.push((id, calibration)),
+                Err(Error::Damaged { .. }) => {}
+                Err(other) => return Err(other),
+            }
         }
-        dated.sort_unstable();
-        Ok(dated.into_iter().rev().map(|(_, id)| id).collect())
+        let oldest_first =
+            |(id, found): &(CalibrationId, Calibration)| (moment(&found.provenance.started).to_owned(), *id);
+        sound.sort_by_cached_key(oldest_first);
+        sound.reverse();
+        Ok(sound)
     }
 
     /// The one calibration whose name begins with `prefix`, if there is any. Reads names alone, so that

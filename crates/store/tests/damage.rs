@@ -222,11 +222,22 @@ fn damage_to_a_calibration_is_found_when_it_is_read_and_hinders_no_run() {
     });
     // The last is a sound document, but of another calibration.
     let cut = [Vec::new(), sound[..sound.len() - 1].to_vec(), document(&other)];
+    let mut harmless = 0;
     for altered in flipped.chain(cut) {
         let update = "UPDATE calibration SET document = ?1 WHERE id = ?2";
         connection.execute(update, (&altered, id.to_string())).unwrap();
-        let error = store.load_calibration(&id).unwrap_err();
+        let error = match store.load_calibration(&id) {
+            // zstd has bits that nothing depends on: what is read is then what was kept.
+            Ok(read) => {
+                assert_eq!(read, calibration(8));
+                harmless += 1;
+                continue;
+            }
+            Err(error) => error,
+        };
         assert!(matches!(error, Error::Damaged { tried: Attempt::LoadCalibration, .. }), "{error}");
+        let sound = store.calibrations().unwrap();
+        assert_eq!(sound, [(other, calibration(9))], "the sound one is there all the same");
         assert!(error.to_string().contains(&format!("calibration {}", id.short())), "{error}");
         let out = fixture.path("out.db");
         let error = store.export(&store.ids().unwrap(), &[id], &out, Existing::Refuse).unwrap_err();
@@ -238,6 +249,7 @@ fn damage_to_a_calibration_is_found_when_it_is_read_and_hinders_no_run() {
         assert!(matches!(error, Error::Damaged { tried: Attempt::Import, .. }), "{error}");
         assert_eq!(contents(third.path()), before);
     }
+    assert!(harmless <= 2, "{harmless} flips changed nothing");
     for run in store.runs().unwrap() {
         store.load(&run.id).unwrap();
     }

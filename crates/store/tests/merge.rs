@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod names;
 mod specimens;
 
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use names::calibration_names;
 use proptest::prelude::*;
 use specimens::{calibration, small_run};
 use tempfile::TempDir;
@@ -63,7 +65,7 @@ fn merged(folder: &Path, name: &str, files: &[PathBuf]) -> Store {
 }
 
 fn held(store: &Store) -> Held {
-    (store.ids().unwrap().into_iter().collect(), store.calibrations().unwrap().into_iter().collect())
+    (store.ids().unwrap().into_iter().collect(), calibration_names(store).into_iter().collect())
 }
 
 proptest! {

@@ -170,7 +170,7 @@ pub struct Measure {
 /// What to calibrate, and how long.
 #[derive(Args, Clone, Debug)]
 pub struct Calibrate {
-    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work (up to an hour)
+    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work (15 minutes to an hour)
     #[arg(long)]
     pub thorough: bool,
     /// So many pairs of each kind, however long that takes
@@ -185,7 +185,7 @@ pub struct Calibrate {
     /// Effects to plant, in per cent (like 0,0.2,1)
     #[arg(long, value_name = "LIST")]
     pub effects: Option<String>,
-    /// The most time for a verdict
+    /// The time for a verdict, in seconds; twice as much where too few blocks for one fit into it
     #[arg(long, value_name = "S", default_value_t = 0.5)]
     pub seconds: f64,
     /// Seed of every random choice; the time of day if not given

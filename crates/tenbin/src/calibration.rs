@@ -4,18 +4,15 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use tenbin_analysis::{calibration, verdict};
-use tenbin_lab::ladder::{Extent, MOST_ROUNDS, Order, Question, WORKS, refusal};
+use tenbin_lab::ladder::{EFFECTS, Extent, MOST_ROUNDS, Order, WORKS, refusal, series};
 use tenbin_lab::{Bench, Ladder};
 use tenbin_metal::{Fault, Load, machine};
-use tenbin_model::{Calibration, Cpu, Effort, Picoseconds, Provenance, Refusal, Series};
+use tenbin_model::{Calibration, Cpu, Effort, Picoseconds, Provenance, Refusal};
 
 use crate::arguments::Calibrate;
-use crate::measurement::{BySignTest, cpus, observed, seed};
+use crate::measurement::{BySignTest, cpus, observed, seed, words};
 use crate::output::Trouble;
 use crate::terminal::Progress;
-
-/// The ladder, in per cent.
-const EFFECTS: [f64; 7] = [0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
 /// Names beside the works that `--works` knows.
 const LAYOUT: &str = "layout";
@@ -35,9 +32,17 @@ pub struct Plan {
 /// How a calibration ended that did not fail.
 pub enum Outcome {
     /// It was made.
-    Made(Box<Calibration>),
+    Made(Box<Made>),
     /// This machine cannot be timed.
     Refused(Refusal),
+}
+
+/// A calibration, and whether it was seen that the instrument does what it should.
+pub struct Made {
+    /// The calibration.
+    pub calibration: Calibration,
+    /// Whether a check came out wrong: a work did not do its operations, or a planted fault went unseen.
+    pub faulty: bool,
 }
 
 impl Plan {
@@ -86,7 +91,7 @@ impl Plan {
         let clock_started = Instant::now();
         let failed = |fault: Fault| Trouble::internal(fault.to_string());
         let (machine, clock) = observed(&self.cpus);
-        if let Some(refusal) = refusal(&machine, self.cpus[0]) {
+        if let Some(refusal) = refusal(&machine, if self.load == 0 { &self.cpus[..1] } else { &self.cpus }) {
             return Ok(Outcome::Refused(refusal));
         }
         let average = machine.load.known().copied();
@@ -95,30 +100,40 @@ impl Plan {
         let mut ladder = Ladder::gather(clock, self.cpus[0], &self.order).map_err(failed)?;
         let questions = ladder.questions(&self.order).map_err(failed)?;
         let (mut series, places) = series(&questions);
+        let mut faulty = false;
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
         let mut ignored = |_: tenbin_lab::Event<'_>| {};
         let mut bench = Bench { rule: &BySignTest, watch: &watch, counters: None, sink: &mut ignored };
         let mut progress = Progress::new();
+        let pairs = self.order.extent.pairs(&questions, &self.order);
+        let mut done = 0;
         ladder.climb(&mut bench, &machine, &self.order, &questions, &mut |index, weighed| {
             let known = calibration::Known {
                 truth: weighed.truth,
                 operations: weighed.operations,
                 took: weighed.took,
-                layout: questions[index].layout,
+                layout: questions[index].layout(),
             };
+            let checks = weighed.trial.cells.iter().flat_map(|cell| &cell.checks);
+            faulty |= checks.into_iter().any(|check| !check.as_expected());
             series[places[index]].pairs.push(calibration::pair(&machine, &weighed.trial, known));
-            progress.pair(questions[index].work);
+            done += 1;
+            let part = match pairs {
+                Some(pairs) => done as f64 / pairs as f64,
+                None => watch().0 as f64 / USUAL.0 as f64,
+            };
+            progress.pair(part, questions[index].work);
         });
         progress.finish();
         drop(load);
         let after = machine::observe_this().load.known().copied();
-        Ok(Outcome::Made(Box::new(Calibration {
+        let calibration = Calibration {
             provenance: Provenance {
                 version: env!("CARGO_PKG_VERSION").into(),
                 started: started.to_string(),
                 seed: self.order.seed,
                 effort: self.effort,
-                arguments: std::env::args().skip(1).collect(),
+                arguments: words(),
             },
             machine,
             load: tenbin_model::Load {
@@ -129,38 +144,14 @@ impl Plan {
             level: verdict::LEVEL,
             time: self.order.limit,
             series,
-        })))
-    }
-}
-
-/// One series for all questions that differ in their layout only, and the place of each question's.
-fn series(questions: &[Question]) -> (Vec<Series>, Vec<usize>) {
-    let mut series: Vec<Series> = Vec::new();
-    let mut places = Vec::with_capacity(questions.len());
-    for question in questions {
-        let own = |it: &Series| {
-            (it.purpose, it.work.as_str(), it.effect) == (question.purpose, question.work, question.effect)
         };
-        let place = series.iter().position(own).unwrap_or(series.len());
-        if place == series.len() {
-            series.push(Series {
-                purpose: question.purpose,
-                work: question.work.into(),
-                what: question.what.clone(),
-                effect: question.effect,
-                margin: question.margin,
-                refused: question.refused.clone(),
-                pairs: Vec::new(),
-            });
-        }
-        places.push(place);
+        Ok(Outcome::Made(Box::new(Made { calibration, faulty })))
     }
-    (series, places)
 }
 
 /// The steps of the ladder as fractions, ascending.
 fn effects(list: Option<&str>) -> Result<Vec<f64>, Trouble> {
-    let Some(list) = list else { return Ok(EFFECTS.iter().map(|effect| effect / 100.0).collect()) };
+    let Some(list) = list else { return Ok(EFFECTS.to_vec()) };
     let mut effects = list
         .split(',')
         .map(|item| {

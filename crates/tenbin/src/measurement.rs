@@ -97,12 +97,17 @@ impl Order {
                 started: started.to_string(),
                 seed: self.seed,
                 effort: self.effort,
-                arguments: std::env::args().skip(1).collect(),
+                arguments: words(),
             },
             machine,
             trials,
         })
     }
+}
+
+/// The words after `tenbin` on the command line; what is no Unicode in them is replaced.
+pub fn words() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The seed that was given, or the time of day.

@@ -53,11 +53,12 @@ impl Progress {
         }
     }
 
-    /// Counts a pair of a calibration: drawn between two pairs, and not more often than anybody can read.
-    pub fn pair(&mut self, work: &str) {
-        self.bar.set_length(self.bar.position() + 1);
-        self.bar.set_message(format!("pairs of known truth weighed, last of {work}"));
-        self.bar.inc(1);
+    /// Shows which part of a calibration is done: drawn between two pairs, and not more often than anybody
+    /// can read.
+    pub fn pair(&mut self, part: f64, work: &str) {
+        self.bar.set_length(100);
+        self.bar.set_message(format!("% of the calibration; a pair of {work}"));
+        self.bar.set_position((part * 100.0) as u64);
     }
 
     /// Takes the bar away.

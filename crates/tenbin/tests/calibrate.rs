@@ -86,6 +86,41 @@ fn an_exported_run_takes_its_machine_s_calibration_along() {
 }
 
 #[test]
+fn a_run_that_is_not_kept_is_told_of_the_calibration_all_the_same() {
+    let place = Place::new();
+    calibrated(&place, &[]);
+    let run = place.tenbin(&["run", "null", "--quick", "--no-store"]);
+    assert!(text(&run.stdout).contains("pair of equals"), "{}", text(&run.stdout));
+}
+
+#[test]
+fn a_damaged_calibration_keeps_no_answer_back() {
+    let place = Place::new();
+    let id = calibrated(&place, &[])["id"].as_str().unwrap().to_owned();
+    let store = rusqlite::Connection::open(place.path("store.db")).unwrap();
+    store.execute("UPDATE calibration SET document = x'00'", []).unwrap();
+    drop(store);
+
+    let run = place.tenbin(&["run", "null", "--quick"]);
+    assert_eq!(ending(&run).0, 0, "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("`tenbin calibrate`"), "{}", text(&run.stdout));
+    let shown = place.tenbin(&["show", "latest"]);
+    assert_eq!(ending(&shown).0, 0, "{}", text(&shown.stderr));
+    // Whoever asks for it by name is told.
+    let (code, said) = ending(&place.tenbin(&["show", &id]));
+    assert_eq!(code, 2);
+    assert!(said.contains("damaged") && said.contains(&id[..12]), "{said}");
+}
+
+#[test]
+fn the_store_s_list_names_calibrations_too() {
+    let place = Place::new();
+    let id = calibrated(&place, &[])["id"].as_str().unwrap().to_owned();
+    let list = text(&place.tenbin(&["runs"]).stdout);
+    assert!(list.contains(&id[..12]) && list.contains("calibration"), "{list}");
+}
+
+#[test]
 fn without_a_calibration_there_is_none_to_show() {
     let place = Place::new();
     place.measured();

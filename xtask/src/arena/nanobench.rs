@@ -14,7 +14,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "nanobench",
     rule: "epochs of 100 µs, eleven of one side and eleven of the other in turns; they differ if the ratio of the \
            medians is farther from 1 than the sum of the two sides' err% (median absolute per cent error); ratio of \
-           the medians. With a header (--nanobench) that has a comparison of its own: that, over at most 1,024 rounds.",
+           the medians.",
     needs: || vec![Requirement::program("xz-utils", "xz")],
     prepare,
 };
@@ -61,12 +61,9 @@ fn weigh(question: &Question<'_>, program: &Path) -> Result<Finding, Failure> {
     judge(&text, operations).map_err(|reason| unreadable("what nanobench says", reason))
 }
 
-/// What it found, as a finding: a verdict of its own, or the medians and errors of both sides.
+/// The medians and errors of both sides, as a finding.
 fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
     let text = serde_json::from_str::<Value>(text).map_err(|error| error.to_string())?;
-    if let Some(significant) = text["significant"].as_bool() {
-        return Ok(operations.finding(significant, 1.0 / number(&text, "/speed")?));
-    }
     let ratio = number(&text, "/right/median")? / number(&text, "/left/median")?;
     let error = number(&text, "/left/error")? + number(&text, "/right/error")?;
     Ok(operations.finding((ratio - 1.0).abs() > error, ratio))
@@ -135,16 +132,5 @@ mod tests {
         assert_eq!(judged(2.76).answer, Answer::Different);
         assert_eq!(judged(1.2).answer, Answer::Different);
         assert!(judge("{}", operations).is_err());
-    }
-
-    #[test]
-    fn a_verdict_of_its_own_counts_and_speed_is_turned_into_time() {
-        let operations = Operations { left: 100, right: 101 };
-        let judged = |significant: bool| {
-            let text = format!(r#"{{"version": "5.0.0", "speed": 0.5, "significant": {significant}}}"#);
-            judge(&text, operations).expect("it is a verdict")
-        };
-        assert_eq!(judged(true), Finding { truth: 1.01, ratio: Some(2.0), answer: Answer::Different });
-        assert_eq!(judged(false).answer, Answer::Same);
     }
 }

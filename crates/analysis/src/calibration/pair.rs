@@ -25,6 +25,10 @@ pub fn pair(machine: &Machine, trial: &Trial, known: Known) -> Pair {
         truth: known.truth,
         verdict: answer.as_ref().map_or(Verdict::Refused, |answer| answer.verdict),
         found: evidence.map(|evidence| Found { ratio: evidence.ratio, interval: evidence.interval }),
+        why: match (&answer, evidence) {
+            (Some(answer), None) => answer.refusal.as_ref().map(|refusal| refusal.reached.clone()),
+            _ => None,
+        },
         blocks: evidence.map_or(0, |evidence| evidence.blocks as u32),
         operations: known.operations,
         took: known.took,
@@ -54,5 +58,6 @@ mod tests {
         trial.cells = vec![cell(2, 2.0, 0.01, Ended::Budget, 1)];
         let judged = pair(&machine, &trial, known);
         assert_eq!((judged.verdict, judged.found), (Verdict::Refused, None));
+        assert!(judged.why.is_some_and(|why| why.contains("2 blocks")));
     }
 }

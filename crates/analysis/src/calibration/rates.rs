@@ -1,7 +1,7 @@
 //! Error rates: proportions over verdicts.
 
 use tenbin_model::calibration::{
-    Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unweighed, VerdictTime, WorkRates,
+    Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime, WorkRates,
 };
 use tenbin_model::{Calibration, Found, Pair, Picoseconds, Purpose, Series, Verdict};
 
@@ -25,9 +25,9 @@ pub fn rates(calibration: &Calibration) -> Rates {
     let ladder = Weighed::of(calibration, |series| series.purpose == Purpose::Ladder);
     Rates {
         level: LEVEL,
-        alarms: proportion(&ladder, Weighed::equals, Weighed::different),
+        alarms: proportion(&ladder, Weighed::answered_equals, Weighed::different),
         undecided: proportion(&ladder, Weighed::equals, Weighed::refused),
-        wrong_signs: proportion(&ladder, Weighed::differs, Weighed::wrong),
+        wrong_signs: proportion(&ladder, Weighed::answered_differing, Weighed::wrong),
         covered: proportion(&ladder, Weighed::answered, Weighed::covered),
         refused: proportion(&all, |_| true, Weighed::refused),
         took: took(&ladder),
@@ -35,7 +35,19 @@ pub fn rates(calibration: &Calibration) -> Rates {
         layout: layout(calibration),
         biases: calibration.series.iter().filter_map(bias).collect(),
         unweighed: calibration.series.iter().filter_map(unweighed).collect(),
+        unanswered: unanswered(&all),
     }
+}
+
+fn unanswered(pairs: &[Weighed]) -> Vec<Unanswered> {
+    let mut reasons: Vec<Unanswered> = Vec::new();
+    for why in pairs.iter().filter_map(|weighed| weighed.pair.why.as_ref()) {
+        match reasons.iter_mut().find(|reason| reason.why == *why) {
+            Some(reason) => reason.count += 1,
+            None => reasons.push(Unanswered { why: why.clone(), count: 1 }),
+        }
+    }
+    reasons
 }
 
 fn works(calibration: &Calibration) -> Vec<WorkRates> {
@@ -65,7 +77,7 @@ fn works(calibration: &Calibration) -> Vec<WorkRates> {
             WorkRates {
                 work: name.to_owned(),
                 what: what.unwrap_or_default(),
-                alarms: proportion(&pairs, Weighed::equals, Weighed::different),
+                alarms: proportion(&pairs, Weighed::answered_equals, Weighed::different),
                 undecided: proportion(&pairs, Weighed::equals, Weighed::refused),
                 covered: proportion(&pairs, Weighed::answered, Weighed::covered),
                 ninety: ninety(&steps),
@@ -164,8 +176,13 @@ impl<'a> Weighed<'a> {
         self.series.effect == 0.0
     }
 
-    fn differs(&self) -> bool {
-        !self.equals()
+    /// A pair without an interval could not have been called different: it must not make alarms rarer.
+    fn answered_equals(&self) -> bool {
+        self.equals() && self.answered()
+    }
+
+    fn answered_differing(&self) -> bool {
+        !self.equals() && self.answered()
     }
 
     fn different(&self) -> bool {

@@ -23,7 +23,10 @@ pub fn remark(calibration: &Calibration, version: &str) -> String {
     let by = if by == version { String::new() } else { format!(" with tenbin {by}") };
     let load = made_load(calibration).map_or_else(String::new, |load| format!(" {load}"));
     let date = date(calibration);
-    format!("On this machine {alarms}, {}: calibrated {date}{by}{load}.", signs(rates.wrong_signs))
+    format!(
+        "On a machine like this, on one CPU, {alarms}, {}: calibrated {date}{by}{load}.",
+        signs(rates.wrong_signs)
+    )
 }
 
 /// `1 of 400 pairs of equals was called different`.

@@ -52,6 +52,7 @@ pub(crate) fn pairs(count: usize, truth: f64, found: f64) -> Vec<Pair> {
         truth,
         verdict,
         found: Some(Found { ratio: found, interval }),
+        why: None,
         blocks: 40,
         operations: 10_000,
         took: Picoseconds::from_millis(200),
@@ -63,8 +64,9 @@ pub(crate) fn pairs(count: usize, truth: f64, found: f64) -> Vec<Pair> {
 /// `count` pairs that were refused, with an interval that is too wide or with none.
 pub(crate) fn refused(count: usize, truth: f64, found: Option<Interval>) -> Vec<Pair> {
     let found = found.map(|interval| Found { ratio: interval.low.midpoint(interval.high), interval });
+    let why = if found.is_some() { None } else { Some("a worker was elsewhere".to_owned()) };
     let refused =
-        Pair { verdict: Verdict::Refused, found, took: Picoseconds::from_millis(500), ..one(truth) };
+        Pair { verdict: Verdict::Refused, found, why, took: Picoseconds::from_millis(500), ..one(truth) };
     vec![refused; count]
 }
 

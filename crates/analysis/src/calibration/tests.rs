@@ -235,12 +235,15 @@ fn the_newest_that_holds_and_says_something_is_taken() {
     let stopped = of(machine(), calibration(vec![ladder("alu", 0.0, Vec::new())]));
     let (newer, older) = (of(machine(), cut_short()), of(machine(), full()));
     let chosen = |all: &[&Calibration]| of_machine(&machine(), all.iter().copied().cloned(), |it| it);
-    assert_eq!(chosen(&[&elsewhere, &stopped, &newer, &older]), Some(newer.clone()));
     assert_eq!(chosen(&[&elsewhere, &stopped]), None);
-
-    // A part that was weighed for a look does not hide what a whole calibration knows.
-    let mut part = newer.clone();
-    part.provenance.effort = Effort::Quick;
-    assert_eq!(chosen(&[&part, &older]), Some(older.clone()));
-    assert_eq!(chosen(&[&elsewhere, &part, &stopped]), Some(part.clone()));
+    // Three pairs that were weighed for a look do not hide what a whole calibration knows.
+    assert_eq!(chosen(&[&elsewhere, &stopped, &newer, &older]), Some(older.clone()));
+    assert_eq!(chosen(&[&elsewhere, &newer]), Some(newer.clone()));
+    // Of two that know as much, the newer one.
+    let mut again = older.clone();
+    again.provenance.started = "2026-11-22T08:15:00Z".into();
+    assert_eq!(chosen(&[&again, &older]), Some(again.clone()));
+    // Many pairs of one work know less than some of each.
+    let one_work = of(machine(), calibration(vec![ladder("alu", 0.0, pairs(10_000, 1.0, 1.0))]));
+    assert_eq!(chosen(&[&one_work, &older]), Some(older.clone()));
 }

@@ -1,6 +1,8 @@
 //! A calibration as text: what it answers, then the tables that it answers from.
 
-use tenbin_model::calibration::{Bias, LayoutRates, Proportion, Rates, Step, Unweighed, VerdictTime};
+use tenbin_model::calibration::{
+    Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
 
@@ -106,7 +108,10 @@ fn smallest(rates: &Rates) -> Option<String> {
             let largest = work.steps.iter().rfind(|step| step.found.of > 0)?;
             Some(match work.ninety {
                 Some(step) => {
-                    format!("{} from {} ({})", work.work, percent(step.effect), counted(step.found))
+                    let found = counted(step.found);
+                    let found =
+                        step.found.interval.map_or(found.clone(), |it| format!("{found}: {}", range(it)));
+                    format!("{} from {} ({found})", work.work, percent(step.effect))
                 }
                 None => {
                     let found = counted(largest.found);
@@ -115,7 +120,8 @@ fn smallest(rates: &Rates) -> Option<String> {
             })
         })
         .collect();
-    (!each.is_empty()).then(|| format!("An effect is found at least nine times of ten: {}.", each.join(", ")))
+    (!each.is_empty())
+        .then(|| format!("An effect was found at least nine times of ten: {}.", each.join(", ")))
 }
 
 /// How the ranges came about.
@@ -248,6 +254,11 @@ fn refused(rates: &Rates) -> String {
     if !reasons.is_empty() {
         let each = reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", ")));
         text.push_str(&format!(" Not weighed: {}.", each.collect::<Vec<_>>().join("; ")));
+    }
+    if !rates.unanswered.is_empty() {
+        let each = rates.unanswered.iter().map(|Unanswered { why, count }| format!("{count}: {why}"));
+        let each = each.collect::<Vec<_>>().join("; ");
+        text.push_str(&format!(" Without an interval, and so in none of the rates of error: {each}."));
     }
     text
 }

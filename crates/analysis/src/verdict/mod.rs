@@ -18,6 +18,7 @@ use tenbin_model::{Answer, Cell, Comparison, Descriptor, Machine, Refusal, Repor
 
 pub use across::{Across, Shared, across};
 pub use decide::{LEVEL, decided, least_blocks};
+pub use sentence::refusal as refused_in_words;
 
 /// Computes every answer of a run. `id` is the run's name in the store, if it was kept.
 ///

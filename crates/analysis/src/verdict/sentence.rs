@@ -32,7 +32,7 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
 }
 
 /// A refusal: what was reached, what is needed, what would change it.
-pub(super) fn refusal(refusal: &Refusal) -> String {
+pub fn refusal(refusal: &Refusal) -> String {
     format!("Refused: {}. Needs {}. {}.", refusal.reached, refusal.needs, capitalised(&refusal.remedy))
 }
 

@@ -15,15 +15,19 @@ const ALIKE: f64 = 1.25;
 /// What is found here decides only how long epochs are, never what they are taken to mean. All the same
 /// it must not differ between variants that cost the same: what an epoch costs once (two clock readings,
 /// a cold start) is divided by the count, and so equals with unequal counts would not come out equal.
+///
+/// Variants that are `known_alike` get one count however far apart their own were: under load, two that are
+/// the same can be found to differ by half.
 pub(super) fn choose(
     apparatus: &mut dyn Apparatus,
     arrangement: &Arrangement,
+    known_alike: bool,
 ) -> Result<Vec<u64>, (u32, Failure)> {
     let mut counts = Vec::with_capacity(arrangement.variants.len());
     for &variant in &arrangement.variants {
         counts.push(fitting(apparatus, arrangement, variant).map_err(|failure| (variant, failure))?);
     }
-    Ok(levelled(counts))
+    Ok(levelled(counts, if known_alike { f64::INFINITY } else { ALIKE }))
 }
 
 /// The iterations that make an epoch of `variant` as long as wanted.
@@ -52,13 +56,13 @@ fn shortest(apparatus: &mut dyn Apparatus, variant: u32, iterations: u64) -> Res
     Ok(shortest)
 }
 
-/// The counts with those that are near each other made the same: the smallest of each group.
-fn levelled(counts: Vec<u64>) -> Vec<u64> {
+/// The counts with those that are within a factor of each other made the same: the smallest of each group.
+fn levelled(counts: Vec<u64>, within: f64) -> Vec<u64> {
     let mut ascending = counts.clone();
     ascending.sort_unstable();
     let mut groups: Vec<u64> = Vec::new();
     for count in ascending {
-        if groups.last().is_none_or(|&first| count as f64 > first as f64 * ALIKE) {
+        if groups.last().is_none_or(|&first| count as f64 > first as f64 * within) {
             groups.push(count);
         }
     }
@@ -72,9 +76,10 @@ mod tests {
 
     #[test]
     fn counts_that_are_near_become_the_same_and_others_stay() {
-        assert_eq!(levelled(vec![1_000, 1_030]), [1_000, 1_000]);
-        assert_eq!(levelled(vec![1_030, 300, 1_000, 100]), [1_000, 300, 1_000, 100]);
-        assert_eq!(levelled(vec![1_300, 1_240, 1_000]), [1_300, 1_000, 1_000]);
-        assert_eq!(levelled(Vec::new()), [0_u64; 0]);
+        assert_eq!(levelled(vec![1_000, 1_030], ALIKE), [1_000, 1_000]);
+        assert_eq!(levelled(vec![1_030, 300, 1_000, 100], ALIKE), [1_000, 300, 1_000, 100]);
+        assert_eq!(levelled(vec![1_300, 1_240, 1_000], ALIKE), [1_300, 1_000, 1_000]);
+        assert_eq!(levelled(vec![1_300, 500], f64::INFINITY), [500, 500]);
+        assert_eq!(levelled(Vec::new(), ALIKE), [0_u64; 0]);
     }
 }

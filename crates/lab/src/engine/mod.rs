@@ -13,7 +13,7 @@ use tenbin_model::{
     Refusal, Role, Sample, Trial,
 };
 
-pub(crate) use precondition::refusal;
+pub(crate) use precondition::{long_enough, refusal};
 pub(crate) use schedule::cell_seed;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
@@ -112,6 +112,8 @@ impl Bench<'_> {
                 family,
                 machine: request.machine,
                 limit: budget(request.effort),
+                overtime: OVERTIME,
+                known_alike: false,
                 seed,
             };
             let opened = (experiment.open)(&arrangement, request);
@@ -146,6 +148,7 @@ impl Bench<'_> {
     /// Measures one cell whose apparatus is set up, from its checks to its last block. What keeps it from
     /// being timed becomes the cell's refusal.
     pub fn weigh(&mut self, setting: &Setting<'_>, apparatus: &mut dyn Apparatus, cell: &mut Cell) {
+        cell.arrangement.epoch = precondition::long_enough(setting.machine, cell.arrangement.epoch);
         if let Err(fault) = self.measure(setting, apparatus, cell) {
             cell.refusal = Some(refusal_of(&fault));
         }
@@ -189,11 +192,11 @@ impl Bench<'_> {
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
     ) -> Result<Ended, (u32, Failure)> {
-        let Setting { descriptor, family, limit, seed, .. } = *setting;
+        let Setting { descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
         let least_blocks = self.rule.least_blocks(family);
         let start = (self.watch)();
-        let iterations = iterations::choose(apparatus, &cell.arrangement)?;
+        let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
         // Around several workers a counter would count their waiting for each other as well.
         if let (Some(counters), 1) = (&mut self.counters, cell.arrangement.cpus.len()) {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
@@ -202,15 +205,16 @@ impl Bench<'_> {
             }
         }
         let mut order = schedule::Schedule::new(seed, &variants);
+        let layouts = (seed >> 32) as u32;
         for block in 0..MOST_BLOCKS {
             let spent = (self.watch)().saturating_sub(start);
-            let overdue = spent.0 > limit.0.saturating_mul(OVERTIME);
+            let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
                 break;
             }
             // Every second block runs twice the iterations, where the cell asks for it.
             let scale = if cell.arrangement.doubling && block % 2 == 1 { 2 } else { 1 };
-            apparatus.shift(block);
+            apparatus.shift(layouts.wrapping_add(block));
             for &place in order.block() {
                 let variant = variants[place];
                 let iterations = iterations[place] * scale;
@@ -234,8 +238,12 @@ pub struct Setting<'a> {
     pub family: usize,
     /// The machine, observed.
     pub machine: &'a Machine,
-    /// Time for the cell; a cell whose verdict needs more blocks may take longer.
+    /// Time for the cell.
     pub limit: Picoseconds,
+    /// How many times that a cell may take which has too few blocks for a verdict.
+    pub overtime: u64,
+    /// Whether all variants are known to cost nearly the same, so that one count of iterations is right for them.
+    pub known_alike: bool,
     /// Seed of the order of this cell's blocks.
     pub seed: u64,
 }

@@ -11,7 +11,7 @@ const LONGEST_STRETCH: u64 = 20;
 
 /// The epoch, made longer where the clock is too coarse for it: a 4 MHz timer needs 500 µs where a
 /// time stamp counter needs 20.
-pub(super) fn long_enough(machine: &Machine, epoch: Picoseconds) -> Picoseconds {
+pub(crate) fn long_enough(machine: &Machine, epoch: Picoseconds) -> Picoseconds {
     let Some(clock) = machine.clock.known() else { return epoch };
     let needed = (clock.resolution_ps / RESOLUTION_PER_EPOCH).ceil();
     let longest = epoch.0.saturating_mul(LONGEST_STRETCH);

@@ -243,9 +243,9 @@ impl Shared {
     }
 
     /// Moves the shared counter for the block of this number.
-    fn shift(&self, block: u32) {
-        // Knuth's multiplicative hashing (TAOCP volume 3, section 6.4): neighbouring blocks lie far apart.
-        let mixed = u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    fn shift(&self, layout: u32) {
+        // Knuth's multiplicative hashing (TAOCP volume 3, section 6.4): neighbours lie far apart.
+        let mixed = u64::from(layout).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.chosen.store(mixed as usize % Self::PLACES, Ordering::Relaxed);
     }
 
@@ -351,9 +351,9 @@ impl Apparatus for Counters {
         }
     }
 
-    fn shift(&mut self, block: u32) {
-        self.counters.shift(block);
-        self.team.shift_stack(block);
+    fn shift(&mut self, layout: u32) {
+        self.counters.shift(layout);
+        self.team.shift_stack(layout);
     }
 
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {

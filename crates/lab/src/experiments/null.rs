@@ -58,8 +58,8 @@ impl Apparatus for EmptyLoop {
         Ok(self.team.lap(&self.task, iterations)?)
     }
 
-    fn shift(&mut self, block: u32) {
-        self.team.shift_stack(block);
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
     }
 }
 

@@ -266,8 +266,8 @@ impl Apparatus for Pipes {
         Ok(line.lap(&mut self.team, iterations)?)
     }
 
-    fn shift(&mut self, block: u32) {
-        self.team.shift_stack(block);
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {

@@ -26,6 +26,15 @@ pub enum Extent {
 }
 
 impl Extent {
+    /// How many of `questions` are asked in all, unless time decides that.
+    pub fn pairs(self, questions: &[Question], order: &Order) -> Option<usize> {
+        let rounds = match self {
+            Self::Time(_) => return None,
+            Self::Rounds(rounds) | Self::Pairs(rounds) => rounds,
+        };
+        Some((0..rounds).map(|number| of(questions, number, order).len()).sum())
+    }
+
     /// Whether `rounds` whole rounds are enough.
     pub(super) fn is_reached(self, rounds: u32) -> bool {
         match self {
@@ -48,13 +57,13 @@ const TRUTHS: (u32, usize) = (10, 2);
 
 /// The questions of round `number`, as indices into `questions`, in the order of weighing.
 pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usize> {
-    let times = |question: &Question| match (order.extent, question.purpose) {
+    let times = |question: &Question| match (order.extent, question.purpose()) {
         _ if question.refused.is_some() => 0,
         (Extent::Pairs(_), _) => 1,
         (_, Purpose::Ladder) if question.effect == 0.0 => EQUALS,
         (_, Purpose::Ladder) => 1,
         // Half of the layouts in one round, half in the next: as many pairs as one work has equals.
-        (_, Purpose::Layout) => usize::from(question.layout.is_some_and(|layout| layout % 2 == number % 2)),
+        (_, Purpose::Layout) => usize::from(question.layout().is_some_and(|layout| layout % 2 == number % 2)),
         (_, Purpose::Truth) => {
             if number < TRUTHS.0 {
                 TRUTHS.1
@@ -75,11 +84,11 @@ pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ladder::{truth, twins};
+    use crate::ladder::{Subject, truth, twins};
 
     fn questions() -> Vec<Question> {
         let rung = |effect, refused: Option<&str>| Question {
-            purpose: Purpose::Ladder,
+            subject: Subject::Work(0),
             work: "alu",
             effect,
             refused: refused.map(str::to_owned),
@@ -116,6 +125,9 @@ mod tests {
         assert_eq!(counts[..3], [400, 100, 0]);
         assert_eq!(counts[3..11], [50; 8]);
         assert_eq!(counts[11], 20);
+        let order = order(Extent::Rounds(100));
+        assert_eq!(order.extent.pairs(&questions(), &order), Some(counts.iter().sum()));
+        assert_eq!(Extent::Time(Picoseconds(1)).pairs(&questions(), &order), None);
     }
 
     #[test]

@@ -51,11 +51,17 @@ impl Apparatus for Rung<'_> {
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
         let operations = if variant == RIGHT { right_side(iterations, self.effect) } else { iterations };
-        Ok(self.team.lap(&self.task, operations)?)
+        let lap = self.team.lap(&self.task, operations)?;
+        match lap.shares.first() {
+            Some(share) if share.failures > 0 => {
+                Err(Failure::Wrong(format!("{} operations of {operations} were not done", share.failures)))
+            }
+            _ => Ok(lap),
+        }
     }
 
-    fn shift(&mut self, block: u32) {
-        self.team.shift_stack(block);
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
     }
 }
 
@@ -67,9 +73,7 @@ mod tests {
     struct Lazy;
 
     impl Labour for Lazy {
-        fn work(&self, _operations: u64) {}
-
-        fn counted(&self, operations: u64) -> u64 {
+        fn work(&self, operations: u64) -> u64 {
             operations.min(CHECKED)
         }
     }
@@ -82,6 +86,12 @@ mod tests {
         assert!(matches!(rung.check(0).unwrap(), Seen::Met(_)));
         assert_eq!(rung.check(RIGHT).unwrap(), Seen::Broken("64 operations of 67".into()));
         assert!(matches!(rung.check(SHORT).unwrap(), Seen::Broken(_)), "the planted fault is seen");
+        // While it is timed as well.
+        assert!(rung.epoch(0, CHECKED).is_ok());
+        match rung.epoch(RIGHT, CHECKED) {
+            Err(Failure::Wrong(seen)) => assert_eq!(seen, "3 operations of 67 were not done"),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

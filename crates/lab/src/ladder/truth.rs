@@ -5,46 +5,55 @@
 
 use std::sync::Arc;
 
-use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-use tenbin_model::Purpose;
-
-use super::{Question, RIGHT, SHORT};
+use super::{Question, RIGHT, SHORT, Subject};
 use crate::experiment::{Apparatus, Failure, Seen};
+use tenbin_metal::{Fault, Lap, Task, Team, kernels};
 
 /// Margin of equivalence, to which a ratio is measured.
 const MARGIN: f64 = 0.000_5;
 
-const DOUBLE: &str = "double";
-const MULTIPLICATION: &str = "multiplication";
+/// A ratio that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Twice as many additions.
+    Double,
+    /// Multiplications for additions.
+    Multiplication,
+}
 
-/// Cycles of a dependent multiplication for one of an addition, where every core agrees on it: on x86-64
-/// Intel since Nehalem (2008) and AMD since Zen (2017), by Agner Fog's instruction tables. Cores of other
-/// architectures take two to five.
+impl Known {
+    /// Cost of the right side over cost of the left.
+    pub(super) fn ratio(self) -> f64 {
+        match self {
+            Self::Double => 2.0,
+            Self::Multiplication => LATENCY.unwrap_or(f64::NAN),
+        }
+    }
+}
+
+/// Cycles of a dependent multiplication of 32 bits for one of an addition, where cores agree on it: on x86-64
+/// Intel since Nehalem (2008), small cores since Silvermont (2013), and AMD since Zen (2017), by Agner Fog's
+/// instruction tables. Cores of other architectures take two to five.
 const LATENCY: Option<f64> = if cfg!(target_arch = "x86_64") { Some(3.0) } else { None };
 
 pub(super) fn questions() -> [Question; 2] {
-    let ask = |work, what: &str| Question {
-        purpose: Purpose::Truth,
+    let ask = |known, work, what: &str| Question {
+        subject: Subject::Truth(known),
         work,
         what: what.into(),
         effect: 0.0,
         margin: MARGIN,
-        layout: None,
         refused: None,
     };
     let unknown = "cores of this architecture differ in how long a multiplication takes";
     [
-        ask(DOUBLE, "2n : n dependent additions"),
+        ask(Known::Double, "double", "2n : n dependent additions"),
         Question {
+            // Never weighed where the ratio is not known.
             refused: if LATENCY.is_some() { None } else { Some(unknown.into()) },
-            ..ask(MULTIPLICATION, "dependent multiplications : additions")
+            ..ask(Known::Multiplication, "multiplication", "dependent multiplications : additions")
         },
     ]
-}
-
-/// The ratio that is known.
-pub(super) fn ratio(question: &Question) -> f64 {
-    if question.work == DOUBLE { 2.0 } else { LATENCY.unwrap_or(1.0) }
 }
 
 /// From turns to a number that shows that they were made.
@@ -59,18 +68,15 @@ pub(super) struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    pub(super) fn new(team: &'a mut Team, question: &Question) -> Self {
-        let (right, expected): (Chain, Chain) = if question.work == DOUBLE {
-            (|turns| kernels::dependent_additions(2 * turns), |turns| 2 * kernels::CHAIN * turns)
-        } else {
-            (kernels::dependent_multiplications, powers_of_three)
+    pub(super) fn new(team: &'a mut Team, known: Known) -> Self {
+        let (right, expected): (Chain, Chain) = match known {
+            Known::Double => {
+                (|turns| kernels::dependent_additions(2 * turns), |turns| 2 * kernels::CHAIN * turns)
+            }
+            Known::Multiplication => (kernels::dependent_multiplications, kernels::product_of_threes),
         };
         Self { team, right, expected, tasks: [task(kernels::dependent_additions), task(right)] }
     }
-}
-
-fn powers_of_three(turns: u64) -> u64 {
-    (0..kernels::CHAIN * turns).fold(1, |product: u64, _| product.wrapping_mul(3))
 }
 
 fn task(chain: Chain) -> Task {
@@ -97,7 +103,7 @@ impl Apparatus for Truth<'_> {
         Ok(self.team.lap(&self.tasks[usize::from(variant == RIGHT)], iterations)?)
     }
 
-    fn shift(&mut self, block: u32) {
-        self.team.shift_stack(block);
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
     }
 }

@@ -14,13 +14,12 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-use tenbin_model::Purpose;
 
-use super::{Question, RIGHT, SHORT};
+use super::{Question, RIGHT, SHORT, Subject};
 use crate::experiment::{Apparatus, Failure, Seen};
 
-/// A stack is moved by up to a page: what aliases in a first-level cache repeats after that.
-const STACK_SHIFT: usize = 4096;
+/// A stack is moved by less than a page: what aliases in a first-level cache repeats after that.
+const STACK_SPAN: usize = 4096;
 
 /// Margin of equivalence: layout is a large noise, and a verdict has half a second.
 const MARGIN: f64 = 0.05;
@@ -41,23 +40,22 @@ pub(super) struct Twins<'a> {
 }
 
 impl<'a> Twins<'a> {
-    pub(super) fn new(team: &'a mut Team, question: &Question, seed: u64) -> Self {
-        let region = question.layout.unwrap_or(0) as usize % kernels::REGIONS;
+    pub(super) fn new(team: &'a mut Team, region: u32, seed: u64) -> Self {
+        let region = region as usize % kernels::REGIONS;
         let at = |place| Layout { region, place, stack: 0 };
         let sides = [at(0), at(1)];
         Self { team, random: Pcg64Mcg::seed_from_u64(seed), sides, tasks: sides.map(task) }
     }
 }
 
-/// The question for a pair of twins in the region of memory number `layout`.
-pub(super) fn question(layout: u32) -> Question {
+/// The question for a pair of twins in this region of memory.
+pub(super) fn question(region: u32) -> Question {
     Question {
-        purpose: Purpose::Layout,
+        subject: Subject::Twins(region),
         work: "layout",
         what: "a loop and its twin, at addresses drawn anew for each block".into(),
         effect: 0.0,
         margin: MARGIN,
-        layout: Some(layout),
         refused: None,
     }
 }
@@ -88,7 +86,7 @@ impl Apparatus for Twins<'_> {
         // Any other place: two functions cannot lie in one.
         let right = (left + self.random.random_range(1..kernels::PLACES)) % kernels::PLACES;
         for (side, place) in self.sides.iter_mut().zip([left, right]) {
-            *side = Layout { place, stack: self.random.random_range(0..=STACK_SHIFT), ..*side };
+            *side = Layout { place, stack: self.random.random_range(0..STACK_SPAN), ..*side };
         }
         self.tasks = self.sides.map(task);
     }

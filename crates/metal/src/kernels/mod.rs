@@ -5,7 +5,7 @@
 //! So no arm of the `atomics` experiment is compiled: each is a naked function, and a test can find its
 //! symbol in the binary and read there what it consists of.
 //!
-//! All have one form, [`Kernel`], and one specification: *n* calls for *n* additions, and after every
+//! All additions have one form, [`Kernel`], and one specification: *n* calls for *n* additions, and after every
 //! worker is done the counter has grown by the sum of what they were asked for. [`lost_update`] breaks it by
 //! one, on purpose.
 //!
@@ -15,7 +15,8 @@
 //! - a failure is counted on the path of the failure, so success pays nothing for it;
 //! - every kernel starts on a 64-byte boundary and its path of success fits into the 64 bytes from there, so
 //!   none is slow by its address;
-//! - nothing is called, no system call is made, and the stack is not touched.
+//! - nothing is called, no system call is made, and the stack is not touched (a loop in `loops` whose purpose
+//!   one of these is names the instruction).
 //!
 //! A *sharded* counter, the limit of what can be reached, needs no kernel of its own: give each worker a
 //! counter on a line of its own, and run the same instruction (`lock xadd`, `ldadd`, `amoadd`) on it.
@@ -102,7 +103,7 @@ mod loops;
 pub(crate) use loops::on_lower_stack;
 pub use loops::{
     CHAIN, Counted, LOOPS, PLACES, REGIONS, chase, copy_on_lower_stack, dependent_additions,
-    dependent_multiplications, empty_loop, empty_loop_one_short, hints, parent_process,
+    dependent_multiplications, empty_loop, empty_loop_one_short, hints, parent_process, product_of_threes,
 };
 
 /// Runs `n` successful additions of 1 to `*counter` and returns how many attempts failed.

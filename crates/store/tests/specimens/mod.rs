@@ -184,6 +184,7 @@ pub(crate) fn calibration(seed: u64) -> Calibration {
             ratio: 1.0 + 0.01 * numbers.normal(),
             interval: Interval { low: numbers.fraction(), high: 1.0 + numbers.fraction() },
         }),
+        why: (layout == Some(2)).then(|| "a worker was elsewhere".into()),
         blocks: numbers.below(500) as u32,
         operations: numbers.next(),
         took: Picoseconds(numbers.next()),

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::json as value;
-use tenbin_analysis::{report, verdict};
+use tenbin_analysis::{calibration as analysis, report, verdict};
 use tenbin_model::{Calibration, Report, Run};
 use tenbin_store::{Error, Existing, Store, neighbours};
 
@@ -20,7 +20,7 @@ pub fn open() -> Result<Store, Trouble> {
 }
 
 /// The store, which must exist: whoever reads has kept something before.
-fn open_existing() -> Result<Store, Trouble> {
+pub fn open_existing() -> Result<Store, Trouble> {
     Store::open_existing(&path()?).map_err(|error| match error {
         Error::NoSuchFile { path, .. } => Trouble::usage(format!(
             "there is no store at {} yet; `tenbin` or `tenbin run` makes one, TENBIN_STORE names another",
@@ -72,7 +72,7 @@ fn load(store: &Store, which: &str) -> Result<(Run, Report), Trouble> {
     let id = store.find(which).map_err(trouble)?;
     let run = store.load(&id).map_err(trouble)?;
     let mut report = verdict::report(&run, Some(&id.to_string()));
-    report.instrument = calibrate::remark(store, &run.machine)?;
+    report.instrument = calibrate::remark(store, &run.machine);
     Ok((run, report))
 }
 
@@ -111,18 +111,23 @@ fn calibration(store: &Store, which: &str) -> Result<Option<(String, Calibration
         });
     }
     let Some(id) = store.find_calibration(which).map_err(trouble)? else { return Ok(None) };
-    if let Ok(run) = store.find(which) {
-        return Err(Trouble::usage(format!(
-            "`{which}` begins the name of run {} and of calibration {}: give more digits",
-            run.short(),
-            id.short()
-        )));
+    match store.find(which) {
+        Err(Error::UnknownRun { .. }) => {}
+        Err(other) => return Err(trouble(other)),
+        Ok(run) => {
+            return Err(Trouble::usage(format!(
+                "`{which}` begins the name of run {} and of calibration {}: give more digits",
+                run.short(),
+                id.short()
+            )));
+        }
     }
     Ok(Some((id.to_string(), store.load_calibration(&id).map_err(trouble)?)))
 }
 
 pub fn runs(form: Form) -> Result<Answer, Trouble> {
-    let entries = open_existing()?.runs().map_err(trouble)?;
+    let store = open_existing()?;
+    let entries = store.runs().map_err(trouble)?;
     if form.json {
         let rows: Vec<_> = entries
             .iter()
@@ -137,6 +142,13 @@ pub fn runs(form: Form) -> Result<Answer, Trouble> {
             .collect();
         return Ok(Answer::text(json(&rows)?));
     }
+    let calibrations = store.calibrations().map_err(trouble)?;
+    let calibrations = calibrations.iter().map(|(id, calibration)| {
+        let started = calibration.provenance.started.get(..19).unwrap_or(&calibration.provenance.started);
+        let pairs: usize = calibration.series.iter().map(|series| series.pairs.len()).sum();
+        let cpu = &calibration.machine.cpu_model;
+        format!("{}  {started}  {pairs:>8} pairs   {cpu}  calibration\n", id.short())
+    });
     let lines = entries.iter().map(|entry| {
         let started = entry.started.get(..19).unwrap_or(&entry.started);
         format!(
@@ -147,7 +159,7 @@ pub fn runs(form: Form) -> Result<Answer, Trouble> {
             entry.experiments.join(" ")
         )
     });
-    Ok(Answer::text(lines.collect()))
+    Ok(Answer::text(lines.chain(calibrations).collect()))
 }
 
 pub fn compare(first: &str, second: &str, form: Form) -> Result<Answer, Trouble> {
@@ -164,9 +176,11 @@ pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Re
         let existing = if force { Existing::Replace } else { Existing::Refuse };
         // Whoever reads the runs elsewhere is told of the instrument's errors where they were measured.
         let mut calibrations = Vec::new();
+        let known = store.calibrations().map_err(trouble)?;
         for id in &ids {
             let machine = store.load(id).map_err(trouble)?.machine;
-            calibrations.extend(calibrate::of_machine(&store, &machine)?.map(|(id, _)| id));
+            let found = analysis::of_machine(&machine, &known, |(_, calibration)| calibration);
+            calibrations.extend(found.map(|(id, _)| *id));
         }
         store.export(&ids, &calibrations, output, existing).map_err(trouble)?;
     } else {

@@ -1,6 +1,6 @@
 //! `tenbin calibrate`, and what it says beside later verdicts.
 
-use tenbin_analysis::{calibration, report};
+use tenbin_analysis::{calibration, report, verdict};
 use tenbin_model::{Calibration, CalibrationReport, Machine};
 use tenbin_store::{CalibrationId, Store};
 
@@ -20,45 +20,62 @@ pub fn calibrate(arguments: &Calibrate) -> Result<Answer, Trouble> {
     let made = match plan.calibrate()? {
         Outcome::Made(made) => made,
         Outcome::Refused(refusal) => {
-            let text =
-                format!("Refused: {}. Needs {}. {}.\n", refusal.reached, refusal.needs, refusal.remedy);
+            let text = if arguments.form.json {
+                json(&CalibrationReport { refusal: Some(refusal), ..empty() })?
+            } else {
+                verdict::refused_in_words(&refusal) + "\n"
+            };
             return Ok(Answer { text, to: arguments.output.clone(), remark: None, exit: Exit::Refused });
         }
     };
-    let id = match store {
-        Some(mut store) => Some(store.keep_calibration(&made).map_err(archive::trouble)?.to_string()),
-        None => None,
+    let mut exit = if made.faulty { Exit::Fault } else { Exit::Answered };
+    let (id, remark) = match store.map(|mut store| store.keep_calibration(&made.calibration)) {
+        None => (None, None),
+        Some(Ok(id)) => {
+            let (short, path) = (id.short(), archive::path_shown());
+            let remark =
+                format!("Kept as calibration {short} in {path}; every later report says what it found.");
+            (Some(id.to_string()), Some(remark))
+        }
+        // What was measured for so long is said, though it could not be kept.
+        Some(Err(error)) => {
+            exit = Exit::Internal;
+            (None, Some(format!("tenbin: {error}")))
+        }
     };
-    let remark = id.as_ref().map(|id| {
-        let path = archive::path_shown();
-        format!(
-            "Kept as calibration {} in {path}; `tenbin show calibration` shows it, and every verdict names it.",
-            &id[..12]
-        )
-    });
-    let text = text(*made, id, arguments.form)?;
-    Ok(Answer { text, to: arguments.output.clone(), remark, exit: Exit::Answered })
+    let text = text(made.calibration, id, arguments.form)?;
+    Ok(Answer { text, to: arguments.output.clone(), remark, exit })
+}
+
+/// A report of nothing yet.
+fn empty() -> CalibrationReport {
+    let schema = CalibrationReport::SCHEMA.into();
+    CalibrationReport { schema, id: None, refusal: None, rates: None, calibration: None }
 }
 
 /// A calibration, its rates computed again from its pairs.
 pub fn text(calibration: Calibration, id: Option<String>, form: Form) -> Result<String, Trouble> {
     let rates = calibration::rates(&calibration);
     if form.json {
-        let schema = CalibrationReport::SCHEMA.into();
-        return json(&CalibrationReport { schema, id, rates, calibration });
+        return json(&CalibrationReport {
+            id,
+            rates: Some(rates),
+            calibration: Some(calibration),
+            ..empty()
+        });
     }
     Ok(report::calibration(&calibration, &rates, terminal::width()))
 }
 
 /// The calibration of `machine` that the store holds. One that is damaged does not hide the others.
 pub fn of_machine(store: &Store, machine: &Machine) -> Result<Option<(CalibrationId, Calibration)>, Trouble> {
-    let names = store.calibrations().map_err(archive::trouble)?;
-    let newest_first = names.iter().filter_map(|name| Some((*name, store.load_calibration(name).ok()?)));
+    let newest_first = store.calibrations().map_err(archive::trouble)?;
     Ok(calibration::of_machine(machine, newest_first, |(_, calibration)| calibration))
 }
 
-/// What is known of this instrument's errors on `machine`, in words.
-pub fn remark(store: &Store, machine: &Machine) -> Result<Option<String>, Trouble> {
-    let found = of_machine(store, machine)?;
-    Ok(found.map(|(_, calibration)| calibration::remark(&calibration, env!("CARGO_PKG_VERSION"))))
+/// What is known of this instrument's errors on `machine`, in words. A store that cannot say is no reason to
+/// keep an answer back.
+pub fn remark(store: &Store, machine: &Machine) -> Option<String> {
+    let (_, calibration) = of_machine(store, machine).ok()??;
+    Some(calibration::remark(&calibration, env!("CARGO_PKG_VERSION")))
 }

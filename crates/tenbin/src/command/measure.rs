@@ -41,13 +41,13 @@ fn measured(order: &Order, measure: &Measure) -> Result<(Run, Report), Trouble> 
     }
     let store = if measure.no_store { None } else { Some(archive::open()?) };
     let run = order.measure()?;
-    let Some(mut store) = store else {
-        let report = verdict::report(&run, None);
-        return Ok((run, report));
+    let (id, store) = match store {
+        Some(mut store) => (Some(store.keep(&run).map_err(archive::trouble)?.to_string()), Some(store)),
+        // What is not to be kept may still be read beside what is.
+        None => (None, archive::open_existing().ok()),
     };
-    let id = store.keep(&run).map_err(archive::trouble)?.to_string();
-    let mut report = verdict::report(&run, Some(&id));
-    report.instrument = calibrate::remark(&store, &run.machine)?;
+    let mut report = verdict::report(&run, id.as_deref());
+    report.instrument = store.and_then(|store| calibrate::remark(&store, &run.machine));
     Ok((run, report))
 }
 

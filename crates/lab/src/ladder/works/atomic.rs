@@ -14,13 +14,9 @@ struct Counter {
 }
 
 impl Labour for Counter {
-    fn work(&self, operations: u64) {
-        self.addition.run(&self.count, operations, &mut Backoff::new(1, 1, 1));
-    }
-
-    fn counted(&self, operations: u64) -> u64 {
+    fn work(&self, operations: u64) -> u64 {
         let before = self.count.load(Ordering::Relaxed);
-        self.work(operations);
+        self.addition.run(&self.count, operations, &mut Backoff::new(1, 1, 1));
         self.count.load(Ordering::Relaxed) - before
     }
 }

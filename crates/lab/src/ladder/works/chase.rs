@@ -1,4 +1,4 @@
-//! `chase`: reads of memory that no cache holds, each saying where the next one is.
+//! `chase`: reads all over 64 MiB of memory, each saying where the next one is.
 
 use std::sync::Arc;
 
@@ -10,15 +10,18 @@ use tenbin_model::Picoseconds;
 
 use super::{Labour, Work};
 
-/// Twice what most second-level and half of what the largest third-level caches hold for one core; and what
-/// machines report of their caches is not always true, so it is no multiple of that.
+/// Far more than a second-level cache holds. Large third-level caches hold it, if neighbours leave it there:
+/// what a read costs then is between theirs and that of memory, and both sides of a pair meet the same.
+/// In huge pages where the kernel grants them, so that translation is a small part.
 const BYTES: usize = 64 << 20;
 
 const LINE: usize = 64;
 
 impl Labour for Chase {
-    fn work(&self, operations: u64) {
+    /// Where a walk ends does not say how long it was: [`Labour::counted`] finds that out.
+    fn work(&self, operations: u64) -> u64 {
         self.walk(operations);
+        operations
     }
 
     /// Walks, goes back and counts single steps to where the walk led. A walk longer than the cycle has no
@@ -43,7 +46,7 @@ fn prepare(seed: u64) -> Result<Arc<dyn Labour>, Fault> {
 
 pub(super) const WORK: Work = Work {
     name: "chase",
-    what: "a read of memory at an address that the read before it returned",
+    what: "a read in 64 MiB of memory, at an address that the read before it returned",
     margin: 0.01,
     epoch: Picoseconds::from_micros(100),
     prepare,

@@ -137,4 +137,5 @@ pub(super) const COPY_STEP: usize = 4;
 pub(super) const SYSTEM_CALL: &[&str] = &["svc"];
 pub(super) const STACK_STORE: &[&str] = &["str"];
 pub(super) const STACK_MOVE: &[&str] = &["stp", "mov", "sub", "blr", "ldp"];
+pub(super) const PRODUCT_BITS: u32 = 64;
 pub(super) const MULTIPLICATION: &[&str] = &["mul"];

@@ -145,4 +145,5 @@ pub(super) const COPY_STEP: usize = 2;
 pub(super) const SYSTEM_CALL: &[&str] = &["ecall"];
 pub(super) const STACK_STORE: &[&str] = &["sd"];
 pub(super) const STACK_MOVE: &[&str] = &["addi", "sd", "mv", "sub", "jalr", "ld"];
+pub(super) const PRODUCT_BITS: u32 = 64;
 pub(super) const MULTIPLICATION: &[&str] = &["mul"];
