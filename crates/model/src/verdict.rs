@@ -10,9 +10,9 @@ use crate::run::{Check, Provenance};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval of the ratio excludes 1.
+    /// The interval of the ratio excludes 1 and reaches beyond the margin around it.
     Different,
-    /// The interval lies within 1 ± the margin.
+    /// The interval lies within 1 ± the margin, whether or not it holds 1.
     Equivalent,
     /// Neither: too little was reached, or measuring was not possible at all.
     Refused,

@@ -107,10 +107,12 @@ pub(super) fn decide(
         detectable: detectable::as_fraction(effect),
         margin: descriptor.margin,
     };
-    let verdict = if interval.low > 0.0 || interval.high < 0.0 {
-        Verdict::Different
-    } else if within(interval, margin) {
+    // Equivalence first: a difference that is known to be smaller than anybody asked for is no reason to
+    // prefer one side, and which side it favours is the least certain thing about it.
+    let verdict = if within(interval, margin) {
         Verdict::Equivalent
+    } else if interval.low > 0.0 || interval.high < 0.0 {
+        Verdict::Different
     } else {
         Verdict::Refused
     };

@@ -17,8 +17,10 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
                 Quantity::NanosecondsPerOperation => "cost the same",
                 Quantity::BytesPerSecond => "carry the same",
             };
+            let Interval { low, high } = evidence.interval;
+            let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
             format!(
-                "{subject}: {} and {} {equal} within {} {label} (ratio {}; from {} a difference would show).",
+                "{subject}: {} and {} {equal} within {} {label} (ratio {}{beside}; from {} a difference would show).",
                 evidence.left,
                 evidence.right,
                 percent(evidence.margin),

@@ -31,6 +31,22 @@ fn sentences_say_the_ratio_its_interval_and_where() {
 }
 
 #[test]
+fn a_difference_below_the_margin_is_equivalence_and_said_beside() {
+    // The margin is 1 %; the noise is far below the difference.
+    let answer = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.004, 0.001, Ended::Budget, 1));
+    assert_eq!(answer.verdict, Verdict::Equivalent);
+    assert!(answer.sentence.contains("a difference below that margin"), "{}", answer.sentence);
+    let beyond = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.02, 0.001, Ended::Budget, 1));
+    assert_eq!(beyond.verdict, Verdict::Different);
+    // Partly beyond: nobody can say that it is below.
+    let across = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.01, 0.004, Ended::Budget, 1));
+    assert_eq!(across.verdict, Verdict::Different);
+    let equal = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.0, 0.001, Ended::Budget, 1));
+    assert_eq!(equal.verdict, Verdict::Equivalent);
+    assert!(!equal.sentence.contains("below that margin"), "{}", equal.sentence);
+}
+
+#[test]
 fn rounding_never_hides_that_1_lies_outside() {
     let shown = |low, high| sentence::outward(tenbin_model::Interval { low, high });
     assert_eq!(shown(1.04, 1.2), "1.04 to 1.20");
@@ -65,13 +81,17 @@ fn a_cell_that_was_refused_gives_one_answer_with_its_reason() {
 }
 
 #[test]
-fn equal_variants_raise_no_more_false_alarms_than_the_level_and_differences_are_found() {
+fn intervals_of_equal_variants_exclude_1_no_more_often_than_the_level_and_differences_are_found() {
     const RUNS: u64 = 1_000;
     let count = |ratio: f64| {
         (0..RUNS)
             .filter(|&seed| {
                 let cell = cell(100, ratio, 0.01, Ended::Budget, seed);
-                only_answer(Quantity::NanosecondsPerOperation, cell).verdict == Verdict::Different
+                let answer = only_answer(Quantity::NanosecondsPerOperation, cell);
+                // Asked of the interval and not of the verdict, which excuses what lies within the margin.
+                answer
+                    .evidence
+                    .is_some_and(|evidence| evidence.interval.low > 1.0 || evidence.interval.high < 1.0)
             })
             .count()
     };
