@@ -144,6 +144,9 @@ pub struct Rates {
     pub level: f64,
     /// Equals that were called different, of the equals of the ladder that got an interval.
     pub alarms: Proportion,
+    /// Equals whose interval excluded 1, whatever the verdict, of the same: what the level is a promise of. A
+    /// verdict of equivalence excuses an interval that excludes 1 and lies within the margin.
+    pub excluded: Proportion,
     /// Equals called neither different nor equivalent, of the equals of the ladder.
     pub undecided: Proportion,
     /// Pairs called different the wrong way round, of the pairs of the ladder that differ and got an interval.

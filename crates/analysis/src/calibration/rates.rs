@@ -26,6 +26,7 @@ pub fn rates(calibration: &Calibration) -> Rates {
     Rates {
         level: LEVEL,
         alarms: proportion(&ladder, Weighed::answered_equals, Weighed::different),
+        excluded: proportion(&ladder, Weighed::answered_equals, Weighed::excludes_1),
         undecided: proportion(&ladder, Weighed::equals, Weighed::refused),
         wrong_signs: proportion(&ladder, Weighed::answered_differing, Weighed::wrong),
         covered: proportion(&ladder, Weighed::answered, Weighed::covered),
@@ -179,6 +180,10 @@ impl<'a> Weighed<'a> {
     /// A pair without an interval could not have been called different: it must not make alarms rarer.
     fn answered_equals(&self) -> bool {
         self.equals() && self.answered()
+    }
+
+    fn excludes_1(&self) -> bool {
+        self.pair.found.is_some_and(|found| found.interval.low > 1.0 || found.interval.high < 1.0)
     }
 
     fn answered_differing(&self) -> bool {

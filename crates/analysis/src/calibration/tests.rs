@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use tenbin_model::calibration::{Proportion, Rates};
+use tenbin_model::calibration::{Proportion, Rates, Unanswered};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Bytes, Interval, Pair, Picoseconds, Verdict};
 
@@ -106,6 +106,23 @@ fn ninety_per_cent_power_must_hold_at_every_larger_step() {
 }
 
 #[test]
+fn an_interval_beside_1_counts_whatever_the_verdict() {
+    let mut beside = pairs(2, 1.0, 1.004);
+    beside[0].verdict = Verdict::Equivalent;
+    let rates = rates(&calibration(vec![ladder("alu", 0.0, [pairs(8, 1.0, 1.0), beside].concat())]));
+    assert_eq!((counted(rates.alarms), counted(rates.excluded)), ((1, 10), (2, 10)));
+}
+
+#[test]
+fn a_pair_without_an_interval_makes_no_rate_of_error_smaller() {
+    let unanswered = refused(5, 1.0, None);
+    let rates = rates(&calibration(vec![ladder("alu", 0.0, [pairs(10, 1.0, 1.0), unanswered].concat())]));
+    assert_eq!((counted(rates.alarms), counted(rates.undecided)), ((0, 10), (5, 15)));
+    let [Unanswered { why, count: 5 }] = rates.unanswered.as_slice() else { panic!("{:?}", rates.unanswered) };
+    assert_eq!(why, "a worker was elsewhere");
+}
+
+#[test]
 fn refusals_are_counted_of_equals_and_of_everything() {
     let rates = rates(&full());
     assert_eq!(counted(rates.undecided), (10, 400));
@@ -148,7 +165,7 @@ fn the_time_of_a_verdict_is_that_of_the_ladder_alone() {
 fn nothing_weighed_has_rates_of_nothing() {
     for nothing in [Vec::new(), vec![ladder("alu", 0.0, Vec::new()), ladder("alu", 0.01, Vec::new())]] {
         let rates = rates(&calibration(nothing));
-        for proportion in [rates.alarms, rates.undecided, rates.wrong_signs, rates.covered, rates.refused] {
+        for proportion in [rates.alarms, rates.excluded, rates.undecided, rates.wrong_signs, rates.covered, rates.refused] {
             assert_eq!(proportion, Proportion { count: 0, of: 0, interval: None });
         }
         assert_eq!(rates.took, None);

@@ -19,6 +19,7 @@ const NOTHING: &str = "–";
 pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> String {
     let answers = [
         alarms(calibration, rates),
+        excluded(rates.excluded),
         signs(rates.wrong_signs),
         covered(calibration, rates.covered),
         smallest(rates),
@@ -32,7 +33,11 @@ pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> St
     }
     text.push('\n');
     for work in &rates.works {
-        text.push_str(&entry(&work.work, &work.what, width));
+        let own = calibration.series.iter().find(|series| series.work == work.work);
+        let margin = own.map_or_else(String::new, |series| {
+            format!("; equivalent means within {}, so a smaller effect need not be found", percent(series.margin))
+        });
+        text.push_str(&entry(&work.work, &format!("{}{margin}", work.what), width));
     }
     if !rates.works.is_empty() {
         text.push('\n');
@@ -70,6 +75,13 @@ fn alarms(calibration: &Calibration, rates: &Rates) -> Option<String> {
         format!("; the rule aims at {aim}, which this many pairs neither show nor refute{remedy}")
     };
     Some(format!("{said} ({}){judged}.", against(interval, calibration.level)))
+}
+
+/// What a verdict of equivalence excuses, counted all the same.
+fn excluded(excluded: Proportion) -> Option<String> {
+    let interval = excluded.interval?;
+    let intervals = if excluded.count == 1 { "interval" } else { "intervals" };
+    Some(format!("{} of their {intervals} excluded 1 ({}).", excluded.count, range(interval)))
 }
 
 fn signs(signs: Proportion) -> Option<String> {
