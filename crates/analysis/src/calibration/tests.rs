@@ -118,7 +118,9 @@ fn a_pair_without_an_interval_makes_no_rate_of_error_smaller() {
     let unanswered = refused(5, 1.0, None);
     let rates = rates(&calibration(vec![ladder("alu", 0.0, [pairs(10, 1.0, 1.0), unanswered].concat())]));
     assert_eq!((counted(rates.alarms), counted(rates.undecided)), ((0, 10), (5, 15)));
-    let [Unanswered { why, count: 5 }] = rates.unanswered.as_slice() else { panic!("{:?}", rates.unanswered) };
+    let [Unanswered { why, count: 5 }] = rates.unanswered.as_slice() else {
+        panic!("{:?}", rates.unanswered)
+    };
     assert_eq!(why, "a worker was elsewhere");
 }
 
@@ -165,7 +167,9 @@ fn the_time_of_a_verdict_is_that_of_the_ladder_alone() {
 fn nothing_weighed_has_rates_of_nothing() {
     for nothing in [Vec::new(), vec![ladder("alu", 0.0, Vec::new()), ladder("alu", 0.01, Vec::new())]] {
         let rates = rates(&calibration(nothing));
-        for proportion in [rates.alarms, rates.excluded, rates.undecided, rates.wrong_signs, rates.covered, rates.refused] {
+        for proportion in
+            [rates.alarms, rates.excluded, rates.undecided, rates.wrong_signs, rates.covered, rates.refused]
+        {
             assert_eq!(proportion, Proportion { count: 0, of: 0, interval: None });
         }
         assert_eq!(rates.took, None);

@@ -35,7 +35,10 @@ pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> St
     for work in &rates.works {
         let own = calibration.series.iter().find(|series| series.work == work.work);
         let margin = own.map_or_else(String::new, |series| {
-            format!("; equivalent means within {}, so a smaller effect need not be found", percent(series.margin))
+            format!(
+                "; equivalent means within {}, so a smaller effect need not be found",
+                percent(series.margin)
+            )
         });
         text.push_str(&entry(&work.work, &format!("{}{margin}", work.what), width));
     }
