@@ -1,10 +1,10 @@
 //! The ladder: pairs of which the truth is known, weighed by the same engine as everything else.
 //!
 //! A sceptic's questions, and where each is asked:
-//! - How often are equals called different? Both sides of a [`works`] pair do the same ([`rung`]).
-//! - Which effect is found? The right side does a known part more of the same operations ([`rung`]).
-//! - Does it matter where code and stack lie? Twins of one function, elsewhere ([`twins`]).
-//! - Is a ratio right, and not only repeatable? Ratios that are whole numbers at any clock rate ([`truth`]).
+//! - How often are equals called different? Both sides of a [`works`] pair do the same (`rung.rs`).
+//! - Which effect is found? The right side does a known part more of the same operations (`rung.rs`).
+//! - Does it matter where code and stack lie? Twins of one function, elsewhere (`twins.rs`).
+//! - Is a ratio right, and not only repeatable? Ratios that are whole numbers at any clock rate (`truth.rs`).
 
 mod round;
 mod rung;
