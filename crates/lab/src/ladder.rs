@@ -263,8 +263,8 @@ impl Ladder {
         };
         let descriptor = describe(question);
         let mut cell = engine::unmeasured(arrangement);
-        // Twice is enough: a pair that is still without a verdict is refused, as it would be for a user.
         let known_alike = question.purpose() != Purpose::Truth;
+        // Twice the time is enough: a pair that has no verdict by then is refused, as it would be for a user.
         let setting =
             Setting { descriptor: &descriptor, family: 1, machine, limit, overtime: 2, known_alike, seed };
         bench.weigh(&setting, &mut *apparatus, &mut cell);

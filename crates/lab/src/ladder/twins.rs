@@ -13,13 +13,10 @@ use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_metal::{Fault, Lap, Task, Team, kernels};
+use tenbin_metal::{Fault, Lap, Task, Team, kernels, stack};
 
 use super::{Question, RIGHT, SHORT, Subject};
 use crate::experiment::{Apparatus, Failure, Seen};
-
-/// A stack is moved by less than a page: what aliases in a first-level cache repeats after that.
-const STACK_SPAN: usize = 4096;
 
 /// Margin of equivalence: layout is a large noise, and a verdict has half a second.
 const MARGIN: f64 = 0.05;
@@ -86,7 +83,7 @@ impl Apparatus for Twins<'_> {
         // Any other place: two functions cannot lie in one.
         let right = (left + self.random.random_range(1..kernels::PLACES)) % kernels::PLACES;
         for (side, place) in self.sides.iter_mut().zip([left, right]) {
-            *side = Layout { place, stack: self.random.random_range(0..STACK_SPAN), ..*side };
+            *side = Layout { place, stack: self.random.random_range(0..stack::SPAN), ..*side };
         }
         self.tasks = self.sides.map(task);
     }
