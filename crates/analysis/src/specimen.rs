@@ -26,7 +26,7 @@ pub(crate) fn descriptor(quantity: Quantity) -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![Source::new("a test", "")],
-        published: Vec::new(),
+        ..Descriptor::default()
     }
 }
 
@@ -54,15 +54,13 @@ pub(crate) fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64)
     Cell {
         arrangement: Arrangement {
             label: "at 2 threads".into(),
-            parameters: Vec::new(),
             cpus: vec![Cpu(0), Cpu(1)],
             work: 2,
             epoch: Picoseconds::from_micros(100),
-            least_iterations: 1,
             variants: vec![0, 1],
             comparisons: vec![Comparison { left: 0, right: 1 }],
             headline: true,
-            doubling: false,
+            ..Arrangement::default()
         },
         checks: vec![Check { variant: 0, sabotage: false, seen: "all there".into(), met: true }],
         refusal: None,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use tenbin_metal::{Clock, Fault, Lap};
-use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Refusal};
+use tenbin_model::{
+    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Refusal, Run, Sizes, Variant,
+};
 
 /// An experiment. The last item of its file, and the one line in the list of experiments.
 #[derive(Clone, Copy)]
@@ -12,9 +14,27 @@ pub struct Experiment {
     /// What it says about itself.
     pub describe: fn() -> Descriptor,
     /// The cells to measure for a request.
-    pub plan: fn(&Request<'_>) -> Result<Vec<Arrangement>, Unfit>,
+    pub plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
     /// Sets up one cell, ready to be checked and timed.
     pub open: fn(&Arrangement, &Request<'_>) -> Opened,
+    /// What somebody else measured and published, as a run that the same judge can judge.
+    pub published: Option<fn() -> Run>,
+}
+
+/// The cells to measure, and the variants that they measure where those depend on the machine.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The variants here, planted faults included; the description's own if none are given.
+    pub variants: Option<Vec<Variant>>,
+    /// The cells, in order.
+    pub cells: Vec<Arrangement>,
+}
+
+/// Cells of the variants that the description names.
+impl From<Vec<Arrangement>> for Plan {
+    fn from(cells: Vec<Arrangement>) -> Self {
+        Self { variants: None, cells }
+    }
 }
 
 /// A cell, set up, or why it cannot be.
@@ -31,6 +51,8 @@ pub struct Request<'a> {
     pub cpus: &'a [Cpu],
     /// How much time to spend.
     pub effort: Effort,
+    /// What is known of the caches' sizes: the firmware's word, or the measured knee.
+    pub sizes: &'a Sizes,
     /// What `--set` gave, checked against the descriptor.
     pub settings: &'a Settings,
     /// Seed of every random choice.

@@ -297,15 +297,12 @@ fn task(labour: &Arc<dyn Labour>) -> Task {
 fn arrangement(cpu: Cpu, epoch: Picoseconds, least_iterations: u64) -> Arrangement {
     Arrangement {
         label: "as a pair".into(),
-        parameters: Vec::new(),
         cpus: vec![cpu],
-        work: 1,
         epoch,
         least_iterations,
         variants: vec![LEFT, RIGHT],
         comparisons: vec![Comparison { left: LEFT, right: RIGHT }],
-        headline: false,
-        doubling: false,
+        ..Arrangement::default()
     }
 }
 
@@ -322,7 +319,6 @@ fn describe(question: &Question) -> Descriptor {
             Variant::measured("the right side", "as many, or a known part more"),
             Variant::sabotage("one short", "one operation less than asked for"),
         ],
-        parameters: Vec::new(),
         margin: question.margin,
         epoch: EPOCH,
         privileges: "none".into(),
@@ -331,7 +327,7 @@ fn describe(question: &Question) -> Descriptor {
             "Georges, Buytaert and Eeckhout, \"Statistically rigorous Java performance evaluation\", 2007",
             "a rule is judged by how often it errs where the truth is known",
         )],
-        published: Vec::new(),
+        ..Descriptor::default()
     }
 }
 

@@ -10,9 +10,10 @@ pub mod engine;
 pub mod experiment;
 pub mod experiments;
 pub mod ladder;
+pub mod memory;
 pub mod published;
 
 pub use engine::{Bench, Event, Rule};
-pub use experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Settings, Unfit};
+pub use experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};
 pub use experiments::EXPERIMENTS;
 pub use ladder::Ladder;

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::unit::Picoseconds;
 
 /// An experiment's description: the last thing in its file, and the only thing that others read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+///
+/// Its default is empty: a start for a description that leaves the rarer fields as they are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Descriptor {
     /// The name on the command line: lower case, one word.
     pub name: String,
@@ -20,6 +22,12 @@ pub struct Descriptor {
     pub subject: String,
     /// What is measured and how a ratio of it is said.
     pub quantity: Quantity,
+    /// How its cells become answers.
+    #[serde(default)]
+    pub judge: Judge,
+    /// Experiments whose answers it builds on, by name: they run first.
+    #[serde(default)]
+    pub builds_on: Vec<String>,
     /// The ways of doing the thing, in the order in which tables show them.
     pub variants: Vec<Variant>,
     /// What `--set` accepts.
@@ -46,13 +54,31 @@ impl Descriptor {
 }
 
 /// What is measured, and the words for a ratio of it. Always time for work underneath.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Nanoseconds for one operation. "A is 2.4x cheaper than B".
+    #[default]
     NanosecondsPerOperation,
     /// Bytes in a second. "A carries 8.3x what B carries".
     BytesPerSecond,
+}
+
+/// How cells become answers. Every judge is a part of the analysis; an experiment names the one it needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Judge {
+    /// Each comparison of each cell by the ratio of its two variants.
+    #[default]
+    Comparisons,
+    /// Times over sizes: where the knees are, against what the firmware says.
+    Capacities,
+    /// Times by reader and home of a memory: whether nearness decides.
+    Distances,
+    /// Times by pair of CPUs, and the classes that the pairs fall into.
+    Transfers,
+    /// As `Comparisons`; the first of each cell by the threshold of thrashing.
+    Thrashing,
 }
 
 /// One way of doing the thing.
@@ -64,17 +90,32 @@ pub struct Variant {
     pub what: String,
     /// Whether it is measured or planted.
     pub role: Role,
+    /// Where it stands among its like, as numbers by name ("bytes", "reader"): what a judge reads
+    /// where a name is not enough. Empty for most.
+    #[serde(default)]
+    pub point: Vec<(String, u64)>,
 }
 
 impl Variant {
     /// A variant that is measured.
     pub fn measured(name: &str, what: &str) -> Self {
-        Self { name: name.into(), what: what.into(), role: Role::Measured }
+        Self { name: name.into(), what: what.into(), role: Role::Measured, point: Vec::new() }
+    }
+
+    /// The same variant, standing at this point.
+    pub fn at(mut self, point: &[(&str, u64)]) -> Self {
+        self.point = point.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        self
+    }
+
+    /// The number called `name` of the point where it stands.
+    pub fn coordinate(&self, name: &str) -> Option<u64> {
+        self.point.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
     }
 
     /// A planted fault: it must fail the check, and is never timed.
     pub fn sabotage(name: &str, what: &str) -> Self {
-        Self { name: name.into(), what: what.into(), role: Role::Sabotage }
+        Self { name: name.into(), what: what.into(), role: Role::Sabotage, point: Vec::new() }
     }
 }
 
@@ -158,6 +199,12 @@ pub struct Arrangement {
     pub epoch: Picoseconds,
     /// Fewest iterations of an epoch, whatever its length (a pipe must be filled many times over).
     pub least_iterations: u64,
+    /// Most iterations of an epoch, whatever its length (memory can be touched for the first time only once).
+    #[serde(default = "unbounded")]
+    pub most_iterations: u64,
+    /// Most blocks, where a count of samples and no precision is wanted.
+    #[serde(default = "unbounded_blocks")]
+    pub most_blocks: u32,
     /// Indices of the variants measured here.
     pub variants: Vec<u32>,
     /// The comparisons to be judged, the most telling first.
@@ -167,6 +214,47 @@ pub struct Arrangement {
     /// Whether every second block runs twice the iterations, so that the constant cost of an
     /// epoch can be told from the cost of an iteration.
     pub doubling: bool,
+}
+
+/// One unit of work an iteration, no bounds: a start for an arrangement that leaves the rarer fields as they are.
+impl Default for Arrangement {
+    fn default() -> Self {
+        Self {
+            label: String::new(),
+            parameters: Vec::new(),
+            cpus: Vec::new(),
+            work: 1,
+            epoch: Picoseconds::from_micros(100),
+            least_iterations: 1,
+            most_iterations: Self::UNBOUNDED,
+            most_blocks: Self::UNBOUNDED_BLOCKS,
+            variants: Vec::new(),
+            comparisons: Vec::new(),
+            headline: false,
+            doubling: false,
+        }
+    }
+}
+
+impl Arrangement {
+    /// No bound on the iterations of an epoch.
+    pub const UNBOUNDED: u64 = u64::MAX;
+
+    /// No bound on the blocks of a cell beyond the engine's own.
+    pub const UNBOUNDED_BLOCKS: u32 = u32::MAX;
+
+    /// The value of the parameter called `name`.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn unbounded() -> u64 {
+    Arrangement::UNBOUNDED
+}
+
+fn unbounded_blocks() -> u32 {
+    Arrangement::UNBOUNDED_BLOCKS
 }
 
 /// Two variants to be weighed: is `left` cheaper than `right`?

@@ -3,22 +3,24 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`].
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`], [`sizes`].
 
 pub mod calibration;
 pub mod experiment;
 pub mod machine;
 pub mod run;
 pub mod sample;
+pub mod sizes;
 pub mod unit;
 pub mod verdict;
 
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
-    Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
+    Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,
 };
 pub use machine::Machine;
 pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};
+pub use sizes::{Size, Sizes, Word};
 pub use unit::{Bytes, Cpu, Picoseconds};
-pub use verdict::{Answer, Evidence, Finding, Interval, Refusal, Report, Verdict};
+pub use verdict::{Answer, Evidence, Figure, Finding, Grid, Interval, Refusal, Report, Verdict};

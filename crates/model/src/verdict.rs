@@ -84,6 +84,45 @@ pub struct Answer {
     pub evidence: Option<Evidence>,
     /// Why not, where it was refused.
     pub refusal: Option<Refusal>,
+    /// Figures that the answer rests on beyond a ratio, by name.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+    /// Figures that form a grid: times by size, by reader and home, by pair of CPUs.
+    #[serde(default)]
+    pub grids: Vec<Grid>,
+}
+
+/// A figure with its name and unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// What it is.
+    pub name: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit: "ns", "B", "1" for a part or a ratio.
+    pub unit: String,
+}
+
+impl Figure {
+    /// The figure `value` in `unit`.
+    pub fn new(name: &str, value: f64, unit: &str) -> Self {
+        Self { name: name.into(), value, unit: unit.into() }
+    }
+}
+
+/// Figures in rows and columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Grid {
+    /// What it shows.
+    pub name: String,
+    /// The unit of every figure.
+    pub unit: String,
+    /// What the rows stand for, in order.
+    pub rows: Vec<String>,
+    /// What the columns stand for, in order.
+    pub columns: Vec<String>,
+    /// The figures, row by row; null where nothing was measured.
+    pub values: Vec<Vec<Option<f64>>>,
 }
 
 /// Something found by looking: not a comparison, so it has no ratio.

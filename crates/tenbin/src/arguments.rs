@@ -60,6 +60,9 @@ pub enum Command {
         /// Turn a knob of an experiment (see `tenbin show EXPERIMENT`)
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,
+        /// Judge what somebody else published instead of measuring
+        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus"])]
+        from: Option<Origin>,
         #[command(flatten)]
         measure: Measure,
     },
@@ -202,6 +205,13 @@ pub struct Calibrate {
     /// Write the answer to a file, replacing it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Where figures come from that are not measured now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Origin {
+    /// The diaries that tenbin grew out of
+    Published,
 }
 
 /// Which answer a schema is of.

@@ -1,6 +1,6 @@
 //! From a request to a run: the machine is observed, the engine is given its rule, its clock and its listener.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -8,7 +8,9 @@ use tenbin_analysis::verdict;
 use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit};
 use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
 use tenbin_model::machine::Observed;
-use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sample};
+use tenbin_model::{
+    Arrangement, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Trial,
+};
 
 use crate::arguments::Measure;
 use crate::output::Trouble;
@@ -21,8 +23,8 @@ const EXACT_IN_JSON: u64 = (1 << 53) - 1;
 pub struct BySignTest;
 
 impl Rule for BySignTest {
-    fn least_blocks(&self, family: usize) -> u32 {
-        verdict::least_blocks(family)
+    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
+        verdict::least_blocks(descriptor, family)
     }
 
     fn enough(
@@ -38,10 +40,19 @@ impl Rule for BySignTest {
 
 /// What is to be measured: checked before the first epoch, so that wrong input changes nothing.
 pub struct Order {
-    experiments: Vec<(Experiment, Settings)>,
+    steps: Vec<Step>,
     cpus: Vec<Cpu>,
     effort: Effort,
     seed: u64,
+}
+
+/// One experiment of an order.
+struct Step {
+    experiment: Experiment,
+    descriptor: Descriptor,
+    settings: Settings,
+    /// Whether it was asked for, or is measured quickly because another one builds on it.
+    asked: bool,
 }
 
 impl Order {
@@ -60,8 +71,14 @@ impl Order {
             (_, true) => Effort::Thorough,
             _ => usual,
         };
-        let (experiments, cpus) = (chosen(names, settings)?, cpus(measure.cpus.as_deref())?);
-        Ok(Self { experiments, cpus, effort, seed: seed(measure.seed) })
+        let (steps, cpus) = (chosen(names, settings)?, cpus(measure.cpus.as_deref())?);
+        Ok(Self { steps: with_foundations(steps), cpus, effort, seed: seed(measure.seed) })
+    }
+
+    /// Names of the experiments that were asked for, whatever else has to be measured for their sake.
+    pub fn asked(&self) -> Vec<&str> {
+        let asked = self.steps.iter().filter(|step| step.asked);
+        asked.map(|step| step.descriptor.name.as_str()).collect()
     }
 
     /// Measures.
@@ -74,21 +91,24 @@ impl Order {
         let (machine, clock) = observed(&self.cpus);
         let mut progress = Progress::new();
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
-        let mut trials = Vec::new();
-        for (experiment, settings) in &self.experiments {
+        let mut trials: Vec<Trial> = Vec::new();
+        for step in &self.steps {
+            let known = trials.iter().find(|trial| trial.descriptor.judge == Judge::Capacities);
+            let sizes = verdict::sizes(&machine, known);
             let request = Request {
                 machine: &machine,
                 clock,
                 cpus: &self.cpus,
-                effort: self.effort,
-                settings,
+                effort: if step.asked { self.effort } else { Effort::Quick },
+                settings: &step.settings,
+                sizes: &sizes,
                 seed: self.seed,
             };
             let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
             // Opened anew for each experiment: where there are none, the machine says why.
             let counters = Counters::hardware().ok();
             let mut bench = Bench { rule: &BySignTest, watch: &watch, counters, sink: &mut sink };
-            trials.push(bench.run(experiment, &request).map_err(trouble)?);
+            trials.push(bench.run(&step.experiment, &request).map_err(trouble)?);
         }
         progress.finish();
         Ok(Run {
@@ -133,13 +153,43 @@ pub fn observed(cpus: &[Cpu]) -> (Machine, Clock) {
 
 /// Every experiment's description, in the order of the list.
 pub fn descriptors() -> Vec<Descriptor> {
-    EXPERIMENTS.iter().map(|experiment| (experiment.describe)()).collect()
+    all().map(|(_, descriptor)| descriptor).collect()
 }
 
-/// The experiments that are named, or all, each with the settings that are its own.
-fn chosen(names: &[String], settings: &[String]) -> Result<Vec<(Experiment, Settings)>, Trouble> {
-    let all: Vec<(Experiment, Descriptor)> =
-        EXPERIMENTS.iter().map(|experiment| (*experiment, (experiment.describe)())).collect();
+/// The steps with what each builds on before it: where that was not asked for, it is added.
+///
+/// What others build on builds on nothing itself; a test holds the list to that.
+fn with_foundations(asked: Vec<Step>) -> Vec<Step> {
+    let mut waiting: VecDeque<Step> = asked.into();
+    let mut steps: Vec<Step> = Vec::new();
+    while let Some(step) = waiting.pop_front() {
+        for name in &step.descriptor.builds_on {
+            if steps.iter().any(|earlier| earlier.descriptor.name == *name) {
+                continue;
+            }
+            let later = waiting.iter().position(|other| other.descriptor.name == *name);
+            let foundation = later.and_then(|place| waiting.remove(place));
+            steps.extend(foundation.or_else(|| unasked(name)));
+        }
+        steps.push(step);
+    }
+    steps
+}
+
+/// A step that nobody asked for, as every parameter stands by itself.
+fn unasked(name: &str) -> Option<Step> {
+    let (experiment, descriptor) = all().find(|(_, descriptor)| descriptor.name == name)?;
+    Some(Step { experiment, descriptor, settings: Settings::default(), asked: false })
+}
+
+/// Every experiment with its description.
+fn all() -> impl Iterator<Item = (Experiment, Descriptor)> {
+    EXPERIMENTS.iter().map(|experiment| (*experiment, (experiment.describe)()))
+}
+
+/// The experiments that are named, or all.
+fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble> {
+    let all: Vec<(Experiment, Descriptor)> = all().collect();
     let mut picked = Vec::new();
     for name in names {
         let found = all.iter().find(|(_, descriptor)| descriptor.name == *name).ok_or_else(|| {
@@ -151,9 +201,31 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<(Experiment, Sett
         }
         picked.push(found.clone());
     }
-    if names.is_empty() {
-        picked = all;
+    Ok(if names.is_empty() { all } else { picked })
+}
+
+/// What was published about the one experiment that is named, as a run.
+///
+/// # Errors
+/// A usage error where it is not one, or nothing was published that can be judged.
+pub fn published(names: &[String]) -> Result<Run, Trouble> {
+    let with: Vec<String> =
+        all().filter(|(experiment, _)| experiment.published.is_some()).map(|(_, known)| known.name).collect();
+    let with = with.join(", ");
+    match named(names)?.as_slice() {
+        [(experiment, descriptor)] => experiment.published.map(|published| published()).ok_or_else(|| {
+            let name = &descriptor.name;
+            Trouble::usage(format!(
+                "nothing that can be judged was published about `{name}`; it was about: {with}"
+            ))
+        }),
+        _ => Err(Trouble::usage(format!("--from published: name one experiment of: {with}"))),
     }
+}
+
+/// The experiments that are named, or all, each with the settings that are its own.
+fn chosen(names: &[String], settings: &[String]) -> Result<Vec<Step>, Trouble> {
+    let picked = named(names)?;
     let mut given = BTreeMap::new();
     for setting in settings {
         let (key, value) = setting
@@ -177,7 +249,8 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<(Experiment, Sett
                 .filter(|(key, _)| has(descriptor, key) || orphan(key))
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
-            Ok((*experiment, Settings::new(own, descriptor).map_err(trouble)?))
+            let settings = Settings::new(own, descriptor).map_err(trouble)?;
+            Ok(Step { experiment: *experiment, descriptor: descriptor.clone(), settings, asked: true })
         })
         .collect()
 }

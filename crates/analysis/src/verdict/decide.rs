@@ -2,7 +2,7 @@
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Quantity, Refusal, Sample, Verdict,
+    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Quantity, Refusal, Sample, Verdict,
 };
 
 use super::overhead;
@@ -23,9 +23,20 @@ pub(super) struct Outcome {
     pub(super) refusal: Option<Refusal>,
 }
 
-/// The fewest blocks for which any of `family` comparisons can be decided: more signs than that are
-/// needed before even a unanimous vote is rarer than the level.
-pub fn least_blocks(family: usize) -> u32 {
+/// The fewest blocks for which a trial of this description can be judged.
+///
+/// Of comparisons, as many as any of `family` can be decided with: more signs than that are needed before
+/// even a unanimous vote is rarer than the level. Where times are set side by side and nothing is voted on,
+/// as many as make a median and its deviation hold against a sample or two that were disturbed.
+pub fn least_blocks(descriptor: &Descriptor, family: usize) -> u32 {
+    match descriptor.judge {
+        Judge::Comparisons | Judge::Thrashing | Judge::Transfers => votes(family),
+        Judge::Capacities => 3,
+        Judge::Distances => 6,
+    }
+}
+
+fn votes(family: usize) -> u32 {
     let plan = Plan::new(LEVEL, family.max(1));
     plan.and_then(|plan| plan.least_blocks()).map_or(u32::MAX, |blocks| blocks as u32)
 }
@@ -41,6 +52,10 @@ pub fn decided(
     arrangement: &Arrangement,
     samples: &[Sample],
 ) -> bool {
+    if !matches!(descriptor.judge, Judge::Comparisons | Judge::Thrashing) {
+        // Those are not stopped by what they saw: they take the blocks or the time that they were given.
+        return false;
+    }
     let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
     let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
@@ -79,7 +94,7 @@ pub(super) fn decide(
         Some((estimate.median, found, effect))
     });
     let Some((median, found, effect)) = found else {
-        let needed = least_blocks(family);
+        let needed = votes(family);
         return Outcome {
             verdict: Verdict::Refused,
             evidence: None,

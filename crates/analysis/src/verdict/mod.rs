@@ -6,15 +6,17 @@
 
 mod across;
 mod caveat;
+mod comparisons;
 mod decide;
 mod overhead;
 mod sentence;
+mod thrashing;
 
 pub(crate) use decide::percent;
 pub(crate) use sentence::{outward, show};
 
 use tenbin_model::verdict::CheckedVariant;
-use tenbin_model::{Answer, Cell, Comparison, Descriptor, Machine, Refusal, Report, Run, Trial, Verdict};
+use tenbin_model::{Answer, Judge, Machine, Report, Run, Sizes, Trial};
 
 pub use across::{Across, Shared, across};
 pub use decide::{LEVEL, decided, least_blocks};
@@ -43,69 +45,15 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
     report
 }
 
-/// The answers of one experiment on `machine`, cell by cell, in the order of their plan.
+/// The answers of one experiment on `machine`, by the judge that it names.
 pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     if let Some(refusal) = &trial.refusal {
-        return vec![refused(&trial.descriptor, "", true, refusal)];
+        return vec![comparisons::refused(&trial.descriptor, "", true, refusal)];
     }
-    let family = trial.family();
-    trial
-        .cells
-        .iter()
-        .flat_map(|cell| {
-            let comparisons = cell.arrangement.comparisons.iter().enumerate();
-            match &cell.refusal {
-                // One answer stands for the cell: it was refused as a whole.
-                Some(refusal) => {
-                    let label = &cell.arrangement.label;
-                    vec![refused(&trial.descriptor, label, cell.arrangement.headline, refusal)]
-                }
-                None => comparisons
-                    .map(|(place, comparison)| {
-                        let headline = cell.arrangement.headline && place == 0;
-                        let answer = answer(&trial.descriptor, family, cell, comparison, headline);
-                        let caveat = caveat::of(machine, trial, cell, &answer, place == 0);
-                        Answer { caveat, ..answer }
-                    })
-                    .collect(),
-            }
-        })
-        .collect()
-}
-
-fn answer(
-    descriptor: &Descriptor,
-    family: usize,
-    cell: &Cell,
-    comparison: &Comparison,
-    headline: bool,
-) -> Answer {
-    let label = &cell.arrangement.label;
-    let outcome = decide::decide(descriptor, family, cell, comparison);
-    Answer {
-        experiment: descriptor.name.clone(),
-        question: descriptor.question.clone(),
-        cell: label.clone(),
-        headline,
-        verdict: outcome.verdict,
-        sentence: sentence::of(descriptor, label, &outcome),
-        caveat: None,
-        evidence: outcome.evidence,
-        refusal: outcome.refusal,
-    }
-}
-
-fn refused(descriptor: &Descriptor, label: &str, headline: bool, refusal: &Refusal) -> Answer {
-    Answer {
-        experiment: descriptor.name.clone(),
-        question: descriptor.question.clone(),
-        cell: label.into(),
-        headline,
-        verdict: Verdict::Refused,
-        sentence: sentence::refusal(refusal),
-        caveat: None,
-        evidence: None,
-        refusal: Some(refusal.clone()),
+    match trial.descriptor.judge {
+        Judge::Comparisons => comparisons::answers(machine, trial),
+        Judge::Thrashing => thrashing::answers(machine, trial),
+        Judge::Capacities | Judge::Distances | Judge::Transfers => Vec::new(),
     }
 }
 
@@ -118,6 +66,11 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
             check: check.clone(),
         })
     })
+}
+
+/// What is known of cache sizes on `machine` after `caches` has been measured there, or before.
+pub fn sizes(_machine: &Machine, _caches: Option<&Trial>) -> Sizes {
+    Sizes::default()
 }
 
 #[cfg(test)]

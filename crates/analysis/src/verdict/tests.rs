@@ -1,6 +1,6 @@
 //! Verdicts on runs that are made up, so that the truth is known.
 
-use tenbin_model::{Cpu, Ended, Machine, Picoseconds, Quantity, Sample};
+use tenbin_model::{Cell, Cpu, Ended, Machine, Picoseconds, Quantity, Refusal, Sample, Verdict};
 
 use super::*;
 use crate::specimen::{cell, descriptor, run, trial};

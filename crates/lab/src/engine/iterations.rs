@@ -37,15 +37,18 @@ pub(super) fn choose(
 fn fitting(apparatus: &mut dyn Apparatus, arrangement: &Arrangement, variant: u32) -> Result<u64, Failure> {
     let wanted = arrangement.epoch.0.max(1);
     let least = arrangement.least_iterations.max(1);
+    // Every second block may run twice the iterations.
+    let doubled = if arrangement.doubling { 2 } else { 1 };
+    let most = MOST_ITERATIONS.min(arrangement.most_iterations / doubled).max(least);
     let mut iterations = least;
     let mut elapsed = shortest(apparatus, variant, iterations)?;
-    while elapsed < wanted / 2 && iterations < MOST_ITERATIONS {
+    while elapsed < wanted / 2 && iterations < most {
         // Grow faster while far away, as a timer's resolution allows.
-        iterations *= if elapsed < wanted / 64 { 16 } else { 2 };
+        iterations = most.min(iterations * if elapsed < wanted / 64 { 16 } else { 2 });
         elapsed = shortest(apparatus, variant, iterations)?;
     }
     let scaled = u128::from(iterations) * u128::from(wanted) / u128::from(elapsed.max(1));
-    Ok((scaled as u64).clamp(least, MOST_ITERATIONS))
+    Ok((scaled.min(u128::from(most)) as u64).max(least))
 }
 
 fn shortest(apparatus: &mut dyn Apparatus, variant: u32, iterations: u64) -> Result<u64, Failure> {

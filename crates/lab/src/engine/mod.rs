@@ -20,8 +20,8 @@ use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
 
 /// Decides when a cell has been measured enough. Statistics live behind it.
 pub trait Rule {
-    /// The fewest blocks for which a verdict of `family` comparisons can exist at all.
-    fn least_blocks(&self, family: usize) -> u32;
+    /// The fewest blocks for which a verdict can exist at all, with `family` comparisons to be judged.
+    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32;
 
     /// Whether every comparison of the cell is decided, asked after each whole block.
     fn enough(
@@ -86,19 +86,23 @@ impl Bench<'_> {
     /// [`Unfit::Usage`] when the request is wrong. What the machine cannot answer is no error: it is
     /// a refusal in the trial or in its cell, beside what was answered.
     pub fn run(&mut self, experiment: &Experiment, request: &Request<'_>) -> Result<Trial, Unfit> {
-        let descriptor = (experiment.describe)();
-        let refused = |refusal| Trial {
-            descriptor: descriptor.clone(),
+        let mut descriptor = (experiment.describe)();
+        let refused = |descriptor, refusal| Trial {
+            descriptor,
             refusal: Some(refusal),
             cells: Vec::new(),
             findings: Vec::new(),
         };
         let plan = match (experiment.plan)(request) {
             Ok(plan) => plan,
-            Err(Unfit::Refused(refusal)) => return Ok(refused(refusal)),
-            Err(Unfit::Fault(fault)) => return Ok(refused(refusal_of(&fault))),
+            Err(Unfit::Refused(refusal)) => return Ok(refused(descriptor, refusal)),
+            Err(Unfit::Fault(fault)) => return Ok(refused(descriptor, refusal_of(&fault))),
             Err(usage) => return Err(usage),
         };
+        if let Some(variants) = plan.variants {
+            descriptor.variants = variants;
+        }
+        let plan = plan.cells;
         (self.sink)(Event::Trial { name: &descriptor.name, cells: plan.len() });
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
@@ -194,7 +198,7 @@ impl Bench<'_> {
     ) -> Result<Ended, (u32, Failure)> {
         let Setting { descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
-        let least_blocks = self.rule.least_blocks(family);
+        let least_blocks = self.rule.least_blocks(descriptor, family);
         let start = (self.watch)();
         let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
         // Around several workers a counter would count their waiting for each other as well.
@@ -206,7 +210,7 @@ impl Bench<'_> {
         }
         let mut order = schedule::Schedule::new(seed, &variants);
         let layouts = (seed >> 32) as u32;
-        for block in 0..MOST_BLOCKS {
+        for block in 0..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {

@@ -68,15 +68,11 @@ mod tests {
     fn arrangement() -> Arrangement {
         Arrangement {
             label: String::new(),
-            parameters: Vec::new(),
             cpus: vec![Cpu(0), Cpu(1), Cpu(0)],
-            work: 1,
             epoch: Picoseconds::from_micros(100),
-            least_iterations: 1,
             variants: Vec::new(),
             comparisons: Vec::new(),
-            headline: false,
-            doubling: false,
+            ..Arrangement::default()
         }
     }
 

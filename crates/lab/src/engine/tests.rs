@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tenbin_metal::Clock;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Quantity, Reading, Variant};
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Quantity, Reading, Sizes, Variant};
 
 use super::*;
 use crate::experiment::Settings;
@@ -63,7 +63,7 @@ impl Apparatus for Script {
 struct After(u32);
 
 impl Rule for After {
-    fn least_blocks(&self, _: usize) -> u32 {
+    fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         16
     }
     fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
@@ -90,22 +90,20 @@ fn descriptor() -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: Vec::new(),
-        published: Vec::new(),
+        ..Descriptor::default()
     }
 }
 
 fn arrangement() -> Arrangement {
     Arrangement {
         label: "in a script".into(),
-        parameters: Vec::new(),
         cpus: vec![Cpu(0)],
-        work: 1,
         epoch: Picoseconds::from_micros(100),
-        least_iterations: 1,
         variants: vec![0, 1],
         comparisons: vec![Comparison { left: 0, right: 1 }],
         headline: true,
         doubling: true,
+        ..Arrangement::default()
     }
 }
 
@@ -131,11 +129,12 @@ fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisa
     NEXT.with(|next| *next.borrow_mut() = Some(apparatus));
     let experiment = Experiment {
         describe: descriptor,
-        plan: |_| Ok(vec![arrangement()]),
+        plan: |_| Ok(vec![arrangement()].into()),
         open: |_, _| {
             let apparatus = NEXT.with(|next| next.borrow_mut().take());
             Ok(Box::new(apparatus.expect("one cell, opened once")))
         },
+        published: None,
     };
     let machine = machine(virtualisation);
     let settings = Settings::default();
@@ -145,6 +144,7 @@ fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisa
         cpus: &[Cpu(0)],
         effort: Effort::Quick,
         settings: &settings,
+        sizes: &Sizes::default(),
         seed: 42,
     };
     let watch = || Picoseconds(now.get());

@@ -12,7 +12,7 @@ use tenbin_model::{
 };
 
 use crate::published::rows;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 /// The addition in one instruction and the loop that it is weighed against, by architecture.
 #[cfg(target_arch = "x86_64")]
@@ -33,7 +33,7 @@ const TURNS: u64 = 16;
 const CHECKED: u64 = 2_000;
 const WATCHED: u64 = 20_000;
 
-fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cpus = request.cpus.len();
     // 1, 2, 4, … up to every CPU, every CPU itself, and twice as many as there are.
     let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
@@ -64,7 +64,7 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
     let comparisons = comparisons(&descriptor, &variants);
     // Contention shows with two threads or more, on CPUs of their own if there are any.
     let headline = counts.iter().copied().find(|&count| count == 2).or(counts.last().copied());
-    Ok(counts
+    let cells: Vec<Arrangement> = counts
         .into_iter()
         .map(|threads| {
             let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
@@ -86,14 +86,14 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
                 cpus: placed,
                 work: threads as u64,
                 epoch: epoch(threads, cpus),
-                least_iterations: 1,
                 variants: variants.clone(),
                 comparisons: comparisons.clone(),
                 headline: Some(threads) == headline,
-                doubling: false,
+                ..Arrangement::default()
             }
         })
-        .collect())
+        .collect();
+    Ok(cells.into())
 }
 
 /// What a variant is called inside a sentence: a loop or a lock is one of many, an instruction is itself.
@@ -493,8 +493,9 @@ fn describe() -> Descriptor {
             Source::new("RISC-V unprivileged ISA, chapter A", "what a constrained LR/SC loop promises"),
         ],
         published: published(),
+        ..Descriptor::default()
     }
 }
 
 /// The atomics experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };

@@ -5,26 +5,24 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use tenbin_lab::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
+//! use tenbin_lab::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 //! use tenbin_metal::{Fault, Lap, Task, Team, kernels};
 //! use tenbin_model::{
 //!     Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
 //! };
 //!
 //! // 1. Which cells, on which CPUs, and what is weighed against what.
-//! fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+//! fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 //!     Ok(vec![Arrangement {
 //!         label: "in a register".into(),
-//!         parameters: Vec::new(),
 //!         cpus: request.cpus[..1].to_vec(),
-//!         work: 1,
 //!         epoch: describe().epoch,
-//!         least_iterations: 1,
 //!         variants: vec![0, 1],
 //!         comparisons: vec![Comparison { left: 0, right: 1 }],
 //!         headline: true,
-//!         doubling: false,
-//!     }])
+//!         ..Arrangement::default()
+//!     }]
+//!     .into())
 //! }
 //!
 //! // 2. One cell, set up: how a variant is checked, and how it is timed.
@@ -66,18 +64,17 @@
 //!             Variant::measured("two turns", "twice as many"),
 //!             Variant::sabotage("one turn short", "must fail the check"),
 //!         ],
-//!         parameters: Vec::new(),
 //!         margin: 0.01,
 //!         epoch: Picoseconds::from_micros(100),
 //!         privileges: "none".into(),
 //!         touches: "none".into(),
 //!         sources: vec![Source::new("this page", "everything")],
-//!         published: Vec::new(),
+//!         ..Descriptor::default()
 //!     }
 //! }
 //!
 //! /// The line in the list is this name's module.
-//! pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };
+//! pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
 //! # assert_eq!(turns(1, 10), 20);
 //! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(1));
 //! ```

@@ -7,24 +7,23 @@ use tenbin_model::{
     Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 const LEFT: u32 = 0;
 const RIGHT: u32 = 1;
 
-fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(vec![Arrangement {
         label: "in an empty loop".into(),
-        parameters: Vec::new(),
         cpus: request.cpus[..1].to_vec(),
-        work: 1,
         epoch: describe().epoch,
-        least_iterations: 1,
         variants: vec![LEFT, RIGHT],
         comparisons: vec![Comparison { left: LEFT, right: RIGHT }],
         headline: true,
         doubling: true,
-    }])
+        ..Arrangement::default()
+    }]
+    .into())
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
@@ -77,7 +76,6 @@ fn describe() -> Descriptor {
             Variant::measured("the right one", "the same code at the same address"),
             Variant::sabotage("one turn short", "stops before the last turn"),
         ],
-        parameters: Vec::new(),
         margin: 0.005,
         epoch: Picoseconds::from_micros(100),
         privileges: "none".into(),
@@ -89,9 +87,9 @@ fn describe() -> Descriptor {
                 "identical code must not differ by where it lies, so both names share one address",
             ),
         ],
-        published: Vec::new(),
+        ..Descriptor::default()
     }
 }
 
 /// The null experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };

@@ -13,7 +13,7 @@ use tenbin_model::{
 };
 
 use crate::published::rows;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 /// The variants that are measured, in the order of the descriptor.
 const WAYS: [How; 7] = [
@@ -52,7 +52,7 @@ const HAZARD_SIZE: usize = 64 << 10;
 /// A line in this many is damaged by the planted fault: the 1000th.
 const DAMAGED_LINE: usize = 1_000;
 
-fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let settings = request.settings;
     let sizes = if request.effort == Effort::Quick { &SIZES_KIB[..1] } else { &SIZES_KIB[..] };
     let sizes = settings.list("size", sizes, "a power of two from 4 to 1024 (KiB)", |kib| {
@@ -78,7 +78,7 @@ fn plan(request: &Request<'_>) -> Result<Vec<Arrangement>, Unfit> {
             }
         }
     }
-    Ok(cells)
+    Ok(cells.into())
 }
 
 fn cell(
@@ -121,7 +121,7 @@ fn cell(
         variants: variants.to_vec(),
         comparisons,
         headline,
-        doubling: false,
+        ..Arrangement::default()
     }
 }
 
@@ -414,8 +414,9 @@ fn describe() -> Descriptor {
             Source::new("uutils coreutils, pull request 11458", "write once, then tee"),
         ],
         published: published(),
+        ..Descriptor::default()
     }
 }
 
 /// The pipe experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open };
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenbin_metal::{Clock, allowed_cpus};
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Machine, Role};
+use tenbin_model::{Arrangement, Cpu, Descriptor, Effort, Judge, Machine, Role, Sizes, Variant};
 
 use super::EXPERIMENTS;
 use crate::experiment::{Apparatus, Experiment, Request, Seen, Settings, Unfit};
@@ -18,7 +18,9 @@ fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
 fn with_cpus(cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
     let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
     let settings = Settings::default();
-    body(&Request { machine: &machine, clock: Clock::kernel(), cpus, effort, settings: &settings, seed: 1 });
+    let sizes = Sizes::default();
+    let clock = Clock::kernel();
+    body(&Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 });
 }
 
 /// The cell, set up; none, said aloud, where this machine cannot answer it.
@@ -77,12 +79,16 @@ fn every_plan_is_sound_for_every_effort() {
         for effort in [Effort::Quick, Effort::Normal, Effort::Thorough] {
             with_request(effort, |request| {
                 let plan = (experiment.plan)(request).unwrap();
+                let variants = plan.variants.as_ref().unwrap_or(&descriptor.variants);
+                let plan = &plan.cells;
                 let headlines = plan.iter().filter(|cell| cell.headline).count();
                 assert_eq!(headlines, 1, "{}: one cell answers in a survey", descriptor.name);
                 let labels: BTreeSet<_> = plan.iter().map(|cell| &cell.label).collect();
                 assert_eq!(labels.len(), plan.len(), "{}: cells share a label", descriptor.name);
-                for cell in &plan {
-                    assert!(!cell.cpus.is_empty() && cell.work > 0 && !cell.comparisons.is_empty());
+                for cell in plan {
+                    assert!(!cell.cpus.is_empty() && cell.work > 0);
+                    // What is judged otherwise than by ratios needs no comparison.
+                    assert!(!cell.comparisons.is_empty() || descriptor.judge != Judge::Comparisons);
                     for comparison in &cell.comparisons {
                         for variant in [comparison.left, comparison.right] {
                             assert!(cell.variants.contains(&variant), "{}: {}", descriptor.name, cell.label);
@@ -90,7 +96,7 @@ fn every_plan_is_sound_for_every_effort() {
                         assert_ne!(comparison.left, comparison.right);
                     }
                     for &variant in &cell.variants {
-                        assert_eq!(descriptor.variants[variant as usize].role, Role::Measured);
+                        assert_eq!(variants[variant as usize].role, Role::Measured);
                     }
                 }
             });
@@ -103,9 +109,11 @@ fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
     with_request(Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
             let descriptor = (experiment.describe)();
-            for cell in (experiment.plan)(request).unwrap() {
-                let Some(mut apparatus) = opened(experiment, &cell, request) else { continue };
-                for (index, variant) in descriptor.variants.iter().enumerate() {
+            let plan = (experiment.plan)(request).unwrap();
+            let variants: &[Variant] = plan.variants.as_ref().unwrap_or(&descriptor.variants);
+            for cell in &plan.cells {
+                let Some(mut apparatus) = opened(experiment, cell, request) else { continue };
+                for (index, variant) in variants.iter().enumerate() {
                     let index = index as u32;
                     if variant.role == Role::Measured && !cell.variants.contains(&index) {
                         continue;
@@ -124,7 +132,7 @@ fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
 fn every_variant_can_be_timed() {
     with_request(Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
-            for cell in (experiment.plan)(request).unwrap() {
+            for cell in (experiment.plan)(request).unwrap().cells {
                 let Some(mut apparatus) = opened(experiment, &cell, request) else { continue };
                 for &variant in &cell.variants {
                     let lap = apparatus.epoch(variant, cell.least_iterations.max(1)).unwrap();
@@ -140,7 +148,7 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
     let refused = std::cell::Cell::new(0);
     with_cpus(&allowed_cpus().unwrap()[..1], Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
-            for cell in (experiment.plan)(request).unwrap() {
+            for cell in (experiment.plan)(request).unwrap().cells {
                 match (experiment.open)(&cell, request) {
                     Ok(_) => {}
                     Err(Unfit::Refused(refusal)) => {

@@ -13,7 +13,7 @@ use crate::engine::Rule;
 struct Blocks(u32);
 
 impl Rule for Blocks {
-    fn least_blocks(&self, _family: usize) -> u32 {
+    fn least_blocks(&self, _: &Descriptor, _family: usize) -> u32 {
         self.0
     }
 

@@ -108,11 +108,11 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
         cpus: vec![Cpu(1); index.max(1)],
         work: 1 + index as u64,
         epoch: Picoseconds::from_micros(100),
-        least_iterations: 1,
         variants: vec![0, 1],
         comparisons: vec![Comparison { left: 0, right: 1 }],
         headline: index == 0,
         doubling: true,
+        ..Arrangement::default()
     };
     let mut timed: Vec<Cell> = cells
         .into_iter()
@@ -250,7 +250,7 @@ pub(crate) fn descriptor(name: &str) -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![Source::new("seed 004", "the question")],
-        published: Vec::new(),
+        ..Descriptor::default()
     }
 }
 

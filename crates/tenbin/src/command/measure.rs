@@ -5,7 +5,7 @@ use tenbin_model::{Effort, Report, Run, Verdict};
 
 use super::{archive, calibrate, json};
 use crate::arguments::Measure;
-use crate::measurement::Order;
+use crate::measurement::{self, Order};
 use crate::output::{Answer, Exit, Trouble, can_be_written};
 use crate::terminal;
 
@@ -26,11 +26,22 @@ pub fn run(
     let order = Order::new(experiments, settings, measure, usual)?;
     let (run, report) = measured(&order, measure)?;
     let mut answer = answer(&report, measure, |width| archive::detail(&run, &report, width))?;
-    let all_refused = report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
+    let asked = order.asked();
+    let mut asked_for = report.answers.iter().filter(|answer| asked.contains(&answer.experiment.as_str()));
+    let all_refused = asked_for.all(|answer| answer.verdict == Verdict::Refused);
     if answer.exit == Exit::Answered && experiments.len() == 1 && all_refused {
         answer.exit = Exit::Refused;
     }
     Ok(answer)
+}
+
+/// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or kept.
+pub fn published(experiments: &[String], measure: &Measure) -> Result<Answer, Trouble> {
+    let run = measurement::published(experiments)?;
+    let report = verdict::report(&run, None);
+    let text =
+        if measure.form.json { json(&report)? } else { archive::detail(&run, &report, terminal::width()) };
+    Ok(Answer { text, to: measure.output.clone(), remark: None, exit: Exit::Answered })
 }
 
 /// Measures and keeps. Where the answer and the run go is tried first: a place that cannot be written

@@ -7,7 +7,7 @@ mod measure;
 
 use tenbin_model::Effort;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, Origin};
 use crate::output::{Answer, Trouble};
 
 /// Runs the command that was asked for.
@@ -17,8 +17,11 @@ use crate::output::{Answer, Trouble};
 pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
     match arguments.command {
         None => measure::survey(&arguments.measure),
-        Some(Command::Run { experiments, settings, measure }) => {
+        Some(Command::Run { experiments, settings, from: None, measure }) => {
             measure::run(&experiments, &settings, &measure, Effort::Normal)
+        }
+        Some(Command::Run { experiments, from: Some(Origin::Published), measure, .. }) => {
+            measure::published(&experiments, &measure)
         }
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::List { form }) => about::list(form),
