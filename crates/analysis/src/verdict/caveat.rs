@@ -36,7 +36,7 @@ pub(super) fn of(
 /// Seen in practice: the same comparison on two virtual CPUs gave 1.3 and 2.4 in runs seconds apart, each
 /// with an interval of a few per cent, and once both within a run. An interval covers what varied while
 /// the run lasted; it cannot cover what changes after it.
-fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
+pub(super) fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
     let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
     let first = cell.arrangement.cpus.first()?;
     let apart = cell.arrangement.cpus.iter().any(|cpu| cpu != first);

@@ -11,6 +11,7 @@ mod decide;
 mod overhead;
 mod sentence;
 mod thrashing;
+mod transfers;
 
 pub(crate) use decide::percent;
 pub(crate) use sentence::{outward, show};
@@ -53,7 +54,8 @@ pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     match trial.descriptor.judge {
         Judge::Comparisons => comparisons::answers(machine, trial),
         Judge::Thrashing => thrashing::answers(machine, trial),
-        Judge::Capacities | Judge::Distances | Judge::Transfers => Vec::new(),
+        Judge::Transfers => transfers::answers(machine, trial),
+        Judge::Capacities | Judge::Distances => Vec::new(),
     }
 }
 

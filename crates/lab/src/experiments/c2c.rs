@@ -1,0 +1,222 @@
+//! `c2c`: what does a line cost to move between two cores? Two protocols, every pair of CPUs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand::seq::SliceRandom;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use tenbin_metal::exchange::{Exchange, PLACES, Protocol};
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::topology::{Shared, shared};
+use tenbin_model::{
+    Arrangement, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
+    Source, Variant,
+};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+
+const SWAP: u32 = 0;
+const FLAGS: u32 = 1;
+const SHORT: u32 = 2;
+
+/// Round trips of an epoch: enough to make a clock's step small, few enough that an epoch is seldom interrupted.
+const ROUND_TRIPS: u64 = 100;
+
+/// Epochs of each protocol and pair. A block holds two of each.
+const SAMPLES: u32 = 1_000;
+const SAMPLES_QUICKLY: u32 = 300;
+
+/// Pairs of each class that are measured when time is short.
+const PAIRS_QUICKLY: usize = 6;
+
+/// The control is measured again after so many pairs, and at both ends.
+const PAIRS_BETWEEN_CONTROLS: usize = 24;
+
+/// Turns of a wait for a partner that will not come.
+const PATIENCE_WITH_A_FAULT: u64 = 1 << 20;
+
+/// Round trips on the pass that is checked.
+const CHECKED: u64 = 1_000;
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let cpus = request.cpus;
+    if cpus.len() < 2 {
+        return Err(Unfit::Refused(Refusal {
+            reached: "there is 1 CPU to use".into(),
+            needs: "2 CPUs: a line moves between two".into(),
+            remedy: "run where the process may use more CPUs".into(),
+        }));
+    }
+    let samples = if request.effort == Effort::Quick { SAMPLES_QUICKLY } else { SAMPLES };
+    let samples = request.settings.list("samples", &[samples], "a number from 20 to 20000", |samples| {
+        (20..=20_000).contains(samples)
+    })?;
+    let [samples] = samples[..] else {
+        return Err(Unfit::Usage(format!("--set samples: one number, not {}", samples.len())));
+    };
+    let pairs = pairs(request);
+    // The first pair stands for the experiment; being measured again and again, it shows a drift.
+    let control = pairs[0];
+    let mut cells = Vec::new();
+    for (number, some) in pairs.chunks(PAIRS_BETWEEN_CONTROLS).enumerate() {
+        cells.extend(some.iter().map(|&pair| cell(pair, samples, None, pair == control)));
+        cells.push(cell(control, samples, Some(number + 1), false));
+    }
+    Ok(cells.into())
+}
+
+/// The pairs to measure, in random order: all, or some of each class where time is short.
+fn pairs(request: &Request<'_>) -> Vec<(Cpu, Cpu)> {
+    let mut random = Pcg64Mcg::seed_from_u64(request.seed);
+    let cpus = request.cpus.iter().enumerate();
+    let mut pairs: Vec<(Cpu, Cpu)> =
+        cpus.flat_map(|(place, &one)| request.cpus[place + 1..].iter().map(move |&other| (one, other))).collect();
+    pairs.shuffle(&mut random);
+    if request.effort == Effort::Quick {
+        let mut taken: BTreeMap<Shared, usize> = BTreeMap::new();
+        pairs.retain(|&(one, other)| {
+            let count = taken.entry(shared(request.machine, one, other)).or_default();
+            *count += 1;
+            *count <= PAIRS_QUICKLY
+        });
+    }
+    pairs
+}
+
+/// The cell of a pair; `again` numbers the repetitions of the control.
+fn cell((one, other): (Cpu, Cpu), samples: u32, again: Option<usize>, headline: bool) -> Arrangement {
+    let label = format!("between {one} and {other}");
+    Arrangement {
+        label: again.map_or_else(|| label.clone(), |number| format!("{label} (control {number})")),
+        parameters: vec![
+            ("pair".into(), format!("{},{}", one.0, other.0)),
+            ("control".into(), again.map_or_else(String::new, |number| number.to_string())),
+        ],
+        cpus: vec![one, other],
+        // A round trip moves the line there and back.
+        work: 2,
+        epoch: describe().epoch,
+        least_iterations: ROUND_TRIPS,
+        most_iterations: ROUND_TRIPS,
+        most_blocks: samples.div_ceil(2),
+        variants: vec![SWAP, FLAGS],
+        comparisons: if again.is_none() { vec![Comparison { left: SWAP, right: FLAGS }] } else { Vec::new() },
+        headline,
+        doubling: false,
+    }
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    // A fresh mapping for each pair: where its lines have their home is drawn anew.
+    let exchange = Arc::new(Exchange::new()?);
+    let impatient = Arc::new(Exchange::new()?.with_patience(PATIENCE_WITH_A_FAULT));
+    Ok(Box::new(Lines { team, exchange, impatient, place: 0 }))
+}
+
+struct Lines {
+    team: Team,
+    exchange: Arc<Exchange>,
+    /// For the planted fault, whose partner is not worth waiting for.
+    impatient: Arc<Exchange>,
+    place: usize,
+}
+
+impl Lines {
+    /// Runs `rounds` round trips and returns the lap, the rounds that each worker completed and the final values.
+    fn lap(&mut self, variant: u32, rounds: u64) -> Result<(Lap, [u64; 2], (u64, u64)), Fault> {
+        let protocol = protocol(variant);
+        let exchange = if variant == SHORT { &self.impatient } else { &self.exchange };
+        let (exchange, place) = (Arc::clone(exchange), self.place);
+        let partners = Arc::clone(&exchange);
+        let done: Arc<[AtomicU64; 2]> = Arc::default();
+        let seen = Arc::clone(&done);
+        exchange.reset(place);
+        let task: Task = Arc::new(move |worker, rounds| {
+            let completed = match worker {
+                0 => partners.lead(protocol, place, rounds),
+                _ if variant == SHORT => partners.follow_short(protocol, place, rounds),
+                _ => partners.follow(protocol, place, rounds),
+            };
+            seen[worker].store(completed, Ordering::Relaxed);
+            0
+        });
+        let lap = self.team.lap(&task, rounds)?;
+        let done = [0, 1].map(|worker| done[worker].load(Ordering::Relaxed));
+        Ok((lap, done, exchange.value(place)))
+    }
+}
+
+impl Apparatus for Lines {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let (_, done, value) = self.lap(variant, CHECKED)?;
+        Ok(judged(variant, done, value, CHECKED))
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let (lap, done, value) = self.lap(variant, iterations)?;
+        match judged(variant, done, value, iterations) {
+            Seen::Met(_) => Ok(lap),
+            Seen::Broken(seen) => Err(Failure::Wrong(seen)),
+        }
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.place = layout as usize % PLACES;
+        self.team.shift_stack(layout);
+    }
+}
+
+fn protocol(variant: u32) -> Protocol {
+    if variant == SWAP { Protocol::CompareAndSwap } else { Protocol::Flags }
+}
+
+/// Every round trip was made by both, and the lines hold what so many leave behind.
+fn judged(variant: u32, done: [u64; 2], value: (u64, u64), rounds: u64) -> Seen {
+    let expected = protocol(variant).value_after(rounds);
+    let seen = format!(
+        "{} and {} round trips of {rounds}, the lines hold {} and {}",
+        done[0], done[1], value.0, value.1
+    );
+    if done == [rounds; 2] && value == expected { Seen::Met(seen) } else { Seen::Broken(seen) }
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "c2c".into(),
+        question: "What does a line cost to move between two cores?".into(),
+        requirement: "tools that answer this differ up to 28 times on one pair, silently: two protocols, each \
+                      named, medians and spreads for every pair"
+            .into(),
+        specification: "every round trip is made by both workers, and the lines hold what so many leave behind"
+            .into(),
+        subject: "One line that goes back and forth".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        judge: Judge::Transfers,
+        variants: vec![
+            Variant::measured("compare-and-swap on one line", Protocol::CompareAndSwap.name()),
+            Variant::measured("flags on two lines", Protocol::Flags.name()),
+            Variant::sabotage("a partner that stops short", "answers one round trip less than asked for"),
+        ],
+        parameters: vec![Parameter::new(
+            "samples",
+            "1000 (300 with --quick)",
+            "epochs of 100 round trips for each pair and protocol, 20 to 20000",
+        )],
+        margin: 0.05,
+        // What 100 round trips take, about; their number is fixed.
+        epoch: Picoseconds::from_micros(20),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new("E. Rigtorp, c2clat", "flags on two lines, one written by each side"),
+            Source::new("N. Viennot, core-to-core-latency", "compare-and-swap on one line"),
+        ],
+        ..Descriptor::default()
+    }
+}
+
+/// The experiment on lines between cores.
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };

@@ -1,0 +1,286 @@
+//! `caches`: how large are the caches really? A chase over sizes, in base pages and in huge ones.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use tenbin_metal::pages::PageKind;
+use tenbin_metal::{Chase, Fault, Lap, Task, Team};
+use tenbin_model::machine::CoreKind;
+use tenbin_model::topology::{data_caches, line};
+use tenbin_model::{
+    Arrangement, Bytes, Cpu, Descriptor, Effort, Judge, Machine, Parameter, Picoseconds, Quantity, Refusal,
+    Source, Variant,
+};
+use std::sync::Arc;
+
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::memory::allowance;
+
+/// The smallest size: a quarter of the smallest first cache that is built today.
+const SMALLEST: u64 = 4 << 10;
+
+/// Up to here sizes are half an octave apart, beyond it an octave.
+const FINE: u64 = 64 << 20;
+
+/// Where nothing is known of the last cache, sizes end here.
+const USUAL_LARGEST: u64 = 128 << 20;
+
+/// Sizes go this many times beyond what the firmware calls the last cache, so that memory is seen behind it.
+const BEYOND: u64 = 4;
+
+/// The largest size of all, by how much time there is.
+fn largest(effort: Effort) -> u64 {
+    match effort {
+        Effort::Quick => 256 << 20,
+        Effort::Normal => 512 << 20,
+        Effort::Thorough => 1 << 30,
+    }
+}
+
+/// The bytes of a line where the machine does not say.
+const USUAL_LINE: u64 = 64;
+
+/// Steps of an epoch at least: a step is a read, and one read alone is no rate.
+const LEAST_STEPS: u64 = 512;
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let pages = request.settings.list("pages", &["huge".to_owned(), "base".to_owned()], "huge or base", |kind| {
+        ["huge", "base"].contains(&kind.as_str())
+    })?;
+    let cpus = walkers(request);
+    let wanted = request.settings.list("largest", &[0_u64], "a size from 1 to 65536 (MiB)", |mib| {
+        (1..=65_536).contains(mib)
+    })?;
+    let [wanted] = wanted[..] else {
+        return Err(Unfit::Usage(format!("--set largest: one size, not {}", wanted.len())));
+    };
+    let allowance = allowance(request.machine);
+    let mut variants = Vec::new();
+    let mut cells = Vec::new();
+    for &cpu in &cpus {
+        for pages in &pages {
+            let sizes = if wanted == 0 {
+                sizes(request, cpu, allowance)
+            } else {
+                asked_for(Bytes(wanted << 20), request)?
+            };
+            let first = variants.len() as u32;
+            variants.extend(sizes.iter().map(|&bytes| variant(pages, cpu, bytes)));
+            cells.push(Arrangement {
+                label: format!("in {pages} pages on {cpu}"),
+                parameters: vec![("pages".into(), pages.clone())],
+                cpus: vec![cpu],
+                epoch: describe().epoch,
+                least_iterations: LEAST_STEPS,
+                variants: (first..variants.len() as u32).collect(),
+                headline: cells.is_empty(),
+                ..Arrangement::default()
+            });
+        }
+    }
+    variants.extend(describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage));
+    Ok(Plan { variants: Some(variants), cells })
+}
+
+/// One CPU of each kind of core and each set of caches; the first alone where time is short.
+fn walkers(request: &Request<'_>) -> Vec<Cpu> {
+    let place = |cpu: Cpu| request.machine.cpus.iter().find(|place| place.cpu == cpu);
+    let shape = |cpu: Cpu| {
+        let kind = place(cpu).and_then(|place| place.kind.known().copied()).unwrap_or(CoreKind::Uniform);
+        let caches: Vec<(u8, Option<Bytes>)> =
+            data_caches(request.machine, cpu).iter().map(|cache| (cache.level, cache.size.known().copied())).collect();
+        (kind, caches)
+    };
+    let mut walkers: Vec<Cpu> = Vec::new();
+    for &cpu in request.cpus {
+        if !walkers.iter().any(|&known| shape(known) == shape(cpu)) {
+            walkers.push(cpu);
+        }
+    }
+    if request.effort == Effort::Quick {
+        walkers.truncate(1);
+    }
+    walkers
+}
+
+/// The sizes to walk through, ascending, so that all of them together stay within `allowance`.
+fn sizes(request: &Request<'_>, cpu: Cpu, allowance: Bytes) -> Vec<u64> {
+    let stated = data_caches(request.machine, cpu).iter().filter_map(|cache| cache.size.known()).map(|size| size.0).max();
+    let end = stated.map_or(USUAL_LARGEST, |size| size.saturating_mul(BEYOND).max(FINE)).min(largest(request.effort));
+    within(up_to(end), allowance)
+}
+
+/// Half octaves to [`FINE`], octaves beyond.
+fn up_to(end: u64) -> Vec<u64> {
+    let octaves = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2)).take_while(|&size| size <= end);
+    let with_halves = octaves.flat_map(|size| [Some(size), (size < FINE).then_some(size / 2 * 3)]);
+    with_halves.flatten().filter(|&size| size <= end).collect()
+}
+
+/// The sizes whose sum, from the smallest on, stays within `allowance`.
+fn within(sizes: Vec<u64>, allowance: Bytes) -> Vec<u64> {
+    let mut total = 0;
+    sizes
+        .into_iter()
+        .take_while(|size| {
+            total += size;
+            total <= allowance.0
+        })
+        .collect()
+}
+
+/// The sizes up to one that was asked for.
+fn asked_for(end: Bytes, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
+    let sizes = up_to(end.0);
+    let total = Bytes(sizes.iter().sum());
+    crate::memory::within_allowance(request.machine, total, &format!("all sizes up to {end} together"))?;
+    Ok(sizes)
+}
+
+/// The variant that walks through `bytes` in this kind of pages.
+fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
+    let huge = u64::from(pages == "huge");
+    let size = Bytes(bytes);
+    Variant::measured(&format!("{size} in {pages} pages on {cpu}"), "one cycle through every line, in random order")
+        .at(&[("bytes", bytes), ("huge", huge), ("cpu", u64::from(cpu.0))])
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let plan = plan(request)?;
+    let kind = if arrangement.parameter("pages") == Some("huge") { PageKind::Huge } else { PageKind::Base };
+    let cpu = arrangement.cpus[0];
+    let spacing = line(request.machine, cpu).map_or(USUAL_LINE, |line| line.0) as usize;
+    let mut random = Pcg64Mcg::seed_from_u64(request.seed);
+    let mut below = move |bound: usize| random.random_range(0..bound);
+    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    let variants = plan.variants.unwrap_or_default();
+    let mut chases = Vec::new();
+    for &index in &arrangement.variants {
+        let bytes = variants[index as usize].coordinate("bytes").unwrap_or(SMALLEST) as usize;
+        chases.push(Arc::new(Chase::new(bytes, spacing, kind, &mut below)?));
+    }
+    if kind == PageKind::Huge {
+        granted(request.machine, chases.last().map(Arc::as_ref))?;
+    }
+    let broken = Chase::two_cycles(SMALLEST as usize, spacing, PageKind::Base, &mut below)?;
+    let tasks = chases.iter().map(|chase| walk(Arc::clone(chase))).collect();
+    Ok(Box::new(Walks { team, first: arrangement.variants[0], chases, tasks, broken }))
+}
+
+/// Huge pages are advice; whether it was taken is asked of the largest chase.
+fn granted(machine: &Machine, largest: Option<&Chase>) -> Result<(), Unfit> {
+    let Some(largest) = largest else { return Ok(()) };
+    let granted = largest.pages().huge_bytes().unwrap_or(0);
+    let asked = largest.pages().len() as u64;
+    if granted * 10 >= asked * 9 {
+        return Ok(());
+    }
+    Err(Unfit::Refused(Refusal {
+        reached: format!(
+            "of {} that were asked for in huge pages the kernel gave {} (transparent huge pages: {})",
+            Bytes(asked),
+            Bytes(granted),
+            machine.transparent_huge_pages
+        ),
+        needs: "nine tenths in huge pages, or translation would be measured and not caches".into(),
+        remedy: "allow them: madvise or always in /sys/kernel/mm/transparent_hugepage/enabled".into(),
+    }))
+}
+
+fn walk(chase: Arc<Chase>) -> Task {
+    Arc::new(move |_, steps| {
+        chase.walk(steps);
+        0
+    })
+}
+
+struct Walks {
+    team: Team,
+    /// Index of the cell's first variant.
+    first: u32,
+    chases: Vec<Arc<Chase>>,
+    tasks: Vec<Task>,
+    broken: Chase,
+}
+
+impl Apparatus for Walks {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let own = variant.checked_sub(self.first).and_then(|place| self.chases.get(place as usize));
+        let chase = own.map_or(&self.broken, Arc::as_ref);
+        let (length, lines) = (chase.cycle_length(), chase.lines());
+        let seen = format!("the walk returns after {length} of {lines} lines");
+        Ok(if length == lines { Seen::Met(seen) } else { Seen::Broken(seen) })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let place = (variant - self.first) as usize;
+        // The walks through other sizes have been here.
+        let chase = &self.chases[place];
+        chase.warm(chase.lines());
+        Ok(self.team.lap(&self.tasks[place], iterations)?)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "caches".into(),
+        question: "How large are the caches, and does the firmware tell the truth?".into(),
+        requirement: "buffers are made as parts and multiples of caches; a virtual machine said 480 MiB where \
+                      loads stopped getting slower at 16 MiB"
+            .into(),
+        specification: "a walk comes back to its first line after every line and not before".into(),
+        subject: "A walk through memory".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        judge: Judge::Capacities,
+        variants: vec![
+            Variant::measured("a chase in huge pages", "one cycle through every line of each size, in random order"),
+            Variant::measured("a chase in base pages", "the same; translation adds its own steps"),
+            Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
+        ],
+        parameters: vec![
+            Parameter::new("pages", "huge,base", "kinds of pages to walk through"),
+            Parameter::new(
+                "largest",
+                "4 times the last cache, at most 512 (256 with --quick, 1024 with --thorough)",
+                "the largest size in MiB, 1 to 65536",
+            ),
+        ],
+        margin: 0.05,
+        epoch: Picoseconds::from_micros(100),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new("S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986", "the single cycle"),
+            Source::new(
+                "McVoy and Staelin, \"lmbench: Portable tools for performance analysis\", 1996",
+                "latency over sizes shows the caches",
+            ),
+            Source::new(
+                "Saavedra and Smith, \"Measuring Cache and TLB Performance\", 1995",
+                "translation has knees of its own",
+            ),
+        ],
+        ..Descriptor::default()
+    }
+}
+
+/// The experiment on cache sizes.
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_half_octaves_then_octaves_and_stay_within_the_allowance() {
+        let sizes = up_to(256 << 20);
+        assert_eq!(sizes[..5], [4 << 10, 6 << 10, 8 << 10, 12 << 10, 16 << 10]);
+        assert_eq!(sizes[sizes.len() - 4..], [48 << 20, 64 << 20, 128 << 20, 256 << 20]);
+        let few = within(sizes.clone(), Bytes(30 << 20));
+        assert!(few.iter().sum::<u64>() <= 30 << 20 && few.len() < sizes.len() && few.len() > 10, "{few:?}");
+        assert_eq!(within(sizes.clone(), Bytes(u64::MAX)), sizes);
+    }
+}

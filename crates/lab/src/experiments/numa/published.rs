@@ -1,0 +1,62 @@
+//! The seed's two columns on a Socionext SC2A11, as a run that the same judge judges.
+
+use tenbin_model::machine::Observed;
+use tenbin_model::{
+    Arrangement, Cell, Cpu, Effort, Machine, Picoseconds, Provenance, Run, Sample, Trial, Variant,
+};
+
+use super::{BY_STORES, again, by_stores, describe};
+use crate::published::{Row, rows};
+
+/// Accesses behind each figure: the seed's program averages over 64 Mi.
+const ACCESSES: u64 = 64 << 20;
+
+/// Both columns: a variant for each core, and one for what core 0 repeated.
+pub(super) fn run() -> Run {
+    let rows = rows(include_str!("../../../../../fixtures/published/numa_sc2a11.csv"));
+    let of = |series: &'static str| rows.iter().filter(move |row| row.text("series") == series);
+    let number = |row: &Row| row.number("index").unwrap_or_default() as u32;
+    let mut variants: Vec<Variant> = of("core").map(|row| by_stores(Cpu(number(row)), Cpu(0))).collect();
+    let repeated = variants.len() as u32;
+    variants.push(again(Cpu(0)));
+    let sample = |row: &Row, variant: u32, block: u32| Sample {
+        block,
+        variant,
+        iterations: ACCESSES,
+        elapsed: Picoseconds((row.number("ns_per_access").unwrap_or_default() * 1e3 * ACCESSES as f64) as u64),
+        cpu: Cpu(if variant == repeated { 0 } else { variant }),
+        ..Sample::default()
+    };
+    let cores = of("core").map(|row| sample(row, number(row), 0));
+    let repeats = of("repeat").map(|row| sample(row, repeated, number(row)));
+    let samples = cores.chain(repeats).zip(0..).map(|(sample, order)| Sample { order, ..sample }).collect();
+    let arrangement = Arrangement {
+        label: BY_STORES.into(),
+        parameters: vec![("buffer".into(), (16 << 20).to_string()), ("homes".into(), "0".into())],
+        cpus: (0..repeated).map(Cpu).collect(),
+        variants: (0..=repeated).collect(),
+        headline: true,
+        ..Arrangement::default()
+    };
+    let cell = Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples };
+    Run {
+        provenance: Provenance {
+            version: "seed 002".into(),
+            started: "2018".into(),
+            seed: 0,
+            effort: Effort::Normal,
+            arguments: Vec::new(),
+        },
+        machine: Machine {
+            architecture: "aarch64".into(),
+            cpu_model: Observed::Known("Socionext SC2A11, 24 cores".into()),
+            ..Machine::unobserved("the seed does not say")
+        },
+        trials: vec![Trial {
+            descriptor: tenbin_model::Descriptor { variants, ..describe() },
+            refusal: None,
+            cells: vec![cell],
+            findings: Vec::new(),
+        }],
+    }
+}

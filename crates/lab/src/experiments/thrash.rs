@@ -1,0 +1,338 @@
+//! `thrash`: a shared buffer or one each? By size and distance; capacity apart from coherence, false sharing from true.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tenbin_metal::lines::{Field, Track};
+use tenbin_metal::pages::PageKind;
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::topology::{Shared, line, shared};
+use tenbin_model::{
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
+    Source, Variant,
+};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::memory::within_allowance;
+
+mod published;
+
+const PRIVATE: u32 = 0;
+const SHARED: u32 = 1;
+const OTHER_BYTES: u32 = 2;
+const READ_ONLY: u32 = 3;
+const ALONE: u32 = 4;
+const ALONE_ON_TWICE: u32 = 5;
+const LEFT_OUT: u32 = 6;
+
+/// Bytes from one line to the next where the machine does not say how long a line is.
+const USUAL_LINE: usize = 64;
+
+/// Distances between the lines written that are tried beside the machine's own line.
+const SPACINGS: [usize; 3] = [64, 128, 256];
+
+/// The seed's cases: what the buffer fits into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    A,
+    B,
+    C,
+    D,
+}
+
+impl Case {
+    const ALL: [Self; 4] = [Self::A, Self::B, Self::C, Self::D];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+        }
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|case| case.name() == name)
+    }
+
+    /// What the buffer fits into, as a clause.
+    fn fits(self) -> &'static str {
+        match self {
+            Self::A => "fits into L1",
+            Self::B => "fits into L2",
+            Self::C => "fits into L3",
+            Self::D => "fits into no cache",
+        }
+    }
+
+    /// The size of the buffer: a quarter of the cache that it fits into, or twice the last one. None where the
+    /// machine has no such cache, or its size is not known.
+    fn bytes(self, request: &Request<'_>) -> Option<Bytes> {
+        let quarter = |level| Some(Bytes(request.sizes.level(level)?.bytes.0 / 4));
+        match self {
+            Self::A => quarter(1),
+            Self::B => quarter(2),
+            Self::C => quarter(3),
+            Self::D => Some(Bytes(request.sizes.last()?.bytes.0 * 2)),
+        }
+    }
+}
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    if request.cpus.len() < 2 {
+        return Err(Unfit::Refused(Refusal {
+            reached: "there is 1 CPU to use".into(),
+            needs: "2 CPUs: two threads must write at once".into(),
+            remedy: "run where the process may use more CPUs".into(),
+        }));
+    }
+    let quick = request.effort == Effort::Quick;
+    let usual = if quick { "A,C" } else { "A,B,C,D" };
+    let usual: Vec<String> = usual.split(',').map(String::from).collect();
+    let cases = request.settings.list("case", &usual, "one of A, B, C, D", |name| Case::of(name).is_some())?;
+    let cases: Vec<Case> = cases.iter().filter_map(|name| Case::of(name)).collect();
+    let own = line(request.machine, request.cpus[0]).map_or(USUAL_LINE, |line| line.0 as usize);
+    let spacings = request.settings.list("spacing", &[own], "a power of two from 16 to 4096 (bytes)", |spacing| {
+        (16..=4096).contains(spacing) && spacing.is_power_of_two()
+    })?;
+    if request.sizes.last().is_none() {
+        return Err(Unfit::Refused(Refusal {
+            reached: "the size of no cache is known here, by the firmware or by a knee".into(),
+            needs: "the size of a cache: buffers are parts of it".into(),
+            remedy: "run `tenbin run caches`, which says why no knee was seen".into(),
+        }));
+    }
+    let pairs = representatives(request, if quick { 2 } else { usize::MAX });
+    let mut cells: Vec<Arrangement> = Vec::new();
+    for &case in &cases {
+        let Some(bytes) = case.bytes(request) else { continue };
+        for (place, &pair) in pairs.iter().enumerate() {
+            // How far apart the lines lie matters most where all else is cheap.
+            let swept = case == Case::A && place == 0 && !quick && request.settings.given("spacing").is_none();
+            let mut here = spacings.clone();
+            here.extend(SPACINGS.iter().filter(|&&spacing| swept && !spacings.contains(&spacing)));
+            for &spacing in &here {
+                let headline = cells.is_empty();
+                cells.push(cell(request, case, bytes, pair, spacing, spacing != own || spacings.len() > 1, headline));
+            }
+        }
+    }
+    if cells.is_empty() {
+        let levels: Vec<String> = request.sizes.levels.iter().map(|size| format!("L{}", size.level)).collect();
+        return Err(Unfit::Refused(Refusal {
+            reached: format!("this machine's caches are {}", levels.join(", ")),
+            needs: "the cache that the case is named for".into(),
+            remedy: "ask for another case with --set case=…".into(),
+        }));
+    }
+    Ok(cells.into())
+}
+
+/// One pair of CPUs for each thing that two of them can have in common, nearest first, at most `most`: the first
+/// that is not one core alone if there is such a pair.
+fn representatives(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
+    let mut classes: Vec<(Shared, (Cpu, Cpu))> = Vec::new();
+    for (place, &one) in request.cpus.iter().enumerate() {
+        for &other in &request.cpus[place + 1..] {
+            let class = shared(request.machine, one, other);
+            if !classes.iter().any(|(known, _)| *known == class) {
+                classes.push((class, (one, other)));
+            }
+        }
+    }
+    // Threads of one core share every cache: nothing moves between them. They come last.
+    classes.sort_by_key(|&(class, _)| (class == Shared::Core, class));
+    classes.into_iter().map(|(_, pair)| pair).take(most).collect()
+}
+
+fn cell(
+    request: &Request<'_>,
+    case: Case,
+    bytes: Bytes,
+    (one, other): (Cpu, Cpu),
+    spacing: usize,
+    say_spacing: bool,
+    headline: bool,
+) -> Arrangement {
+    let whole = (spacing * 2) as u64;
+    let bytes = Bytes((bytes.0 / whole).max(1) * whole);
+    let stride = if say_spacing { format!(", a byte every {spacing}") } else { String::new() };
+    let common = shared(request.machine, one, other);
+    let label = format!(
+        "in case {} ({bytes}, which {}{stride}) on {one} and {other}, which share {common}",
+        case.name(),
+        case.fits()
+    );
+    Arrangement {
+        label,
+        parameters: vec![
+            ("case".into(), case.name().into()),
+            ("bytes".into(), bytes.0.to_string()),
+            ("spacing".into(), spacing.to_string()),
+        ],
+        cpus: vec![one, other],
+        epoch: describe().epoch,
+        variants: (PRIVATE..LEFT_OUT).collect(),
+        comparisons: [
+            (PRIVATE, SHARED),
+            (PRIVATE, OTHER_BYTES),
+            (OTHER_BYTES, SHARED),
+            (PRIVATE, READ_ONLY),
+            (ALONE, PRIVATE),
+            (ALONE_ON_TWICE, PRIVATE),
+        ]
+        .map(|(left, right)| Comparison { left, right })
+        .into(),
+        headline,
+        ..Arrangement::default()
+    }
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let number = |name: &str| arrangement.parameter(name).and_then(|text| text.parse::<usize>().ok());
+    let (Some(bytes), Some(spacing)) = (number("bytes"), number("spacing")) else {
+        return Err(Unfit::Usage("a cell of thrash names its bytes and its spacing".into()));
+    };
+    within_allowance(request.machine, Bytes(2 * bytes as u64), "a buffer for each of two threads")?;
+    let last = request.sizes.last().map_or(0, |size| size.bytes.0 as usize);
+    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    let field = Arc::new(Field::map(2 * bytes, PageKind::Huge)?);
+    field.fill(0);
+    let field_of = &field;
+    let tasks = (PRIVATE..=LEFT_OUT).map(|variant| task(Arc::clone(field_of), variant, bytes, spacing)).collect();
+    // What fits into no cache does not come back by being gone over.
+    Ok(Box::new(Buffers { team, field, tasks, bytes, spacing, warmed: bytes <= last }))
+}
+
+/// What one of the two threads goes over: which track, and whether it writes.
+fn tracks(variant: u32, bytes: usize, spacing: usize) -> [Option<Track>; 2] {
+    let track = |range: Range<usize>, offset| Some(Track::new(range, spacing, offset));
+    let (own, others) = (0..bytes, bytes..2 * bytes);
+    match variant {
+        PRIVATE | LEFT_OUT => [track(own, 0), track(others, 0)],
+        OTHER_BYTES => [track(own.clone(), 0), track(own, spacing / 2)],
+        ALONE => [track(own, 0), None],
+        ALONE_ON_TWICE => [track(0..2 * bytes, 0), None],
+        _ => [track(own.clone(), 0), track(own, 0)],
+    }
+}
+
+fn task(field: Arc<Field>, variant: u32, bytes: usize, spacing: usize) -> Task {
+    let tracks = tracks(variant, bytes, spacing);
+    // Each thread goes on where it stopped, so that short epochs go over the whole buffer in turn.
+    let positions: [AtomicUsize; 2] = Default::default();
+    Arc::new(move |worker, lines| {
+        let Some(track) = &tracks[worker] else { return 0 };
+        let position = positions[worker].load(Ordering::Relaxed);
+        let value = worker as u8 + 1;
+        let end = match variant {
+            READ_ONLY => field.read(track, position, lines),
+            LEFT_OUT if worker == 1 => field.write_but_one(track, position, lines, value),
+            _ => field.write(track, position, lines, value),
+        };
+        positions[worker].store(end, Ordering::Relaxed);
+        0
+    })
+}
+
+struct Buffers {
+    team: Team,
+    field: Arc<Field>,
+    tasks: Vec<Task>,
+    bytes: usize,
+    spacing: usize,
+    /// Whether the buffers are gone over once, untimed, before each epoch: the other variants have been there.
+    warmed: bool,
+}
+
+impl Apparatus for Buffers {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        self.field.fill(0);
+        let tracks = tracks(variant, self.bytes, self.spacing);
+        let longest = tracks.iter().flatten().map(Track::lines).max().unwrap_or(0);
+        self.team.lap(&self.tasks[variant as usize], longest)?;
+        Ok(held(&self.field, variant, &tracks))
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let task = &self.tasks[variant as usize];
+        if self.warmed {
+            let tracks = tracks(variant, self.bytes, self.spacing);
+            let round = tracks.iter().flatten().map(Track::lines).max().unwrap_or(0);
+            self.team.lap(task, round)?;
+        }
+        Ok(self.team.lap(task, iterations)?)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+}
+
+/// Whether each line holds what the threads that write there leave behind: their number, or either's where both
+/// write the same byte, or nothing where nobody writes.
+fn held(field: &Field, variant: u32, tracks: &[Option<Track>; 2]) -> Seen {
+    let same = tracks[0] == tracks[1];
+    let mut lines = 0;
+    for (worker, track) in tracks.iter().enumerate() {
+        for place in track.iter().flat_map(Track::places) {
+            let byte = field.byte(place);
+            let met = match variant {
+                READ_ONLY => byte == 0,
+                _ if same => byte == 1 || byte == 2,
+                _ => byte == worker as u8 + 1,
+            };
+            if !met {
+                return Seen::Broken(format!("the byte at {place} is {byte} after thread {worker} was there"));
+            }
+            lines += 1;
+        }
+    }
+    Seen::Met(format!("{lines} lines hold what was written"))
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "thrash".into(),
+        question: "Does a buffer that two threads share thrash, and at which size and distance?".into(),
+        requirement: "seed 002 saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
+                      not shared; where does it here, and is it room or coherence"
+            .into(),
+        specification: "every line that is written holds what its writer left there".into(),
+        subject: "Two threads that write a byte a line".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        judge: Judge::Thrashing,
+        builds_on: vec!["caches".into()],
+        variants: vec![
+            Variant::measured("a buffer each", "each thread writes the lines of its own: the seed's unshared"),
+            Variant::measured("one shared buffer", "both write the same bytes: the seed's shared; true sharing"),
+            Variant::measured("one buffer, other bytes", "both write the same lines, each its own byte: false sharing"),
+            Variant::measured("one buffer, read only", "both read the same lines"),
+            Variant::measured("one thread alone", "half the work, half the room: what the second thread costs the first"),
+            Variant::measured("one thread on both buffers", "the room of two threads without a second: capacity alone"),
+            Variant::sabotage("a line left out", "one thread never writes its last line"),
+        ],
+        parameters: vec![
+            Parameter::new("case", "A,B,C,D (A,C with --quick)", "a quarter of L1, L2, L3; twice the last cache"),
+            Parameter::new("spacing", "the machine's line", "bytes from one line written to the next, 16 to 4096"),
+        ],
+        margin: 0.05,
+        epoch: Picoseconds::from_micros(500),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new("seed 002, 2017 and 2019", "the program, the grid of sizes and distances, the footnote"),
+            Source::new(
+                "Molka et al., \"Memory Performance and Cache Coherency Effects on an Intel Nehalem System\", 2009",
+                "the cost of a line depends on who wrote it last and where",
+            ),
+        ],
+        ..Descriptor::default()
+    }
+}
+
+/// The experiment on thrashing.
+pub const EXPERIMENT: Experiment =
+    Experiment { describe, plan, open, published: Some(published::run) };

@@ -1,0 +1,75 @@
+//! The seed's grid on a Ryzen 7 1800X, as a run that the same judge judges.
+
+use tenbin_model::machine::Observed;
+use tenbin_model::{
+    Arrangement, Bytes, Cell, Comparison, Cpu, Effort, Machine, Picoseconds, Provenance, Run, Sample, Trial,
+};
+
+use super::{PRIVATE, SHARED, describe};
+use crate::published::{Row, rows};
+
+/// Lines that each thread writes: the seed's program goes 2³⁰/lines times over its lines.
+const LINES: u64 = 1 << 30;
+
+/// The grid: a cell a row, with one run of each variant.
+pub(super) fn run() -> Run {
+    let rows = rows(include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"));
+    let cells: Vec<Cell> = rows.iter().map(|row| cell(row, row == &rows[0])).collect();
+    let machine = Machine {
+        architecture: "x86_64".into(),
+        cpu_model: Observed::Known("AMD Ryzen 7 1800X".into()),
+        ..Machine::unobserved("the seed does not say")
+    };
+    Run {
+        provenance: Provenance {
+            version: "seed 002".into(),
+            started: "2017".into(),
+            seed: 0,
+            effort: Effort::Normal,
+            arguments: Vec::new(),
+        },
+        machine,
+        trials: vec![Trial { descriptor: describe(), refusal: None, cells, findings: Vec::new() }],
+    }
+}
+
+fn cell(row: &Row, headline: bool) -> Cell {
+    let cpus: Vec<Cpu> = row.text("cpus").split(',').filter_map(|cpu| cpu.parse().ok().map(Cpu)).collect();
+    let bytes = Bytes::from_kib(row.number("buffer_kib").unwrap_or_default() as u64);
+    let place = if row.text("same_ccx") == "yes" { "one CCX and so one L3" } else { "no cache" };
+    let fits = match row.text("fits_in") {
+        "none" => "fits into no cache".to_owned(),
+        cache => format!("fits into {cache}"),
+    };
+    let names: Vec<String> = cpus.iter().map(Cpu::to_string).collect();
+    let label =
+        format!("in case {} ({bytes}, which {fits}) on {}, which share {place}", row.text("case"), names.join(" and "));
+    let sample = |order: u32, variant: u32, column: &str| Sample {
+        order,
+        variant,
+        iterations: LINES,
+        elapsed: Picoseconds((row.number(column).unwrap_or_default() * 1e12) as u64),
+        cpu: cpus[0],
+        ..Sample::default()
+    };
+    Cell {
+        samples: vec![sample(0, PRIVATE, "private_s"), sample(1, SHARED, "shared_s")],
+        arrangement: Arrangement {
+            label,
+            parameters: vec![
+                ("case".into(), row.text("case").into()),
+                ("bytes".into(), bytes.0.to_string()),
+                ("spacing".into(), "64".into()),
+            ],
+            variants: vec![PRIVATE, SHARED],
+            comparisons: vec![Comparison { left: PRIVATE, right: SHARED }],
+            headline,
+            cpus,
+            ..Arrangement::default()
+        },
+        checks: Vec::new(),
+        refusal: None,
+        ended: None,
+        gauges: Vec::new(),
+    }
+}
