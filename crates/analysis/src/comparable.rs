@@ -344,13 +344,15 @@ fn grouped(machine: &Machine, what: fn(&CpuPlace) -> Observed<String>) -> Observ
 }
 
 /// A size that the firmware leaves out is part of the words: two boards that both lack it are alike.
+/// The witness is not: it is no part of the machine.
 fn caches(place: &CpuPlace) -> Observed<String> {
     let cache = |cache: &Cache| {
-        let Cache { level, kind, size, line, shared_by } = cache;
+        let Cache { level, kind, size, line, shared_by, witness: _ } = cache;
         let amount =
             |value: &Observed<Bytes>| value.known().map_or_else(|| "unknown".to_owned(), Bytes::to_string);
         let (size, line) = (amount(size), amount(line));
-        format!("L{level} {kind} {size} in lines of {line} for {}", cpu_ranges(shared_by))
+        let sharers = if shared_by.is_empty() { "unknown CPUs".to_owned() } else { cpu_ranges(shared_by) };
+        format!("L{level} {kind} {size} in lines of {line} for {sharers}")
     };
     map(&place.caches, |caches| caches.iter().map(cache).collect::<Vec<_>>().join(", "))
 }

@@ -3,7 +3,8 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`], [`sizes`].
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
+//! [`topology`], [`sizes`].
 
 pub mod calibration;
 pub mod experiment;
@@ -11,6 +12,7 @@ pub mod machine;
 pub mod run;
 pub mod sample;
 pub mod sizes;
+pub mod topology;
 pub mod unit;
 pub mod verdict;
 
@@ -22,5 +24,6 @@ pub use machine::Machine;
 pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
+pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
 pub use verdict::{Answer, Evidence, Figure, Finding, Grid, Interval, Refusal, Report, Verdict};

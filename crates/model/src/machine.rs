@@ -192,7 +192,7 @@ impl fmt::Display for CoreKind {
     }
 }
 
-/// One cache as sysfs describes it. A virtual machine's word is not the hardware's.
+/// One cache as its witness describes it. A virtual machine's word is not the hardware's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cache {
     /// Level, 1 innermost.
@@ -203,8 +203,45 @@ pub struct Cache {
     pub size: Observed<Bytes>,
     /// Its line.
     pub line: Observed<Bytes>,
-    /// The CPUs that share it.
+    /// The CPUs that share it; empty where nobody says.
     pub shared_by: Vec<Cpu>,
+    /// Whose word this is. Where several had to be asked, the last one that added something.
+    #[serde(default)]
+    pub witness: Witness,
+}
+
+impl Cache {
+    /// Whether it holds data: instructions alone do not count.
+    pub fn holds_data(&self) -> bool {
+        matches!(self.kind.as_str(), "Data" | "Unified")
+    }
+}
+
+/// Who describes a cache, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Witness {
+    /// The kernel, in `/sys/devices/system/cpu/cpu*/cache`.
+    #[default]
+    Sysfs,
+    /// The processor: leaf 4 of CPUID, or 0x8000001D on AMD's.
+    Cpuid,
+    /// The kernel, in what it hands to each new program.
+    AuxiliaryVector,
+    /// The firmware of a board.
+    DeviceTree,
+}
+
+/// As it reads in a sentence: `sysfs`, `CPUID`, `the auxiliary vector`, `the device tree`.
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sysfs => "sysfs",
+            Self::Cpuid => "CPUID",
+            Self::AuxiliaryVector => "the auxiliary vector",
+            Self::DeviceTree => "the device tree",
+        })
+    }
 }
 
 /// A memory node.

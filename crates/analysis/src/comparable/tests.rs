@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tenbin_model::machine::{Clock, CoreKind, Node, Wsl};
+use tenbin_model::machine::{Clock, CoreKind, Node, Witness, Wsl};
 
 use super::*;
 
@@ -23,6 +23,7 @@ fn machine() -> Machine {
             size: Observed::Known(Bytes::from_kib(32)),
             line: Observed::Known(Bytes(64)),
             shared_by: vec![Cpu(cpu)],
+            witness: Witness::Sysfs,
         }]),
     };
     Machine {
@@ -155,6 +156,18 @@ fn the_places_of_cpus_count() {
     assert!(
         compare(&machine(), &other).differences.iter().any(|difference| difference.name == "CPUs usable")
     );
+}
+
+/// The same cache by another's word is the same cache.
+#[test]
+fn whose_word_a_cache_is_makes_no_difference() {
+    let mut other = machine();
+    for place in &mut other.cpus {
+        let Observed::Known(caches) = &mut place.caches else { panic!("{place:?}") };
+        caches.iter_mut().for_each(|cache| cache.witness = Witness::DeviceTree);
+    }
+    assert_ne!(machine(), other);
+    assert_eq!(compare(&machine(), &other).outcome, Outcome::Alike);
 }
 
 #[test]
