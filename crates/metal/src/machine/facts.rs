@@ -20,6 +20,12 @@ pub struct Facts {
     /// announces itself, and an empty string for one that gives no name. Not observable on other
     /// instruction sets than x86-64.
     pub hypervisor_vendors: Observed<Vec<String>>,
+    /// What CPUID says of each cache of the CPU that was asked: `eax`, `ebx`, `ecx` and `edx` of the
+    /// subleaves of leaf 4, or of 0x8000001D on AMD's processors. Only on x86-64.
+    pub cache_leaves: Observed<Vec<[u32; 4]>>,
+    /// Entries 40 to 47 of the auxiliary vector, which describe caches: key and value. Only some
+    /// kernels give them, among them riscv64's.
+    pub cache_vector: Observed<Vec<(u64, u64)>>,
     /// Frequency of the generic timer in hertz, register `CNTFRQ_EL0`. Only on arm64.
     pub counter_frequency: Observed<u64>,
     /// The user-mode emulator that executes this process, and how that was seen; `None` where the
@@ -37,6 +43,8 @@ impl Facts {
             allowed: observed(crate::pin::allowed_cpus().map_err(|fault| fault.to_string())),
             page_size: Bytes(rustix::param::page_size() as u64),
             hypervisor_vendors: observed(hypervisor_vendors()),
+            cache_leaves: observed(cache_leaves()),
+            cache_vector: observed(cache_vector()),
             counter_frequency: observed(counter_frequency()),
             interpreter: observed(interpreter::find()),
             counters: observed(count_instructions()),
@@ -77,6 +85,54 @@ fn hypervisor_vendors() -> Reading<Vec<String>> {
 #[cfg(not(target_arch = "x86_64"))]
 fn hypervisor_vendors() -> Reading<Vec<String>> {
     Err("CPUID is an instruction of x86 only".into())
+}
+
+/// The subleaves that describe a cache, as the processor answers.
+///
+/// Leaf 4 is Intel's (Software Developer's Manual, volume 2, CPUID); AMD's processors reserve it and
+/// have 0x8000001D with the same fields (Architecture Programmer's Manual, volume 3, appendix E).
+#[cfg(target_arch = "x86_64")]
+fn cache_leaves() -> Reading<Vec<[u32; 4]>> {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+
+    /// More than any processor has: a hypervisor that answers every subleaf alike must not hold us.
+    const MOST: u32 = 16;
+    const TOPOLOGY_EXTENSIONS: u32 = 1 << 22;
+    let leaves = |leaf: u32| -> Vec<[u32; 4]> {
+        let answers = (0..MOST).map(|subleaf| __cpuid_count(leaf, subleaf));
+        let registers = answers.map(|answer| [answer.eax, answer.ebx, answer.ecx, answer.edx]);
+        // Type 0, in the lowest five bits: no more caches.
+        registers.take_while(|[eax, ..]| eax & 0x1f != 0).collect()
+    };
+    let mut found = Vec::new();
+    if __cpuid(0).eax >= 4 {
+        found = leaves(4);
+    }
+    if found.is_empty()
+        && __cpuid(0x8000_0000).eax >= 0x8000_001d
+        && __cpuid(0x8000_0001).ecx & TOPOLOGY_EXTENSIONS != 0
+    {
+        found = leaves(0x8000_001d);
+    }
+    if found.is_empty() { Err("CPUID lists no cache".into()) } else { Ok(found) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cache_leaves() -> Reading<Vec<[u32; 4]>> {
+    Err("CPUID is an instruction of x86 only".into())
+}
+
+/// `AT_L1I_CACHESIZE` to `AT_L3_CACHEGEOMETRY` (Linux, `arch/riscv/include/uapi/asm/auxvec.h`; the
+/// numbers are PowerPC's, and no other kernel uses them for anything else).
+fn cache_vector() -> Reading<Vec<(u64, u64)>> {
+    let entry = |key: u64| {
+        // SAFETY: getauxval only looks its argument up in the vector that the kernel put on this
+        // process's stack; the C library found it before `main`, and any key is allowed.
+        let value = unsafe { libc::getauxval(key as libc::c_ulong) };
+        (key, value as u64)
+    };
+    let found: Vec<(u64, u64)> = (40..=47).map(entry).filter(|&(_, value)| value != 0).collect();
+    if found.is_empty() { Err("the auxiliary vector has no entry for a cache".into()) } else { Ok(found) }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -134,6 +190,9 @@ mod tests {
         assert!(facts.page_size.0.is_power_of_two() && facts.page_size.0 >= 4096);
         assert_eq!(facts.hypervisor_vendors.known().is_some(), cfg!(target_arch = "x86_64"));
         assert_eq!(facts.counter_frequency.known().is_some(), cfg!(target_arch = "aarch64"));
+        assert!(facts.cache_leaves.known().is_none_or(|leaves| !leaves.is_empty()));
+        assert!(cfg!(target_arch = "x86_64") || facts.cache_leaves.known().is_none());
+        assert!(facts.cache_vector.known().is_none_or(|entries| !entries.is_empty()));
         match &facts.counters {
             Observed::Known(word) => assert_eq!(word, "counters"),
             Observed::NotObservable(why) => assert!(why.contains("perf_event_open"), "{why}"),

@@ -7,6 +7,7 @@
 //!
 //! Reading order: `root`, `formats`, then one file for each part of the machine.
 
+mod caches;
 mod facts;
 mod formats;
 mod interpreter;
@@ -44,7 +45,7 @@ pub fn observe(root: &Path, facts: &Facts) -> Machine {
         architecture: facts.architecture.clone(),
         cpu_model: observed(processor::model(&root, &facts.architecture)),
         microcode: observed(processor::microcode(&root)),
-        cpus: places::places(&root, &facts.architecture, &allowed, everywhere, &nodes),
+        cpus: places::places(&root, facts, &allowed, everywhere, &nodes),
         governor: observed(settings::governor(&root, everywhere)),
         online: observed(online),
         nodes: observed(nodes),

@@ -1,14 +1,16 @@
-//! Where each CPU stands: package, core, node, kind and caches.
+//! Where each CPU stands: package, core, node and kind.
 
 use std::collections::BTreeMap;
 
-use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Node, Observed};
-use tenbin_model::{Bytes, Cpu};
+use tenbin_model::Cpu;
+use tenbin_model::machine::{CoreKind, CpuPlace, Node, Observed};
 
-use super::formats::{cpu_list, fields, integer, size};
+use super::caches::Caches;
+use super::facts::Facts;
+use super::formats::{cpu_list, fields, integer};
 use super::root::{Reading, Root, observed};
 
-const CPUS: &str = "/sys/devices/system/cpu";
+pub(super) const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
 /// CPUs that are online (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
@@ -37,12 +39,13 @@ pub(super) fn nodes(root: &Root) -> Reading<Vec<Node>> {
 /// The places of `allowed`, told apart within all of `online`.
 pub(super) fn places(
     root: &Root,
-    architecture: &str,
+    facts: &Facts,
     allowed: &[Cpu],
     online: &[Cpu],
     nodes: &Reading<Vec<Node>>,
 ) -> Vec<CpuPlace> {
-    let kinds = kinds(root, architecture, online);
+    let kinds = kinds(root, &facts.architecture, online);
+    let caches = Caches::new(root, facts, online, matches!(kinds, Kinds::Uniform));
     allowed
         .iter()
         .map(|&cpu| CpuPlace {
@@ -52,7 +55,7 @@ pub(super) fn places(
             siblings: observed(siblings(root, cpu)),
             node: observed(node_of(cpu, nodes)),
             kind: kinds.of(cpu),
-            caches: observed(caches(root, cpu)),
+            caches: observed(caches.of(cpu)),
         })
         .collect()
 }
@@ -148,33 +151,4 @@ fn numbers_alike(root: &Root, architecture: &str) -> Kinds {
         )),
         None => Kinds::Uniform,
     }
-}
-
-/// The caches of a CPU in the order of their index, which the kernel fills from the inside out.
-fn caches(root: &Root, cpu: Cpu) -> Reading<Vec<Cache>> {
-    let folder = format!("{CPUS}/cpu{}/cache", cpu.0);
-    let mut indexes: Vec<u32> =
-        root.names(&folder)?.iter().filter_map(|name| name.strip_prefix("index")?.parse().ok()).collect();
-    indexes.sort_unstable();
-    if indexes.is_empty() {
-        return Err(format!("{folder}: no cache is listed"));
-    }
-    indexes.into_iter().map(|index| cache(root, &format!("{folder}/index{index}"))).collect()
-}
-
-/// A board's firmware may leave the size and the line out; level, type and sharing are the kernel's.
-fn cache(root: &Root, folder: &str) -> Reading<Cache> {
-    let amount = |name: &str| -> Observed<Bytes> {
-        observed(root.parsed(&format!("{folder}/{name}"), |text| match size(text)? {
-            Bytes(0) => Err("0, which no cache has".into()),
-            size => Ok(size),
-        }))
-    };
-    Ok(Cache {
-        level: root.parsed(&format!("{folder}/level"), integer)?,
-        kind: root.word(&format!("{folder}/type"))?,
-        size: amount("size"),
-        line: amount("coherency_line_size"),
-        shared_by: root.parsed(&format!("{folder}/shared_cpu_list"), cpu_list)?,
-    })
 }

@@ -35,10 +35,15 @@ impl<'a> Root<'a> {
         self.place(path).exists()
     }
 
+    /// The content as it is.
+    pub(super) fn bytes(&self, path: &str) -> Reading<Vec<u8>> {
+        std::fs::read(self.place(path)).map_err(|error| refused(path, &error))
+    }
+
     /// The content without the white space and the NUL bytes around it. Strings of the device tree
     /// end in NUL, and a list of them has NUL between: those become `, `.
     pub(super) fn text(&self, path: &str) -> Reading<String> {
-        let bytes = std::fs::read(self.place(path)).map_err(|error| refused(path, &error))?;
+        let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').replace('\0', ", "))
     }
@@ -59,6 +64,16 @@ impl<'a> Root<'a> {
         let entries = std::fs::read_dir(self.place(path)).map_err(|error| refused(path, &error))?;
         let mut names: Vec<String> =
             entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The names of the folders in a folder, sorted. Links are left out, so that a walk ends.
+    pub(super) fn folders(&self, path: &str) -> Reading<Vec<String>> {
+        let entries = std::fs::read_dir(self.place(path)).map_err(|error| refused(path, &error))?;
+        let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut names: Vec<String> =
+            folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_unstable();
         Ok(names)
     }

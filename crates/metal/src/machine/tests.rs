@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod caches;
 mod fixture;
 mod written;
 
@@ -10,7 +11,7 @@ use std::fs;
 use tenbin_model::machine::{CoreKind, Machine, Observed, Virtualisation, Wsl};
 use tenbin_model::{Bytes, Cpu};
 
-use super::{Facts, observe, observe_this};
+use super::{Facts, cpus_in_order, observe, observe_this};
 use fixture::Fixture;
 
 /// Every folder is unpacked, observed and compared with its `observed.txt`. With `TENBIN_BLESS=1`
@@ -19,7 +20,7 @@ use fixture::Fixture;
 fn each_fixture_is_observed_as_written() {
     let mut wrong = Vec::new();
     let all = fixture::all();
-    assert!(all.len() >= 7, "only {} fixtures", all.len());
+    assert!(all.len() >= 15, "only {} fixtures", all.len());
     for fixture in all {
         let seen = written::machine(&fixture.observe());
         let path = fixture.folder.join("observed.txt");
@@ -160,7 +161,7 @@ fn odd_content_is_refused_and_never_panics() {
         let root = tempfile::tempdir().unwrap();
         let mut fixture = Fixture::named("epyc-firecracker");
         for (_, content) in &mut fixture.files {
-            *content = odd.to_owned();
+            *content = odd.as_bytes().to_vec();
         }
         fixture.unpack(root.path());
         let machine = observe(root.path(), &fixture.facts);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, cpu_ranges};
+use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Witness, cpu_ranges};
 
 /// Takes the machine apart without `..`, so that a new field does not compile until it is written.
 pub(super) fn machine(machine: &Machine) -> String {
@@ -106,6 +106,11 @@ fn place(place: &CpuPlace) -> String {
 }
 
 fn cache(cache: &Cache) -> String {
-    let Cache { level, kind, size, line, shared_by } = cache;
-    format!("L{level} {kind} {size}, line {line}, for {}", cpu_ranges(shared_by))
+    let Cache { level, kind, size, line, shared_by, witness } = cache;
+    let sharers = if shared_by.is_empty() { "unknown CPUs".to_owned() } else { cpu_ranges(shared_by) };
+    let witness = match witness {
+        Witness::Sysfs => String::new(),
+        other => format!(", by {other}"),
+    };
+    format!("L{level} {kind} {size}, line {line}, for {sharers}{witness}")
 }
