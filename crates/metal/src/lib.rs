@@ -6,9 +6,11 @@
 pub mod chase;
 pub mod clock;
 pub mod counters;
+pub mod exchange;
 pub mod fault;
 pub mod features;
 pub mod kernels;
+pub mod lines;
 pub mod load;
 pub mod machine;
 pub mod pages;

@@ -1,5 +1,6 @@
 //! Loops that do one thing a known number of times.
 
+use super::{exchange, lines};
 use crate::stack;
 
 #[cfg(target_arch = "aarch64")]
@@ -26,39 +27,42 @@ pub struct Counted {
     /// Mnemonics that its disassembly must hold, as `llvm-objdump` prints them. What would be forbidden in a
     /// kernel (a system call, the stack) may stand in one whose purpose it is, and is then named here.
     pub instruction: &'static [&'static str],
+    /// Where its code begins. A loop that nothing calls yet is in the binary for this, and is read there.
+    pub code: *const (),
+}
+
+/// A [`Counted`] whose symbol is the name of its function.
+macro_rules! counted {
+    ($module:ident::$symbol:ident, $name:literal, $instruction:expr) => {
+        Counted {
+            symbol: stringify!($symbol),
+            name: $name,
+            instruction: $instruction,
+            code: $module::$symbol as *const (),
+        }
+    };
 }
 
 /// Every loop of this architecture.
 pub const LOOPS: &[Counted] = &[
-    Counted { symbol: "tenbin_kernel_empty_loop", name: "empty loop", instruction: &[] },
-    Counted {
-        symbol: "tenbin_kernel_empty_loop_one_short",
-        name: "empty loop, one turn short",
-        instruction: &[],
-    },
-    Counted { symbol: "tenbin_kernel_hints", name: "hints to the CPU", instruction: &[super::HINT] },
-    Counted { symbol: "tenbin_kernel_dependent_additions", name: "dependent additions", instruction: &[] },
-    Counted {
-        symbol: "tenbin_kernel_dependent_multiplications",
-        name: "dependent multiplications",
-        instruction: architecture::MULTIPLICATION,
-    },
-    Counted {
-        symbol: "tenbin_kernel_parent_process",
-        name: "getppid",
-        instruction: architecture::SYSTEM_CALL,
-    },
-    Counted { symbol: "tenbin_kernel_chase", name: "chase of pointers", instruction: &[] },
-    Counted {
-        symbol: "tenbin_kernel_copies",
-        name: "copies of one loop",
-        instruction: architecture::STACK_STORE,
-    },
-    Counted {
-        symbol: "tenbin_kernel_on_lower_stack",
-        name: "call on a lower stack",
-        instruction: architecture::STACK_MOVE,
-    },
+    counted!(architecture::tenbin_kernel_empty_loop, "empty loop", &[]),
+    counted!(architecture::tenbin_kernel_empty_loop_one_short, "empty loop, one turn short", &[]),
+    counted!(architecture::tenbin_kernel_hints, "hints to the CPU", &[super::HINT]),
+    counted!(architecture::tenbin_kernel_dependent_additions, "dependent additions", &[]),
+    counted!(
+        architecture::tenbin_kernel_dependent_multiplications,
+        "dependent multiplications",
+        architecture::MULTIPLICATION
+    ),
+    counted!(architecture::tenbin_kernel_parent_process, "getppid", architecture::SYSTEM_CALL),
+    counted!(architecture::tenbin_kernel_chase, "chase of pointers", &[]),
+    counted!(architecture::tenbin_kernel_copies, "copies of one loop", architecture::STACK_STORE),
+    counted!(architecture::tenbin_kernel_on_lower_stack, "call on a lower stack", architecture::STACK_MOVE),
+    counted!(lines::tenbin_kernel_store_lines, "stores, one a line", lines::STORE),
+    counted!(lines::tenbin_kernel_load_lines, "loads, one a line", lines::LOAD),
+    counted!(exchange::tenbin_kernel_swaps, "exchange by swaps", exchange::SWAPS),
+    counted!(exchange::tenbin_kernel_flags_lead, "exchange by flags, leading", exchange::FLAGS),
+    counted!(exchange::tenbin_kernel_flags_follow, "exchange by flags, following", exchange::FLAGS),
 ];
 
 /// Instructions in one turn of [`dependent_additions`] and of [`dependent_multiplications`].
@@ -223,6 +227,13 @@ mod tests {
         for n in [0, 1, 2, 3, 1000] {
             assert_eq!(dependent_additions(n), CHAIN * n);
             assert_eq!(dependent_multiplications(n), product_of_threes(n));
+        }
+    }
+
+    #[test]
+    fn every_loop_begins_on_a_boundary_of_64_bytes() {
+        for counted in LOOPS {
+            assert_eq!(counted.code.addr() % 64, 0, "{}", counted.symbol);
         }
     }
 

@@ -1,5 +1,5 @@
 //! What is timed, in assembler, so that a name says what executes: ways to add 1 to a shared counter here,
-//! counted loops in `loops`.
+//! counted loops in `loops`, walks over lines in `lines`, two workers that answer each other in `exchange`.
 //!
 //! A compiler is free to turn `fetch_add` into another instruction when its result is not used, and does.
 //! So no arm of the `atomics` experiment is compiled: each is a naked function, and a test can find its
@@ -76,7 +76,7 @@ macro_rules! counted_loop {
         $(#[$doc])*
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        pub(super) unsafe extern "C" fn $symbol(_n: u64 $($(, $argument: $type)+)?) -> u64 {
+        pub(in crate::kernels) unsafe extern "C" fn $symbol(_n: u64 $($(, $argument: $type)+)?) -> u64 {
             core::arch::naked_asm!(begin!(), $($line),+, end!())
         }
     };
@@ -98,6 +98,8 @@ mod architecture;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
 mod architecture;
+pub(crate) mod exchange;
+pub(crate) mod lines;
 mod loops;
 
 pub(crate) use loops::on_lower_stack;
