@@ -16,6 +16,7 @@ pub mod machine;
 pub mod pages;
 pub mod pin;
 pub mod pipe;
+pub mod placement;
 pub mod stack;
 pub mod starvation;
 pub mod team;
