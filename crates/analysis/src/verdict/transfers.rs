@@ -28,7 +28,11 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     let measured: Vec<&Pair> = pairs.iter().filter(|pair| !pair.control).collect();
     let Some(first) = measured.first() else {
         // Nothing was timed: the refusal of the first cell stands for all.
-        return each.into_iter().enumerate().map(|(place, answer)| Answer { headline: place == 0, ..answer }).collect();
+        return each
+            .into_iter()
+            .enumerate()
+            .map(|(place, answer)| Answer { headline: place == 0, ..answer })
+            .collect();
     };
     let classes = classes(&measured);
     let drift = drift(&pairs, first);
@@ -37,11 +41,17 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
         several => several_classes(trial, several, drift),
     };
     let unsteady = (drift > STEADY).then(|| {
-        format!("{} and {} took {}x as long at one time as at another.", first.cpus.0, first.cpus.1, three_digits(drift))
+        format!(
+            "{} and {} took {}x as long at one time as at another.",
+            first.cpus.0,
+            first.cpus.1,
+            three_digits(drift)
+        )
     });
     let placement = trial.cells.first().and_then(|cell| caveat::placement(machine, cell));
     let caveats: Vec<String> = unsteady.into_iter().chain(placement).collect();
-    headline.caveat = (!caveats.is_empty() && headline.verdict != Verdict::Refused).then(|| caveats.join(" "));
+    headline.caveat =
+        (!caveats.is_empty() && headline.verdict != Verdict::Refused).then(|| caveats.join(" "));
     headline.figures = figures(&trial.descriptor, &classes, drift);
     headline.grids = grids(&trial.descriptor, &measured);
     std::iter::once(headline).chain(each).collect()
@@ -84,9 +94,8 @@ impl Pair {
 impl Spread {
     fn of(cell: &Cell, variant: u32) -> Option<Self> {
         let samples = cell.samples.iter().filter(|sample| sample.variant == variant);
-        let one_way = samples.map(|sample| {
-            sample.elapsed.as_nanos() / (sample.iterations * cell.arrangement.work) as f64
-        });
+        let one_way = samples
+            .map(|sample| sample.elapsed.as_nanos() / (sample.iterations * cell.arrangement.work) as f64);
         let ordered = Ordered::new(one_way.collect())?;
         let median = ordered.median();
         let late = ordered.values().iter().filter(|&&time| time >= INTERRUPTED * median).count();
@@ -150,8 +159,12 @@ fn drift(pairs: &[Pair], first: &Pair) -> f64 {
 fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer]) -> Answer {
     let first = class.pairs[0];
     let names = &trial.descriptor.variants;
-    let ways: Vec<String> =
-        first.spreads.iter().zip(names).map(|(spread, variant)| format!("{} by {}", spread.in_words(), variant.name)).collect();
+    let ways: Vec<String> = first
+        .spreads
+        .iter()
+        .zip(names)
+        .map(|(spread, variant)| format!("{} by {}", spread.in_words(), variant.name))
+        .collect();
     let weighed = each.first();
     let difference = weighed.map_or_else(String::new, |answer| format!(" {}", answer.sentence));
     let others = match class.pairs.len() {
@@ -175,7 +188,8 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer]) -> Answer {
 /// Whether the nearest class is nearer than the farthest, by the last protocol: flags need the fewest instructions.
 fn several_classes(trial: &Trial, classes: &[Class<'_>], drift: f64) -> Answer {
     let descriptor = &trial.descriptor;
-    let place = descriptor.variants.iter().filter(|variant| variant.role == tenbin_model::Role::Measured).count() - 1;
+    let place =
+        descriptor.variants.iter().filter(|variant| variant.role == tenbin_model::Role::Measured).count() - 1;
     let said: Vec<String> = classes.iter().filter_map(|class| class.in_words(place)).collect();
     let way = &descriptor.variants[place].name;
     let reached = format!("a line moves by {way} in {}", said.join(", in "));
@@ -188,18 +202,29 @@ fn several_classes(trial: &Trial, classes: &[Class<'_>], drift: f64) -> Answer {
         }
     };
     if drift > STEADY {
-        let needs = format!("a control pair that stays within {STEADY}x of itself, and it moved by {}x", three_digits(drift));
+        let needs = format!(
+            "a control pair that stays within {STEADY}x of itself, and it moved by {}x",
+            three_digits(drift)
+        );
         return refused(needs, "a quieter machine, or CPUs that stay where they are");
     }
-    let (Some(near), Some(far)) = (classes.first(), classes.last()) else { return refused(String::new(), "") };
+    let (Some(near), Some(far)) = (classes.first(), classes.last()) else {
+        return refused(String::new(), "");
+    };
     let (nearest, farthest) = (near.medians(place), far.medians(place));
-    let apart = nearest.iter().copied().fold(0.0, f64::max) < farthest.iter().copied().fold(f64::INFINITY, f64::min);
+    let apart =
+        nearest.iter().copied().fold(0.0, f64::max) < farthest.iter().copied().fold(f64::INFINITY, f64::min);
     let chance = by_chance(nearest.len(), farthest.len());
     let few = chance > LEVEL;
     let factor = far.median(place).zip(near.median(place)).map_or(f64::NAN, |(far, near)| far / near);
     if !apart || few {
         let why = if apart {
-            format!("enough pairs: such an order of {} and {} happens by chance in {}", nearest.len(), farthest.len(), percent(chance))
+            format!(
+                "enough pairs: such an order of {} and {} happens by chance in {}",
+                nearest.len(),
+                farthest.len(),
+                percent(chance)
+            )
         } else {
             "every pair of the nearest class below every pair of the farthest".into()
         };

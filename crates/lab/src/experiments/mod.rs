@@ -95,6 +95,10 @@ experiments! {
     null,
     pipe,
     atomics,
+    caches,
+    numa,
+    c2c,
+    thrash,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::PageKind;
-use tenbin_metal::placement::Placement;
+use tenbin_metal::placement::{Answer, Placement};
 use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
 use tenbin_model::topology::line;
 use tenbin_model::{
@@ -176,7 +176,7 @@ struct Memory {
     home: Cpu,
     work: Work,
     task: Task,
-    placed: Placement,
+    placed: Answer,
 }
 
 /// How a buffer is gone over.
@@ -186,10 +186,10 @@ enum Work {
 }
 
 impl Work {
-    fn placement(&self) -> Result<Placement, Fault> {
+    fn placement(&self) -> Result<Answer, Fault> {
         match self {
             Self::Chase(chase) => Placement::of(chase.pages()),
-            Self::Stores(field) => Placement::of_addresses(field.addresses()),
+            Self::Stores(field) => Placement::at(field.addresses()),
         }
     }
 }
@@ -231,8 +231,14 @@ impl Memory {
 
     /// Whether every page that was looked at is still where it was.
     fn still(&self) -> Result<Seen, Fault> {
-        let now = self.work.placement()?;
-        Ok(match self.placed.agrees(&now) {
+        let Answer::Placed(before) = &self.placed else {
+            return Ok(Seen::Met("the kernel does not say where it lies".into()));
+        };
+        let stayed = match self.work.placement()? {
+            Answer::Placed(now) => now.agrees(before).map_err(|moved| moved.to_string()),
+            Answer::NoNodes | Answer::Forbidden => Err("the kernel said where it lay and now does not".into()),
+        };
+        Ok(match stayed {
             Ok(()) => Seen::Met(format!("{}'s memory is where it was", self.home)),
             Err(moved) => Seen::Broken(format!("{}'s memory: {moved}", self.home)),
         })
@@ -301,17 +307,25 @@ impl Apparatus for Matrix {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let placed = self.memories.iter().map(|memory| {
-            let nodes = memory.placed.by_node();
-            let nodes: Vec<String> = nodes.iter().map(|(node, pages)| format!("{pages} on node {node}")).collect();
-            format!("{}'s: {}", memory.home, nodes.join(", "))
+        let unknown = self.memories.iter().find_map(|memory| match memory.placed {
+            Answer::Placed(_) => None,
+            Answer::NoNodes => Some("this kernel was built without nodes"),
+            Answer::Forbidden => Some("this process may not ask"),
         });
-        Ok(vec![Finding {
-            experiment: "numa".into(),
-            sentence: "Every buffer lay where it was touched first, before and after, by the kernel's own word.".into(),
-            evidence: format!("pages looked at: {}", placed.collect::<Vec<_>>().join("; ")),
-            confidence: "move_pages(2), asked again in every block".into(),
-        }])
+        let placed = self.memories.iter().filter_map(|memory| {
+            let nodes = memory.placed.clone().placed()?.by_node();
+            let nodes: Vec<String> = nodes.iter().map(|(node, pages)| format!("{pages} on node {node}")).collect();
+            Some(format!("{}'s: {}", memory.home, nodes.join(", ")))
+        });
+        let (sentence, evidence) = match unknown {
+            Some(why) => ("Whether pages stayed where they were is not known.".into(), why.into()),
+            None => (
+                "No page moved while it was measured, by the kernel's own word.".into(),
+                format!("pages looked at in each buffer: {}", placed.collect::<Vec<_>>().join("; ")),
+            ),
+        };
+        let confidence = "move_pages(2), asked again in every block".into();
+        Ok(vec![Finding { experiment: "numa".into(), sentence, evidence, confidence }])
     }
 }
 
