@@ -17,7 +17,7 @@ pub(crate) use decide::percent;
 pub(crate) use sentence::{outward, show};
 
 use tenbin_model::verdict::CheckedVariant;
-use tenbin_model::{Answer, Judge, Machine, Report, Run, Sizes, Trial};
+use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};
 
 pub use across::{Across, Shared, across};
 pub use decide::{LEVEL, decided, least_blocks};
@@ -40,6 +40,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
     for trial in &run.trials {
         report.answers.extend(answers(&run.machine, trial));
         report.findings.extend(trial.cells.iter().filter_map(|cell| overhead::finding(trial, cell)));
+        report.findings.extend(findings(&run.machine, trial));
         report.findings.extend(trial.findings.iter().cloned());
         report.checks.extend(checks(trial));
     }
@@ -68,6 +69,14 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
             check: check.clone(),
         })
     })
+}
+
+/// What the samples of one experiment show beside its answers.
+fn findings(machine: &Machine, trial: &Trial) -> Vec<Finding> {
+    match trial.descriptor.judge {
+        Judge::Thrashing => thrashing::footnote(machine, trial).into_iter().collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// What is known of cache sizes on `machine` after `caches` has been measured there, or before.

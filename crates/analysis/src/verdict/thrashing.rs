@@ -3,13 +3,12 @@
 //! The first comparison of a cell weighs private (left) against shared (right) and is judged by a threshold of
 //! its own; the others are ordinary comparisons.
 
+use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Cell, Comparison, Evidence, Figure, Machine, Refusal, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Comparison, Evidence, Figure, Finding, Machine, Refusal, Trial, Verdict};
 
 use super::comparisons::{self, empty};
-use super::decide::paired;
 use super::sentence::{self, outward, show};
-use crate::stats::order::Ordered;
 
 /// Sharing thrashes when it costs at least this many times as much. Seed 002 looks for losses of tens of
 /// times and passes over "a few times"; its own grid has nothing between 1.6 and 7.9.
@@ -19,23 +18,25 @@ const THRASHING: f64 = 5.0;
 const SURELY_MORE: f64 = 3.0;
 
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
-    let judged = |cell: &Cell| {
-        let mut answers = match (&cell.refusal, cell.ended) {
-            // Published figures ended in no way that is known here: one run of each, and no second.
-            (None, None) => Vec::new(),
-            _ => comparisons::of_cell(machine, trial, cell),
-        };
-        match answers.first_mut() {
-            Some(first) => {
-                if let Some(evidence) = first.evidence.clone() {
-                    by_threshold(first, &evidence);
-                }
-            }
-            None => answers.extend(by_one_run(trial, cell)),
-        }
-        answers
+    trial.cells.iter().flat_map(|cell| of_cell(machine, trial, cell)).collect()
+}
+
+/// The answers of one cell: the threshold's first, then those of its other comparisons.
+fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
+    let mut answers = match (&cell.refusal, cell.ended) {
+        // Published figures ended in no way that is known here: one run of each, and no second.
+        (None, None) => Vec::new(),
+        _ => comparisons::of_cell(machine, trial, cell),
     };
-    trial.cells.iter().flat_map(judged).collect()
+    match answers.first_mut() {
+        Some(first) => {
+            if let Some(evidence) = first.evidence.clone() {
+                by_threshold(first, &evidence);
+            }
+        }
+        None => answers.extend(by_one_run(trial, cell)),
+    }
+    answers
 }
 
 /// Judges anew an answer whose ratio has an interval.
@@ -73,7 +74,11 @@ fn thrashes(evidence: &Evidence) -> bool {
 /// Judges a cell of which one run of each variant was published: the ratio as it stands.
 fn by_one_run(trial: &Trial, cell: &Cell) -> Option<Answer> {
     let comparison: &Comparison = cell.arrangement.comparisons.first()?;
-    let ratio = Ordered::new(paired(&cell.samples, comparison).values)?.median().exp();
+    let time = |variant: u32| {
+        let sample = cell.samples.iter().find(|sample| sample.variant == variant)?;
+        Some(sample.elapsed.0 as f64 / sample.iterations as f64)
+    };
+    let ratio = time(comparison.right)? / time(comparison.left)?;
     let name = |variant: u32| &trial.descriptor.variants[variant as usize].name;
     let (left, right) = (name(comparison.left), name(comparison.right));
     let (verdict, word) = if ratio >= THRASHING {
@@ -89,5 +94,38 @@ fn by_one_run(trial: &Trial, cell: &Cell) -> Option<Answer> {
         caveat: Some("One run of each was published, so the ratio has no interval.".into()),
         figures: vec![Figure::new("cost of sharing", ratio, "1")],
         ..empty(&trial.descriptor, label, cell.arrangement.headline)
+    })
+}
+
+/// The seed's footnote, judged: where all cores share one L3, a buffer that fits into it should not thrash (case C).
+///
+/// None where no such cell was measured; a machine whose CPUs do not all share one L3 is no test of it.
+pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
+    let cells = trial.cells.iter().filter(|cell| cell.arrangement.parameter("case") == Some("C"));
+    let answers: Vec<Answer> =
+        cells.filter_map(|cell| of_cell(machine, trial, cell).into_iter().next()).collect();
+    let first = answers.first()?;
+    let groups = groups(machine, 3);
+    let one = groups.len() == 1 && groups.first().is_some_and(|group| group.len() == machine.cpus.len());
+    let claim = "the seed's footnote, that a buffer which fits into an L3 that all cores share does not thrash (case C),";
+    let sentence = if !one {
+        let known = match groups.len() {
+            0 => "which L3 its CPUs share is not known".to_owned(),
+            1 => "not all of its CPUs are known to share its one L3".to_owned(),
+            count => format!("its CPUs share {count} L3"),
+        };
+        format!("This machine cannot test {claim} because {known}.")
+    } else if answers.iter().all(|answer| answer.verdict == Verdict::Equivalent) {
+        format!("Here all CPUs share one L3, and {claim} holds.")
+    } else if answers.iter().any(|answer| answer.verdict == Verdict::Different) {
+        format!("Here all CPUs share one L3, and {claim} does not hold.")
+    } else {
+        format!("Here all CPUs share one L3, and {claim} stays open.")
+    };
+    Some(Finding {
+        experiment: trial.descriptor.name.clone(),
+        sentence,
+        evidence: first.sentence.clone(),
+        confidence: "as sure as that answer; which CPUs share a cache is the firmware's word".into(),
     })
 }
