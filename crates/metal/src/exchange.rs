@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn all_rounds_are_done_at_every_place_and_go_on_from_there() {
-        let rounds = 10;
+        let rounds = 3;
         for protocol in Protocol::ALL {
             let exchange = &Exchange::new().unwrap().with_patience(FOR_EVER);
             for place in 0..PLACES {
@@ -232,7 +232,7 @@ mod tests {
     fn many_rounds_are_all_done() {
         let exchange = &Exchange::new().unwrap().with_patience(FOR_EVER);
         for (place, protocol) in Protocol::ALL.into_iter().enumerate() {
-            let rounds = 500;
+            let rounds = 200;
             let done =
                 meet(|| exchange.lead(protocol, place, rounds), || exchange.follow(protocol, place, rounds));
             assert_eq!((done, exchange.value(place)), ((rounds, rounds), protocol.value_after(rounds)));
@@ -264,7 +264,7 @@ mod tests {
     /// that the fault is seen must not depend on it.
     #[test]
     fn a_partner_that_stops_short_is_seen() {
-        let rounds = 20;
+        let rounds = 5;
         for protocol in Protocol::ALL {
             let seen = (10..40).step_by(3).find(|exponent| {
                 let exchange = &Exchange::new().unwrap().with_patience(1 << exponent);

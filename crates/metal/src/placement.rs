@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::fault::Fault;
 
-/// The most pages that are asked about: enough for half a hundred on each of a good many nodes.
+/// The most pages that are asked about: a share of one in a hundred is seen with near certainty.
 const MOST: usize = 4096;
 
 /// What the kernel answers when it is asked where memory lies.
