@@ -3,9 +3,10 @@
 //! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
 //! So every sentence can be computed again, at any later time, from what the store holds.
 //!
-//! Reading order: [`stats`], [`verdict`], [`comparable`], [`calibration`], [`report`].
+//! Reading order: [`stats`], [`verdict`], [`comparable`], [`calibration`], [`capacity`], [`report`].
 
 pub mod calibration;
+pub mod capacity;
 pub mod comparable;
 pub mod report;
 pub mod stats;

@@ -1,0 +1,244 @@
+//! What curves come to, case by case.
+
+use proptest::prelude::*;
+use tenbin_model::Verdict;
+
+use super::machine::{Disturbance, HONEST, OVERSTATED, Pages, Replacement};
+use super::*;
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+
+/// A curve without noise: sizes half an octave apart from 4 KiB up to `largest`, and the time at each.
+fn curve(largest: u64, time: impl Fn(u64) -> f64) -> Curve {
+    let sizes = (0..).map(|half: u32| (4096.0 * 2.0_f64.powf(f64::from(half) / 2.0)).round() as u64);
+    let point = |size: u64| Point { bytes: Bytes(size), times: vec![time(size); 6] };
+    Curve { page: Bytes(2 * MIB), points: sizes.take_while(|&size| size <= largest).map(point).collect() }
+}
+
+/// A stair: the time of each step up to its size, then that of memory.
+fn stair(steps: &[(u64, f64)], memory: f64) -> impl Fn(u64) -> f64 {
+    move |size| steps.iter().find(|(end, _)| size <= *end).map_or(memory, |step| step.1)
+}
+
+fn stated(sizes: &[Option<u64>]) -> Vec<Stated> {
+    let levels = sizes.iter().zip(1..);
+    levels.map(|(size, level)| Stated { level, size: size.map(Bytes), shared_by: 1 }).collect()
+}
+
+fn sentences(capacities: &Capacities) -> String {
+    capacities.levels.iter().map(|level| format!("{}\n", capacities.sentence(level, ""))).collect()
+}
+
+const THREE: [(u64, f64); 3] = [(32 * KIB, 1e3), (MIB, 4e3), (16 * MIB, 20e3)];
+
+#[test]
+fn firmware_that_is_right_is_believed() {
+    let curve = curve(256 * MIB, stair(&THREE, 100e3));
+    let found = judge(&[curve], &stated(&[Some(32 * KIB), Some(MIB), Some(16 * MIB)])).unwrap();
+    let measured: Vec<Option<Bytes>> = found.levels.iter().map(Level::measured).collect();
+    assert_eq!(measured, [Some(Bytes(32 * KIB)), Some(Bytes(MIB)), Some(Bytes(16 * MIB))]);
+    assert!(found.levels.iter().all(|level| level.judged().verdict() == Some(Verdict::Equivalent)));
+    let times: Vec<Option<f64>> = found.levels.iter().map(Level::time).collect();
+    assert_eq!((times, found.memory_time), (vec![Some(1e3), Some(4e3), Some(20e3)], Some(100e3)));
+    assert!(taken(&found).iter().all(|taken| taken.by == Word::Firmware));
+    assert_eq!(beyond(&found), Some(Bytes(4 * found.flat_from.unwrap().0)));
+    insta::assert_snapshot!(sentences(&found));
+}
+
+#[test]
+fn firmware_that_states_the_host_s_cache_is_not() {
+    let curve = OVERSTATED[1].curve(Replacement::Oldest, Disturbance::Normal, Pages::Huge, 1);
+    let found = judge(&[curve], &OVERSTATED[1].stated_times(1)).unwrap();
+    assert_eq!(found.levels[2].judged().verdict(), Some(Verdict::Different));
+    let last = Taken { level: 3, size: found.levels[2].measured().unwrap(), by: Word::Knee };
+    assert_eq!(taken(&found).last(), Some(&last));
+    insta::assert_snapshot!(found.sentence(&found.levels[2], "by CPU 0 in pages of 2 MiB"));
+}
+
+#[test]
+fn firmware_that_states_too_little_is_not_either() {
+    let curve = curve(256 * MIB, stair(&THREE, 100e3));
+    let found = judge(&[curve], &stated(&[Some(32 * KIB), Some(256 * KIB), Some(4 * MIB)])).unwrap();
+    insta::assert_snapshot!(sentences(&found));
+}
+
+#[test]
+fn a_knee_beyond_the_largest_size_is_not_guessed() {
+    // The plateau at the end may be that of the cache which is stated to be larger than all that was measured.
+    let quiet = curve(256 * MIB, stair(&THREE[..2], 20e3));
+    let found = judge(&[quiet], &stated(&[Some(32 * KIB), Some(MIB), Some(480 * MIB)])).unwrap();
+    assert_eq!((found.flat_from, found.memory_time, beyond(&found)), (None, None, None));
+    assert_eq!(found.levels[2].measured(), None);
+    assert_eq!(found.levels[2].judged().verdict(), Some(Verdict::Refused));
+    let last = Taken { level: 3, size: Bytes(480 * MIB), by: Word::FirmwareAlone };
+    assert_eq!(taken(&found).last(), Some(&last));
+    let first = sentences(&found);
+    // And this one had not reached its end.
+    let rising = curve(32 * MIB, |size| stair(&THREE, 20e3 * (size as f64 / (16 * MIB) as f64))(size));
+    let found = judge(&[rising], &stated(&[Some(32 * KIB), Some(MIB), Some(16 * MIB)])).unwrap();
+    assert_eq!((found.flat_from, beyond(&found)), (None, None));
+    insta::assert_snapshot!(format!("{first}\n{}", sentences(&found)));
+}
+
+#[test]
+fn levels_that_run_together_are_told_as_one_and_refused_as_the_other() {
+    let merged = curve(256 * MIB, stair(&[(32 * KIB, 1e3), (2 * MIB, 5e3)], 100e3));
+    let found = judge(&[merged], &stated(&[Some(32 * KIB), Some(2 * MIB), Some(4 * MIB)])).unwrap();
+    assert_eq!(found.levels.iter().filter(|level| level.measured().is_some()).count(), 2);
+    assert_eq!(found.memory_time, Some(100e3));
+    insta::assert_snapshot!(sentences(&found));
+}
+
+#[test]
+fn what_nobody_states_is_measured_alone() {
+    let curve = curve(256 * MIB, stair(&THREE, 100e3));
+    let nothing = judge(std::slice::from_ref(&curve), &[]).unwrap();
+    assert!(nothing.levels.iter().all(|level| level.judged().verdict().is_none()));
+    let sizes = judge(std::slice::from_ref(&curve), &stated(&[Some(32 * KIB), None, None])).unwrap();
+    let two = judge(&[Curve { page: Bytes(4096), ..curve }], &stated(&[Some(32 * KIB), Some(MIB)])).unwrap();
+    for found in [&nothing, &sizes, &two] {
+        let measured: Vec<Option<Bytes>> = found.levels.iter().map(Level::measured).collect();
+        assert_eq!(measured, [Some(Bytes(32 * KIB)), Some(Bytes(MIB)), Some(Bytes(16 * MIB))]);
+    }
+    let text = [&nothing, &sizes, &two].map(sentences).join("\n");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_slow_climb_is_no_knee() {
+    let climbing = curve(256 * MIB, |size| 1e3 * 1.14_f64.powf((size as f64 / 4096.0).log2()));
+    let shape = Shape::of(&climbing).unwrap();
+    assert_eq!((shape.rises.as_slice(), shape.unfinished), (&[][..], None));
+    let found = judge(&[climbing], &stated(&[Some(32 * KIB)])).unwrap();
+    assert_eq!((found.flat_from, beyond(&found)), (None, None));
+    insta::assert_snapshot!(sentences(&found));
+}
+
+#[test]
+fn a_rise_of_the_address_translation_is_no_level() {
+    let extra = curve(256 * MIB, |size| {
+        stair(&THREE, 100e3)(size) * if size > 256 * KIB && size <= MIB { 1.4 } else { 1.0 }
+    });
+    let found = judge(&[extra], &stated(&[Some(32 * KIB), Some(MIB), Some(16 * MIB)])).unwrap();
+    let measured: Vec<Option<Bytes>> = found.levels.iter().map(Level::measured).collect();
+    assert_eq!(measured, [Some(Bytes(32 * KIB)), Some(Bytes(MIB)), Some(Bytes(16 * MIB))]);
+    assert_eq!(found.unexplained.iter().map(|rise| rise.knee).collect::<Vec<_>>(), [Bytes(256 * KIB)]);
+}
+
+#[test]
+fn neighbouring_caches_are_told_apart_by_the_valley_between_their_rises() {
+    let share = |size: u64, capacity: u64| (capacity as f64 / size as f64).min(1.0);
+    let close = curve(256 * MIB, |size| {
+        let (inner, outer) = (share(size, 512 * KIB), share(size, 4 * MIB));
+        3e3 * inner + 9e3 * (outer - inner) + 100e3 * (1.0 - outer)
+    });
+    let shape = Shape::of(&close).unwrap();
+    assert_eq!(shape.rises.len(), 2, "{:?}", shape.rises);
+    assert!(shape.rises[0].high < shape.rises[1].low);
+}
+
+#[test]
+fn the_largest_pages_with_enough_sizes_are_preferred() {
+    let huge = curve(256 * MIB, stair(&THREE, 100e3));
+    let base = Curve { page: Bytes(4096), ..curve(256 * MIB, stair(&[(8 * KIB, 1e3)], 100e3)) };
+    assert_eq!(judge(&[huge.clone(), base.clone()], &[]).unwrap().page, Bytes(2 * MIB));
+    let few = Curve { points: huge.points[..4].to_vec(), ..huge };
+    assert_eq!(judge(&[few.clone(), base], &[]).unwrap().page, Bytes(4096));
+    insta::assert_snapshot!(crate::verdict::refused_in_words(&judge(&[few], &[]).unwrap_err()));
+}
+
+/// Times of three walks over each size on an AMD EPYC (2 virtual CPUs, KVM; 48 KiB, 1 MiB and 32 MiB stated), November
+/// 2026, in huge pages.
+const EPYC: [(u64, [f64; 3]); 30] = [
+    (4096, [1039.0, 1040.0, 1039.0]),
+    (8192, [1039.0, 1036.0, 1039.0]),
+    (12288, [1039.0, 1040.0, 1036.0]),
+    (16384, [1040.0, 1033.0, 1036.0]),
+    (24576, [1039.0, 1040.0, 1125.0]),
+    (32768, [1042.0, 1132.0, 1051.0]),
+    (49152, [1421.0, 1158.0, 1168.0]),
+    (65536, [3648.0, 3806.0, 3642.0]),
+    (94208, [3775.0, 3662.0, 3666.0]),
+    (131072, [3768.0, 3699.0, 3671.0]),
+    (188416, [4208.0, 3665.0, 3685.0]),
+    (262144, [3668.0, 3674.0, 3645.0]),
+    (372736, [3797.0, 3919.0, 3641.0]),
+    (524288, [4111.0, 4228.0, 4117.0]),
+    (745472, [4824.0, 5187.0, 4914.0]),
+    (1048576, [12979.0, 7542.0, 10500.0]),
+    (1486848, [10795.0, 10019.0, 10531.0]),
+    (2097152, [14680.0, 20304.0, 12318.0]),
+    (2969600, [12915.0, 12816.0, 12862.0]),
+    (4194304, [14657.0, 13989.0, 16398.0]),
+    (5935104, [130137.0, 119636.0, 58294.0]),
+    (8388608, [134054.0, 129005.0, 126981.0]),
+    (11866112, [131482.0, 155637.0, 141992.0]),
+    (16777216, [145614.0, 140687.0, 145698.0]),
+    (23728128, [161924.0, 150463.0, 147496.0]),
+    (33554432, [155561.0, 151928.0, 155710.0]),
+    (47456256, [162281.0, 162815.0, 155528.0]),
+    (67108864, [157419.0, 161903.0, 160880.0]),
+    (134217728, [170628.0, 240807.0, 184164.0]),
+    (268435456, [175881.0, 171141.0, 171100.0]),
+];
+
+#[test]
+fn a_real_virtual_machine_gets_an_eighth_of_the_cache_that_it_states() {
+    let point = |(size, times): &(u64, [f64; 3])| Point { bytes: Bytes(*size), times: times.to_vec() };
+    let real = Curve { page: Bytes(2 * MIB), points: EPYC.iter().map(point).collect() };
+    let found = judge(&[real], &stated(&[Some(48 * KIB), Some(MIB), Some(32 * MIB)])).unwrap();
+    let verdicts: Vec<_> = found.levels.iter().map(|level| level.judged().verdict().unwrap()).collect();
+    assert_eq!(verdicts, [Verdict::Equivalent, Verdict::Equivalent, Verdict::Different]);
+    insta::assert_snapshot!(sentences(&found));
+}
+
+proptest! {
+    #[test]
+    fn nothing_measured_makes_it_panic_and_what_is_found_is_in_order(
+        times in prop::collection::vec(prop::collection::vec(0.0_f64..1e6, 0..5), 0..30),
+        sizes in prop::collection::vec(prop::option::of(1_u64..1 << 40), 0..5),
+    ) {
+        let point = |(place, times): (usize, &Vec<f64>)| Point { bytes: Bytes(4096 << place), times: times.clone() };
+        let curve = Curve { page: Bytes(4096), points: times.iter().enumerate().map(point).collect() };
+        if let Ok(found) = judge(&[curve], &stated(&sizes)) {
+            let knees: Vec<Bytes> = found.levels.iter().filter_map(Level::measured).collect();
+            prop_assert!(knees.is_sorted_by(|one, other| one < other));
+            prop_assert!(found.levels.len() >= sizes.len());
+            for rise in found.levels.iter().filter_map(|level| level.found.as_ref().ok()) {
+                prop_assert!(rise.low <= rise.knee && rise.knee < rise.past && rise.past <= rise.high);
+                prop_assert!(rise.ratio() >= 1.0);
+            }
+            for taken in taken(&found) {
+                let level = found.levels.iter().find(|level| level.level == taken.level).unwrap();
+                prop_assert!(Some(taken.size) == level.stated || Some(taken.size) == level.measured());
+            }
+            if let (Some(beyond), Some(last)) = (beyond(&found), knees.last()) {
+                prop_assert!(beyond.0 >= BEYOND * last.0);
+            }
+            prop_assert!(!sentences(&found).is_empty() || found.levels.is_empty());
+        }
+    }
+
+    #[test]
+    fn times_in_another_unit_change_no_size(seed in 0_u64..50, factor in 0.001_f64..1000.0) {
+        let machine = &HONEST[0];
+        let curve = machine.curve(Replacement::Random, Disturbance::HeavyTail, Pages::Huge, seed);
+        let scaled = Curve {
+            points: curve
+                .points
+                .iter()
+                .map(|point| Point {
+                    bytes: point.bytes,
+                    times: point.times.iter().map(|time| time * factor).collect(),
+                })
+                .collect(),
+            ..curve.clone()
+        };
+        let knees = |curve: &Curve| {
+            let found = judge(std::slice::from_ref(curve), &machine.stated_times(1)).unwrap();
+            (found.levels.iter().map(Level::measured).collect::<Vec<_>>(), found.flat_from)
+        };
+        prop_assert_eq!(knees(&curve), knees(&scaled));
+    }
+}
