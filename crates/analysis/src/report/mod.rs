@@ -1,11 +1,15 @@
 //! Runs as text for people. Pure: values in, text out; the terminal only prints it.
 
 mod calibration;
+mod curve;
+mod heat;
 mod row;
 mod table;
 mod text;
 
 pub use calibration::calibration;
+pub use curve::curve;
+pub use heat::heat;
 pub use text::{compared, described, instrument, listed, survey, trial};
 
 #[cfg(test)]
