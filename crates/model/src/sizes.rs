@@ -14,8 +14,8 @@ pub struct Sizes {
     pub cpu: Option<Cpu>,
     /// Its data caches, innermost first.
     pub levels: Vec<Size>,
-    /// The size from which on loads stop getting slower: beyond it, all is memory. None if it was not seen.
-    pub flat_from: Option<Bytes>,
+    /// A size that no cache helps: at least four times what the last one was seen to hold. None if that was not seen.
+    pub beyond: Option<Bytes>,
 }
 
 /// One cache's size, and who says so.
@@ -41,7 +41,7 @@ pub enum Word {
     Knee,
 }
 
-/// Reads behind a size: `by firmware and knee`.
+/// Reads in brackets behind a size: `64 KiB (firmware alone)`.
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

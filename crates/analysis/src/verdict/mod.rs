@@ -5,6 +5,7 @@
 //! looks at the data (alpha spending). See [`crate::stats`] for each piece.
 
 mod across;
+pub(crate) mod capacities;
 mod caveat;
 mod comparisons;
 mod decide;
@@ -56,7 +57,8 @@ pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
         Judge::Comparisons => comparisons::answers(machine, trial),
         Judge::Thrashing => thrashing::answers(machine, trial),
         Judge::Transfers => transfers::answers(machine, trial),
-        Judge::Capacities | Judge::Distances => Vec::new(),
+        Judge::Capacities => capacities::answers(machine, trial),
+        Judge::Distances => Vec::new(),
     }
 }
 
@@ -74,14 +76,15 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
 /// What the samples of one experiment show beside its answers.
 fn findings(machine: &Machine, trial: &Trial) -> Vec<Finding> {
     match trial.descriptor.judge {
+        Judge::Capacities => capacities::findings(machine, trial),
         Judge::Thrashing => thrashing::footnote(machine, trial).into_iter().collect(),
         _ => Vec::new(),
     }
 }
 
 /// What is known of cache sizes on `machine` after `caches` has been measured there, or before.
-pub fn sizes(_machine: &Machine, _caches: Option<&Trial>) -> Sizes {
-    Sizes::default()
+pub fn sizes(machine: &Machine, caches: Option<&Trial>) -> Sizes {
+    capacities::sizes(machine, caches)
 }
 
 #[cfg(test)]

@@ -105,8 +105,9 @@ fn homes(request: &Request<'_>) -> Vec<Cpu> {
 
 /// The size of each home's buffer.
 fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
-    let knee = request.sizes.last().map(|size| size.bytes.0);
-    let beyond = knee.map_or(SMALLEST, |knee| knee.saturating_mul(TIMES_THE_LAST_CACHE).max(SMALLEST));
+    // Where no knee was seen, the firmware's word has to do.
+    let stated = request.sizes.last().map(|size| size.bytes.0.saturating_mul(TIMES_THE_LAST_CACHE));
+    let beyond = request.sizes.beyond.map(|size| size.0).or(stated).map_or(SMALLEST, |size| size.max(SMALLEST));
     let asked = request.settings.list("buffer", &[beyond >> 20], "a size from 1 to 65536 (MiB)", |mib| {
         (1..=65_536).contains(mib)
     })?;

@@ -1,0 +1,163 @@
+//! The judge of capacities: from times over sizes to a verdict on what the firmware says of each cache.
+
+use std::collections::BTreeMap;
+
+use tenbin_model::topology::data_caches;
+use tenbin_model::{
+    Answer, Bytes, Cell, Cpu, Figure, Finding, Grid, Machine, Refusal, Size, Sizes, Trial, Verdict, Word,
+};
+
+use super::comparisons::{empty, refused};
+use crate::capacity::{self, Capacities, Curve, Level, Point, Stated};
+use crate::stats::order::Ordered;
+use crate::topology;
+
+/// What huge pages measure where the machine does not say: 2 MiB, on every architecture here with pages of 4 KiB.
+const USUAL_HUGE_PAGE: Bytes = Bytes::from_kib(2 << 10);
+
+/// What one CPU walked through.
+pub(crate) struct Walked {
+    pub(crate) cpu: Cpu,
+    /// In the order of the cells: one a kind of page.
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) judged: Result<Capacities, Refusal>,
+}
+
+/// The CPUs that walked in this trial, in the order of its cells, each judged.
+pub(crate) fn walked(machine: &Machine, trial: &Trial) -> Vec<Walked> {
+    let mut cpus: Vec<Cpu> = Vec::new();
+    for cpu in trial.cells.iter().filter_map(|cell| cell.arrangement.cpus.first()) {
+        if !cpus.contains(cpu) {
+            cpus.push(*cpu);
+        }
+    }
+    let walked = |cpu: Cpu| {
+        let own = || trial.cells.iter().filter(move |cell| cell.arrangement.cpus.first() == Some(&cpu));
+        let curves: Vec<Curve> =
+            own().filter(|cell| !cell.samples.is_empty()).map(|cell| curve(machine, trial, cell)).collect();
+        let judged = match (curves.is_empty(), own().find_map(|cell| cell.refusal.clone())) {
+            (true, Some(refusal)) => Err(refusal),
+            _ => capacity::judge(&curves, &stated(machine, cpu)),
+        };
+        Walked { cpu, curves, judged }
+    };
+    cpus.into_iter().map(walked).collect()
+}
+
+/// The times of one cell by size.
+fn curve(machine: &Machine, trial: &Trial, cell: &Cell) -> Curve {
+    let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for sample in &cell.samples {
+        let variant = trial.descriptor.variants.get(sample.variant as usize);
+        let Some(bytes) = variant.and_then(|variant| variant.coordinate("bytes")) else { continue };
+        points.entry(bytes).or_default().push(sample.elapsed.0 as f64 / sample.iterations as f64);
+    }
+    let huge = cell.arrangement.parameter("pages") == Some("huge");
+    Curve {
+        page: if huge { USUAL_HUGE_PAGE } else { machine.page_size },
+        points: points.into_iter().map(|(bytes, times)| Point { bytes: Bytes(bytes), times }).collect(),
+    }
+}
+
+/// What the firmware says of the caches of `cpu`.
+fn stated(machine: &Machine, cpu: Cpu) -> Vec<Stated> {
+    let of = |cache: &&tenbin_model::machine::Cache| Stated {
+        level: cache.level,
+        size: cache.size.known().copied(),
+        shared_by: cache.shared_by.len(),
+    };
+    data_caches(machine, cpu).iter().map(of).collect()
+}
+
+pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for (place, walked) in walked(machine, trial).iter().enumerate() {
+        match &walked.judged {
+            Err(refusal) => {
+                let label = format!("on {}", walked.cpu);
+                answers.push(refused(&trial.descriptor, &label, place == 0, refusal));
+            }
+            Ok(capacities) => {
+                // The last level is what memory lies behind, and what firmware is most often wrong about.
+                let last = capacities.levels.len().saturating_sub(1);
+                for (number, level) in capacities.levels.iter().enumerate() {
+                    let mut answer = of_level(trial, walked.cpu, capacities, level);
+                    answer.headline = place == 0 && number == last;
+                    if answer.headline {
+                        answer.grids = vec![grid(&walked.curves)];
+                    }
+                    answers.push(answer);
+                }
+            }
+        }
+    }
+    answers
+}
+
+fn of_level(trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> Answer {
+    let judged = level.judged();
+    let witness = format!("by {cpu} in pages of {}", capacities.page);
+    let bytes = |name: &str, size: Option<Bytes>| size.map(|size| Figure::new(name, size.0 as f64, "B"));
+    let time = |name: &str, time: Option<f64>| time.map(|time| Figure::new(name, time / 1e3, "ns"));
+    let figures = [
+        bytes("stated", level.stated),
+        bytes("knee", level.measured()),
+        time("time of a load that hits", level.time()),
+        bytes("flat from", capacities.flat_from),
+        time("time of a load from memory", capacities.memory_time),
+    ];
+    Answer {
+        // A knee where the firmware says nothing is not what the firmware says.
+        verdict: judged.verdict().unwrap_or(Verdict::Different),
+        sentence: capacities.sentence(level, &witness),
+        refusal: level.found.as_ref().err().cloned(),
+        figures: figures.into_iter().flatten().collect(),
+        ..empty(&trial.descriptor, &format!("L{} of {cpu}", level.level), false)
+    }
+}
+
+/// The medians, a row a size and a column a kind of page.
+fn grid(curves: &[Curve]) -> Grid {
+    let mut sizes: Vec<Bytes> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.bytes)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let median = |curve: &Curve, size: Bytes| {
+        let point = curve.points.iter().find(|point| point.bytes == size)?;
+        Some(Ordered::new(point.times.clone())?.median() / 1e3)
+    };
+    Grid {
+        name: "time of a step".into(),
+        unit: "ns".into(),
+        rows: sizes.iter().map(Bytes::to_string).collect(),
+        columns: curves.iter().map(|curve| format!("pages of {}", curve.page)).collect(),
+        values: sizes.iter().map(|&size| curves.iter().map(|curve| median(curve, size)).collect()).collect(),
+    }
+}
+
+/// The machine's shape in words, as the firmware has it.
+pub(super) fn findings(machine: &Machine, trial: &Trial) -> Vec<Finding> {
+    let found = |sentence: String| Finding {
+        experiment: trial.descriptor.name.clone(),
+        sentence,
+        evidence: "as the kernel publishes it".into(),
+        confidence: "the firmware's word, which a virtual machine's maker may choose".into(),
+    };
+    let sentences = topology::sentences(machine);
+    if sentences.is_empty() { Vec::new() } else { vec![found(sentences.join(" "))] }
+}
+
+/// The sizes to build on: those of the first CPU that walked, else what the firmware says of the first CPU.
+pub(super) fn sizes(machine: &Machine, trial: Option<&Trial>) -> Sizes {
+    let walked = trial.map(|trial| walked(machine, trial)).unwrap_or_default();
+    if let Some((cpu, capacities)) =
+        walked.first().and_then(|walked| Some((walked.cpu, walked.judged.as_ref().ok()?)))
+    {
+        let levels = capacity::taken(capacities);
+        return Sizes { cpu: Some(cpu), levels, beyond: capacity::beyond(capacities) };
+    }
+    let Some(cpu) = machine.cpus.first().map(|place| place.cpu) else { return Sizes::default() };
+    let level = |cache: &&tenbin_model::machine::Cache| {
+        Some(Size { level: cache.level, bytes: *cache.size.known()?, by: Word::Firmware })
+    };
+    Sizes { cpu: Some(cpu), levels: data_caches(machine, cpu).iter().filter_map(level).collect(), beyond: None }
+}
