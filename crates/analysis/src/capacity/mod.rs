@@ -22,7 +22,8 @@
 //!   is replaced and of 2 where any is; the other 3 were undecided. No honest firmware was called wrong.
 //! - Of 60 000 sizes that the firmware stated four times too large, 59 988 were called different.
 //! - In base pages 67 983 of 68 000 were found within a factor of 2; 13 were undecided, and 4 called wrong. There
-//!   the address translation leaves a rise that no level explains in many a curve.
+//!   the address translation leaves a rise that no level explains in many a curve, and firmware that states
+//!   a quarter of the truth may be matched with it: only in huge pages is a difference of an inner level sure.
 //! - A system-level cache that is stated nowhere was found 3 996 times of 4 000 where it leaves a plateau of an
 //!   octave or more. One of 8 MiB behind an L2 of 12 MiB leaves none: both end in one rise, told as L2's.
 //! - Firmware that states four times the truth is believed where that happens to be the size of another
@@ -93,7 +94,8 @@ pub struct Stated {
 pub struct Capacities {
     /// Size of the pages of the curve that was judged.
     pub page: Bytes,
-    /// The stated levels in order, then those beyond them that only the measurement knows.
+    /// The stated levels in order, then those beyond them that only a measurement in huge pages
+    /// knows.
     pub levels: Vec<Level>,
     /// Rises that no level explains: the address translation, most often.
     pub unexplained: Vec<Rise>,
@@ -200,12 +202,14 @@ pub fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
                 .ok_or_else(|| words::unseen(shape, cache, place.is_some())),
         })
         .collect();
-    // What lies beyond everything that is stated is a cache that is in no list; what lies between is none.
+    // What lies beyond everything that is stated is a cache that is in no list; what lies between is none. In
+    // base pages neither is what lies beyond: there the tables of the address translation outgrow the caches.
+    let may_be_cache = stated.is_empty() || words::is_huge(shape.page);
     let sizes = stated.iter().filter_map(|cache| cache.size);
     let end = sizes.chain(levels.iter().filter_map(Level::measured)).max().unwrap_or(Bytes(0));
     let mut unexplained = Vec::new();
     for (place, rise) in shape.rises.iter().enumerate().filter(|(place, _)| !places.contains(&Some(*place))) {
-        if rise.knee > end {
+        if rise.knee > end && may_be_cache {
             let level = levels.last().map_or(0, |level| level.level).saturating_add(1);
             levels.push(Level { level, stated: None, shared_by: None, found: Ok(shape.rises[place]) });
         } else {

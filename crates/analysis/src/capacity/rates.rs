@@ -78,19 +78,29 @@ fn count(
     pages: Pages,
     factor: u64,
 ) -> Vec<Count> {
-    let stated = machine.stated_times(factor);
+    count_against(machine, &machine.stated_times(factor), (replacement, disturbance), pages)
+}
+
+/// The same, when the firmware states `stated`.
+fn count_against(
+    machine: &Hardware,
+    stated: &[Stated],
+    (replacement, disturbance): (Replacement, Disturbance),
+    pages: Pages,
+) -> Vec<Count> {
     let tolerance = tolerance(replacement, pages);
     let mut counts = vec![Count::default(); machine.caches.len()];
     for seed in 0..CURVES {
         let curve = machine.curve(replacement, disturbance, pages, seed);
-        let capacities = judge(&[curve], &stated).unwrap();
+        let capacities = judge(&[curve], stated).unwrap();
         for (count, (level, (truth, _))) in
             counts.iter_mut().zip(capacities.levels.iter().zip(machine.caches))
         {
             count.add(level, *truth, tolerance);
         }
     }
-    println!("{}, {replacement:?}, {disturbance:?}, {pages:?}, stated x{factor}: {counts:?}", machine.name);
+    let sizes: Vec<String> = stated.iter().filter_map(|cache| Some(cache.size?.to_string())).collect();
+    println!("{}, {replacement:?}, {disturbance:?}, {pages:?}, stated {sizes:?}: {counts:?}", machine.name);
     counts
 }
 
@@ -136,6 +146,20 @@ fn firmware_that_states_four_times_the_truth_is_found_out() {
         }
     }
     println!("all sizes stated four times as large: {:?}", total(all));
+}
+
+#[test]
+fn a_last_cache_that_is_stated_sixteen_times_too_large_costs_the_inner_ones_nothing() {
+    for machine in HONEST.iter().filter(|machine| machine.name != SLC) {
+        let mut stated = machine.stated_times(1);
+        let last = stated.len() - 1;
+        stated[last].size = stated[last].size.map(|size| Bytes(16 * size.0));
+        for kind in KINDS {
+            let counts = count_against(machine, &stated, kind, Pages::Huge);
+            assert!(counts[last].nearly_always_differs(), "{}, {kind:?}: {counts:?}", machine.name);
+            assert!(counts[..last].iter().all(|count| count.is_found(99) && count.hardly_ever_differs()));
+        }
+    }
 }
 
 #[test]

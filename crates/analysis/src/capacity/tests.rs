@@ -93,10 +93,10 @@ fn levels_that_run_together_are_told_as_one_and_refused_as_the_other() {
 #[test]
 fn what_nobody_states_is_measured_alone() {
     let curve = curve(256 * MIB, stair(&THREE, 100e3));
-    let nothing = judge(std::slice::from_ref(&curve), &[]).unwrap();
+    let nothing = judge(&[Curve { page: Bytes(4096), ..curve.clone() }], &[]).unwrap();
     assert!(nothing.levels.iter().all(|level| level.judged().verdict().is_none()));
     let sizes = judge(std::slice::from_ref(&curve), &stated(&[Some(32 * KIB), None, None])).unwrap();
-    let two = judge(&[Curve { page: Bytes(4096), ..curve }], &stated(&[Some(32 * KIB), Some(MIB)])).unwrap();
+    let two = judge(&[curve], &stated(&[Some(32 * KIB), Some(MIB)])).unwrap();
     for found in [&nothing, &sizes, &two] {
         let measured: Vec<Option<Bytes>> = found.levels.iter().map(Level::measured).collect();
         assert_eq!(measured, [Some(Bytes(32 * KIB)), Some(Bytes(MIB)), Some(Bytes(16 * MIB))]);
@@ -183,14 +183,52 @@ const EPYC: [(u64, [f64; 3]); 30] = [
     (268435456, [175881.0, 171141.0, 171100.0]),
 ];
 
+/// The same in base pages, where the tables of the address translation outgrow what is left of L3 at 64 MiB.
+const EPYC_BASE: [(u64, [f64; 3]); 30] = [
+    (4096, [1073.0, 1074.0, 1076.0]),
+    (8192, [1071.0, 1073.0, 1073.0]),
+    (12288, [1069.0, 1069.0, 1070.0]),
+    (16384, [1059.0, 1075.0, 1167.0]),
+    (24576, [1060.0, 1058.0, 1060.0]),
+    (32768, [1065.0, 1066.0, 1068.0]),
+    (49152, [1178.0, 1186.0, 1110.0]),
+    (65536, [3818.0, 3743.0, 3738.0]),
+    (94208, [3700.0, 3719.0, 3719.0]),
+    (131072, [3826.0, 3672.0, 3684.0]),
+    (188416, [3722.0, 3718.0, 3691.0]),
+    (262144, [3841.0, 3742.0, 3722.0]),
+    (372736, [3815.0, 3717.0, 3715.0]),
+    (524288, [4297.0, 4184.0, 4289.0]),
+    (745472, [4953.0, 4793.0, 4799.0]),
+    (1048576, [7101.0, 7218.0, 7221.0]),
+    (1486848, [10501.0, 35786.0, 24316.0]),
+    (2097152, [11978.0, 12198.0, 12354.0]),
+    (2969600, [13203.0, 13011.0, 16403.0]),
+    (4194304, [21047.0, 14267.0, 13911.0]),
+    (5935104, [16249.0, 15581.0, 14908.0]),
+    (8388608, [167178.0, 153948.0, 138707.0]),
+    (11866112, [133217.0, 159907.0, 144552.0]),
+    (16777216, [152000.0, 143603.0, 144126.0]),
+    (23728128, [148378.0, 147130.0, 144891.0]),
+    (33554432, [152755.0, 156919.0, 156966.0]),
+    (47456256, [216596.0, 276331.0, 296594.0]),
+    (67108864, [317714.0, 257590.0, 264508.0]),
+    (134217728, [316375.0, 279904.0, 281405.0]),
+    (268435456, [288632.0, 243302.0, 300935.0]),
+];
+
 #[test]
 fn a_real_virtual_machine_gets_an_eighth_of_the_cache_that_it_states() {
+    let stated = stated(&[Some(48 * KIB), Some(MIB), Some(32 * MIB)]);
     let point = |(size, times): &(u64, [f64; 3])| Point { bytes: Bytes(*size), times: times.to_vec() };
-    let real = Curve { page: Bytes(2 * MIB), points: EPYC.iter().map(point).collect() };
-    let found = judge(&[real], &stated(&[Some(48 * KIB), Some(MIB), Some(32 * MIB)])).unwrap();
-    let verdicts: Vec<_> = found.levels.iter().map(|level| level.judged().verdict().unwrap()).collect();
-    assert_eq!(verdicts, [Verdict::Equivalent, Verdict::Equivalent, Verdict::Different]);
-    insta::assert_snapshot!(sentences(&found));
+    for (page, points) in [(2 * MIB, &EPYC), (4096, &EPYC_BASE)] {
+        let real = Curve { page: Bytes(page), points: points.iter().map(point).collect() };
+        let found = judge(&[real], &stated).unwrap();
+        let verdicts: Vec<_> = found.levels.iter().map(|level| level.judged().verdict().unwrap()).collect();
+        assert_eq!(verdicts, [Verdict::Equivalent, Verdict::Equivalent, Verdict::Different]);
+        assert!(beyond(&found).unwrap().0 >= 16 * MIB);
+        insta::assert_snapshot!(format!("{}{:?}", sentences(&found), (found.flat_from, found.memory_time)));
+    }
 }
 
 proptest! {

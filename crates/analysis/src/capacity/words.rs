@@ -9,6 +9,11 @@ use crate::verdict::refused_in_words;
 /// Pages above this size are huge: no architecture here has base pages that are larger.
 const LARGEST_BASE_PAGE: Bytes = Bytes::from_kib(64);
 
+/// Whether pages of this size are huge.
+pub(super) fn is_huge(page: Bytes) -> bool {
+    page > LARGEST_BASE_PAGE
+}
+
 /// What one level came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Judged<'a> {
@@ -78,7 +83,7 @@ impl Capacities {
                     Some(_) => format!("Firmware states no size of {name}"),
                     None => format!("Firmware states no {name}"),
                 };
-                let doubt = if self.page > LARGEST_BASE_PAGE {
+                let doubt = if is_huge(self.page) {
                     String::new()
                 } else {
                     format!("; in pages of {} it may be the address translation's", self.page)
@@ -139,7 +144,7 @@ pub(super) fn unseen(shape: &Shape, cache: &Stated, unfinished: bool) -> Refusal
             remedy: format!("measure sizes from {} on", Bytes(stated.0 / 4)),
         },
         _ => {
-            let remedy = if shape.page > LARGEST_BASE_PAGE {
+            let remedy = if is_huge(shape.page) {
                 "measure more sizes around it, on a quieter machine (--thorough)".into()
             } else {
                 "allow huge pages, in which neighbouring knees do not run together".into()
