@@ -36,7 +36,7 @@ mod matching;
 pub mod rise;
 pub mod words;
 
-use tenbin_model::{Bytes, Refusal};
+use tenbin_model::{Bytes, Refusal, Size, Word};
 
 pub use rise::{Rise, Shape};
 pub use words::Judged;
@@ -133,38 +133,6 @@ impl Level {
     }
 }
 
-/// Whose word a size is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// The firmware's, and the knee agrees with it.
-    Firmware,
-    /// The measured knee: nothing is stated, or something else.
-    Knee,
-    /// The firmware's, and nothing was measured that could confirm it.
-    FirmwareAlone,
-}
-
-impl std::fmt::Display for Word {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::Firmware => "stated by the firmware, and the knee agrees",
-            Self::Knee => "the measured knee",
-            Self::FirmwareAlone => "stated by the firmware, not confirmed by a knee",
-        })
-    }
-}
-
-/// The size of one level that other experiments should build on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Level, 1 innermost.
-    pub level: u8,
-    /// Its size.
-    pub size: Bytes,
-    /// Whose word that is.
-    pub by: Word,
-}
-
 /// What the caches hold by the curve in the largest pages that has enough sizes, beside what the firmware
 /// states of them (data and unified caches, each level once).
 ///
@@ -233,17 +201,17 @@ fn flat_from(shape: &Shape, levels: &[Level]) -> Option<Bytes> {
 }
 
 /// The size of each level that other experiments should build on: the stated one where the knee agrees, else
-/// the knee; the stated one also where there is no knee, under [`Word::FirmwareAlone`]. A level of which
+/// the knee; the stated one also where there is no knee, as the firmware's word alone. A level of which
 /// nothing is known is left out.
-pub fn taken(capacities: &Capacities) -> Vec<Taken> {
+pub fn taken(capacities: &Capacities) -> Vec<Size> {
     let size = |level: &Level| {
-        let (size, by) = match (level.stated, level.measured()) {
-            (Some(stated), Some(knee)) if agree(stated, knee) => (stated, Word::Firmware),
+        let (bytes, by) = match (level.stated, level.measured()) {
+            (Some(stated), Some(knee)) if agree(stated, knee) => (stated, Word::Both),
             (_, Some(knee)) => (knee, Word::Knee),
-            (Some(stated), None) => (stated, Word::FirmwareAlone),
+            (Some(stated), None) => (stated, Word::Firmware),
             (None, None) => return None,
         };
-        Some(Taken { level: level.level, size, by })
+        Some(Size { level: level.level, bytes, by })
     };
     capacities.levels.iter().filter_map(size).collect()
 }

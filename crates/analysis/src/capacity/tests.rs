@@ -41,7 +41,7 @@ fn firmware_that_is_right_is_believed() {
     assert!(found.levels.iter().all(|level| level.judged().verdict() == Some(Verdict::Equivalent)));
     let times: Vec<Option<f64>> = found.levels.iter().map(Level::time).collect();
     assert_eq!((times, found.memory_time), (vec![Some(1e3), Some(4e3), Some(20e3)], Some(100e3)));
-    assert!(taken(&found).iter().all(|taken| taken.by == Word::Firmware));
+    assert!(taken(&found).iter().all(|taken| taken.by == Word::Both));
     assert_eq!(beyond(&found), Some(Bytes(4 * found.flat_from.unwrap().0)));
     insta::assert_snapshot!(sentences(&found));
 }
@@ -51,7 +51,7 @@ fn firmware_that_states_the_host_s_cache_is_not() {
     let curve = OVERSTATED[1].curve(Replacement::Oldest, Disturbance::Normal, Pages::Huge, 1);
     let found = judge(&[curve], &OVERSTATED[1].stated_times(1)).unwrap();
     assert_eq!(found.levels[2].judged().verdict(), Some(Verdict::Different));
-    let last = Taken { level: 3, size: found.levels[2].measured().unwrap(), by: Word::Knee };
+    let last = Size { level: 3, bytes: found.levels[2].measured().unwrap(), by: Word::Knee };
     assert_eq!(taken(&found).last(), Some(&last));
     insta::assert_snapshot!(found.sentence(&found.levels[2], "by CPU 0 in pages of 2 MiB"));
 }
@@ -71,7 +71,7 @@ fn a_knee_beyond_the_largest_size_is_not_guessed() {
     assert_eq!((found.flat_from, found.memory_time, beyond(&found)), (None, None, None));
     assert_eq!(found.levels[2].measured(), None);
     assert_eq!(found.levels[2].judged().verdict(), Some(Verdict::Refused));
-    let last = Taken { level: 3, size: Bytes(480 * MIB), by: Word::FirmwareAlone };
+    let last = Size { level: 3, bytes: Bytes(480 * MIB), by: Word::Firmware };
     assert_eq!(taken(&found).last(), Some(&last));
     let first = sentences(&found);
     // And this one had not reached its end.
@@ -249,7 +249,7 @@ proptest! {
             }
             for taken in taken(&found) {
                 let level = found.levels.iter().find(|level| level.level == taken.level).unwrap();
-                prop_assert!(Some(taken.size) == level.stated || Some(taken.size) == level.measured());
+                prop_assert!(Some(taken.bytes) == level.stated || Some(taken.bytes) == level.measured());
             }
             if let (Some(beyond), Some(last)) = (beyond(&found), knees.last()) {
                 prop_assert!(beyond.0 >= BEYOND * last.0);

@@ -24,7 +24,7 @@ const BAR: (usize, usize) = (6, 48);
 ///
 /// Bars are logarithmic, as a cache is some times faster than the next: one character of the shortest is the
 /// fastest time of all curves. The knees are those of the curve that was judged.
-pub fn curve(curves: &[Curve], capacities: &Capacities, width: usize) -> String {
+pub(super) fn curve(curves: &[Curve], capacities: &Capacities, width: usize) -> String {
     let medians: Vec<Vec<(Bytes, f64)>> = curves.iter().map(medians).collect();
     let times = || medians.iter().flatten().map(|(_, time)| *time);
     let (fastest, slowest) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));

@@ -22,7 +22,7 @@ const MISSING: char = '·';
 /// so many times as far as another. Up to 24 CPUs show the figures with their shades if they fit; more
 /// of them, a shade a pair; and where even those do not fit, neighbours are taken together by their median.
 /// Empty if nothing was measured.
-pub fn heat(labels: &[String], times: &[Vec<Option<f64>>], width: usize) -> String {
+pub(super) fn heat(labels: &[String], times: &[Vec<Option<f64>>], width: usize) -> String {
     let Some(scale) = Scale::of(times) else { return String::new() };
     let count = labels.len();
     let margin = 2 + labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);

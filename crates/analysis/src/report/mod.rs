@@ -3,13 +3,12 @@
 mod calibration;
 mod curve;
 mod heat;
+mod pictured;
 mod row;
 mod table;
 mod text;
 
 pub use calibration::calibration;
-pub use curve::curve;
-pub use heat::heat;
 pub use text::{compared, described, instrument, listed, survey, trial};
 
 #[cfg(test)]

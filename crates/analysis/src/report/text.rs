@@ -2,10 +2,10 @@
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Cell, Descriptor, Finding, Interval, Quantity, Report, Role, Run, Trial, Verdict,
+    Answer, Cell, Descriptor, Finding, Interval, Judge, Quantity, Report, Role, Run, Trial, Verdict,
 };
 
-use super::table;
+use super::{pictured, table};
 use crate::verdict::{self, Across};
 
 /// The column in which sentences begin.
@@ -33,23 +33,15 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     let ours = |experiment: &str| experiment == name;
     let answers: Vec<&Answer> = report.answers.iter().filter(|answer| ours(&answer.experiment)).collect();
     let mut text = entry(name, &descriptor.question, width);
-    for cell in &trial.cells {
-        let here: Vec<&Answer> =
-            answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
-        text.push_str(&format!("\n{} (workers on CPU {})\n", cell.arrangement.label, places(cell)));
-        let tables = table::variants(descriptor, cell);
-        for table in tables.into_iter().chain(table::comparisons(descriptor, cell, &here)) {
-            text.push('\n');
-            text.push_str(&table);
-        }
-        text.push('\n');
-        if let Some(first) = here.first() {
-            text.push_str(&folded(&said(first), 2, width));
-        }
-        text.push_str(&folded(&checked(trial, cell), 2, width));
-    }
     if trial.cells.is_empty() {
         text.extend(answers.iter().map(|answer| folded(&answer.sentence, INDENT, width)));
+    } else {
+        text.push_str(&match descriptor.judge {
+            Judge::Comparisons | Judge::Thrashing => cell_by_cell(trial, &answers, width),
+            Judge::Capacities => pictured::capacities(run, trial, &answers, width),
+            Judge::Distances => pictured::distances(trial, &answers, width),
+            Judge::Transfers => pictured::transfers(trial, &answers, width),
+        });
     }
     let findings: Vec<&Finding> =
         report.findings.iter().filter(|finding| ours(&finding.experiment)).collect();
@@ -67,6 +59,27 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     text
 }
 
+/// Each cell with its tables, its first answer and its checks.
+fn cell_by_cell(trial: &Trial, answers: &[&Answer], width: usize) -> String {
+    let mut text = String::new();
+    for cell in &trial.cells {
+        let here: Vec<&Answer> =
+            answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
+        text.push_str(&format!("\n{} (workers on CPU {})\n", cell.arrangement.label, places(cell)));
+        let tables = table::variants(&trial.descriptor, cell);
+        for table in tables.into_iter().chain(table::comparisons(&trial.descriptor, cell, &here)) {
+            text.push('\n');
+            text.push_str(&table);
+        }
+        text.push('\n');
+        if let Some(first) = here.first() {
+            text.push_str(&folded(&said(first), 2, width));
+        }
+        text.push_str(&folded(&checked(trial, std::slice::from_ref(cell)), 2, width));
+    }
+    text
+}
+
 /// The CPUs of a cell's workers, in order; of many, the first and the last.
 fn places(cell: &Cell) -> String {
     const SHOWN: usize = 8;
@@ -77,14 +90,16 @@ fn places(cell: &Cell) -> String {
     }
 }
 
-fn checked(trial: &Trial, cell: &Cell) -> String {
-    if cell.checks.is_empty() {
+/// What the checks of these cells came to, all together.
+pub(super) fn checked(trial: &Trial, cells: &[Cell]) -> String {
+    let checks = || cells.iter().flat_map(|cell| &cell.checks);
+    if checks().next().is_none() {
         return "Nothing was checked.".into();
     }
-    let met = cell.checks.iter().filter(|check| !check.sabotage && check.met).count();
-    let measured = cell.checks.iter().filter(|check| !check.sabotage).count();
-    let caught = cell.checks.iter().filter(|check| check.sabotage && !check.met).count();
-    let planted = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
+    let met = checks().filter(|check| !check.sabotage && check.met).count();
+    let measured = checks().filter(|check| !check.sabotage).count();
+    let caught = checks().filter(|check| check.sabotage && !check.met).count();
+    let planted = checks().filter(|check| check.sabotage).count();
     format!(
         "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
          faults were caught.",
@@ -93,7 +108,7 @@ fn checked(trial: &Trial, cell: &Cell) -> String {
 }
 
 /// An answer's sentence, and what is to be kept in mind with it.
-fn said(answer: &Answer) -> String {
+pub(super) fn said(answer: &Answer) -> String {
     match &answer.caveat {
         Some(caveat) => format!("{} {caveat}", answer.sentence),
         None => answer.sentence.clone(),
