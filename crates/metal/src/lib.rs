@@ -17,10 +17,14 @@ pub mod pages;
 pub mod pin;
 pub mod pipe;
 pub mod placement;
+pub mod sampling;
 pub mod stack;
 pub mod starvation;
+pub mod symbols;
 pub mod team;
+pub mod touch;
 pub mod usage;
+pub mod vmstat;
 
 pub use chase::Chase;
 pub use clock::{Clock, Ticks};

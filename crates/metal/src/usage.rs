@@ -1,4 +1,4 @@
-//! What the kernel charged a thread with: user and system time, context switches.
+//! What the kernel charged a thread with: user and system time, context switches, page faults.
 
 use std::mem::MaybeUninit;
 
@@ -15,6 +15,11 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Context switches that were forced on it.
     pub involuntary_switches: u64,
+    /// Page faults that were answered without reading from a disk. A page that the kernel fills in the middle of
+    /// a system call counts as well, though no exception was taken (`mm_account_fault` in `mm/memory.c`).
+    pub minor_faults: u64,
+    /// Page faults that had to wait for a disk.
+    pub major_faults: u64,
 }
 
 impl Usage {
@@ -31,6 +36,8 @@ impl Usage {
             system: length(raw.ru_stime),
             voluntary_switches: raw.ru_nvcsw as u64,
             involuntary_switches: raw.ru_nivcsw as u64,
+            minor_faults: raw.ru_minflt as u64,
+            major_faults: raw.ru_majflt as u64,
         }
     }
 
@@ -41,6 +48,8 @@ impl Usage {
             system: self.system + other.system,
             voluntary_switches: self.voluntary_switches + other.voluntary_switches,
             involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
         }
     }
 
@@ -51,6 +60,8 @@ impl Usage {
             system: self.system.saturating_sub(earlier.system),
             voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
             involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
         }
     }
 }
@@ -74,5 +85,20 @@ mod tests {
         let second = Usage::of_this_thread();
         assert!(second.user >= first.user && second.system >= first.system);
         assert_eq!(first.since(&second).voluntary_switches, 0);
+    }
+    /// Touching memory for the first time is charged to who touches it; [`Usage::plus`] adds two threads up.
+    #[test]
+    fn first_touches_are_counted_as_faults_and_sums_add_them() {
+        const PAGES: usize = 64;
+        let mut pages =
+            crate::pages::Pages::map(PAGES * rustix::param::page_size(), crate::pages::PageKind::Base)
+                .unwrap();
+        let before = Usage::of_this_thread();
+        pages.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 1);
+        let charged = Usage::of_this_thread().since(&before);
+        assert!(charged.minor_faults >= PAGES as u64, "{charged:?}");
+        let twice = charged.plus(&charged);
+        assert_eq!(twice.minor_faults, 2 * charged.minor_faults);
+        assert_eq!(twice.major_faults, 2 * charged.major_faults);
     }
 }

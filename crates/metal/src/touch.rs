@@ -1,0 +1,383 @@
+//! Memory to be touched for the first time, again and again: what a page fault costs, and how many there are.
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
+
+use crate::fault::Fault;
+
+/// What the kernel is told about the pages of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advised {
+    /// Base pages only (`MADV_NOHUGEPAGE`).
+    Base,
+    /// Huge pages, please (`MADV_HUGEPAGE`); advice, not a promise.
+    Huge,
+    /// Nothing: the system's setting decides, as it does for most programs.
+    Nothing,
+}
+
+/// A private anonymous mapping that the threads of this process share, none of which is there until it is touched.
+///
+/// That is the memory of vm-scalability's `usemem --prealloc`: it maps `/dev/zero` privately once, which the
+/// kernel makes anonymous, and its threads share the address space.
+///
+/// Every access is an atomic one to a word, so any number of threads may touch, discard and populate at once.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<u8>,
+    pages: usize,
+    page: usize,
+    base: NonNull<u8>,
+    mapped: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and is plain memory that any thread may use.
+unsafe impl Send for Region {}
+// SAFETY: everything that can be done by shared reference is an atomic access or a system call that the kernel
+// serialises; no reference to the memory's bytes as plain data is ever handed out.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Maps `bytes` in whole pages, at the start of a huge page, and gives the kernel this advice.
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the kernel has no room or refuses the advice.
+    pub fn map(bytes: usize, advised: Advised) -> Result<Self, Fault> {
+        let page = rustix::param::page_size();
+        let pages = bytes.max(1).div_ceil(page);
+        let length = pages * page;
+        let huge = huge_page().unwrap_or(page);
+        // Room to align by hand, as mmap promises a base page's alignment only; and a rim at both ends that may not
+        // be accessed, so that the kernel does not merge this mapping with a neighbour and count the two as one.
+        let mapped = length.next_multiple_of(huge) + 2 * huge;
+        // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                mapped,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .map_err(|error| Fault::system(format!("mmap {mapped} bytes"), error))?;
+        let base = NonNull::new(base.cast::<u8>())
+            .ok_or_else(|| Fault::system("mmap answered address 0", Errno::NOMEM))?;
+        let offset = match base.align_offset(huge) {
+            0 => huge,
+            offset => offset,
+        };
+        // SAFETY: the mapping was made longer than `length` by two huge pages, and `offset` is one at most.
+        let start = unsafe { base.add(offset) };
+        let region = Self { start, pages, page, base, mapped };
+        // SAFETY: the range lies inside the mapping just made, which nobody else knows of.
+        unsafe { mprotect(start.as_ptr().cast(), length, MprotectFlags::READ | MprotectFlags::WRITE) }
+            .map_err(|error| Fault::system(format!("mprotect {length} bytes"), error))?;
+        let advice = match advised {
+            Advised::Base => Advice::LinuxNoHugepage,
+            Advised::Huge => Advice::LinuxHugepage,
+            Advised::Nothing => return Ok(region),
+        };
+        match region.advise(0..pages, advice) {
+            // A kernel without transparent huge pages: base pages are all there is.
+            Ok(()) | Err(Errno::INVAL) => Ok(region),
+            Err(error) => Err(Fault::system(format!("madvise {length} bytes"), error)),
+        }
+    }
+
+    /// How many base pages it has.
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// Writes one word to each of the pages numbered `base + page` for each `page` of `order`, in that order.
+    ///
+    /// The loop is an ordinary one and no kernel in assembler: a fault costs hundreds of nanoseconds and the loop
+    /// about one, and what it does cost is measured by touching pages that are there.
+    ///
+    /// # Panics
+    /// If a number is that of no page.
+    pub fn touch(&self, base: usize, order: &[u32]) {
+        for &page in order {
+            self.word((base + page as usize) * (self.page / size_of::<u64>())).store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes `writes` words, each at a place drawn from the whole region: `usemem --random`.
+    ///
+    /// `state` is the generator's: xorshift64*, whose upper bits are scaled to the number of words (Vigna, "An
+    /// experimental exploration of Marsaglia's xorshift generators, scrambled", 2016). It must not be 0, and
+    /// where to go on from is returned.
+    pub fn write_at_random(&self, mut state: u64, writes: u64) -> u64 {
+        let words = (self.pages * self.page / size_of::<u64>()) as u64;
+        for _ in 0..writes {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            let drawn = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
+            let word = (u128::from(drawn) * u128::from(words)) >> 64;
+            self.word(word as usize).store(word as u64, Ordering::Relaxed);
+        }
+        state
+    }
+
+    /// Gives these pages back: the next touch of each is its first again.
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the kernel refuses.
+    pub fn discard(&self, pages: Range<usize>) -> Result<(), Fault> {
+        let count = pages.len();
+        self.advise(pages, Advice::LinuxDontNeed)
+            .map_err(|error| Fault::system(format!("madvise(MADV_DONTNEED) of {count} pages"), error))
+    }
+
+    /// Lets the kernel provide these pages in one call (`MADV_POPULATE_WRITE`, Linux 5.14): what a fault costs
+    /// apart from the exception is in it, allocating and clearing above all.
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the kernel refuses; see [`can_populate`].
+    pub fn populate(&self, pages: Range<usize>) -> Result<(), Fault> {
+        let count = pages.len();
+        self.advise(pages, Advice::LinuxPopulateWrite)
+            .map_err(|error| Fault::system(format!("madvise(MADV_POPULATE_WRITE) of {count} pages"), error))
+    }
+
+    /// How many of these pages are there, by the kernel's word (`mincore(2)`). It misses what was swapped out.
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the kernel does not say.
+    pub fn present(&self, pages: Range<usize>) -> Result<usize, Fault> {
+        let mut seen = vec![0_u8; pages.len()];
+        let start = self.address(&pages);
+        // SAFETY: `seen` has a byte for each page of the range, and it is all that is written.
+        let status = unsafe { libc::mincore(start.cast(), pages.len() * self.page, seen.as_mut_ptr()) };
+        if status != 0 {
+            let error = std::io::Error::last_os_error();
+            return Err(Fault::system(format!("mincore of {} pages", pages.len()), error));
+        }
+        // The other bits are reserved.
+        Ok(seen.iter().filter(|&&byte| byte & 1 == 1).count())
+    }
+
+    /// How much of this memory the kernel keeps in huge pages, by its own word in `/proc/self/smaps`
+    /// (`AnonHugePages`, `Documentation/filesystems/proc.rst`).
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the file cannot be read or does not say.
+    pub fn huge_bytes(&self) -> Result<u64, Fault> {
+        const PATH: &str = "/proc/self/smaps";
+        let smaps =
+            std::fs::read_to_string(PATH).map_err(|error| Fault::system(format!("read {PATH}"), error))?;
+        let start = self.start.as_ptr() as u64;
+        huge_bytes(&smaps, start..start + (self.pages * self.page) as u64).ok_or_else(|| {
+            let error = std::io::Error::other("it does not say AnonHugePages for this mapping");
+            Fault::system(format!("read {PATH}"), error)
+        })
+    }
+
+    /// The first address of a range of pages.
+    ///
+    /// # Panics
+    /// If the range reaches beyond the region.
+    fn address(&self, pages: &Range<usize>) -> *mut u8 {
+        assert!(pages.start <= pages.end && pages.end <= self.pages, "pages {pages:?} of {}", self.pages);
+        // SAFETY: the offset is at most the region's length, by the line above.
+        unsafe { self.start.as_ptr().add(pages.start * self.page) }
+    }
+
+    fn advise(&self, pages: Range<usize>, advice: Advice) -> Result<(), Errno> {
+        let (start, bytes) = (self.address(&pages), pages.len() * self.page);
+        // SAFETY: the range lies inside this mapping. Its contents may become zeros, which is a value that every
+        // atomic access may meet; nothing else refers to them.
+        unsafe { madvise(start.cast(), bytes, advice) }
+    }
+
+    /// The word of this number.
+    fn word(&self, word: usize) -> &AtomicU64 {
+        assert!(word < self.pages * self.page / size_of::<u64>(), "there is no word {word}");
+        // SAFETY: the word is inside the region, by the line above.
+        let place = unsafe { self.start.as_ptr().add(word * size_of::<u64>()) };
+        // SAFETY: aligned, as a page's start is and every eighth byte after it; mapped until `self` is dropped, which
+        // the returned lifetime excludes; and every access of any thread is an atomic one to a whole word.
+        unsafe { AtomicU64::from_ptr(place.cast()) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: this mapping was made by `map` with this base and length, and no reference to it outlives `self`.
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
+        debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
+    }
+}
+
+/// The size of a base page.
+pub fn page() -> usize {
+    rustix::param::page_size()
+}
+
+/// The size of a transparent huge page, by the kernel's word; none where it has none.
+pub fn huge_page() -> Option<usize> {
+    static SIZE: OnceLock<Option<usize>> = OnceLock::new();
+    *SIZE.get_or_init(|| {
+        let text = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?;
+        text.trim().parse().ok().filter(|&size: &usize| size.is_power_of_two())
+    })
+}
+
+/// Whether a huge page can be had here now: asks for one, and looks.
+///
+/// # Errors
+/// [`Fault::System`] when there is no room even to ask.
+pub fn huge_pages_are_granted() -> Result<bool, Fault> {
+    let Some(huge) = huge_page() else { return Ok(false) };
+    let region = Region::map(huge, Advised::Huge)?;
+    region.touch(0, &[0]);
+    // A kernel that does not say has not been seen to grant one.
+    Ok(region.huge_bytes().is_ok_and(|bytes| bytes > 0))
+}
+
+/// Whether this kernel can populate: Linux 5.14 and later. An emulator or an older kernel calls it an invalid
+/// argument.
+///
+/// # Errors
+/// [`Fault::System`] when it fails for another reason.
+pub fn can_populate() -> Result<bool, Fault> {
+    let region = Region::map(1, Advised::Base)?;
+    match region.advise(0..1, Advice::LinuxPopulateWrite) {
+        Ok(()) => Ok(region.present(0..1)? == 1),
+        Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+        Err(error) => Err(Fault::system("madvise(MADV_POPULATE_WRITE) of 1 page", error)),
+    }
+}
+
+/// The sum of `AnonHugePages` over the mappings in the text of an `smaps` that overlap `addresses`. Advice can split
+/// a mapping in several, and two neighbours can be merged into one.
+fn huge_bytes(smaps: &str, addresses: Range<u64>) -> Option<u64> {
+    let mapping = |line: &str| {
+        let (first, rest) = line.split_once('-')?;
+        let last = rest.split_whitespace().next()?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        Some(number(first)?..number(last)?)
+    };
+    let mut inside = false;
+    let mut sum = None;
+    for line in smaps.lines() {
+        if let Some(mapped) = mapping(line) {
+            inside = mapped.start < addresses.end && addresses.start < mapped.end;
+        } else if inside && let Some(rest) = line.strip_prefix("AnonHugePages:") {
+            let kib: u64 = rest.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+            sum = Some(sum.unwrap_or(0) + (kib << 10));
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::usage::Usage;
+
+    #[test]
+    fn a_page_is_there_once_it_is_touched_and_until_it_is_discarded() {
+        let page = rustix::param::page_size();
+        let region = Region::map(64 * page - 1, Advised::Base).unwrap();
+        assert_eq!((region.pages(), region.present(0..64).unwrap()), (64, 0));
+        region.touch(8, &[3, 0, 3]);
+        assert_eq!(region.present(0..64).unwrap(), 2);
+        assert_eq!((region.present(8..9).unwrap(), region.present(11..12).unwrap()), (1, 1));
+        region.discard(8..9).unwrap();
+        assert_eq!((region.present(8..9).unwrap(), region.present(11..12).unwrap()), (0, 1));
+        if can_populate().unwrap() {
+            region.populate(32..40).unwrap();
+            assert_eq!((region.present(0..64).unwrap(), region.present(32..40).unwrap()), (9, 8));
+        } else {
+            eprintln!("skipped: this kernel cannot populate");
+        }
+        region.discard(0..64).unwrap();
+        assert_eq!(region.present(0..64).unwrap(), 0);
+    }
+
+    #[test]
+    fn every_first_touch_of_a_base_page_is_a_fault_and_no_second_one_is() {
+        const PAGES: usize = 200;
+        let region = Region::map(PAGES * rustix::param::page_size(), Advised::Base).unwrap();
+        let order: Vec<u32> = (0..PAGES as u32).rev().collect();
+        let charged = || {
+            let before = Usage::of_this_thread();
+            region.touch(0, &order);
+            Usage::of_this_thread().since(&before).minor_faults
+        };
+        let (first, second) = (charged(), charged());
+        assert!(first >= PAGES as u64, "{first} faults for {PAGES} pages");
+        assert!(second < PAGES as u64 / 2, "{second} faults for pages that are there");
+    }
+
+    #[test]
+    fn base_pages_are_base_pages_and_huge_ones_are_huge_where_they_are_granted() {
+        let Some(huge) = huge_page() else {
+            eprintln!("skipped: this kernel has no transparent huge pages");
+            return;
+        };
+        let touched = |advised| {
+            let region = Region::map(2 * huge, advised).unwrap();
+            assert_eq!(region.address(&(0..1)).addr() % huge, 0);
+            region.touch(0, &[0]);
+            region.huge_bytes()
+        };
+        // An emulator's kernel may not say.
+        assert_eq!(touched(Advised::Base).unwrap_or(0), 0);
+        if huge_pages_are_granted().unwrap() {
+            assert_eq!(touched(Advised::Huge).unwrap(), huge as u64);
+        } else {
+            eprintln!("skipped: no huge page was granted");
+        }
+    }
+
+    #[test]
+    fn random_writes_reach_the_whole_region_and_go_on_where_they_stopped() {
+        const PAGES: usize = 32;
+        let region = Region::map(PAGES * rustix::param::page_size(), Advised::Base).unwrap();
+        // Thirty times as many as there are pages: one that is left out has odds of e^-30.
+        let state = region.write_at_random(7, 15 * PAGES as u64);
+        let state = region.write_at_random(state, 15 * PAGES as u64);
+        assert_eq!(region.present(0..PAGES).unwrap(), PAGES);
+        assert_eq!(state, region.write_at_random(7, 30 * PAGES as u64));
+    }
+
+    #[test]
+    fn huge_bytes_are_those_of_the_mappings_that_the_region_touches() {
+        const SMAPS: &str = "\
+7f0000000000-7f0000200000 rw-p 00000000 00:00 0 \nSize: 2048 kB\nAnonHugePages:      2048 kB\nVmFlags: rd wr
+7f0000200000-7f0000600000 rw-p 00000000 00:00 0 \nAnonHugePages:      4096 kB
+7f0000800000-7f0000a00000 rw-p 00000000 00:00 0 [anon: x]\nAnonHugePages:         0 kB
+7f0000c00000-7f0000e00000 rw-p 00000000 00:00 0 \nRss: 4 kB\n";
+        let cases: &[(Range<u64>, Option<u64>)] = &[
+            (0x7f00_0000_0000..0x7f00_0020_0000, Some(2 << 20)),
+            (0x7f00_0010_0000..0x7f00_0030_0000, Some(6 << 20)),
+            (0x7f00_0080_0000..0x7f00_0080_1000, Some(0)),
+            (0x7f00_0060_0000..0x7f00_0080_0000, None),
+            (0x7f00_00c0_0000..0x7f00_00c0_1000, None),
+        ];
+        for (addresses, expected) in cases {
+            assert_eq!(huge_bytes(SMAPS, addresses.clone()), *expected, "{addresses:x?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn as_many_pages_are_there_as_different_ones_were_touched(order in prop::collection::vec(0_u32..48, 0..96)) {
+            let region = Region::map(48 * rustix::param::page_size(), Advised::Base).unwrap();
+            region.touch(0, &order);
+            let different: std::collections::BTreeSet<u32> = order.iter().copied().collect();
+            prop_assert_eq!(region.present(0..48).unwrap(), different.len());
+        }
+    }
+}
