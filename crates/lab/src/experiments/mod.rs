@@ -99,6 +99,7 @@ experiments! {
     numa,
     c2c,
     thrash,
+    faults,
 }
 
 #[cfg(test)]

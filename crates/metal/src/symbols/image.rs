@@ -41,8 +41,12 @@ pub fn around(address: u64, text: Option<u64>) -> Result<Code, String> {
                 let source = format!("{path}, as it was linked: the running kernel may have patched it");
                 return Ok(Code { before, from, source });
             }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tried.push(format!("{path}: {error}")),
         }
+    }
+    if tried.len() == 1 {
+        tried.push(format!("no vmlinux of {release} below /boot or /usr/lib/debug"));
     }
     Err(tried.join("; "))
 }

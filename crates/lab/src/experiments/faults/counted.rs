@@ -1,0 +1,226 @@
+//! The seed's own work, once: faults that are counted against faults that are expected, and the rest by name.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenbin_metal::touch::{self, Advised, Region, page};
+use tenbin_metal::vmstat::Vmstat;
+use tenbin_metal::{Fault, Task, Team, Usage};
+use tenbin_model::machine::Observed;
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Effort, Finding, Machine, Picoseconds};
+
+use super::{finding, most, seed, system_share};
+
+/// Writes for each page, all threads together: of 257 769 pages less than one is missed in a thousand passes
+/// (e^-20 of them).
+const WRITES_A_PAGE: u64 = 20;
+
+/// The writes are made in this many laps, so that the time can be looked at between them.
+const LAPS: u64 = 64;
+
+/// What of the kernel's counters speaks about faults, in words.
+const COUNTERS: [(&str, &str); 7] = [
+    ("numa_hint_faults", "NUMA hints"),
+    ("numa_pages_migrated", "pages moved between nodes"),
+    ("numa_pte_updates", "entries unmapped for hints"),
+    ("thp_fault_alloc", "huge pages given"),
+    ("thp_fault_fallback", "huge pages not to be had"),
+    ("thp_split_page", "huge pages split"),
+    ("thp_split_pmd", "huge mappings split"),
+];
+
+/// What the pass counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    /// Minor faults of all workers.
+    pub(super) faults: u64,
+    /// Base pages that are there afterwards.
+    pub(super) touched: u64,
+    /// Huge pages among them.
+    pub(super) huge: u64,
+    /// Base pages in a huge one.
+    pub(super) of_a_huge: u64,
+    /// NUMA hint faults of the whole machine meanwhile; none where the kernel does not count them.
+    pub(super) hints: Option<u64>,
+}
+
+impl Counts {
+    /// One fault for each base page and one for each huge one.
+    pub(super) fn expected(&self) -> u64 {
+        self.touched.saturating_sub(self.huge * self.of_a_huge) + self.huge
+    }
+
+    /// Why more faults were counted than expected, or fewer, in words.
+    pub(super) fn excess(&self) -> String {
+        let expected = self.expected();
+        let Some(excess) = self.faults.checked_sub(expected) else {
+            return format!(
+                "{} fewer than expected: a fault brought more than one page (large folios)",
+                expected - self.faults
+            );
+        };
+        if excess == 0 {
+            return "none more than expected".into();
+        }
+        let hints = self.hints.unwrap_or(0).min(excess);
+        let mut text = format!("{excess} more than expected: ");
+        let _ = match self.hints {
+            Some(_) => write!(text, "{hints} by hints of NUMA balancing"),
+            None => write!(text, "this kernel does not count hints of NUMA balancing"),
+        };
+        let _ = write!(
+            text,
+            ", {} that remain (threads that met on one fresh page are charged a fault each)",
+            excess - hints
+        );
+        text
+    }
+}
+
+/// Runs the work on the team and says what was counted, whose time it was and what was not tested.
+pub(super) fn look(
+    team: &mut Team,
+    machine: &Machine,
+    effort: Effort,
+    chosen: u64,
+) -> Result<Vec<Finding>, Fault> {
+    let asked = seed("bytes") as u64;
+    let bytes = asked.min(most(machine));
+    let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
+    let workers = team.size();
+    let writes = (region.pages() as u64 * WRITES_A_PAGE).div_ceil(workers as u64 * LAPS);
+    // The places of each worker are its own, as those of usemem are, which takes the thread's number.
+    let states: Vec<AtomicU64> = (1..=workers as u64)
+        .map(|worker| AtomicU64::new(chosen.wrapping_add(worker).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
+        .collect();
+    let task: Task = {
+        let region = Arc::clone(&region);
+        Arc::new(move |worker, writes| {
+            let state = states[worker].load(Ordering::Relaxed);
+            states[worker].store(region.write_at_random(state, writes), Ordering::Relaxed);
+            0
+        })
+    };
+    let limit = Picoseconds::from_millis(match effort {
+        Effort::Quick => 2_000,
+        Effort::Normal => 6_000,
+        Effort::Thorough => 30_000,
+    });
+    // Hints come seconds after a page was touched: where pages are balanced the work goes on.
+    let balanced = machine.numa_balancing.known() == Some(&true);
+    let before = Vmstat::read().unwrap_or_default();
+    let (mut usage, mut spent, mut laps) = (Usage::default(), Picoseconds::default(), 0);
+    while spent < limit && (laps < LAPS || balanced) {
+        let lap = team.lap(&task, writes)?;
+        usage = usage.plus(&lap.usage);
+        spent += lap.elapsed;
+        laps += 1;
+    }
+    let after = Vmstat::read().unwrap_or_default();
+    let grown = |name: &str| after.grown_since(&before, name);
+    let of_a_huge = touch::huge_page().map_or(1, |huge| (huge / page()) as u64);
+    let counts = Counts {
+        faults: usage.minor_faults,
+        touched: region.present(0..region.pages())? as u64,
+        huge: region.huge_bytes().unwrap_or(0) / (of_a_huge * page() as u64),
+        of_a_huge,
+        hints: grown("numa_hint_faults"),
+    };
+
+    let counters = COUNTERS.map(|(name, words)| match grown(name) {
+        Some(count) => format!("{words} {count}"),
+        None => format!("{words} not counted by this kernel"),
+    });
+    let scaled = if bytes < asked { format!(", which is half of the memory available, of {asked}") } else { String::new() };
+    let unfinished = if laps < LAPS { format!(", and the time was spent ({spent}) after {laps} parts of {LAPS}") } else { String::new() };
+    let evidence = format!(
+        "{workers} thread{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
+         machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {}",
+        if workers == 1 { "" } else { "s" },
+        writes * laps * workers as u64,
+        counts.excess(),
+        counters.join(", "),
+        seed("page_faults_the_author_expects"),
+        seed("pages_of_4096"),
+    );
+    let mut findings =
+        vec![finding(sentence(&counts), evidence, "one pass; faults are those of the workers' threads alone")];
+    findings.extend(system_share(&usage).map(|share| {
+        let (user, system) = (seed("user_s"), seed("sys_s"));
+        finding(
+            format!(
+                "In the seed's work {} % of the CPU time here was the kernel's; on the SG2038 it was {} %.",
+                three_digits(100.0 * share),
+                three_digits(100.0 * system / (user + system))
+            ),
+            format!(
+                "{} in the kernel, {} in user mode; there {} s and {} s",
+                usage.system,
+                usage.user,
+                three_digits(system),
+                three_digits(user)
+            ),
+            "one pass, which ends soon after every page was touched; the seed's went on for 90 s",
+        )
+    }));
+    findings.push(balancing(machine, counts.hints));
+    Ok(findings)
+}
+
+/// Counted against expected, here and in the seed.
+pub(super) fn sentence(counts: &Counts) -> String {
+    let expected = counts.expected();
+    let because = match counts.huge {
+        0 => String::new(),
+        huge => format!(" ({expected} faults were to be expected, as {} lie in huge pages)", pages(huge * counts.of_a_huge)),
+    };
+    let (there, expected_there) = (seed("page_faults_counted"), seed("pages_of_4096"));
+    format!(
+        "The seed's work took {} faults to touch {}{because}: {}x what was expected; on the SG2038 it was {there} for \
+         {expected_there} pages, {}x.",
+        counts.faults,
+        pages(counts.touched),
+        three_digits(counts.faults as f64 / expected.max(1) as f64),
+        three_digits(there / expected_there)
+    )
+}
+
+fn pages(count: u64) -> String {
+    format!("{count} page{}", if count == 1 { "" } else { "s" })
+}
+
+/// The seed's own explanation of its excess, and why it was or was not tested here.
+fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
+    let nodes = machine.nodes.known().map(Vec::len);
+    let (sentence, evidence) = match (&machine.numa_balancing, nodes) {
+        (Observed::Known(true), _) => (
+            "NUMA balancing is on here, and its hints are part of the faults that were counted; it was not switched off \
+             to compare."
+                .into(),
+            hints.map_or_else(|| "hints are not counted by this kernel".into(), |hints| format!("{hints} hint faults")),
+        ),
+        (Observed::Known(false), Some(1)) => (
+            "NUMA balancing, by which the seed explains its faults, was not tested: this machine has one memory node, \
+             and balancing is off."
+                .to_owned(),
+            "/proc/sys/kernel/numa_balancing is 0; one node".to_owned(),
+        ),
+        (Observed::Known(false), nodes) => (
+            "NUMA balancing, by which the seed explains its faults, was not tested: it is off here, and tenbin does not \
+             switch it on."
+                .to_owned(),
+            format!(
+                "/proc/sys/kernel/numa_balancing is 0; {}",
+                nodes.map_or_else(|| "nodes unknown".into(), |nodes| format!("{nodes} nodes"))
+            ),
+        ),
+        (Observed::NotObservable(why), _) => (
+            "NUMA balancing, by which the seed explains its faults, was not tested: whether it is on cannot be seen."
+                .to_owned(),
+            why.clone(),
+        ),
+    };
+    finding(sentence, evidence, "the kernel's word")
+}

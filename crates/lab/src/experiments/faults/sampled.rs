@@ -1,0 +1,149 @@
+//! Where the kernel spends the time of a fault, if this user may look.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenbin_metal::sampling::{self, Sampled, Unsampled};
+use tenbin_metal::symbols::image::{self, Code};
+use tenbin_metal::symbols::{Symbols, instruction};
+use tenbin_metal::{Fault, Task};
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Finding, Picoseconds};
+
+use super::{Act, Touching, finding, span};
+
+/// Laps that are sampled at most, and the time after which there are enough.
+const LAPS: u32 = 400;
+const ENOUGH: Picoseconds = Picoseconds::from_millis(600);
+
+/// Iterations of a lap: a few milliseconds.
+const ITERATIONS: usize = 16;
+
+/// Symbols that the evidence names.
+const NAMED: usize = 5;
+
+/// What all workers of all laps saw together, or why one of them could not.
+type Gathered = Result<Sampled, Unsampled>;
+
+/// Samples the workers while all of them touch fresh base pages at random.
+pub(super) fn look(touching: &mut Touching) -> Result<Finding, Fault> {
+    let workers = touching.team.size();
+    let gathered: Arc<Mutex<Gathered>> = Arc::new(Mutex::new(Ok(Sampled::default())));
+    let mut spent = Picoseconds::default();
+    for layout in 0..LAPS {
+        touching.layout = layout;
+        let window = touching.window((ITERATIONS * span()).min(touching.part));
+        let order = touching.order(Act::AtRandom, window.pages);
+        let (regions, all) = (Arc::clone(&touching.regions), Arc::clone(&gathered));
+        let work: Task = Arc::new(move |worker, _| {
+            let seen = sampling::around(|| regions[0].touch(window.of(worker).start, &order));
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            match (seen, &mut *all) {
+                (Ok(((), sampled)), Ok(sum)) => sum.add(&sampled),
+                (Ok(_), Err(_)) => {}
+                (Err(why), all) => *all = Err(why),
+            }
+            0
+        });
+        spent += touching.team.lap(&work, 1)?.elapsed;
+        for worker in 0..workers {
+            touching.regions[0].discard(window.of(worker))?;
+        }
+        if spent > ENOUGH || gathered.lock().unwrap_or_else(PoisonError::into_inner).is_err() {
+            break;
+        }
+    }
+    let gathered = std::mem::replace(
+        &mut *gathered.lock().unwrap_or_else(PoisonError::into_inner),
+        Ok(Sampled::default()),
+    );
+    let sampled = match gathered {
+        Ok(sampled) => sampled,
+        Err(why) => return Ok(not_looked_at(&why.to_string())),
+    };
+    Ok(match Symbols::of_the_kernel() {
+        Ok(symbols) => told(&sampled, &symbols, workers, std::env::consts::ARCH, |address| {
+            image::around(address, symbols.address("_text").or_else(|| symbols.address("_stext")))
+        }),
+        Err(why) => not_looked_at(&why.to_string()),
+    })
+}
+
+fn not_looked_at(why: &str) -> Finding {
+    finding(
+        "Where the kernel spends the time of a fault was not looked at: that takes privilege.".into(),
+        why.into(),
+        "the kernel's refusal",
+    )
+}
+
+/// The samples in words. `code` reads the bytes around an address, or says why it cannot.
+pub(super) fn told(
+    sampled: &Sampled,
+    symbols: &Symbols,
+    workers: usize,
+    architecture: &str,
+    code: impl FnOnce(u64) -> Result<Code, String>,
+) -> Finding {
+    let all = sampled.in_kernel + sampled.elsewhere;
+    let share = |count: u64| format!("{} %", three_digits(100.0 * count as f64 / all.max(1) as f64));
+    let mut by_symbol: BTreeMap<&str, u64> = BTreeMap::new();
+    for (&address, &count) in &sampled.kernel {
+        let symbol = symbols.at(address).map_or("no known function", |place| place.symbol);
+        *by_symbol.entry(symbol).or_default() += count;
+    }
+    let mut ranked: Vec<(&str, u64)> = by_symbol.into_iter().collect();
+    ranked.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let Some(&(first, held)) = ranked.first() else {
+        return finding(
+            "Where the kernel spends the time of a fault was looked at, and no sample fell into it.".into(),
+            format!("{all} samples by {}, {} lost", sampled.event, sampled.lost),
+            "too few samples to tell",
+        );
+    };
+    let within = sampled.kernel.iter().filter(|&(&address, _)| {
+        symbols.at(address).is_some_and(|place| place.symbol == first)
+    });
+    let hottest = within.max_by_key(|&(_, count)| *count);
+    let place = hottest.map_or_else(String::new, |(&address, &count)| {
+        let offset = symbols.at(address).map_or(0, |place| place.offset);
+        let instruction = match code(address) {
+            Ok(code) => instruction_in_words(architecture, &code),
+            Err(why) => format!("which instruction that is cannot be read ({why})"),
+        };
+        format!("; {first}+{offset:#x} alone {}, {instruction}", share(count))
+    });
+    let named: Vec<String> =
+        ranked.iter().take(NAMED).map(|(symbol, count)| format!("{symbol} {}", share(*count))).collect();
+    finding(
+        format!(
+            "While {workers} thread{} touched fresh base pages at random, {} of the time was the kernel's, and `{first}` \
+             held the largest share: {}; on the SG2038 it was `down_read_trylock` with 97.51 %.",
+            if workers == 1 { "" } else { "s" },
+            share(sampled.in_kernel),
+            share(held)
+        ),
+        format!("{all} samples by {}, {} lost: {}{place}", sampled.event, sampled.lost, named.join(", ")),
+        match sampled.event {
+            "cycles" => "sampled by cycles; a sample names the instruction that comes next",
+            _ => {
+                "sampled by the kernel's clock: code that keeps interrupts off is charged to the place that lets them \
+                 on again, and a sample names the instruction that comes next"
+            }
+        },
+    )
+}
+
+/// The bytes at the place and just before it, and their names if they have one.
+fn instruction_in_words(architecture: &str, code: &Code) -> String {
+    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let there = instruction::beginning(architecture, &code.from);
+    let before = instruction::ending(architecture, &code.before);
+    let name = match (there, before) {
+        (Some(named), _) => format!("`{}`", named.name),
+        (None, Some(named)) => format!("just after `{}`", named.name),
+        (None, None) => "no atomic instruction and none that clears memory".into(),
+    };
+    let last = code.before.len().saturating_sub(4);
+    format!("{name} (bytes {} | {} from {})", hexadecimal(&code.before[last..]), hexadecimal(&code.from[..code.from.len().min(8)]), code.source)
+}

@@ -1,0 +1,237 @@
+use proptest::prelude::*;
+use tenbin_metal::sampling::Sampled;
+use tenbin_metal::symbols::Symbols;
+use tenbin_metal::symbols::image::Code;
+use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_model::Sizes;
+use tenbin_model::machine::Observed;
+
+use super::counted::{Counts, sentence};
+use super::*;
+use crate::experiment::Settings;
+
+/// Calls `body` with a request on a machine of so much memory, with these settings.
+fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<'_>)) {
+    let machine = Machine {
+        memory_available: Observed::Known(Bytes(memory)),
+        numa_balancing: Observed::Known(false),
+        ..Machine::unobserved("a test")
+    };
+    let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let settings = Settings::new(given, &describe()).unwrap();
+    let cpus = &allowed_cpus().unwrap();
+    let (clock, effort) = (Clock::kernel(), Effort::Quick);
+    body(&Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &Sizes::default(), seed: 1 });
+}
+
+/// The cell of so many threads, set up.
+fn opened(request: &Request<'_>) -> Opened {
+    open(plan(request).unwrap().cells.last().unwrap(), request)
+}
+
+fn refusal(opened: Opened) -> Refusal {
+    match opened {
+        Err(Unfit::Refused(refusal)) => refusal,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("it was not refused"),
+    }
+}
+
+#[test]
+fn memory_is_bounded_by_half_of_what_is_available_and_a_request_for_more_is_refused_with_the_figures() {
+    let bytes = |request: &Request<'_>| -> Vec<u64> {
+        let cells = plan(request).unwrap().cells.into_iter();
+        cells.map(|cell| cell.parameter("bytes").unwrap().parse().unwrap()).collect()
+    };
+    with_request(1 << 40, &[("threads", "1,2,64")], |request| {
+        assert_eq!(bytes(request), [OF_A_WORKER, 2 * OF_A_WORKER, OF_ALL]);
+    });
+    with_request(128 << 20, &[("threads", "1,2")], |request| {
+        assert_eq!(bytes(request), [64 << 20, 64 << 20]);
+    });
+    with_request(128 << 20, &[("bytes", "67108865"), ("threads", "1")], |request| {
+        let refusal = refusal(opened(request));
+        assert!(refusal.reached.contains("64") && refusal.remedy.contains("67108864"), "{refusal:?}");
+    });
+    with_request(128 << 20, &[("bytes", "4096"), ("threads", "1")], |request| {
+        let refusal = refusal(opened(request));
+        assert!(refusal.reached.ends_with("at 1 thread"), "{refusal:?}");
+    });
+    with_request(1 << 40, &[("bytes", "1,2")], |request| {
+        assert!(matches!(plan(request), Err(Unfit::Usage(_))));
+    });
+}
+
+#[test]
+fn the_headline_is_the_cell_with_the_most_threads() {
+    with_request(1 << 40, &[("threads", "4,1,2")], |request| {
+        let plan = plan(request).unwrap().cells;
+        let headlines: Vec<&str> =
+            plan.iter().filter(|cell| cell.headline).map(|cell| cell.label.as_str()).collect();
+        assert_eq!(headlines, ["at 4 threads"]);
+    });
+}
+
+#[test]
+fn no_epoch_is_longer_than_the_memory_lasts() {
+    for memory in [64 << 20, 512 << 20, 1 << 40] {
+        with_request(memory, &[("threads", "1,2")], |request| {
+            for cell in plan(request).unwrap().cells {
+                let part = part(cell.parameter("bytes").unwrap().parse().unwrap(), cell.cpus.len());
+                assert_eq!(cell.most_iterations, (part / span()) as u64, "{}", cell.label);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_page_that_is_lost_while_it_is_timed_spoils_the_epoch() {
+    with_request(256 << 20, &[("threads", "2")], |request| {
+        let mut apparatus = opened(request).unwrap();
+        for (index, way) in WAYS.iter().enumerate().filter(|(index, _)| *index > AGAIN as usize) {
+            match apparatus.epoch(index as u32, 1) {
+                Err(Failure::Wrong(seen)) => assert!(seen.contains("pages are there"), "{seen}"),
+                other => panic!("{:?}: {other:?}", way.act),
+            }
+        }
+        assert!(apparatus.epoch(BASE_AT_RANDOM, 1).is_ok(), "what was lost before is made good");
+    });
+}
+
+#[test]
+fn more_fresh_pages_than_there_are_is_a_fault_and_touching_again_goes_round() {
+    with_request(64 << 20, &[("threads", "1")], |request| {
+        let part = part(32 << 20, 1) as u64;
+        let whole = part / span() as u64;
+        let mut apparatus = opened(request).unwrap();
+        assert!(apparatus.epoch(BASE_IN_ORDER, whole).is_ok());
+        match apparatus.epoch(BASE_IN_ORDER, whole + 1) {
+            Err(Failure::Machine(fault)) => assert!(fault.to_string().contains("--set bytes"), "{fault}"),
+            other => panic!("{other:?}"),
+        }
+        assert!(apparatus.epoch(AGAIN, whole + 1).is_ok());
+    });
+}
+
+#[test]
+fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
+    with_request(256 << 20, &[("threads", "1")], |request| {
+        let mut apparatus = opened(request).unwrap();
+        let mut faults = |variant| {
+            let gauges = apparatus.gauges(variant).unwrap();
+            match gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap().reading {
+                Reading::Count(count) => count,
+                Reading::Time(_) => panic!("a count is no time"),
+            }
+        };
+        assert!((1.0..1.1).contains(&faults(BASE_IN_ORDER)));
+        assert!((1.0..1.1).contains(&faults(BASE_AT_RANDOM)));
+        assert!(faults(AGAIN) < 0.1);
+        if variants().unwrap().contains(&HUGE_IN_ORDER) {
+            assert!(faults(HUGE_IN_ORDER) < 0.6, "a huge page takes a fault, not one for each of its base pages");
+        }
+    });
+}
+
+#[test]
+fn the_seeds_work_is_done_in_the_memory_there_is_and_every_finding_is_whole() {
+    with_request(64 << 20, &[("threads", "2")], |request| {
+        let findings = opened(request).unwrap().findings().unwrap();
+        let said = |words: &str| {
+            let found = findings.iter().find(|finding| finding.sentence.contains(words));
+            found.unwrap_or_else(|| panic!("nothing says `{words}`: {findings:#?}"))
+        };
+        let counted = said("The seed's work took");
+        let pages = (32 << 20) / page();
+        assert!(counted.sentence.contains("1626092 for 257769 pages"), "{}", counted.sentence);
+        assert!(counted.sentence.contains(&format!("to touch {pages} pages")), "{}", counted.sentence);
+        assert!(counted.evidence.contains("half of the memory available"), "{}", counted.evidence);
+        assert!(counted.evidence.contains("262144 faults, which is 1 GiB"), "{}", counted.evidence);
+        said("was not tested");
+        said("the kernel");
+        for finding in &findings {
+            assert!(finding.sentence.ends_with('.') && !finding.evidence.is_empty(), "{finding:?}");
+        }
+    });
+}
+
+#[test]
+fn an_excess_is_named_and_what_remains_is_said() {
+    let seed = Counts { faults: 1_626_092, touched: 257_769, hints: Some(1_300_000), ..Counts::default() };
+    assert_eq!(seed.expected(), 257_769);
+    let huge = Counts { faults: 520, touched: 1_024 + 8, huge: 2, of_a_huge: 512, hints: Some(0) };
+    let cases: [(Counts, &[&str]); 5] = [
+        (seed.clone(), &["1368323 more than expected", "1300000 by hints", "68323 that remain"]),
+        (Counts { hints: Some(2_000_000), ..seed.clone() }, &["1368323 by hints", "0 that remain"]),
+        (Counts { hints: None, ..seed.clone() }, &["does not count hints", "1368323 that remain"]),
+        (Counts { faults: 257_769, ..seed.clone() }, &["none more than expected"]),
+        (Counts { faults: 257_000, ..seed.clone() }, &["769 fewer than expected"]),
+    ];
+    for (counts, words) in cases {
+        let said = counts.excess();
+        assert!(words.iter().all(|words| said.contains(words)), "{said}");
+    }
+    assert_eq!(huge.expected(), 10);
+    let said = sentence(&huge);
+    assert!(said.contains("520 faults to touch 1032 pages (10 faults were to be expected, as 1024 pages lie"), "{said}");
+    assert!(said.contains("52.0x") && said.contains("6.31x"), "{said}");
+}
+
+/// What the seed saw, as samples: 98.30 % on the branch after `lr.d`.
+#[test]
+fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
+    let symbols = Symbols::parse(
+        "ffffffff80000000 T _text\nffffffff80001000 T clear_page\nffffffff80002000 T down_read_trylock\n",
+    )
+    .unwrap();
+    let sampled = Sampled {
+        kernel: [(0xffff_ffff_8000_2044, 96), (0xffff_ffff_8000_2048, 1), (0xffff_ffff_8000_1004, 2)].into(),
+        in_kernel: 99,
+        elsewhere: 1,
+        lost: 0,
+        event: "cycles",
+    };
+    let code = |address| {
+        assert_eq!(address, 0xffff_ffff_8000_2044);
+        // lr.d a2,(s1); bne a2,a5
+        let before = 0x1004_b62f_u32.to_le_bytes().to_vec();
+        Ok(Code { before, from: 0x00f6_1063_u32.to_le_bytes().to_vec(), source: "a test".into() })
+    };
+    let told = sampled::told(&sampled, &symbols, 64, "riscv64", code);
+    assert!(told.sentence.contains("99.0 % of the time was the kernel's"), "{}", told.sentence);
+    assert!(told.sentence.contains("`down_read_trylock` held the largest share: 97.0 %"), "{}", told.sentence);
+    assert!(told.evidence.contains("down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"), "{}", told.evidence);
+    let unread = sampled::told(&sampled, &symbols, 64, "riscv64", |_| Err("no such file".into()));
+    assert!(unread.evidence.contains("cannot be read (no such file)"), "{}", unread.evidence);
+    let none = sampled::told(&Sampled::default(), &symbols, 1, "riscv64", |_| Err(String::new()));
+    assert!(none.sentence.contains("no sample"), "{}", none.sentence);
+}
+
+#[test]
+fn the_published_figures_are_those_of_the_seed() {
+    assert_eq!(seed("page_faults_counted"), 1_626_092.0);
+    let published = published();
+    assert!(published[0].what.contains("1626092 page faults for 257769 pages, 6.31 a page"), "{}", published[0].what);
+    assert!(published.iter().all(|published| published.cell == "at 64 threads"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn windows_lie_inside_each_workers_part_and_orders_hold_every_page_once(
+        layout: u32, spans in 1_usize..8, worker in 0_usize..2,
+    ) {
+        with_request(64 << 20, &[("threads", "2")], |request| {
+            let part = 8 * span();
+            let mut touching = Touching::of(request, &[request.cpus[0]; 2], part).unwrap();
+            touching.layout = layout;
+            let window = touching.window(spans * span());
+            let range = window.of(worker);
+            assert!(range.start >= worker * part && range.end <= (worker + 1) * part);
+            assert_eq!(range.start % span(), 0);
+            let mut order = touching.order(Act::AtRandom, window.pages).to_vec();
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..window.pages as u32));
+        });
+    }
+}
