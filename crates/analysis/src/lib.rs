@@ -3,13 +3,15 @@
 //! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
 //! So every sentence can be computed again, at any later time, from what the store holds.
 //!
-//! Reading order: [`stats`], [`verdict`], [`comparable`], [`calibration`], [`capacity`], [`report`].
+//! Reading order: [`stats`], [`verdict`], [`comparable`], [`topology`], [`capacity`], [`distance`], [`calibration`],
+//! [`report`].
 
 pub mod calibration;
 pub mod capacity;
 pub mod comparable;
 pub mod report;
 pub mod stats;
+pub mod topology;
 pub mod verdict;
 
 #[cfg(test)]
