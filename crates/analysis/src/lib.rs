@@ -9,6 +9,7 @@
 pub mod calibration;
 pub mod capacity;
 pub mod comparable;
+pub mod distance;
 pub mod report;
 pub mod stats;
 pub mod topology;

@@ -1,0 +1,114 @@
+//! From observations to one table, and to how well it repeats.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenbin_model::Cpu;
+
+use super::middle::{lower_median, median};
+use super::polish::Table;
+use super::{FINEST, Observation};
+
+/// Logarithms of times by block, reader and home, without what a whole block has in common.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Repeated {
+    /// The rows, in ascending order.
+    pub(super) readers: Vec<Cpu>,
+    /// The columns, in ascending order; each is a reader too.
+    pub(super) homes: Vec<Cpu>,
+    /// One table for each block that holds all pairs.
+    pub(super) blocks: Vec<Table>,
+    /// Blocks left out: a pair is missing, or one of their times is not positive and finite.
+    pub(super) skipped: usize,
+}
+
+impl Repeated {
+    /// Sorts `observations` into tables.
+    ///
+    /// A buffer whose home is no reader is left out, since nobody is known to be near it. Where the
+    /// pairs of a block were measured more than once, the shortest of the first k times is taken, k
+    /// being the least that any pair of any block has: so no pair gains by more tries.
+    pub(super) fn of(observations: &[Observation]) -> Self {
+        let ascending = |set: BTreeSet<Cpu>| set.into_iter().collect::<Vec<_>>();
+        let reader_set: BTreeSet<Cpu> = observations.iter().map(|one| one.reader).collect();
+        let home_set: BTreeSet<Cpu> =
+            observations.iter().map(|one| one.home).filter(|home| reader_set.contains(home)).collect();
+        let (readers, homes) = (ascending(reader_set), ascending(home_set));
+        let mut times: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
+        for one in observations {
+            let (Ok(row), Ok(column)) = (readers.binary_search(&one.reader), homes.binary_search(&one.home))
+            else {
+                continue;
+            };
+            let cells = times.entry(one.block).or_insert_with(|| vec![vec![]; readers.len() * homes.len()]);
+            cells[row * homes.len() + column].push(one.time);
+        }
+        let all = times.len();
+        times.retain(|_, cells| {
+            cells.iter().all(|of| !of.is_empty() && of.iter().all(|time| time.is_finite() && *time > 0.0))
+        });
+        let tries = times.values().flatten().map(Vec::len).min().unwrap_or(0);
+        let mut blocks = times
+            .values()
+            .map(|cells| {
+                let best = |of: &Vec<f64>| of.iter().take(tries).copied().fold(f64::INFINITY, f64::min).ln();
+                Table::new(homes.len(), cells.iter().map(best).collect())
+            })
+            .collect::<Vec<_>>();
+        remove_common(&mut blocks);
+        Self { readers, skipped: all - blocks.len(), homes, blocks }
+    }
+
+    /// One value for each pair: the lower median over the blocks.
+    pub(super) fn table(&self) -> Table {
+        Table::new(self.homes.len(), middles(&self.blocks))
+    }
+
+    /// The standard deviation of one value of [`Self::table`] that repetition alone explains, in logarithms.
+    ///
+    /// From the median distance between two blocks of the same pair, over all pairs and all twos of
+    /// blocks: M. I. Shamos (1976); 1.0483 makes it a standard deviation for normal noise (P. J.
+    /// Rousseeuw & C. Croux, "Alternatives to the Median Absolute Deviation", 1993). It needs no
+    /// estimate of the middle, which few blocks would place too near to the values. A median of n
+    /// values has √(π/2n) of their deviation. Never less than [`FINEST`].
+    pub(super) fn noise(&self) -> f64 {
+        const NORMAL: f64 = 1.0483;
+        let mut distances = Vec::new();
+        for (index, one) in self.blocks.iter().enumerate() {
+            for other in &self.blocks[index + 1..] {
+                distances
+                    .extend(one.cells().iter().zip(other.cells()).map(|(one, other)| (one - other).abs()));
+            }
+        }
+        if distances.is_empty() {
+            return FINEST;
+        }
+        let one_block = NORMAL * median(distances);
+        (one_block * (std::f64::consts::FRAC_PI_2 / self.blocks.len() as f64).sqrt()).max(FINEST)
+    }
+}
+
+/// Takes from each block what all its pairs have in common: the middle distance from what the same pairs took in
+/// the other blocks. Compared pair by pair, cores of very different speed do not blur it. A second round is
+/// enough, as the first one has removed the drift that blurred the middle of each pair.
+fn remove_common(blocks: &mut [Table]) {
+    const ROUNDS: usize = 2;
+    for _ in 0..ROUNDS {
+        let middle = middles(blocks);
+        for block in blocks.iter_mut() {
+            let common = median(block.cells().iter().zip(&middle).map(|(cell, middle)| cell - middle));
+            block.shift(-common);
+        }
+    }
+}
+
+/// The lower median of each pair over `blocks`.
+fn middles(blocks: &[Table]) -> Vec<f64> {
+    let pairs = blocks.first().map_or(0, |block| block.cells().len());
+    let mut over_blocks = Vec::with_capacity(blocks.len());
+    let middle = |pair: usize| {
+        over_blocks.clear();
+        over_blocks.extend(blocks.iter().map(|block| block.cells()[pair]));
+        lower_median(&mut over_blocks)
+    };
+    (0..pairs).map(middle).collect()
+}
