@@ -86,7 +86,8 @@ fn by_variant(headline: &Answer, trial: &Trial) -> Vec<Vec<String>> {
             Some(values)
         };
         let (median, low, high) = (of("median")?, of("p5")?, of("p95")?);
-        let middle = |values: &[f64]| values.get(values.len() / 2).copied().map_or_else(|| "–".into(), three_digits);
+        let middle =
+            |values: &[f64]| values.get(values.len() / 2).copied().map_or_else(|| "–".into(), three_digits);
         let worst = high.last().copied().map_or_else(|| "–".into(), three_digits);
         let pairs = (median.len() / 2).to_string();
         Some(vec![name.clone(), pairs, middle(&median), middle(&low), middle(&high), worst])

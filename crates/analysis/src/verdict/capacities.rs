@@ -118,7 +118,8 @@ fn of_level(trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> 
 
 /// The medians, a row a size and a column a kind of page.
 fn grid(curves: &[Curve]) -> Grid {
-    let mut sizes: Vec<Bytes> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.bytes)).collect();
+    let mut sizes: Vec<Bytes> =
+        curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.bytes)).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let median = |curve: &Curve, size: Bytes| {
@@ -159,5 +160,9 @@ pub(super) fn sizes(machine: &Machine, trial: Option<&Trial>) -> Sizes {
     let level = |cache: &&tenbin_model::machine::Cache| {
         Some(Size { level: cache.level, bytes: *cache.size.known()?, by: Word::Firmware })
     };
-    Sizes { cpu: Some(cpu), levels: data_caches(machine, cpu).iter().filter_map(level).collect(), beyond: None }
+    Sizes {
+        cpu: Some(cpu),
+        levels: data_caches(machine, cpu).iter().filter_map(level).collect(),
+        beyond: None,
+    }
 }

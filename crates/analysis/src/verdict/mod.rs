@@ -9,6 +9,7 @@ pub(crate) mod capacities;
 mod caveat;
 mod comparisons;
 mod decide;
+mod distances;
 mod overhead;
 mod sentence;
 mod thrashing;
@@ -58,7 +59,7 @@ pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
         Judge::Thrashing => thrashing::answers(machine, trial),
         Judge::Transfers => transfers::answers(machine, trial),
         Judge::Capacities => capacities::answers(machine, trial),
-        Judge::Distances => Vec::new(),
+        Judge::Distances => distances::answers(machine, trial),
     }
 }
 

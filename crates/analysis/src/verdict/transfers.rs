@@ -263,13 +263,16 @@ fn figures(descriptor: &Descriptor, classes: &[Class<'_>], drift: f64) -> Vec<Fi
     figures
 }
 
+/// Takes one figure of a pair's handovers.
+type Read = fn(&Spread) -> f64;
+
 /// Median, p5 and p95 of each protocol, by pair.
 fn grids(descriptor: &Descriptor, pairs: &[&Pair]) -> Vec<Grid> {
     let mut cpus: Vec<Cpu> = pairs.iter().flat_map(|pair| [pair.cpus.0, pair.cpus.1]).collect();
     cpus.sort_unstable();
     cpus.dedup();
     let names: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-    let figures: [(&str, fn(&Spread) -> f64); 3] =
+    let figures: [(&str, Read); 3] =
         [("median", |spread| spread.median), ("p5", |spread| spread.low), ("p95", |spread| spread.high)];
     let mut grids = Vec::new();
     for (name, read) in figures {

@@ -125,8 +125,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Runs `rounds` round trips and returns the lap, the rounds that each worker completed and the final values.
-    fn lap(&mut self, variant: u32, rounds: u64) -> Result<(Lap, [u64; 2], (u64, u64)), Fault> {
+    /// Runs `rounds` round trips and holds what came of them against the specification.
+    fn lap(&mut self, variant: u32, rounds: u64) -> Result<(Lap, Seen), Fault> {
         let protocol = protocol(variant);
         let exchange = if variant == SHORT { &self.impatient } else { &self.exchange };
         let (exchange, place) = (Arc::clone(exchange), self.place);
@@ -145,21 +145,19 @@ impl Lines {
         });
         let lap = self.team.lap(&task, rounds)?;
         let done = [0, 1].map(|worker| done[worker].load(Ordering::Relaxed));
-        Ok((lap, done, exchange.value(place)))
+        Ok((lap, judged(variant, done, exchange.value(place), rounds)))
     }
 }
 
 impl Apparatus for Lines {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let (_, done, value) = self.lap(variant, CHECKED)?;
-        Ok(judged(variant, done, value, CHECKED))
+        Ok(self.lap(variant, CHECKED)?.1)
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let (lap, done, value) = self.lap(variant, iterations)?;
-        match judged(variant, done, value, iterations) {
-            Seen::Met(_) => Ok(lap),
-            Seen::Broken(seen) => Err(Failure::Wrong(seen)),
+        match self.lap(variant, iterations)? {
+            (lap, Seen::Met(_)) => Ok(lap),
+            (_, Seen::Broken(seen)) => Err(Failure::Wrong(seen)),
         }
     }
 

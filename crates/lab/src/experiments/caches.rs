@@ -43,7 +43,13 @@ const USUAL_LINE: u64 = 64;
 const LEAST_STEPS: u64 = 512;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    let pages = request.settings.list("pages", &["huge".to_owned(), "base".to_owned()], "huge or base", |kind| {
+    let mut usual = vec!["huge".to_owned(), "base".to_owned()];
+    if request.effort == Effort::Quick {
+        // The kind that shows caches and not translation, where it can be had.
+        let never = request.machine.transparent_huge_pages.known().is_some_and(|setting| setting == "never");
+        usual.remove(usize::from(!never));
+    }
+    let pages = request.settings.list("pages", &usual, "huge or base", |kind| {
         ["huge", "base"].contains(&kind.as_str())
     })?;
     let cpus = walkers(request);
@@ -241,7 +247,7 @@ fn describe() -> Descriptor {
             Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
         ],
         parameters: vec![
-            Parameter::new("pages", "huge,base", "kinds of pages to walk through"),
+            Parameter::new("pages", "huge,base (huge with --quick)", "kinds of pages to walk through"),
             Parameter::new(
                 "largest",
                 "4 times the last cache, at most 512 (256 with --quick, 1024 with --thorough)",

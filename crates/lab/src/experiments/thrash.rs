@@ -67,10 +67,19 @@ impl Case {
         }
     }
 
-    /// The size of the buffer: a quarter of the cache that it fits into, or twice the last one. None where the
-    /// machine has no such cache, or its size is not known.
+    /// The size of the buffer: a part of the cache that it fits into, or twice the last one. None where the
+    /// machine has no such cache, or its size is not known, or there is no room beyond the cache inside it.
+    ///
+    /// The part is the seed's quarter. Where that fits into the next cache as well, it is the middle between that
+    /// cache and half of this one, for two buffers must fit into it.
     fn bytes(self, request: &Request<'_>) -> Option<Bytes> {
-        let quarter = |level| Some(Bytes(request.sizes.level(level)?.bytes.0 / 4));
+        let quarter = |level| {
+            let size = request.sizes.level(level)?.bytes.0;
+            let inner = request.sizes.level(level - 1).map_or(0, |inner| inner.bytes.0);
+            let middle = ((inner as f64) * (size as f64 / 2.0)).sqrt() as u64;
+            let bytes = if size / 4 > inner { size / 4 } else { middle };
+            (bytes > inner).then_some(Bytes(bytes))
+        };
         match self {
             Self::A => quarter(1),
             Self::B => quarter(2),

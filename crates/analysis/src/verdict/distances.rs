@@ -1,0 +1,163 @@
+//! The judge of distances: from times by reader and home to an answer, and the firmware's word beside it.
+
+use tenbin_model::machine::Observed;
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Answer, Cell, Cpu, Figure, Grid, Machine, Refusal, Sample, Trial, Variant, Verdict};
+
+use super::caveat;
+use super::comparisons::{empty, refused};
+use crate::distance::{Observation, Outcome, against_firmware, judge, one_column};
+use crate::stats::order::Ordered;
+
+pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
+    trial.cells.iter().map(|cell| of_cell(machine, trial, cell)).collect()
+}
+
+fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
+    let label = &cell.arrangement.label;
+    if let Some(refusal) = &cell.refusal {
+        return refused(&trial.descriptor, label, cell.arrangement.headline, refusal);
+    }
+    let times = Times::of(trial, cell);
+    let mut answer = if times.repeats.is_empty() { by_swap(machine, &times) } else { by_column(&times) };
+    if answer.verdict != Verdict::Refused {
+        answer.caveat = caveat::placement(machine, cell);
+    }
+    Answer {
+        verdict: answer.verdict,
+        sentence: answer.sentence,
+        refusal: answer.refusal,
+        caveat: answer.caveat,
+        figures: answer.figures,
+        grids: vec![times.grid()],
+        ..empty(&trial.descriptor, label, cell.arrangement.headline)
+    }
+}
+
+/// The part of an answer that the judge gives.
+struct Judged {
+    verdict: Verdict,
+    sentence: String,
+    refusal: Option<Refusal>,
+    caveat: Option<String>,
+    figures: Vec<Figure>,
+}
+
+/// The times of one cell.
+struct Times {
+    /// Every pair of reader and home, in nanoseconds an access.
+    observations: Vec<Observation>,
+    /// What one core repeated, where that was measured: the same core, the same buffer, again.
+    repeats: Vec<f64>,
+}
+
+impl Times {
+    fn of(trial: &Trial, cell: &Cell) -> Self {
+        let mut times = Self { observations: Vec::new(), repeats: Vec::new() };
+        for sample in &cell.samples {
+            let Some(variant) = trial.descriptor.variants.get(sample.variant as usize) else { continue };
+            times.take(variant, sample);
+        }
+        times
+    }
+
+    fn take(&mut self, variant: &Variant, sample: &Sample) {
+        let cpu = |name: &str| variant.coordinate(name).map(|number| Cpu(number as u32));
+        let (Some(reader), Some(home)) = (cpu("reader"), cpu("home")) else { return };
+        let time = sample.elapsed.as_nanos() / sample.iterations as f64;
+        if variant.coordinate("repeat").is_some() {
+            self.repeats.push(time);
+        } else {
+            self.observations.push(Observation { reader, home, block: sample.block, time });
+        }
+    }
+
+    fn cpus(&self, of: fn(&Observation) -> Cpu) -> Vec<Cpu> {
+        let mut cpus: Vec<Cpu> = self.observations.iter().map(of).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    fn median(&self, reader: Cpu, home: Cpu) -> Option<f64> {
+        let own = self.observations.iter().filter(|one| one.reader == reader && one.home == home);
+        Some(Ordered::new(own.map(|one| one.time).collect())?.median())
+    }
+
+    /// The medians, a row a reader and a column a home.
+    fn grid(&self) -> Grid {
+        let (readers, homes) = (self.cpus(|one| one.reader), self.cpus(|one| one.home));
+        let row = |&reader: &Cpu| homes.iter().map(|&home| self.median(reader, home)).collect();
+        Grid {
+            name: "time of an access".into(),
+            unit: "ns".into(),
+            values: readers.iter().map(row).collect(),
+            rows: readers.iter().map(Cpu::to_string).collect(),
+            columns: homes.iter().map(|home| format!("memory of {home}")).collect(),
+        }
+    }
+}
+
+fn verdict(outcome: Outcome) -> Verdict {
+    match outcome {
+        Outcome::Distant => Verdict::Different,
+        Outcome::Alike => Verdict::Equivalent,
+        Outcome::Undecided(_) => Verdict::Refused,
+    }
+}
+
+/// By the swap of readers and homes.
+fn by_swap(machine: &Machine, times: &Times) -> Judged {
+    let found = judge(&times.observations);
+    let firmware = match &machine.nodes {
+        Observed::Known(nodes) => format!(" {}", against_firmware(&found, nodes)),
+        Observed::NotObservable(why) => format!(" What the firmware says of nodes is not known ({why})."),
+    };
+    let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
+    let figures = [
+        finite("spread", found.spread),
+        finite("spread that repetition explains", found.repeat),
+        finite("deviation within groups", found.deviation),
+        finite("smallest gap that would have shown", found.detectable),
+        found.gap.map(|gap| Figure::new("gap", gap.relative, "1")),
+        Some(Figure::new("groups", found.groups.len() as f64, "1")),
+        Some(Figure::new("blocks", found.blocks as f64, "1")),
+    ];
+    Judged {
+        verdict: verdict(found.outcome),
+        sentence: format!("{}{firmware}", found.in_words()),
+        refusal: found.refusal(),
+        caveat: None,
+        figures: figures.into_iter().flatten().collect(),
+    }
+}
+
+/// By one buffer, as the seed did it: a core that is far and one that is slow look alike.
+fn by_column(times: &Times) -> Judged {
+    let (readers, homes) = (times.cpus(|one| one.reader), times.cpus(|one| one.home));
+    let home = homes.first().copied().unwrap_or_default();
+    let cores: Vec<f64> = readers.iter().filter_map(|&reader| times.median(reader, home)).collect();
+    let found = one_column(&cores, &times.repeats);
+    let range = Ordered::new(cores).map(|cores| (cores.quantile(0.0), cores.quantile(1.0)));
+    let figures = match range {
+        Some((Some(fastest), Some(slowest))) => {
+            format!(" Cores take {} to {} ns an access.", three_digits(fastest), three_digits(slowest))
+        }
+        _ => String::new(),
+    };
+    let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
+    Judged {
+        verdict: verdict(found.outcome),
+        sentence: format!("{}{figures}", found.in_words()),
+        refusal: found.refusal(),
+        caveat: None,
+        figures: [
+            finite("spread", found.spread),
+            finite("spread of one core's repetitions", found.repeat),
+            finite("smallest gap that would have shown", found.detectable),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    }
+}
