@@ -122,8 +122,8 @@ fn cache_leaves() -> Reading<Vec<[u32; 4]>> {
     Err("CPUID is an instruction of x86 only".into())
 }
 
-/// `AT_L1I_CACHESIZE` to `AT_L3_CACHEGEOMETRY` (Linux, `arch/riscv/include/uapi/asm/auxvec.h`; the
-/// numbers are PowerPC's, and no other kernel uses them for anything else).
+/// `AT_L1I_CACHESIZE` to `AT_L3_CACHEGEOMETRY` (Linux, `arch/riscv/include/uapi/asm/auxvec.h`). x86 and
+/// arm64 have no such entries and use these numbers for nothing else.
 fn cache_vector() -> Reading<Vec<(u64, u64)>> {
     let entry = |key: u64| {
         // SAFETY: getauxval only looks its argument up in the vector that the kernel put on this
