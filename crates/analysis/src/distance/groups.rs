@@ -28,9 +28,21 @@ impl Division {
     }
 
     /// The median absolute deviation of the interaction from the middle of its group, a constant for each reader aside.
+    ///
+    /// The middles were fitted to the same cells and lie too near to them. So it is raised by √(cells/free), where a
+    /// constant for each reader and a profile for each group are not free, as for a standard deviation.
     pub(super) fn deviation(&self, interaction: &Table) -> f64 {
-        let placed = self.readers.iter().enumerate().filter_map(|(row, group)| Some((row, (*group)?)));
-        median(placed.flat_map(|(row, group)| distances(interaction.row(row), &self.profiles[group])))
+        let placed: Vec<(usize, usize)> =
+            self.readers.iter().enumerate().filter_map(|(row, group)| Some((row, (*group)?))).collect();
+        let cells = placed.len() * self.homes.len();
+        let fitted = placed.len() + self.groups * self.homes.len().saturating_sub(1);
+        let raised = (cells as f64 / cells.saturating_sub(fitted).max(1) as f64).sqrt();
+        raised
+            * median(
+                placed
+                    .iter()
+                    .flat_map(|&(row, group)| distances(interaction.row(row), &self.profiles[group])),
+            )
     }
 }
 

@@ -23,7 +23,24 @@
 //! What cannot be known from such a table: which direction of an asymmetric distance is the longer one (it looks like a
 //! slow buffer), and anything about a node none of whose memory was tried; its readers are reported as `unplaced`.
 //!
-//! RATES
+//! What this gets wrong was counted over seeded machines that are made up, with 2 % of noise on every time, with and
+//! without a twentieth of them 1.2 to 3 times as long (`tests`; its table is printed with `--nocapture`):
+//!
+//! | machines | counted |
+//! |---|---|
+//! | alike, cores and buffers of one speed | 0 called distant of 4 420; of no kind over 10 % undecided |
+//! | alike, cores and buffers up to twice as slow | 0 called distant of 4 420; the same |
+//! | alike, but each pair differs by 2 % for good | 4 called distant of 1 000 |
+//! | two nodes, 10 %: 2 + 2 cores, 1 buffer each, 8 blocks | 1 986 found of 2 000, all with the right groups |
+//! | two nodes, 10 %: 4 + 4 cores, 2 buffers each, 6 blocks | 2 000 of 2 000 |
+//! | two nodes, 10 %: 16 cores up to twice as slow, 1 buffer each | 1 999 of 2 000 right |
+//! | four nodes of two cores, 10 % and 20 % | 2 000 of 2 000 |
+//! | two nodes, 10 % there and 25 % back | 2 000 of 2 000 |
+//! | 64 and 128 cores, 4 or 8 buffers, 10 % | 60 of 60 |
+//! | two nodes at the smallest gap that would have shown | 183 to 200 of 200 |
+//!
+//! Of the kinds with a thousand machines, the interval of the gap held the true one in 98.6 % to 99.9 %. Among four nodes
+//! the gap is the smallest of six, and so a little too small.
 
 mod column;
 mod contrast;

@@ -172,7 +172,8 @@ impl Judged {
     fn detectable(&self, deviation: f64) -> f64 {
         let (rows, columns) = (self.table.rows(), self.table.columns());
         let errors = errors([2, rows.saturating_sub(2).max(1)], [1, columns.saturating_sub(1).max(1)]);
-        contrast::detectable(deviation, errors, critical(rows, 2), rows * columns)
+        let free = (rows * columns).saturating_sub(rows + 2 * (columns - 1));
+        contrast::detectable(deviation, errors, critical(rows, 2), free)
     }
 
     /// The figures of a question that is too small to be answered: the largest swap, and what would have shown.

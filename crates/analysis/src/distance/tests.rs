@@ -45,11 +45,11 @@ fn what_is_alike_is_never_called_distant() {
     };
     let uneven = |made: Made| Made { cores: 2.0, buffers: 2.0, ..made };
     for (kind, runs, made) in [
-        ("4 readers, 2 homes, 6 blocks", RUNS, flat(4, 2, 6)),
+        ("4 readers, 2 homes, 8 blocks", RUNS, flat(4, 2, 8)),
         ("8 readers, 3 homes, 8 blocks", RUNS, flat(8, 3, 8)),
         ("8 readers, 8 homes, 6 blocks", FEW, flat(8, 8, 6)),
         ("16 readers, 4 homes, 12 blocks twice", FEW, Made { tries: 2, ..flat(16, 4, 12) }),
-        ("64 readers, 8 homes, 8 blocks", VERY_FEW, flat(64, 8, 8)),
+        ("64 readers, 8 homes, 6 blocks", VERY_FEW, flat(64, 8, 6)),
     ] {
         for (noise, made) in [("", made.clone()), (", preempted", heavy(made))] {
             for (speeds, made) in [("", made.clone()), (", slow cores and buffers", uneven(made))] {
@@ -141,7 +141,7 @@ fn hold<const KINDS: usize>(kinds: [(&str, u32, f64, Made); KINDS]) {
 fn the_smallest_gap_that_would_have_shown_shows_nine_times_of_ten() {
     heading();
     for (kind, sizes, homes, blocks) in [
-        ("2 + 2 readers, 1 home each", [2, 2], vec![0, 2], 6),
+        ("2 + 2 readers, 1 home each", [2, 2], vec![0, 2], 8),
         ("2 + 6 readers, 1 home and 3", [2, 6], vec![0, 2, 3, 4], 8),
         ("2 + 6 readers, all homes", [2, 6], (0..8).collect(), 8),
         ("8 + 8 readers, 2 homes each", [8, 8], vec![0, 1, 8, 9], 12),
