@@ -7,8 +7,11 @@ use std::io;
 use perf_event::events::{Event, Hardware, Software};
 use perf_event::{Builder, SampleFlag, Sampler};
 
-/// Samples a second that are asked for. Prime, so that it falls in step with no timer.
-const FREQUENCY: u64 = 3_989;
+/// One sample for so many nanoseconds of the kernel's clock, or so many cycles: some thousands a second. Prime, so that
+/// they fall in step with nothing. A period and no frequency: the kernel comes to a frequency by way of very short
+/// periods, and short work would be sampled at its beginning only.
+const NANOSECONDS: u64 = 250_007;
+const CYCLES: u64 = 1_000_003;
 
 /// Bytes of the ring that the kernel writes to: at 16 bytes a sample four seconds' worth. Half of what an
 /// unprivileged user may lock (`perf_event_mlock_kb`, `Documentation/admin-guide/sysctl/kernel.rst`).
@@ -126,9 +129,9 @@ impl fmt::Display for Unsampled {
 /// # Errors
 /// What keeps this thread from being sampled; then `work` has not run.
 pub fn around<T>(work: impl FnOnce() -> T) -> Result<(T, Sampled), Unsampled> {
-    let (mut sampler, event) = match open(Hardware::CPU_CYCLES) {
+    let (mut sampler, event) = match open(Hardware::CPU_CYCLES, CYCLES) {
         Ok(sampler) => (sampler, "cycles"),
-        Err(Unsampled::NotThere(_)) => (open(Software::CPU_CLOCK)?, "cpu-clock"),
+        Err(Unsampled::NotThere(_)) => (open(Software::CPU_CLOCK, NANOSECONDS)?, "cpu-clock"),
         Err(other) => return Err(other),
     };
     sampler.enable().map_err(Unsampled::of)?;
@@ -141,12 +144,9 @@ pub fn around<T>(work: impl FnOnce() -> T) -> Result<(T, Sampled), Unsampled> {
     Ok((result, sampled))
 }
 
-fn open(event: impl Event) -> Result<Sampler, Unsampled> {
-    // The kernel lowers this by itself when its own interrupts take too long.
-    let most = std::fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok();
-    let most = most.and_then(|text| text.trim().parse().ok()).unwrap_or(FREQUENCY);
+fn open(event: impl Event, period: u64) -> Result<Sampler, Unsampled> {
     let mut builder = Builder::new(event);
-    builder.include_kernel().sample(SampleFlag::IP).sample_frequency(FREQUENCY.min(most).max(1));
+    builder.include_kernel().sample(SampleFlag::IP).sample_period(period);
     builder.build().and_then(|counter| counter.sampled(RING)).map_err(Unsampled::of)
 }
 

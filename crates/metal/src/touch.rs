@@ -1,5 +1,7 @@
 //! Memory to be touched for the first time, again and again: what a page fault costs, and how many there are.
 
+pub mod host;
+
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::OnceLock;

@@ -137,13 +137,15 @@ pub(super) fn look(
     let unfinished = if laps < LAPS { format!(", and the time was spent ({spent}) after {laps} parts of {LAPS}") } else { String::new() };
     let evidence = format!(
         "{workers} thread{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
-         machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {}",
+         machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
+         or {} huge ones of 2 MiB",
         if workers == 1 { "" } else { "s" },
         writes * laps * workers as u64,
         counts.excess(),
         counters.join(", "),
         seed("page_faults_the_author_expects"),
         seed("pages_of_4096"),
+        asked.div_ceil(2 << 20),
     );
     let mut findings =
         vec![finding(sentence(&counts), evidence, "one pass; faults are those of the workers' threads alone")];
