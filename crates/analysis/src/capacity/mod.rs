@@ -119,6 +119,9 @@ pub struct Level {
     pub shared_by: Option<usize>,
     /// The rise where it ends, or why there is none.
     pub found: Result<Rise, Refusal>,
+    /// The size by which it has ended, where it has no rise of its own and is stated to be larger than that by more
+    /// than [`AGREE`]: loads there take memory's time already.
+    pub ended_by: Option<Bytes>,
 }
 
 impl Level {
@@ -168,6 +171,7 @@ pub fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
             found: place
                 .and_then(|place| shape.rises.get(place).copied())
                 .ok_or_else(|| words::unseen(shape, cache, place.is_some())),
+            ended_by: None,
         })
         .collect();
     // What lies beyond everything that is stated is a cache that is in no list; what lies between is none. In
@@ -179,12 +183,18 @@ pub fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
     for (place, rise) in shape.rises.iter().enumerate().filter(|(place, _)| !places.contains(&Some(*place))) {
         if rise.knee > end && may_be_cache {
             let level = levels.last().map_or(0, |level| level.level).saturating_add(1);
-            levels.push(Level { level, stated: None, shared_by: None, found: Ok(shape.rises[place]) });
+            let found = Ok(shape.rises[place]);
+            levels.push(Level { level, stated: None, shared_by: None, found, ended_by: None });
         } else {
             unexplained.push(*rise);
         }
     }
     let flat_from = flat_from(shape, &levels);
+    for level in levels.iter_mut().filter(|level| level.found.is_err()) {
+        let larger =
+            |flat: &Bytes| level.stated.is_some_and(|stated| stated > *flat && !agree(stated, *flat));
+        level.ended_by = flat_from.filter(larger);
+    }
     let memory_time = flat_from.and_then(|_| shape.last_plateau());
     Capacities { page: shape.page, levels, unexplained, flat_from, memory_time, largest: shape.largest() }
 }
@@ -201,13 +211,14 @@ fn flat_from(shape: &Shape, levels: &[Level]) -> Option<Bytes> {
 }
 
 /// The size of each level that other experiments should build on: the stated one where the knee agrees, else
-/// the knee; the stated one also where there is no knee, as the firmware's word alone. A level of which
+/// the knee; the stated one also where there is no knee, as the firmware's word alone, unless loads take memory's time before it. A level of which
 /// nothing is known is left out.
 pub fn taken(capacities: &Capacities) -> Vec<Size> {
     let size = |level: &Level| {
         let (bytes, by) = match (level.stated, level.measured()) {
             (Some(stated), Some(knee)) if agree(stated, knee) => (stated, Word::Both),
             (_, Some(knee)) => (knee, Word::Knee),
+            (Some(_), None) if level.ended_by.is_some() => (level.ended_by?, Word::Knee),
             (Some(stated), None) => (stated, Word::Firmware),
             (None, None) => return None,
         };
@@ -220,9 +231,10 @@ pub fn taken(capacities: &Capacities) -> Vec<Size> {
 /// plateau. None if it is not known where the last cache ends.
 pub fn beyond(capacities: &Capacities) -> Option<Bytes> {
     let flat = capacities.flat_from?;
-    let last = capacities.levels.iter().filter_map(|level| level.found.as_ref().ok()).next_back()?;
-    // The capacity lies below the size that was measured after the knee.
-    Some(Bytes(last.past.0.saturating_mul(BEYOND)).max(flat))
+    // The capacity lies below the size that was measured after the knee, or below where it had ended.
+    let end = |level: &Level| level.found.as_ref().ok().map(|rise| rise.past).or(level.ended_by);
+    let last = capacities.levels.iter().filter_map(end).next_back()?;
+    Some(Bytes(last.0.saturating_mul(BEYOND)).max(flat))
 }
 
 /// Whether two sizes are at most a factor of [`AGREE`] apart.

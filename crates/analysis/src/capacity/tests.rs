@@ -231,6 +231,53 @@ fn a_real_virtual_machine_gets_an_eighth_of_the_cache_that_it_states() {
     }
 }
 
+/// The same machine an hour later: its neighbours leave no plateau of the L3, and memory's time begins at 8 MiB.
+#[test]
+fn a_cache_that_leaves_no_plateau_has_ended_where_loads_take_memory_s_time() {
+    const LATER: [(u64, f64); 30] = [
+        (4, 1.05),
+        (6, 1.06),
+        (8, 1.06),
+        (12, 1.06),
+        (16, 1.06),
+        (24, 1.06),
+        (32, 1.06),
+        (48, 1.17),
+        (64, 3.74),
+        (96, 3.71),
+        (128, 3.71),
+        (192, 3.70),
+        (256, 3.73),
+        (384, 3.73),
+        (512, 4.24),
+        (768, 13.1),
+        (1024, 40.0),
+        (1536, 100.0),
+        (2048, 151.0),
+        (3072, 97.7),
+        (4096, 131.0),
+        (6144, 128.0),
+        (8192, 147.0),
+        (12288, 145.0),
+        (16384, 153.0),
+        (24576, 156.0),
+        (32768, 159.0),
+        (49152, 160.0),
+        (65536, 163.0),
+        (131072, 166.0),
+    ];
+    let point = |&(kib, time): &(u64, f64)| Point { bytes: Bytes::from_kib(kib), times: vec![time * 1e3; 3] };
+    let curve = Curve { page: Bytes(2 * MIB), points: LATER.iter().map(point).collect() };
+    let found = judge(&[curve], &stated(&[Some(48 * KIB), Some(MIB), Some(32 * MIB)])).unwrap();
+    let last = &found.levels[2];
+    assert_eq!((last.measured(), last.judged().verdict()), (None, Some(Verdict::Different)));
+    let ended = last.ended_by.unwrap();
+    assert!((4 * MIB..=12 * MIB).contains(&ended.0), "{ended}");
+    assert_eq!(taken(&found)[2], Size { level: 3, bytes: ended, by: Word::Knee });
+    assert!(beyond(&found).unwrap().0 >= 4 * ended.0);
+    insta::assert_snapshot!(found.sentence(last, "by CPU 0"));
+}
+
 proptest! {
     #[test]
     fn nothing_measured_makes_it_panic_and_what_is_found_is_in_order(
@@ -249,7 +296,8 @@ proptest! {
             }
             for taken in taken(&found) {
                 let level = found.levels.iter().find(|level| level.level == taken.level).unwrap();
-                prop_assert!(Some(taken.bytes) == level.stated || Some(taken.bytes) == level.measured());
+                let known = [level.stated, level.measured(), level.ended_by];
+                prop_assert!(known.contains(&Some(taken.bytes)));
             }
             if let (Some(beyond), Some(last)) = (beyond(&found), knees.last()) {
                 prop_assert!(beyond.0 >= BEYOND * last.0);

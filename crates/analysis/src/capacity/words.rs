@@ -21,6 +21,8 @@ pub enum Judged<'a> {
     Agree(Bytes, &'a Rise),
     /// They are farther apart.
     Differ(Bytes, &'a Rise),
+    /// The firmware's size is beyond where loads take memory's time already, and no knee tells where it ends.
+    Ended(Bytes, Bytes),
     /// The firmware states no size to compare with the knee.
     Alone(&'a Rise),
     /// No knee was found.
@@ -33,7 +35,7 @@ impl Judged<'_> {
     pub fn verdict(&self) -> Option<Verdict> {
         match self {
             Self::Agree(..) => Some(Verdict::Equivalent),
-            Self::Differ(..) => Some(Verdict::Different),
+            Self::Differ(..) | Self::Ended(..) => Some(Verdict::Different),
             Self::Alone(_) => None,
             Self::Undecided(_) => Some(Verdict::Refused),
         }
@@ -47,7 +49,10 @@ impl Level {
             (Ok(rise), Some(stated)) if agree(stated, rise.knee) => Judged::Agree(stated, rise),
             (Ok(rise), Some(stated)) => Judged::Differ(stated, rise),
             (Ok(rise), None) => Judged::Alone(rise),
-            (Err(refusal), _) => Judged::Undecided(refusal),
+            (Err(refusal), stated) => match stated.zip(self.ended_by) {
+                Some((stated, by)) => Judged::Ended(stated, by),
+                None => Judged::Undecided(refusal),
+            },
         }
     }
 }
@@ -78,6 +83,10 @@ impl Capacities {
                     ),
                 }
             }
+            Judged::Ended(stated, by) => format!(
+                "Firmware says {name} is {stated}; loads stop getting slower at {by}{witness}, with no knee of its \
+                 own before: sizes that build on it use {by}."
+            ),
             Judged::Alone(rise) => {
                 let says = match level.shared_by {
                     Some(_) => format!("Firmware states no size of {name}"),

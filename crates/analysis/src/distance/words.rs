@@ -168,11 +168,18 @@ fn too_coarse(detectable: f64) -> Refusal {
     }
 }
 
+/// Which of the two is missing decides what helps.
 fn too_few_values(cores: usize, repeats: usize) -> Refusal {
     Refusal {
         reached: format!("{cores} cores and {repeats} repetitions of one"),
         needs: format!("{LEAST_VALUES} of each, and every one a time"),
-        remedy: "repeat more often".into(),
+        remedy: if cores < LEAST_VALUES {
+            format!(
+                "ask where at least {LEAST_VALUES} CPUs may be used, or by a chase, which needs {LEAST_READERS}"
+            )
+        } else {
+            "repeat more often".into()
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use tenbin_model::{
 };
 
 use super::comparisons::{empty, refused};
-use crate::capacity::{self, Capacities, Curve, Level, Point, Stated};
+use crate::capacity::{self, Capacities, Curve, Judged, Level, Point, Stated};
 use crate::stats::order::Ordered;
 use crate::topology;
 
@@ -110,7 +110,10 @@ fn of_level(trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> 
         // A knee where the firmware says nothing is not what the firmware says.
         verdict: judged.verdict().unwrap_or(Verdict::Different),
         sentence: capacities.sentence(level, &witness),
-        refusal: level.found.as_ref().err().cloned(),
+        refusal: match judged {
+            Judged::Undecided(refusal) => Some(refusal.clone()),
+            _ => None,
+        },
         figures: figures.into_iter().flatten().collect(),
         ..empty(&trial.descriptor, &format!("L{} of {cpu}", level.level), false)
     }

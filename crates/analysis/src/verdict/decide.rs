@@ -32,7 +32,7 @@ pub fn least_blocks(descriptor: &Descriptor, family: usize) -> u32 {
     match descriptor.judge {
         Judge::Comparisons | Judge::Thrashing | Judge::Transfers => votes(family),
         Judge::Capacities => 3,
-        Judge::Distances => 6,
+        Judge::Distances => 8,
     }
 }
 
