@@ -99,7 +99,8 @@ pub(super) fn checked(trial: &Trial, cells: &[Cell]) -> String {
     let met = checks().filter(|check| !check.sabotage && check.met).count();
     let measured = checks().filter(|check| !check.sabotage).count();
     let caught = checks().filter(|check| check.sabotage && !check.met).count();
-    let planted = checks().filter(|check| check.sabotage).count();
+    let each = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
+    let planted = each * cells.iter().filter(|cell| !cell.checks.is_empty()).count();
     format!(
         "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
          faults were caught.",

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::pages::PageKind;
+use tenbin_metal::touch::huge_pages_are_granted;
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line};
@@ -43,12 +44,13 @@ const USUAL_LINE: u64 = 64;
 const LEAST_STEPS: u64 = 512;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    let mut usual = vec!["huge".to_owned(), "base".to_owned()];
-    if request.effort == Effort::Quick {
-        // The kind that shows caches and not translation, where it can be had.
-        let never = request.machine.transparent_huge_pages.known().is_some_and(|setting| setting == "never");
-        usual.remove(usize::from(!never));
-    }
+    // Huge pages show caches and not translation. Where they cannot be had, base pages have to do.
+    let usual: &[&str] = match (huge_pages_are_granted()?, request.effort) {
+        (false, _) => &["base"],
+        (true, Effort::Quick) => &["huge"],
+        (true, _) => &["huge", "base"],
+    };
+    let usual: Vec<String> = usual.iter().copied().map(String::from).collect();
     let pages = request.settings.list("pages", &usual, "huge or base", |kind| {
         ["huge", "base"].contains(&kind.as_str())
     })?;
@@ -247,7 +249,7 @@ fn describe() -> Descriptor {
             Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
         ],
         parameters: vec![
-            Parameter::new("pages", "huge,base (huge with --quick)", "kinds of pages to walk through"),
+            Parameter::new("pages", "huge,base (huge with --quick; base where there are no huge)", "kinds of pages to walk through"),
             Parameter::new(
                 "largest",
                 "4 times the last cache, at most 512 (256 with --quick, 1024 with --thorough)",
