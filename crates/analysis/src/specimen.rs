@@ -2,9 +2,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::{
-    Arrangement, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Parameter, Picoseconds,
-    Provenance, Quantity, Run, Sample, Source, Trial, Variant,
+    Arrangement, Bytes, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Parameter,
+    Picoseconds, Provenance, Quantity, Run, Sample, Source, Trial, Variant,
 };
 
 pub(crate) fn descriptor(quantity: Quantity) -> Descriptor {
@@ -89,4 +90,26 @@ pub(crate) fn run(ratio: f64, machine: Machine) -> Run {
             vec![cell(200, ratio, 0.01, Ended::Budget, 7)],
         )],
     }
+}
+
+/// A machine in one package whose CPUs share caches of this level as listed, each a core of its own.
+pub(crate) fn sharing(level: u8, groups: &[&[u32]]) -> Machine {
+    let place = |&cpu: &u32, group: &[u32]| CpuPlace {
+        cpu: Cpu(cpu),
+        package: Observed::Known(0),
+        core: Observed::Known(cpu),
+        siblings: Observed::Known(vec![Cpu(cpu)]),
+        node: Observed::Known(0),
+        kind: Observed::Known(CoreKind::Uniform),
+        caches: Observed::Known(vec![Cache {
+            level,
+            kind: "Unified".into(),
+            size: Observed::Known(Bytes(8 << 20)),
+            line: Observed::Known(Bytes(64)),
+            shared_by: group.iter().copied().map(Cpu).collect(),
+            witness: Witness::Sysfs,
+        }]),
+    };
+    let cpus = groups.iter().flat_map(|group| group.iter().map(move |cpu| place(cpu, group)));
+    Machine { cpus: cpus.collect(), ..Machine::unobserved("a test") }
 }

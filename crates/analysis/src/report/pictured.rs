@@ -8,6 +8,8 @@ use super::heat::heat;
 use super::table::drawn;
 use super::text::{checked, folded, said};
 use crate::verdict::capacities::walked;
+use crate::verdict::percent;
+use crate::verdict::transfers::{ByClass, by_class};
 
 /// The curves of each CPU that walked, then what each level came to.
 pub(super) fn capacities(run: &Run, trial: &Trial, answers: &[&Answer], width: usize) -> String {
@@ -27,7 +29,7 @@ pub(super) fn capacities(run: &Run, trial: &Trial, answers: &[&Answer], width: u
             text.push_str(&folded(&said, 2, width));
         }
     }
-    text + &folded(&checked(trial, &trial.cells), 2, width)
+    text + &checked(trial, &trial.cells, width)
 }
 
 /// The map of readers and homes of each protocol, each with its answer.
@@ -41,7 +43,7 @@ pub(super) fn distances(trial: &Trial, answers: &[&Answer], width: usize) -> Str
         text.push('\n');
         text.push_str(&folded(&said(answer), 2, width));
     }
-    text + &folded(&checked(trial, &trial.cells), 2, width)
+    text + &checked(trial, &trial.cells, width)
 }
 
 /// A row a reader and a column a home: readers can be many, homes are few.
@@ -56,14 +58,10 @@ fn drawn_by_home(grid: &Grid) -> String {
 }
 
 /// The answer, the classes with their spreads, and the map where there is more than one pair.
-pub(super) fn transfers(trial: &Trial, answers: &[&Answer], width: usize) -> String {
+pub(super) fn transfers(run: &Run, trial: &Trial, answers: &[&Answer], width: usize) -> String {
     let Some((headline, pairs)) = answers.split_first() else { return String::new() };
     let mut text = format!("\n{}", folded(&said(headline), 2, width));
-    let rows = by_variant(headline, trial);
-    if !rows.is_empty() {
-        let header = ["one way", "pairs", "median ns", "p5", "p95", "worst p95"];
-        text.push_str(&format!("\n{}", drawn(&header, rows)));
-    }
+    text.extend(classes(run, trial));
     for grid in headline.grids.iter().filter(|grid| grid.name.starts_with("median") && grid.rows.len() > 2) {
         text.push_str(&titled(grid, &grid.name));
         text.push_str(&heat(&grid.rows, &grid.values, width));
@@ -72,27 +70,19 @@ pub(super) fn transfers(trial: &Trial, answers: &[&Answer], width: usize) -> Str
     for refused in pairs.iter().filter(|answer| answer.evidence.is_none() && answer.refusal.is_some()) {
         text.push_str(&folded(&format!("{}: {}", refused.cell, refused.sentence), 2, width));
     }
-    text + &folded(&checked(trial, &trial.cells), 2, width)
+    text + &checked(trial, &trial.cells, width)
 }
 
-/// A row a protocol: how many pairs, and the medians over them.
-fn by_variant(headline: &Answer, trial: &Trial) -> Vec<Vec<String>> {
-    let row = |name: &String| {
-        let of = |what: &str| {
-            let grid = headline.grids.iter().find(|grid| grid.name == format!("{what} of {name}"))?;
-            // Both halves of the map say the same.
-            let mut values: Vec<f64> = grid.values.iter().flatten().flatten().copied().collect();
-            values.sort_by(f64::total_cmp);
-            Some(values)
-        };
-        let (median, low, high) = (of("median")?, of("p5")?, of("p95")?);
-        let middle =
-            |values: &[f64]| values.get(values.len() / 2).copied().map_or_else(|| "–".into(), three_digits);
-        let worst = high.last().copied().map_or_else(|| "–".into(), three_digits);
-        let pairs = (median.len() / 2).to_string();
-        Some(vec![name.clone(), pairs, middle(&median), middle(&low), middle(&high), worst])
+/// A row a class and protocol.
+fn classes(run: &Run, trial: &Trial) -> Option<String> {
+    let row = |row: ByClass| {
+        let figures = [row.median, row.low, row.high].map(three_digits);
+        let names = [format!("{}, CPUs that share {}", row.way, row.shared), row.pairs.to_string()];
+        names.into_iter().chain(figures).chain([percent(row.interrupted)]).collect()
     };
-    trial.descriptor.variants.iter().filter_map(|variant| row(&variant.name)).collect()
+    let rows: Vec<Vec<String>> = by_class(&run.machine, trial).into_iter().map(row).collect();
+    let header = ["one way", "pairs", "median ns", "p5", "p95", "most interrupted"];
+    (!rows.is_empty()).then(|| format!("\n{}", drawn(&header, rows)))
 }
 
 fn titled(grid: &Grid, title: &str) -> String {

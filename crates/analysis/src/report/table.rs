@@ -37,7 +37,9 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
     let each = |read: &dyn Fn(&Row) -> Option<String>| rows.iter().map(read).collect::<Vec<_>>();
     let nanoseconds = |picoseconds: f64| three_digits(picoseconds / 1e3);
     if counted {
-        column("failures/success", each(&|row| row.failures.map(three_digits)));
+        // Where nothing can fail nobody has failed; a column of zeros would say that it was counted.
+        let failed = rows.iter().any(|row| row.failures.is_some_and(|failures| failures > 0.0));
+        column("failures/success", each(&|row| row.failures.filter(|_| failed).map(three_digits)));
         let range = |row: &Row| {
             let workers = row.workers.as_ref()?;
             Some(format!("{}..{}", nanoseconds(workers.fastest), nanoseconds(workers.slowest)))
@@ -64,7 +66,9 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
         column(name, each(&reading));
     }
     if counted {
-        column("user s/10⁶", each(&|row| Some(three_digits(row.user))));
+        // Published figures come without.
+        let charged = rows.iter().any(|row| row.user > 0.0);
+        column("user s/10⁶", each(&|row| charged.then(|| three_digits(row.user))));
         // A hundredth of user time is the resolution of what the kernel accounts; less is no news.
         let system = |row: &Row| (row.system > 0.01 * row.user).then(|| three_digits(row.system));
         column("system s/10⁶", each(&system));

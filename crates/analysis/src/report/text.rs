@@ -40,7 +40,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
             Judge::Comparisons | Judge::Thrashing => cell_by_cell(trial, &answers, width),
             Judge::Capacities => pictured::capacities(run, trial, &answers, width),
             Judge::Distances => pictured::distances(trial, &answers, width),
-            Judge::Transfers => pictured::transfers(trial, &answers, width),
+            Judge::Transfers => pictured::transfers(run, trial, &answers, width),
         });
     }
     let findings: Vec<&Finding> =
@@ -75,7 +75,7 @@ fn cell_by_cell(trial: &Trial, answers: &[&Answer], width: usize) -> String {
         if let Some(first) = here.first() {
             text.push_str(&folded(&said(first), 2, width));
         }
-        text.push_str(&folded(&checked(trial, std::slice::from_ref(cell)), 2, width));
+        text.push_str(&checked(trial, std::slice::from_ref(cell), width));
     }
     text
 }
@@ -90,22 +90,24 @@ fn places(cell: &Cell) -> String {
     }
 }
 
-/// What the checks of these cells came to, all together.
-pub(super) fn checked(trial: &Trial, cells: &[Cell]) -> String {
+/// What the checks of these cells came to, all together. Nothing of figures that others measured.
+pub(super) fn checked(trial: &Trial, cells: &[Cell], width: usize) -> String {
     let checks = || cells.iter().flat_map(|cell| &cell.checks);
     if checks().next().is_none() {
-        return "Nothing was checked.".into();
+        let measured_here = cells.iter().any(|cell| cell.samples.is_empty());
+        return if measured_here { folded("Nothing was checked.", 2, width) } else { String::new() };
     }
     let met = checks().filter(|check| !check.sabotage && check.met).count();
     let measured = checks().filter(|check| !check.sabotage).count();
     let caught = checks().filter(|check| check.sabotage && !check.met).count();
     let each = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
     let planted = each * cells.iter().filter(|cell| !cell.checks.is_empty()).count();
-    format!(
+    let said = format!(
         "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
          faults were caught.",
         trial.descriptor.specification
-    )
+    );
+    folded(&said, 2, width)
 }
 
 /// An answer's sentence, and what is to be kept in mind with it.

@@ -13,7 +13,7 @@ mod distances;
 mod overhead;
 mod sentence;
 mod thrashing;
-mod transfers;
+pub(crate) mod transfers;
 
 pub(crate) use decide::percent;
 pub(crate) use sentence::{outward, show};

@@ -129,3 +129,6 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
         confidence: "as sure as that answer; which CPUs share a cache is the firmware's word".into(),
     })
 }
+
+#[cfg(test)]
+mod tests;

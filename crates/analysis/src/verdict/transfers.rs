@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Variant, Verdict};
 
 use super::comparisons::{self, empty};
 use super::decide::{LEVEL, percent};
+use super::sentence::{outward, show};
 use super::{caveat, sentence};
 use crate::stats::order::Ordered;
 
@@ -52,7 +53,7 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     let caveats: Vec<String> = unsteady.into_iter().chain(placement).collect();
     headline.caveat =
         (!caveats.is_empty() && headline.verdict != Verdict::Refused).then(|| caveats.join(" "));
-    headline.figures = figures(&trial.descriptor, &classes, drift);
+    headline.figures = figures(&by_class(machine, trial), drift);
     headline.grids = grids(&trial.descriptor, &measured);
     std::iter::once(headline).chain(each).collect()
 }
@@ -145,6 +146,43 @@ fn classes<'a>(pairs: &[&'a Pair]) -> Vec<Class<'a>> {
     classes.into_iter().map(|(shared, pairs)| Class { shared, pairs }).collect()
 }
 
+/// One protocol between the CPUs of one class, over its pairs: medians of what each pair took for one way.
+pub(crate) struct ByClass {
+    pub(crate) way: String,
+    pub(crate) shared: Shared,
+    pub(crate) pairs: usize,
+    /// In nanoseconds.
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// The largest part of a pair's epochs that was interrupted.
+    pub(crate) interrupted: f64,
+}
+
+/// What each protocol costs within each class, nearest first.
+pub(crate) fn by_class(machine: &Machine, trial: &Trial) -> Vec<ByClass> {
+    let pairs: Vec<Pair> = trial.cells.iter().filter_map(|cell| Pair::of(machine, cell)).collect();
+    let measured: Vec<&Pair> = pairs.iter().filter(|pair| !pair.control).collect();
+    let ways = trial.descriptor.variants.iter().enumerate();
+    let rows = classes(&measured).into_iter().flat_map(|class| {
+        let row = |(place, way): (usize, &Variant)| {
+            let spreads = || class.pairs.iter().filter_map(move |pair| pair.spreads.get(place));
+            let middle = |read: Read| Some(Ordered::new(spreads().map(read).collect())?.median());
+            Some(ByClass {
+                way: way.name.clone(),
+                shared: class.shared,
+                pairs: class.pairs.len(),
+                median: middle(|spread| spread.median)?,
+                low: middle(|spread| spread.low)?,
+                high: middle(|spread| spread.high)?,
+                interrupted: spreads().map(|spread| spread.interrupted).fold(0.0, f64::max),
+            })
+        };
+        ways.clone().filter_map(row).collect::<Vec<_>>()
+    });
+    rows.collect()
+}
+
 /// The largest factor between two medians of the first pair, over its repetitions and both protocols.
 fn drift(pairs: &[Pair], first: &Pair) -> f64 {
     let times = |place: usize| {
@@ -166,10 +204,15 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer]) -> Answer {
         .map(|(spread, variant)| format!("{} by {}", spread.in_words(), variant.name))
         .collect();
     let weighed = each.first();
-    let difference = weighed.map_or_else(String::new, |answer| format!(" {}", answer.sentence));
+    let apart = match weighed.and_then(|answer| answer.evidence.as_ref()) {
+        Some(evidence) if evidence.ratio > 1.0 => {
+            format!(", {}x as much ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval))
+        }
+        _ => String::new(),
+    };
     let others = match class.pairs.len() {
-        1 => " One pair says what a line costs there; which pairs are near takes 3 CPUs or more.".to_owned(),
-        count => format!(" All {count} pairs share the same, so none is near by what is known."),
+        1 => "One pair says what a line costs there; which pairs are near takes 3 CPUs or more.".to_owned(),
+        count => format!("All {count} pairs share the same, so none is near by what is known."),
     };
     let (one, other) = first.cpus;
     Answer {
@@ -177,7 +220,7 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer]) -> Answer {
         evidence: weighed.and_then(|answer| answer.evidence.clone()),
         refusal: weighed.and_then(|answer| answer.refusal.clone()),
         sentence: format!(
-            "Between {one} and {other}, which share {}, a line moves in {}.{difference}{others}",
+            "Between {one} and {other}, which share {}, a line moves in {}{apart}. {others}",
             class.shared,
             ways.join(" and in ")
         ),
@@ -248,17 +291,18 @@ fn by_chance(near: usize, far: usize) -> f64 {
     (1..=near).map(|place| place as f64 / (far + place) as f64).product()
 }
 
-fn figures(descriptor: &Descriptor, classes: &[Class<'_>], drift: f64) -> Vec<Figure> {
+fn figures(rows: &[ByClass], drift: f64) -> Vec<Figure> {
     let mut figures = vec![Figure::new("drift of the control pair", drift, "1")];
-    for class in classes {
-        for (place, variant) in descriptor.variants.iter().enumerate() {
-            let Some(median) = class.median(place) else { continue };
-            let name = |what: &str| format!("{}, CPUs that share {}: {what}", variant.name, class.shared);
-            let worst = class.pairs.iter().filter_map(|pair| Some(pair.spreads.get(place)?.interrupted));
-            figures.push(Figure::new(&name("median"), median, "ns"));
-            figures.push(Figure::new(&name("pairs"), class.pairs.len() as f64, "1"));
-            figures.push(Figure::new(&name("most epochs interrupted"), worst.fold(0.0, f64::max), "1"));
-        }
+    for row in rows {
+        let mut add = |what: &str, value: f64, unit: &str| {
+            let name = format!("{}, CPUs that share {}: {what}", row.way, row.shared);
+            figures.push(Figure::new(&name, value, unit));
+        };
+        add("pairs", row.pairs as f64, "1");
+        add("median", row.median, "ns");
+        add("p5", row.low, "ns");
+        add("p95", row.high, "ns");
+        add("largest part of a pair's epochs that was interrupted", row.interrupted, "1");
     }
     figures
 }
@@ -301,13 +345,4 @@ fn grids(descriptor: &Descriptor, pairs: &[&Pair]) -> Vec<Grid> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_order_of_pairs_is_as_rare_as_it_is() {
-        assert_eq!(by_chance(1, 1), 0.5);
-        assert!((by_chance(2, 2) - 1.0 / 6.0).abs() < 1e-12);
-        assert!((by_chance(3, 5) - 1.0 / 56.0).abs() < 1e-12);
-    }
-}
+mod tests;

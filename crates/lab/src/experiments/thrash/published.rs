@@ -1,6 +1,7 @@
 //! The seed's grid on a Ryzen 7 1800X, as a run that the same judge judges.
 
-use tenbin_model::machine::Observed;
+use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
+use tenbin_model::topology::shared;
 use tenbin_model::{
     Arrangement, Bytes, Cell, Comparison, Cpu, Effort, Machine, Picoseconds, Provenance, Run, Sample, Trial,
 };
@@ -14,12 +15,13 @@ const LINES: u64 = 1 << 30;
 /// The grid: a cell a row, with one run of each variant.
 pub(super) fn run() -> Run {
     let rows = rows(include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"));
-    let cells: Vec<Cell> = rows.iter().map(|row| cell(row, row == &rows[0])).collect();
     let machine = Machine {
         architecture: "x86_64".into(),
         cpu_model: Observed::Known("AMD Ryzen 7 1800X".into()),
+        cpus: (0..16).map(place).collect(),
         ..Machine::unobserved("the seed does not say")
     };
+    let cells: Vec<Cell> = rows.iter().map(|row| cell(&machine, row, row == &rows[0])).collect();
     Run {
         provenance: Provenance {
             version: "seed 002".into(),
@@ -33,10 +35,34 @@ pub(super) fn run() -> Run {
     }
 }
 
-fn cell(row: &Row, headline: bool) -> Cell {
+/// The seed's table of logical CPUs: two threads a core, four cores a core complex with an L3 of its own.
+fn place(cpu: u32) -> CpuPlace {
+    let (core, complex) = (cpu / 2, cpu / 8);
+    CpuPlace {
+        cpu: Cpu(cpu),
+        package: Observed::Known(0),
+        core: Observed::Known(core),
+        siblings: Observed::Known(vec![Cpu(core * 2), Cpu(core * 2 + 1)]),
+        node: Observed::NotObservable("the seed does not say".into()),
+        kind: Observed::Known(CoreKind::Uniform),
+        caches: Observed::Known(vec![Cache {
+            level: 3,
+            kind: "Unified".into(),
+            size: Observed::Known(Bytes::from_kib(8192)),
+            line: Observed::Known(Bytes(64)),
+            shared_by: (complex * 8..complex * 8 + 8).map(Cpu).collect(),
+            witness: Witness::Sysfs,
+        }]),
+    }
+}
+
+fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
     let cpus: Vec<Cpu> = row.text("cpus").split(',').filter_map(|cpu| cpu.parse().ok().map(Cpu)).collect();
     let bytes = Bytes::from_kib(row.number("buffer_kib").unwrap_or_default() as u64);
-    let place = if row.text("same_ccx") == "yes" { "one CCX and so one L3" } else { "no cache" };
+    let place = match cpus[..] {
+        [one, other] => shared(machine, one, other).to_string(),
+        _ => String::new(),
+    };
     let fits = match row.text("fits_in") {
         "none" => "fits into no cache".to_owned(),
         cache => format!("fits into {cache}"),

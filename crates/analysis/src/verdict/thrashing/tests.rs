@@ -1,0 +1,71 @@
+//! Thresholds on cells whose ratio is known.
+
+use tenbin_model::{Ended, Judge, Quantity};
+
+use super::*;
+use crate::specimen::{cell, descriptor};
+
+/// A trial of one cell in case C, `ratio` apart with this much noise.
+fn trial(blocks: u32, ratio: f64, noise: f64) -> Trial {
+    let mut cell = cell(blocks, ratio, noise, Ended::Budget, 11);
+    cell.arrangement.parameters = vec![("case".into(), "C".into())];
+    let descriptor =
+        tenbin_model::Descriptor { judge: Judge::Thrashing, ..descriptor(Quantity::NanosecondsPerOperation) };
+    Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
+}
+
+fn judged(blocks: u32, ratio: f64, noise: f64) -> Answer {
+    answers(&Machine::unobserved("a test"), &trial(blocks, ratio, noise)).remove(0)
+}
+
+#[test]
+fn five_times_as_much_is_thrashing_and_less_is_not() {
+    let table = [
+        (1.0, Verdict::Equivalent),
+        (2.0, Verdict::Equivalent),
+        (4.9, Verdict::Equivalent),
+        (5.2, Verdict::Different),
+        (20.0, Verdict::Different),
+        (0.5, Verdict::Equivalent),
+    ];
+    for (ratio, verdict) in table {
+        let answer = judged(200, ratio, 0.01);
+        assert_eq!(answer.verdict, verdict, "{ratio}: {}", answer.sentence);
+        assert_eq!(answer.sentence.starts_with("Thrashing"), verdict == Verdict::Different);
+    }
+}
+
+#[test]
+fn an_interval_that_reaches_across_the_threshold_is_refused_with_both_figures() {
+    let answer = judged(20, 4.0, 3.0);
+    assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
+    assert!(answer.sentence.contains("at least 5x and an interval above 3x"), "{}", answer.sentence);
+    assert!(answer.refusal.is_some() && answer.evidence.is_some());
+}
+
+#[test]
+fn too_few_blocks_are_refused_as_in_any_comparison() {
+    let answer = judged(3, 20.0, 0.01);
+    assert_eq!((answer.verdict, answer.evidence), (Verdict::Refused, None));
+}
+
+#[test]
+fn one_published_run_of_each_is_judged_by_its_ratio_and_says_so() {
+    let mut trial = trial(1, 7.9, 0.0);
+    trial.cells[0].ended = None;
+    let answer = answers(&Machine::unobserved("a test"), &trial).remove(0);
+    assert_eq!(answer.verdict, Verdict::Different);
+    assert!(answer.caveat.unwrap().contains("no interval"));
+}
+
+#[test]
+fn the_footnote_is_tested_only_where_all_cpus_share_one_l3() {
+    let said = |groups: &[&[u32]], ratio: f64| {
+        let trial = trial(200, ratio, 0.01);
+        footnote(&crate::specimen::sharing(3, groups), &trial).unwrap().sentence
+    };
+    assert!(said(&[&[0, 1]], 1.1).ends_with("holds."));
+    assert!(said(&[&[0, 1]], 9.0).ends_with("does not hold."));
+    assert!(said(&[&[0, 1], &[2, 3]], 1.1).starts_with("This machine cannot test"));
+    assert!(said(&[], 1.1).contains("not known"));
+}

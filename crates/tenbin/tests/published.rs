@@ -1,0 +1,47 @@
+//! What others published, judged by the code that judges a measurement.
+
+#![allow(clippy::unwrap_used)]
+
+mod place;
+
+use place::{Place, ending, text};
+
+#[test]
+fn the_seeds_columns_of_the_sc2a11_are_not_numa() {
+    let output = Place::new().tenbin(&["run", "numa", "--from", "published"]);
+    assert_eq!(ending(&output).0, 0);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn the_seeds_grid_of_the_ryzen_thrashes_where_its_author_saw_it() {
+    let output = Place::new().tenbin(&["run", "thrash", "--from", "published"]);
+    assert_eq!(ending(&output).0, 0);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn what_nobody_published_or_several_names_are_usage_errors() {
+    for arguments in [
+        ["run", "null", "--from", "published"].as_slice(),
+        &["run", "--from", "published"],
+        &["run", "numa", "thrash", "--from", "published"],
+        &["run", "numa", "--from", "published", "--seed", "1"],
+        &["run", "numa", "--from", "elsewhere"],
+    ] {
+        let output = Place::new().tenbin(arguments);
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{arguments:?}: {said}");
+        assert!(said.contains("published") || said.contains("--from"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_only_judged_is_not_kept() {
+    let place = Place::new();
+    let id = place.measured();
+    assert_eq!(ending(&place.tenbin(&["run", "numa", "--from", "published", "--json"])).0, 0);
+    let runs = text(&place.tenbin(&["runs", "--json"]).stdout);
+    assert_eq!(runs.matches("\"id\"").count(), 1, "{runs}");
+    assert!(runs.contains(&id));
+}
