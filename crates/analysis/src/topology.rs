@@ -257,6 +257,9 @@ fn distances(nodes: &[Node]) -> String {
     let values = |pairs: &[(usize, usize)]| -> Option<BTreeSet<u32>> {
         pairs.iter().map(|&(from, to)| distance(from, to)).collect()
     };
+    if nodes.iter().all(|node| node.distances.is_empty()) {
+        return "it gives no distances".to_owned();
+    }
     let (Some(here), Some(there)) = (values(&home), values(&away)) else {
         return "their distances are incomplete".to_owned();
     };

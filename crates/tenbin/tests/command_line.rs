@@ -259,6 +259,19 @@ fn nothing_is_kept_where_that_is_asked() {
 }
 
 #[test]
+fn what_the_seed_measured_and_what_it_found_in_the_firmware_are_judged_together() {
+    let output = Place::new().tenbin(&["run", "numa", "--from", "published", "--json"]);
+    assert_eq!(ending(&output).0, 0);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sentence = report["answers"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Not NUMA: 24 cores"), "{sentence}");
+    assert!(
+        sentence.ends_with("The firmware names no nodes; the measurement agrees: all memory is alike."),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let place = Place::new();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))

@@ -61,7 +61,7 @@ use tenbin_model::{Cpu, Interval};
 
 pub use column::{Column, LEAST_VALUES, one_column};
 pub use outcome::judge;
-pub use words::against_firmware;
+pub use words::{against_firmware, column_against_firmware};
 
 /// A gap must be this many times the median absolute deviation within groups.
 pub const DEVIATIONS: f64 = 5.0;

@@ -186,31 +186,10 @@ fn too_few_values(cores: usize, repeats: usize) -> Refusal {
 /// Whether the firmware's `nodes` agree with what was measured, in one sentence. `nodes` are those that it names,
 /// none if it names none; CPUs that did not read are left aside.
 pub fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
-    let mut named: Vec<Vec<Cpu>> = nodes
-        .iter()
-        .map(|node| node.cpus.iter().copied().filter(|cpu| found.readers.contains(cpu)).collect::<Vec<_>>())
-        .filter(|cpus| !cpus.is_empty())
-        .collect();
-    named.iter_mut().for_each(|cpus| cpus.sort_unstable());
-    named.sort();
-    let firmware = match named.len() {
-        0 => "The firmware names no nodes".into(),
-        1 => "The firmware names one node".into(),
-        _ => {
-            let ranges: Vec<String> = named.iter().map(|cpus| cpu_ranges(cpus)).collect();
-            format!("The firmware names {} nodes, with CPUs {}", named.len(), listed(&ranges))
-        }
-    };
-    let says_alike = named.len() < 2;
+    let named = named(nodes, &found.readers);
     let measured = match found.outcome {
-        Outcome::Undecided(_) => "the measurement neither confirms nor contradicts it".into(),
-        Outcome::Alike if says_alike => "the measurement agrees: all memory is alike".into(),
-        Outcome::Alike => {
-            format!(
-                "the measurement disagrees: a gap from {} would have shown, and none did",
-                up(found.detectable)
-            )
-        }
+        Outcome::Undecided(_) => UNDECIDED.into(),
+        Outcome::Alike => alike(&named, found.detectable),
         Outcome::Distant => {
             let placed = |cpus: &Vec<Cpu>| {
                 cpus.iter().copied().filter(|cpu| !found.unplaced.contains(cpu)).collect::<Vec<_>>()
@@ -224,7 +203,53 @@ pub fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
             }
         }
     };
-    format!("{firmware}; {measured}.")
+    format!("{}; {measured}.", firmware(&named))
+}
+
+/// The same for one buffer that `readers` read. It is never found distant, so the measurement can contradict nodes that
+/// are named and never find any.
+pub fn column_against_firmware(found: &Column, readers: &[Cpu], nodes: &[Node]) -> String {
+    let named = named(nodes, readers);
+    let measured = match found.outcome {
+        Outcome::Alike => alike(&named, found.detectable),
+        Outcome::Distant | Outcome::Undecided(_) => UNDECIDED.into(),
+    };
+    format!("{}; {measured}.", firmware(&named))
+}
+
+const UNDECIDED: &str = "the measurement neither confirms nor contradicts it";
+
+/// The readers on each of the firmware's nodes that has some, in ascending order.
+fn named(nodes: &[Node], readers: &[Cpu]) -> Vec<Vec<Cpu>> {
+    let of_node = |node: &Node| -> Vec<Cpu> {
+        let mut cpus: Vec<Cpu> = node.cpus.iter().copied().filter(|cpu| readers.contains(cpu)).collect();
+        cpus.sort_unstable();
+        cpus
+    };
+    let mut named: Vec<Vec<Cpu>> = nodes.iter().map(of_node).filter(|cpus| !cpus.is_empty()).collect();
+    named.sort();
+    named
+}
+
+/// What the firmware says, as a clause.
+fn firmware(named: &[Vec<Cpu>]) -> String {
+    match named.len() {
+        0 => "The firmware names no nodes".into(),
+        1 => "The firmware names one node".into(),
+        _ => {
+            let ranges: Vec<String> = named.iter().map(|cpus| cpu_ranges(cpus)).collect();
+            format!("The firmware names {} nodes, with CPUs {}", named.len(), listed(&ranges))
+        }
+    }
+}
+
+/// What a measurement that found all memory alike says to it, as a clause.
+fn alike(named: &[Vec<Cpu>], detectable: f64) -> String {
+    if named.len() < 2 {
+        "the measurement agrees: all memory is alike".into()
+    } else {
+        format!("the measurement disagrees: a gap from {} would have shown, and none did", up(detectable))
+    }
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -271,6 +296,7 @@ fn up(fraction: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::one_column;
     use super::*;
 
     fn found(outcome: Outcome) -> Distances {
@@ -352,5 +378,33 @@ mod tests {
         // CPUs that did not read, and nodes of memory alone, say nothing about the groups.
         let wider = [node(0, 0..4), node(1, 4..8), node(2, 8..12), node(3, 0..0)];
         assert!(against_firmware(&found(Outcome::Distant), &wider).contains("agrees: these"));
+    }
+
+    #[test]
+    fn one_buffer_is_held_against_the_firmware_and_finds_no_nodes_of_its_own() {
+        let cores = [37.0, 37.1, 37.2, 37.3, 37.4, 37.5, 37.1, 37.2];
+        let readers: Vec<Cpu> = (0..8).map(Cpu).collect();
+        let alike = one_column(&cores, &[36.9, 37.0, 37.2, 37.3, 37.5, 37.6]);
+        let undecided = one_column(&cores, &[37.0; 6]);
+        assert_eq!(alike.outcome, Outcome::Alike);
+        let halves = [node(0, 0..4), node(1, 4..8)];
+        for (found, nodes, says) in [
+            (alike, &[][..], "The firmware names no nodes; the measurement agrees: all memory is alike."),
+            (
+                alike,
+                &[node(0, 0..8)][..],
+                "The firmware names one node; the measurement agrees: all memory is alike.",
+            ),
+            (
+                alike,
+                &halves[..],
+                "The firmware names 2 nodes, with CPUs 0-3 and 4-7; the measurement disagrees: a gap from ",
+            ),
+            (undecided, &halves[..], "neither confirms nor contradicts it."),
+            (undecided, &[][..], "names no nodes; the measurement neither confirms nor contradicts it."),
+        ] {
+            let said = column_against_firmware(&found, &readers, nodes);
+            assert!(said.contains(says), "{said}");
+        }
     }
 }

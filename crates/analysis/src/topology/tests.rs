@@ -142,7 +142,7 @@ fn nodes_and_distances_as_the_firmware_has_them() {
         };
         nodes(&Observed::Known(rows.iter().enumerate().map(node).collect()))
     };
-    let cases: [(&[&[u32]], &str); 6] = [
+    let cases: [(&[&[u32]], &str); 7] = [
         (&[], "The firmware lists no memory node."),
         (&[&[10, 21], &[21, 10]], "1 with CPU 1; the distance is 10 at home and 21 to the other."),
         (
@@ -159,6 +159,7 @@ fn nodes_and_distances_as_the_firmware_has_them() {
             "the distance is 10 at home and 20 to 30 to every other.",
         ),
         (&[&[10, 20], &[20]], "their distances are incomplete."),
+        (&[&[], &[]], "1 with CPU 1; it gives no distances."),
     ];
     for (rows, end) in cases {
         assert!(told(rows).ends_with(end), "{}", told(rows));

@@ -1,12 +1,12 @@
 //! The judge of distances: from times by reader and home to an answer, and the firmware's word beside it.
 
-use tenbin_model::machine::Observed;
+use tenbin_model::machine::{Node, Observed};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Cell, Cpu, Figure, Grid, Machine, Refusal, Sample, Trial, Variant, Verdict};
 
 use super::caveat;
 use super::comparisons::{empty, refused};
-use crate::distance::{Observation, Outcome, against_firmware, judge, one_column};
+use crate::distance::{Observation, Outcome, against_firmware, column_against_firmware, judge, one_column};
 use crate::stats::order::Ordered;
 
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
@@ -19,7 +19,8 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
         return refused(&trial.descriptor, label, cell.arrangement.headline, refusal);
     }
     let times = Times::of(trial, cell);
-    let mut answer = if times.repeats.is_empty() { by_swap(machine, &times) } else { by_column(&times) };
+    let mut answer =
+        if times.repeats.is_empty() { by_swap(machine, &times) } else { by_column(machine, &times) };
     if answer.verdict != Verdict::Refused {
         answer.caveat = caveat::placement(machine, cell);
     }
@@ -106,13 +107,18 @@ fn verdict(outcome: Outcome) -> Verdict {
     }
 }
 
+/// The firmware's word beside what was measured, by `compare`, as a sentence to add.
+fn firmware(machine: &Machine, compare: impl FnOnce(&[Node]) -> String) -> String {
+    match &machine.nodes {
+        Observed::Known(nodes) => format!(" {}", compare(nodes)),
+        Observed::NotObservable(why) => format!(" What the firmware says of nodes is not known ({why})."),
+    }
+}
+
 /// By the swap of readers and homes.
 fn by_swap(machine: &Machine, times: &Times) -> Judged {
     let found = judge(&times.observations);
-    let firmware = match &machine.nodes {
-        Observed::Known(nodes) => format!(" {}", against_firmware(&found, nodes)),
-        Observed::NotObservable(why) => format!(" What the firmware says of nodes is not known ({why})."),
-    };
+    let firmware = firmware(machine, |nodes| against_firmware(&found, nodes));
     let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
     let figures = [
         finite("spread", found.spread),
@@ -133,11 +139,12 @@ fn by_swap(machine: &Machine, times: &Times) -> Judged {
 }
 
 /// By one buffer, as the seed did it: a core that is far and one that is slow look alike.
-fn by_column(times: &Times) -> Judged {
+fn by_column(machine: &Machine, times: &Times) -> Judged {
     let (readers, homes) = (times.cpus(|one| one.reader), times.cpus(|one| one.home));
     let home = homes.first().copied().unwrap_or_default();
     let cores: Vec<f64> = readers.iter().filter_map(|&reader| times.median(reader, home)).collect();
     let found = one_column(&cores, &times.repeats);
+    let firmware = firmware(machine, |nodes| column_against_firmware(&found, &readers, nodes));
     let range = Ordered::new(cores).map(|cores| (cores.quantile(0.0), cores.quantile(1.0)));
     let figures = match range {
         Some((Some(fastest), Some(slowest))) => {
@@ -148,7 +155,7 @@ fn by_column(times: &Times) -> Judged {
     let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
     Judged {
         verdict: verdict(found.outcome),
-        sentence: format!("{}{figures}", found.in_words()),
+        sentence: format!("{}{figures}{firmware}", found.in_words()),
         refusal: found.refusal(),
         caveat: None,
         figures: [

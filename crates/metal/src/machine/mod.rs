@@ -8,10 +8,12 @@
 //! Reading order: `root`, `formats`, then one file for each part of the machine.
 
 mod caches;
+mod device_tree;
 mod facts;
 mod formats;
 mod interpreter;
 mod limits;
+mod nodes;
 mod places;
 mod processor;
 mod root;
@@ -39,7 +41,7 @@ pub fn observe(root: &Path, facts: &Facts) -> Machine {
     let online = places::online(&root);
     let allowed = facts.allowed.known().or(online.as_ref().ok()).cloned().unwrap_or_default();
     let everywhere = online.as_ref().unwrap_or(&allowed);
-    let nodes = places::nodes(&root);
+    let nodes = nodes::nodes(&root, everywhere);
     let memory_limit = limits::memory(&root);
     Machine {
         architecture: facts.architecture.clone(),

@@ -11,29 +11,10 @@ use super::formats::{cpu_list, fields, integer};
 use super::root::{Reading, Root, observed};
 
 pub(super) const CPUS: &str = "/sys/devices/system/cpu";
-const NODES: &str = "/sys/devices/system/node";
 
 /// CPUs that are online (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
 pub(super) fn online(root: &Root) -> Reading<Vec<Cpu>> {
     root.parsed(&format!("{CPUS}/online"), cpu_list)
-}
-
-/// The memory nodes of the firmware (`Documentation/ABI/stable/sysfs-devices-node`). A kernel built
-/// without NUMA has no such folder.
-pub(super) fn nodes(root: &Root) -> Reading<Vec<Node>> {
-    let online = root.parsed(&format!("{NODES}/online"), cpu_list)?;
-    online
-        .into_iter()
-        .map(|Cpu(node)| {
-            let folder = format!("{NODES}/node{node}");
-            let distances = |text: &str| text.split_whitespace().map(integer).collect();
-            Ok(Node {
-                node,
-                cpus: root.parsed(&format!("{folder}/cpulist"), cpu_list)?,
-                distances: root.parsed(&format!("{folder}/distance"), distances)?,
-            })
-        })
-        .collect()
 }
 
 /// The places of `allowed`, told apart within all of `online`.
@@ -76,8 +57,11 @@ fn siblings(root: &Root, cpu: Cpu) -> Reading<Vec<Cpu>> {
 
 fn node_of(cpu: Cpu, nodes: &Reading<Vec<Node>>) -> Reading<u32> {
     let nodes = nodes.as_ref().map_err(Clone::clone)?;
+    if nodes.is_empty() {
+        return Err("the firmware names no nodes".into());
+    }
     let home = nodes.iter().find(|node| node.cpus.contains(&cpu));
-    home.map(|node| node.node).ok_or_else(|| format!("{NODES}: no node lists {cpu}"))
+    home.map(|node| node.node).ok_or_else(|| format!("no memory node lists {cpu}"))
 }
 
 /// The kinds of core on this machine.

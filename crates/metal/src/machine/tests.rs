@@ -4,6 +4,7 @@
 
 mod caches;
 mod fixture;
+mod nodes;
 mod written;
 
 use std::fs;

@@ -8,13 +8,9 @@ use std::collections::BTreeMap;
 use tenbin_model::Cpu;
 use tenbin_model::machine::{Cache, Witness};
 
-use super::super::formats::integer;
-use super::super::places::CPUS;
+use super::super::device_tree::{DeviceTree, number};
 use super::super::root::Root;
 use super::amount;
-
-/// Where the kernel shows the tree: the first is a link to the second.
-const BASES: [&str; 2] = ["/proc/device-tree", "/sys/firmware/devicetree/base"];
 
 /// Nodes of caches stand under `cpus`, under one CPU or on the bus: never deeper than this.
 const DEPTH: u32 = 4;
@@ -42,14 +38,12 @@ struct Word {
 
 impl Tree {
     pub(super) fn read(root: &Root, online: &[Cpu]) -> Self {
-        let base = BASES.into_iter().find(|base| root.exists(&format!("{base}/cpus")));
+        let Some(tree) = DeviceTree::read(root) else {
+            return Self { chains: BTreeMap::new(), whole: false };
+        };
         let mut handles = BTreeMap::new();
-        if let Some(base) = base {
-            find_handles(root, base, DEPTH, &mut handles);
-        }
-        let harts = harts(&root.text("/proc/cpuinfo").unwrap_or_default());
-        let node = |cpu| node_of(root, base, &harts, cpu);
-        let chain = |&cpu: &Cpu| Some((cpu, chain(root, node(cpu)?, &handles)));
+        find_handles(root, tree.base, DEPTH, &mut handles);
+        let chain = |&cpu: &Cpu| Some((cpu, chain(root, tree.node_of(cpu)?, &handles)));
         let chains: BTreeMap<Cpu, Vec<Word>> = online.iter().filter_map(chain).collect();
         Self { whole: online.iter().all(|cpu| chains.contains_key(cpu)), chains }
     }
@@ -76,12 +70,6 @@ impl Tree {
     }
 }
 
-/// A number of one or two cells, each four bytes with the highest first.
-fn number(root: &Root, path: &str) -> Option<u64> {
-    let bytes = root.bytes(path).ok()?;
-    matches!(bytes.len(), 4 | 8).then(|| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-}
-
 /// The nodes of caches by the number that others point to them with.
 fn find_handles(root: &Root, node: &str, depth: u32, handles: &mut BTreeMap<u64, String>) {
     if ["cache-level", "cache-unified", "cache-size"]
@@ -97,32 +85,6 @@ fn find_handles(root: &Root, node: &str, depth: u32, handles: &mut BTreeMap<u64,
             find_handles(root, &format!("{node}/{name}"), depth - 1, handles);
         }
     }
-}
-
-/// `processor` and `hart` of each block of riscv64's `/proc/cpuinfo`.
-fn harts(cpuinfo: &str) -> BTreeMap<Cpu, u64> {
-    let mut harts = BTreeMap::new();
-    let mut processor = None;
-    for (key, value) in cpuinfo.lines().filter_map(|line| line.split_once(':')) {
-        match key.trim() {
-            "processor" => processor = integer(value).ok().map(Cpu),
-            "hart" => harts.extend(processor.take().zip(integer(value).ok())),
-            _ => {}
-        }
-    }
-    harts
-}
-
-/// The node of a CPU: the kernel's link to it, or the node whose `reg` is the CPU's hart. The order
-/// of the nodes is not consulted: the CPU that starts the kernel comes first, wherever it stands.
-fn node_of(root: &Root, base: Option<&str>, harts: &BTreeMap<Cpu, u64>, cpu: Cpu) -> Option<String> {
-    let link = format!("{CPUS}/cpu{}/of_node", cpu.0);
-    if root.exists(&link) {
-        return Some(link);
-    }
-    let (hart, cpus) = (*harts.get(&cpu)?, format!("{}/cpus", base?));
-    let names = root.folders(&cpus).ok()?.into_iter().filter(|name| name.starts_with("cpu@"));
-    names.map(|name| format!("{cpus}/{name}")).find(|node| number(root, &format!("{node}/reg")) == Some(hart))
 }
 
 /// The caches from the node of a CPU outward.

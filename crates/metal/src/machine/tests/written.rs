@@ -73,6 +73,7 @@ pub(super) fn machine(machine: &Machine) -> String {
         unknown => line("mitigations", said(unknown, |_| String::new())),
     }
     match nodes {
+        Observed::Known(nodes) if nodes.is_empty() => line("nodes", "none named".into()),
         Observed::Known(nodes) => {
             for node in nodes {
                 let words = format!("CPUs {}, distances {:?}", cpu_ranges(&node.cpus), node.distances);

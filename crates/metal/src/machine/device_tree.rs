@@ -1,0 +1,73 @@
+//! The tree in which the firmware of a board describes it, as the kernel shows it: a folder a node, a file a property.
+
+use std::collections::BTreeMap;
+
+use tenbin_model::Cpu;
+
+use super::formats::integer;
+use super::places::CPUS;
+use super::root::Root;
+
+/// Where the kernel shows the tree: the first is a link to the second.
+const BASES: [&str; 2] = ["/proc/device-tree", "/sys/firmware/devicetree/base"];
+
+/// A tree that describes CPUs. A tree without them is what the kernel shows where it started by ACPI and made up an
+/// empty one, and it says nothing.
+pub(super) struct DeviceTree<'a> {
+    root: &'a Root<'a>,
+    /// The folder of its first node.
+    pub(super) base: &'static str,
+    harts: BTreeMap<Cpu, u64>,
+}
+
+impl<'a> DeviceTree<'a> {
+    /// The tree, if there is one.
+    pub(super) fn read(root: &'a Root<'a>) -> Option<Self> {
+        let base = BASES.into_iter().find(|base| root.exists(&format!("{base}/cpus")))?;
+        Some(Self { root, base, harts: harts(&root.text("/proc/cpuinfo").unwrap_or_default()) })
+    }
+
+    /// The folders of all CPUs of the tree, whether the kernel uses them or not.
+    pub(super) fn cpus(&self) -> Vec<String> {
+        self.children("cpus", "cpu@")
+    }
+
+    /// The folders directly under `parent` whose names begin with `name`; `parent` is a path inside the tree.
+    pub(super) fn children(&self, parent: &str, name: &str) -> Vec<String> {
+        let parent = format!("{}/{parent}", self.base);
+        let parent = parent.trim_end_matches('/');
+        let names = self.root.folders(parent).unwrap_or_default();
+        names.into_iter().filter(|own| own.starts_with(name)).map(|own| format!("{parent}/{own}")).collect()
+    }
+
+    /// The folder of a CPU: the kernel's link to it, or the one whose `reg` is the CPU's hart. The order of the folders
+    /// is not consulted: the CPU that starts the kernel comes first, wherever it stands.
+    pub(super) fn node_of(&self, cpu: Cpu) -> Option<String> {
+        let link = format!("{CPUS}/cpu{}/of_node", cpu.0);
+        if self.root.exists(&link) {
+            return Some(link);
+        }
+        let hart = *self.harts.get(&cpu)?;
+        self.cpus().into_iter().find(|node| number(self.root, &format!("{node}/reg")) == Some(hart))
+    }
+}
+
+/// A number of one or two cells, each four bytes with the highest first.
+pub(super) fn number(root: &Root, path: &str) -> Option<u64> {
+    let bytes = root.bytes(path).ok()?;
+    matches!(bytes.len(), 4 | 8).then(|| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+}
+
+/// `processor` and `hart` of each block of riscv64's `/proc/cpuinfo`.
+fn harts(cpuinfo: &str) -> BTreeMap<Cpu, u64> {
+    let mut harts = BTreeMap::new();
+    let mut processor = None;
+    for (key, value) in cpuinfo.lines().filter_map(|line| line.split_once(':')) {
+        match key.trim() {
+            "processor" => processor = integer(value).ok().map(Cpu),
+            "hart" => harts.extend(processor.take().zip(integer(value).ok())),
+            _ => {}
+        }
+    }
+    harts
+}
