@@ -78,7 +78,10 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
 fn findings(machine: &Machine, trial: &Trial) -> Vec<Finding> {
     match trial.descriptor.judge {
         Judge::Capacities => capacities::findings(machine, trial),
-        Judge::Thrashing => thrashing::footnote(machine, trial).into_iter().collect(),
+        Judge::Thrashing => thrashing::footnote(machine, trial)
+            .into_iter()
+            .chain(thrashing::counters(machine, trial))
+            .collect(),
         _ => Vec::new(),
     }
 }

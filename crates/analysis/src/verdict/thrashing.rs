@@ -3,6 +3,7 @@
 //! The first comparison of a cell weighs private (left) against shared (right) and is judged by a threshold of
 //! its own; the others are ordinary comparisons.
 
+use tenbin_model::machine::Observed;
 use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Cell, Comparison, Evidence, Figure, Finding, Machine, Refusal, Trial, Verdict};
@@ -127,6 +128,27 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
         sentence,
         evidence: first.sentence.clone(),
         confidence: "as sure as that answer; which CPUs share a cache is the firmware's word".into(),
+    })
+}
+
+/// Lines that were taken from another cache while modified (HITM) would tell coherence from room at once.
+pub(super) fn counters(machine: &Machine, trial: &Trial) -> Option<Finding> {
+    // Of figures that others published there is nothing more to count.
+    trial.cells.iter().find(|cell| cell.ended.is_some())?;
+    let (sentence, evidence) = match &machine.counters {
+        Observed::Known(_) => (
+            "Lines that one core takes from another's cache were not counted: the event for it (HITM) differs by model.",
+            "hardware counters are there".to_owned(),
+        ),
+        Observed::NotObservable(why) => {
+            ("Lines that one core takes from another's cache could not be counted: no counters.", why.clone())
+        }
+    };
+    Some(Finding {
+        experiment: trial.descriptor.name.clone(),
+        sentence: sentence.into(),
+        evidence,
+        confidence: "what the kernel says of them".into(),
     })
 }
 

@@ -339,7 +339,7 @@ fn describe() -> Descriptor {
                 "the cost of a line depends on who wrote it last and where",
             ),
         ],
-        ..Descriptor::default()
+        published: published::figures(),
     }
 }
 

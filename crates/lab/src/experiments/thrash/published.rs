@@ -3,7 +3,8 @@
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::topology::shared;
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Comparison, Cpu, Effort, Machine, Picoseconds, Provenance, Run, Sample, Trial,
+    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Published, Run, Sample,
+    Trial,
 };
 
 use super::{PRIVATE, SHARED, describe};
@@ -11,6 +12,27 @@ use crate::published::{Row, rows};
 
 /// Lines that each thread writes: the seed's program goes 2³⁰/lines times over its lines.
 const LINES: u64 = 1 << 30;
+
+/// The grid as figures to be shown beside this machine's.
+pub(super) fn figures() -> Vec<Published> {
+    let rows = rows(include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"));
+    let figure = |row: &Row| {
+        let (private, shared) = (row.number("private_s")?, row.number("shared_s")?);
+        let place = if row.text("same_ccx") == "yes" { "which share one L3" } else { "which share no cache" };
+        let bytes = Bytes::from_kib(row.number("buffer_kib")? as u64);
+        Some(Published {
+            machine: "AMD Ryzen 7 1800X".into(),
+            date: "2017".into(),
+            what: format!("a buffer each of {bytes} {private} s, one shared {shared} s"),
+            measure: "elapsed time".into(),
+            cell: format!("case {} on CPUs {}, {place}", row.text("case"), row.text("cpus").replace(',', " and ")),
+            left: "a buffer each".into(),
+            right: "one shared buffer".into(),
+            ratio: Some(shared / private),
+        })
+    };
+    rows.iter().filter_map(figure).collect()
+}
 
 /// The grid: a cell a row, with one run of each variant.
 pub(super) fn run() -> Run {
@@ -31,7 +53,7 @@ pub(super) fn run() -> Run {
             arguments: Vec::new(),
         },
         machine,
-        trials: vec![Trial { descriptor: describe(), refusal: None, cells, findings: Vec::new() }],
+        trials: vec![Trial { descriptor: Descriptor { published: Vec::new(), ..describe() }, refusal: None, cells, findings: Vec::new() }],
     }
 }
 
