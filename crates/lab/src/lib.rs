@@ -12,6 +12,8 @@ pub mod experiments;
 pub mod ladder;
 pub mod memory;
 pub mod published;
+#[cfg(test)]
+mod rehearsal;
 
 pub use engine::{Bench, Event, Rule};
 pub use experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};

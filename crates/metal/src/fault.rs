@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tenbin_model::Cpu;
 
+use crate::placement::Moved;
+
 /// A fault at the bottom: what was tried, on what, why it failed and what to do.
 #[derive(Debug)]
 pub enum Fault {
@@ -29,6 +31,13 @@ pub enum Fault {
     Unpinned {
         /// What its own attempt said.
         why: String,
+    },
+    /// A page did not stay where it was: what was measured before and after is not one distance.
+    PageMoved {
+        /// The CPU whose memory it is.
+        home: Cpu,
+        /// Which page, and where it was and is.
+        moved: Moved,
     },
     /// A worker did not come to the end of its epoch in time.
     Late {
@@ -57,6 +66,9 @@ impl fmt::Display for Fault {
                 "worker {worker} was pinned to {wanted} and ran on {found}; \
                  something else sets this process's affinity: stop it and run again"
             ),
+            Self::PageMoved { home, moved } => {
+                write!(f, "{home}'s memory: {moved}; something moves pages while they are measured")
+            }
             Self::Unpinned { why } => write!(f, "a worker could not be pinned: {why}"),
             Self::Late { missing, deadline } => write!(
                 f,

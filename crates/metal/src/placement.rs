@@ -86,9 +86,9 @@ impl Placement {
     pub fn at(addresses: Range<usize>) -> Result<Answer, Fault> {
         let page = rustix::param::page_size();
         let first = addresses.start / page * page;
-        let count = if addresses.is_empty() { 0 } else { (addresses.end - first).div_ceil(page) };
-        let asked = count.min(MOST);
-        let pages: Vec<usize> = (0..asked).map(|index| first + index * count / asked * page).collect();
+        let bytes = if addresses.is_empty() { 0 } else { addresses.end - first };
+        let pages: Vec<usize> = asked_about(bytes).map(|at| first + at).collect();
+        let asked = pages.len();
         // In a number that is neither a node nor an error: what it does not fill in is seen.
         let mut status = vec![libc::c_int::MIN; asked];
         let (this_process, no_nodes, flags) = (0, std::ptr::null::<libc::c_int>(), 0);
@@ -129,6 +129,11 @@ impl Placement {
         Ok(Answer::Placed(Self { pages: pages.collect::<Result<_, Fault>>()? }))
     }
 
+    /// The planted fault: what the kernel would say of so many bytes if all of them were on `node`.
+    pub fn all_on(node: u32, bytes: usize) -> Self {
+        Self { pages: asked_about(bytes).map(|at| Page { at, node: Some(node) }).collect() }
+    }
+
     /// Pages on each node, of those that were asked about; nodes in ascending order, none with no pages.
     pub fn by_node(&self) -> Vec<(u32, usize)> {
         let mut counts = BTreeMap::new();
@@ -165,6 +170,14 @@ impl Placement {
         }
         Ok(())
     }
+}
+
+/// The pages that are asked about, of so many bytes from the start of a page: where each begins.
+fn asked_about(bytes: usize) -> impl Iterator<Item = usize> {
+    let page = rustix::param::page_size();
+    let count = bytes.div_ceil(page);
+    let asked = count.min(MOST);
+    (0..asked).map(move |index| index * count / asked * page)
 }
 
 #[cfg(test)]
@@ -231,6 +244,13 @@ mod tests {
         assert_eq!(full.absent(), 0);
         assert_eq!(full.by_node().iter().map(|(_, count)| count).sum::<usize>(), 8);
         assert_eq!(ask(&pages).expect("it answered before").agrees(&full), Ok(()), "the pages stay");
+        let planted = Placement::all_on(u32::MAX, 8 * page);
+        let moved = full.agrees(&planted).unwrap_err();
+        assert_eq!(
+            (moved.at, moved.was),
+            (0, Some(u32::MAX)),
+            "a placement that was planted is not the kernel's"
+        );
         assert_eq!(ask(&pages[page + 1..2 * page + 1]).expect("it answered before").asked(), 2);
         assert_eq!(ask(&[]).expect("it answered before").asked(), 0);
     }

@@ -345,6 +345,10 @@ fn refusal_of(fault: &Fault) -> Refusal {
         Fault::PinNotHeld { .. } | Fault::Unpinned { .. } => {
             ("every worker on its CPU, before and after each epoch", "name other CPUs with --cpus")
         }
+        Fault::PageMoved { .. } => (
+            "every page where it was, in every block",
+            "let nothing move pages: switch NUMA balancing off (kernel.numa_balancing), and run again",
+        ),
         Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
         Fault::Panicked => ("work that ends without a panic", "report this fault of tenbin"),
     };

@@ -231,19 +231,20 @@ impl Memory {
         Ok(Self { home, work, task, placed })
     }
 
-    /// Whether every page that was looked at is still where it was.
-    fn still(&self) -> Result<Seen, Fault> {
+    /// Looks whether every page is still where it was, as far as the kernel says; and says so.
+    ///
+    /// # Errors
+    /// [`Fault::PageMoved`] where one is not. That is no fault of the variant: it read what was there.
+    fn still(&self) -> Result<String, Fault> {
         let Answer::Placed(before) = &self.placed else {
-            return Ok(Seen::Met("the kernel does not say where it lies".into()));
+            return Ok("the kernel does not say where it lies".into());
         };
-        let stayed = match self.work.placement()? {
-            Answer::Placed(now) => now.agrees(before).map_err(|moved| moved.to_string()),
-            Answer::NoNodes | Answer::Forbidden => Err("the kernel said where it lay and now does not".into()),
+        let Answer::Placed(now) = self.work.placement()? else {
+            let tried = format!("move_pages, to ask where {}'s memory lies now", self.home);
+            return Err(Fault::system(tried, std::io::Error::other("it said where it lay and does not any more")));
         };
-        Ok(match stayed {
-            Ok(()) => Seen::Met(format!("{}'s memory is where it was", self.home)),
-            Err(moved) => Seen::Broken(format!("{}'s memory: {moved}", self.home)),
-        })
+        now.agrees(before).map_err(|moved| Fault::PageMoved { home: self.home, moved })?;
+        Ok(format!("{}'s memory is where it was", self.home))
     }
 }
 
@@ -303,10 +304,11 @@ impl Apparatus for Matrix {
             Work::Chase(chase) => whole(chase),
             Work::Stores(field) => Seen::Met(format!("{} are stored to", Bytes(field.len() as u64))),
         };
-        match (cycle, memory.still()?) {
-            (Seen::Met(cycle), Seen::Met(still)) => Ok(Seen::Met(format!("{cycle}; {still}"))),
-            (Seen::Broken(why), _) | (_, Seen::Broken(why)) => Ok(Seen::Broken(why)),
-        }
+        let still = memory.still()?;
+        Ok(match cycle {
+            Seen::Met(cycle) => Seen::Met(format!("{cycle}; {still}")),
+            broken => broken,
+        })
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
@@ -316,9 +318,7 @@ impl Apparatus for Matrix {
         let lap = Team::gather(self.clock, &[reader])?.lap(&self.memories[memory].task, iterations)?;
         if std::mem::take(&mut self.due) {
             for memory in &self.memories {
-                if let Seen::Broken(moved) = memory.still()? {
-                    return Err(Failure::Wrong(moved));
-                }
+                memory.still()?;
             }
         }
         Ok(lap)
@@ -329,6 +329,10 @@ impl Apparatus for Matrix {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        // A last look, behind the last block.
+        for memory in &self.memories {
+            memory.still()?;
+        }
         let unknown = self.memories.iter().find_map(|memory| match memory.placed {
             Answer::Placed(_) => None,
             Answer::NoNodes => Some("this kernel was built without nodes"),
@@ -405,3 +409,6 @@ fn describe() -> Descriptor {
 /// The experiment on memory distances.
 pub const EXPERIMENT: Experiment =
     Experiment { describe, plan, open, published: Some(published::run) };
+
+#[cfg(test)]
+mod tests;

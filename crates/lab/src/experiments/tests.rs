@@ -10,6 +10,7 @@ use tenbin_model::{
 
 use super::EXPERIMENTS;
 use crate::experiment::{Apparatus, Experiment, Request, Seen, Settings, Unfit};
+use crate::rehearsal::{Planted, headline, rehearsed};
 
 /// Calls `body` with the request of an ordinary run on this machine.
 fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
@@ -177,4 +178,42 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
         }
     });
     assert!(refused.get() > 3, "a pipe between two CPUs, lines, buffers or distances were left out");
+}
+
+/// What was sound when it was checked and is not any more: in the third block, each measured variant does what a planted
+/// fault does. Those that can be looked at while they are timed are named here.
+#[test]
+fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
+    let looked_at = ["atomics", "c2c", "thrash", "faults"];
+    with_request(Effort::Quick, |request| {
+        for experiment in
+            EXPERIMENTS.iter().filter(|experiment| looked_at.contains(&&*(experiment.describe)().name))
+        {
+            if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
+                eprintln!("skipped: {}: {}", (experiment.describe)().name, refusal.reached);
+                continue;
+            }
+            let (descriptor, cell) = headline(experiment, request);
+            let planted =
+                descriptor.variants.iter().zip(0_u32..).filter(|(variant, _)| variant.role == Role::Sabotage);
+            for (fault, planted) in planted {
+                let Some(apparatus) = opened(experiment, &cell, request) else { continue };
+                let mut apparatus =
+                    Planted::later(apparatus, |inner, _, iterations| inner.epoch(planted, iterations));
+                let cell = rehearsed((&descriptor, cell.clone()), request, &mut apparatus);
+                let place = format!("{}: {}", descriptor.name, fault.name);
+                let refusal = cell.refusal.as_ref().unwrap_or_else(|| panic!("{place}: not seen"));
+                let last = cell.checks.last().unwrap();
+                let name = &descriptor.variants[last.variant as usize].name;
+                assert!(
+                    refusal.reached.contains(&format!("implementation error: `{name}` broke")),
+                    "{place}: {refusal:?}"
+                );
+                assert!(refusal.reached.contains(&last.seen), "{place}: {refusal:?}");
+                // What a report takes for a fault, and the exit status with it.
+                assert!(!last.as_expected() && !last.sabotage, "{place}: {last:?}");
+                assert!(!cell.samples.is_empty() && cell.ended.is_none(), "{place}: two blocks were sound");
+            }
+        }
+    });
 }

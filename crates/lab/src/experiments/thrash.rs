@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::PageKind;
-use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, line, shared};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
@@ -200,19 +200,28 @@ fn cell(
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let bytes = arrangement.parameter("bytes").and_then(|text| text.parse().ok()).unwrap_or(0);
+    within_allowance(request.machine, Bytes(2 * bytes), "a buffer for each of two threads")?;
+    let last = request.sizes.last().map_or(0, |size| size.bytes.0 as usize);
+    Ok(Box::new(set_up(arrangement, request.clock, last)?))
+}
+
+/// Both buffers and their threads, where the last cache has so many bytes.
+fn set_up(arrangement: &Arrangement, clock: Clock, last: usize) -> Result<Buffers, Unfit> {
     let number = |name: &str| arrangement.parameter(name).and_then(|text| text.parse::<usize>().ok());
     let (Some(bytes), Some(spacing)) = (number("bytes"), number("spacing")) else {
         return Err(Unfit::Usage("a cell of thrash names its bytes and its spacing".into()));
     };
-    within_allowance(request.machine, Bytes(2 * bytes as u64), "a buffer for each of two threads")?;
-    let last = request.sizes.last().map_or(0, |size| size.bytes.0 as usize);
-    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    let team = Team::gather(clock, &arrangement.cpus)?;
     let field = Arc::new(Field::map(2 * bytes, PageKind::Huge)?);
     field.fill(0);
-    let field_of = &field;
-    let tasks = (PRIVATE..=LEFT_OUT).map(|variant| task(Arc::clone(field_of), variant, bytes, spacing)).collect();
+    let turn = Arc::default();
+    let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, Arc::clone(&turn)));
+    let turns: Vec<Arc<Turns>> = (PRIVATE..=LEFT_OUT).map(of).collect();
+    let tasks = turns.iter().map(|turns| writing(&field, turns)).collect();
+    let looks = turns.iter().map(|turns| looking(&field, turns)).collect();
     // What fits into no cache does not come back by being gone over.
-    Ok(Box::new(Buffers { team, field, tasks, bytes, spacing, warmed: bytes <= last }))
+    Ok(Buffers { team, field, turns, tasks, looks, warmed: bytes <= last })
 }
 
 /// What one of the two threads goes over: which track, and whether it writes.
@@ -228,30 +237,90 @@ fn tracks(variant: u32, bytes: usize, spacing: usize) -> [Option<Track>; 2] {
     }
 }
 
-fn task(field: Arc<Field>, variant: u32, bytes: usize, spacing: usize) -> Task {
-    let tracks = tracks(variant, bytes, spacing);
-    // Each thread goes on where it stopped, so that short epochs go over the whole buffer in turn.
-    let positions: [AtomicUsize; 2] = Default::default();
+/// How far the two threads of a variant have come, and what they write there.
+struct Turns {
+    variant: u32,
+    spacing: usize,
+    tracks: [Option<Track>; 2],
+    /// Each thread goes on where it stopped, so that short epochs go over the whole buffer in turn.
+    positions: [AtomicUsize; 2],
+    /// Counts the turns of all variants. Each writes something else, so that what an earlier one left there does not
+    /// pass for its work.
+    turn: Arc<AtomicU64>,
+}
+
+impl Turns {
+    fn of(variant: u32, bytes: usize, spacing: usize, turn: Arc<AtomicU64>) -> Self {
+        let tracks = tracks(variant, bytes, spacing);
+        Self { variant, spacing, tracks, positions: Default::default(), turn }
+    }
+
+    /// Lines of the longer track.
+    fn round(&self) -> u64 {
+        self.tracks.iter().flatten().map(Track::lines).max().unwrap_or(0)
+    }
+
+    fn begin(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What this thread writes in this turn: never 0, and never what the other one writes.
+    fn value(&self, worker: usize) -> u8 {
+        (self.turn.load(Ordering::Relaxed) % 127) as u8 * 2 + worker as u8 + 1
+    }
+
+    /// Whether the byte is what a thread left at a line of its own in this turn: what it wrote, or what either wrote
+    /// where both write the same byte, or nothing where nobody writes.
+    fn left(&self, worker: usize, byte: u8) -> bool {
+        match self.variant {
+            READ_ONLY => byte == 0,
+            _ if self.tracks[0] == self.tracks[1] => byte == self.value(0) || byte == self.value(1),
+            _ => byte == self.value(worker),
+        }
+    }
+}
+
+fn writing(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
+    let (field, turns) = (Arc::clone(field), Arc::clone(turns));
     Arc::new(move |worker, lines| {
-        let Some(track) = &tracks[worker] else { return 0 };
-        let position = positions[worker].load(Ordering::Relaxed);
-        let value = worker as u8 + 1;
-        let end = match variant {
+        let Some(track) = &turns.tracks[worker] else { return 0 };
+        let position = turns.positions[worker].load(Ordering::Relaxed);
+        let value = turns.value(worker);
+        let end = match turns.variant {
             READ_ONLY => field.read(track, position, lines),
             LEFT_OUT if worker == 1 => field.write_but_one(track, position, lines, value),
             _ => field.write(track, position, lines, value),
         };
-        positions[worker].store(end, Ordering::Relaxed);
+        turns.positions[worker].store(end, Ordering::Relaxed);
         0
+    })
+}
+
+/// Counts the lines, of those that this turn went over last, that do not hold what was left there. Each thread looks
+/// at its own lines: another one that read them would fetch them, and the next turn would have to fetch them back.
+fn looking(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
+    let (field, turns) = (Arc::clone(field), Arc::clone(turns));
+    Arc::new(move |worker, lines| {
+        let Some(track) = turns.tracks[worker].as_ref().filter(|_| turns.variant != READ_ONLY) else { return 0 };
+        let all = track.lines() as usize;
+        let went = lines.min(track.lines()) as usize;
+        let end = turns.positions[worker].load(Ordering::Relaxed) / turns.spacing;
+        // The lines before the one at which it stopped, round the end of the track.
+        let from = (end + all - went) % all;
+        let wrapped = (from + went).saturating_sub(all);
+        let places = track.places().take(wrapped).chain(track.places().skip(from).take(went - wrapped));
+        places.filter(|&place| !turns.left(worker, field.byte(place))).count() as u64
     })
 }
 
 struct Buffers {
     team: Team,
     field: Arc<Field>,
+    /// Of each variant, as are the tasks.
+    turns: Vec<Arc<Turns>>,
     tasks: Vec<Task>,
-    bytes: usize,
-    spacing: usize,
+    /// Whether the lines hold what the task left there, by each thread of its own.
+    looks: Vec<Task>,
     /// Whether the buffers are gone over once, untimed, before each epoch: the other variants have been there.
     warmed: bool,
 }
@@ -259,20 +328,29 @@ struct Buffers {
 impl Apparatus for Buffers {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         self.field.fill(0);
-        let tracks = tracks(variant, self.bytes, self.spacing);
-        let longest = tracks.iter().flatten().map(Track::lines).max().unwrap_or(0);
-        self.team.lap(&self.tasks[variant as usize], longest)?;
-        Ok(held(&self.field, variant, &tracks))
+        let turns = &self.turns[variant as usize];
+        turns.begin();
+        self.team.lap(&self.tasks[variant as usize], turns.round())?;
+        Ok(held(&self.field, turns))
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let task = &self.tasks[variant as usize];
+        let (turns, task) = (&self.turns[variant as usize], &self.tasks[variant as usize]);
         if self.warmed {
-            let tracks = tracks(variant, self.bytes, self.spacing);
-            let round = tracks.iter().flatten().map(Track::lines).max().unwrap_or(0);
-            self.team.lap(task, round)?;
+            self.team.lap(task, turns.round())?;
         }
-        Ok(self.team.lap(task, iterations)?)
+        turns.begin();
+        let lap = self.team.lap(task, iterations)?;
+        let looked = self.team.lap(&self.looks[variant as usize], iterations)?;
+        let lost: Vec<u64> = looked.shares.iter().map(|share| share.failures).collect();
+        if lost.iter().any(|&lost| lost > 0) {
+            let lost: Vec<String> = lost.iter().map(u64::to_string).collect();
+            return Err(Failure::Wrong(format!(
+                "{} lines of the two threads, of {iterations} that each wrote last, do not hold what it left there",
+                lost.join(" and ")
+            )));
+        }
+        Ok(lap)
     }
 
     fn shift(&mut self, layout: u32) {
@@ -280,20 +358,13 @@ impl Apparatus for Buffers {
     }
 }
 
-/// Whether each line holds what the threads that write there leave behind: their number, or either's where both
-/// write the same byte, or nothing where nobody writes.
-fn held(field: &Field, variant: u32, tracks: &[Option<Track>; 2]) -> Seen {
-    let same = tracks[0] == tracks[1];
+/// Whether every line of both tracks holds what was left there.
+fn held(field: &Field, turns: &Turns) -> Seen {
     let mut lines = 0;
-    for (worker, track) in tracks.iter().enumerate() {
+    for (worker, track) in turns.tracks.iter().enumerate() {
         for place in track.iter().flat_map(Track::places) {
             let byte = field.byte(place);
-            let met = match variant {
-                READ_ONLY => byte == 0,
-                _ if same => byte == 1 || byte == 2,
-                _ => byte == worker as u8 + 1,
-            };
-            if !met {
+            if !turns.left(worker, byte) {
                 return Seen::Broken(format!("the byte at {place} is {byte} after thread {worker} was there"));
             }
             lines += 1;
@@ -346,3 +417,6 @@ fn describe() -> Descriptor {
 /// The experiment on thrashing.
 pub const EXPERIMENT: Experiment =
     Experiment { describe, plan, open, published: Some(published::run) };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use tenbin_metal::{Clock, Pin, allowed_cpus};
+use tenbin_model::Sizes;
+
+use super::*;
+use crate::experiment::Settings;
+use crate::rehearsal::{Planted, rehearsed};
+
+/// Two sizes that fit anywhere, as variants 0 and 1, in base pages on the first CPU.
+fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
+    let machine = Machine::unobserved("a test");
+    let cpus = &allowed_cpus().unwrap()[..1];
+    let (settings, sizes) = (Settings::default(), Sizes::default());
+    let (clock, effort) = (Clock::kernel(), Effort::Quick);
+    let request = Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let bytes = [SMALLEST, 2 * SMALLEST];
+    let mut descriptor = describe();
+    let planted = descriptor.variants.pop().unwrap();
+    descriptor.variants = bytes.map(|bytes| variant("base", cpus[0], bytes)).into();
+    descriptor.variants.push(planted);
+    let arrangement = Arrangement {
+        label: "in base pages".into(),
+        cpus: cpus.to_vec(),
+        epoch: Picoseconds::from_micros(10),
+        least_iterations: LEAST_STEPS,
+        variants: vec![0, 1],
+        ..Arrangement::default()
+    };
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let mut below = move |bound: usize| random.random_range(0..bound);
+    let spacing = USUAL_LINE as usize;
+    let chases: Vec<Arc<Chase>> = bytes
+        .into_iter()
+        .map(|bytes| Arc::new(Chase::new(bytes as usize, spacing, PageKind::Base, &mut below).unwrap()))
+        .collect();
+    let walks = Walks {
+        team: Team::gather(clock, cpus).unwrap(),
+        first: 0,
+        tasks: chases.iter().map(|chase| walk(Arc::clone(chase))).collect(),
+        chases,
+        broken: Chase::two_cycles(SMALLEST as usize, spacing, PageKind::Base, &mut below).unwrap(),
+    };
+    body(&request, descriptor, arrangement, walks);
+}
+
+#[test]
+fn sizes_are_half_octaves_then_octaves_and_stay_within_the_allowance() {
+    let sizes = up_to(256 << 20);
+    assert_eq!(sizes[..5], [4 << 10, 6 << 10, 8 << 10, 12 << 10, 16 << 10]);
+    assert_eq!(sizes[sizes.len() - 4..], [48 << 20, 64 << 20, 128 << 20, 256 << 20]);
+    let few = within(sizes.clone(), Bytes(30 << 20));
+    assert!(few.iter().sum::<u64>() <= 30 << 20 && few.len() < sizes.len() && few.len() > 10, "{few:?}");
+    assert_eq!(within(sizes.clone(), Bytes(u64::MAX)), sizes);
+}
+
+#[test]
+fn sound_walks_are_timed_to_the_end() {
+    with_walks(|request, descriptor, arrangement, mut walks| {
+        let cell = rehearsed((&descriptor, arrangement), request, &mut walks);
+        assert_eq!(cell.refusal, None);
+        assert!(!cell.samples.is_empty() && cell.checks.len() == 3);
+    });
+}
+
+#[test]
+fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
+    with_walks(|request, descriptor, arrangement, mut walks| {
+        let (spacing, lines) = (USUAL_LINE as usize, 2 * SMALLEST / USUAL_LINE);
+        let short = Chase::two_cycles(2 * SMALLEST as usize, spacing, PageKind::Base, |bound| bound / 2).unwrap();
+        walks.chases[1] = Arc::new(short);
+        walks.tasks[1] = walk(Arc::clone(&walks.chases[1]));
+        let cell = rehearsed((&descriptor, arrangement), request, &mut walks);
+        let refusal = cell.refusal.as_ref().unwrap();
+        assert!(refusal.reached.contains("implementation error: `8 KiB in base pages"), "{refusal:?}");
+        assert!(refusal.reached.contains(&format!("of {lines} lines")), "{refusal:?}");
+        assert!(cell.samples.is_empty());
+        assert!(cell.checks.iter().any(|check| check.variant == 1 && !check.as_expected()));
+    });
+}
+
+/// A walker that finds itself on another CPU in the third block, as a container's manager may have it.
+#[test]
+fn a_walker_that_is_moved_to_another_cpu_refuses_the_cell() {
+    let all = allowed_cpus().unwrap();
+    let Some(&elsewhere) = all.get(1) else {
+        eprintln!("skipped: one CPU, so there is none to be moved to");
+        return;
+    };
+    with_walks(|request, descriptor, arrangement, walks| {
+        let mut walks = Planted::later(walks, |walks: &mut Walks, variant, steps| {
+            walks.tasks[variant as usize] = Arc::new(move |_, _| {
+                std::mem::forget(Pin::hold(elsewhere));
+                0
+            });
+            walks.epoch(variant, steps)
+        });
+        let cell = rehearsed((&descriptor, arrangement), request, &mut walks);
+        let refusal = cell.refusal.as_ref().unwrap();
+        let said = format!("worker 0 was pinned to {} and ran on {elsewhere}", all[0]);
+        assert!(refusal.reached.contains(&said), "{refusal:?}");
+        assert!(refusal.needs.contains("every worker on its CPU"), "{refusal:?}");
+        assert!(!cell.samples.is_empty() && cell.ended.is_none(), "two blocks were sound, and none is believed");
+        // The machine's doing, and none of the variants'.
+        assert!(cell.checks.iter().all(tenbin_model::Check::as_expected));
+    });
+}
