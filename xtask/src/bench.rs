@@ -1,14 +1,45 @@
 //! Benchmarks of tenbin itself, by name.
 
+mod c2c;
+
+use std::path::Path;
+
 use crate::architecture::Architecture;
+use crate::command::status_in_words;
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
 
-/// A command line of tenbin, and what its answer or its time tells.
+/// What `cargo xtask bench` may be told.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Name of the benchmark; all of them if left out.
+    name: Option<String>,
+    #[command(flatten)]
+    c2c: c2c::Arguments,
+}
+
+/// One question about tenbin itself.
 struct Benchmark {
     name: &'static str,
     what: &'static str,
-    arguments: &'static [&'static str],
+    kind: Kind,
+}
+
+/// How a benchmark is run.
+enum Kind {
+    /// A command line of tenbin: its answer, or its time, tells.
+    Command(&'static [&'static str]),
+    /// More than one program.
+    Peers(fn(&Stand<'_>) -> Result<(), Failure>),
+}
+
+/// What a benchmark of several programs is given.
+struct Stand<'a> {
+    workspace: &'a Workspace,
+    host: &'static Architecture,
+    /// The release binary of tenbin.
+    binary: &'a Path,
+    arguments: &'a Arguments,
 }
 
 /// All of them. Adding one is a line.
@@ -16,33 +47,44 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         name: "overhead",
         what: "what the engine itself costs",
-        arguments: &["run", "null", "--thorough"],
+        kind: Kind::Command(&["run", "null", "--thorough"]),
     },
-    Benchmark { name: "survey", what: "how long the default command takes", arguments: &[] },
+    Benchmark { name: "survey", what: "how long the default command takes", kind: Kind::Command(&[]) },
+    Benchmark {
+        name: "c2c",
+        what: "whether a line moves as fast as a program finds that measures nothing else",
+        kind: Kind::Peers(|stand| c2c::run(stand, &stand.arguments.c2c)),
+    },
 ];
 
-/// Run the benchmark called `name`, or all of them, on the release binary.
-pub(crate) fn run(workspace: &Workspace, name: Option<&str>) -> Result<(), Failure> {
-    let chosen = choose(name)?;
+/// Run the benchmark of that name, or all of them, on the release binary.
+pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
+    let chosen = choose(arguments.name.as_deref())?;
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Release)?;
+    let stand = Stand { workspace, host, binary: &binary, arguments };
     let store = workspace.scratch("bench")?.join("store.db");
     for benchmark in chosen {
         println!("\n{}: {}", benchmark.name, benchmark.what);
-        let command = host.command(&binary).arguments(benchmark.arguments.iter().copied());
-        let output = command.variable("TENBIN_STORE", &store).capture()?;
-        print!("{}{}", output.text, output.diagnostics);
-        let status = crate::command::status_in_words(output.code);
-        println!("{}: {:.2} s, {status}", benchmark.name, output.time.as_secs_f64());
-        if output.code != Some(0) {
-            return Err(Failure::new(
-                format!("run the benchmark {}", benchmark.name),
-                status,
-                "read what it printed",
-            ));
+        match benchmark.kind {
+            Kind::Command(words) => command(&stand, benchmark.name, words, &store)?,
+            Kind::Peers(run) => run(&stand)?,
         }
     }
     Ok(())
+}
+
+/// Show what tenbin answers to `words`, and how long that took.
+fn command(stand: &Stand<'_>, name: &str, words: &[&str], store: &Path) -> Result<(), Failure> {
+    let command = stand.host.command(stand.binary).arguments(words.iter().copied());
+    let output = command.variable("TENBIN_STORE", store).capture()?;
+    print!("{}{}", output.text, output.diagnostics);
+    let status = status_in_words(output.code);
+    println!("{name}: {:.2} s, {status}", output.time.as_secs_f64());
+    if output.code == Some(0) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("run the benchmark {name}"), status, "read what it printed"))
 }
 
 fn choose(name: Option<&str>) -> Result<Vec<&'static Benchmark>, Failure> {

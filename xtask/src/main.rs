@@ -70,10 +70,7 @@ enum Chore {
     /// Build the static release binaries for every architecture, and check that they are static.
     Release,
     /// Run a benchmark, or all of them.
-    Bench {
-        /// Name of the benchmark; all of them if left out.
-        name: Option<String>,
-    },
+    Bench(bench::Arguments),
     /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
     Arena(arena::Arguments),
 }
@@ -97,7 +94,7 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
         Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
         Chore::Release => release::run(&workspace)?,
-        Chore::Bench { name } => bench::run(&workspace, name.as_deref())?,
+        Chore::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -107,4 +104,27 @@ fn format(workspace: &Workspace, check: bool) -> Result<(), Failure> {
     requirement::insist(&[requirement::rustfmt()])?;
     let command = Command::cargo(workspace).arguments(["fmt", "--all"]);
     if check { command.argument("--check").run() } else { command.run() }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_one_that_clap_accepts() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_benchmark_has_defaults_and_takes_its_own_words() {
+        let parse = |words: &[&str]| Arguments::try_parse_from(["xtask", "bench"].iter().chain(words));
+        for good in [&[][..], &["survey"], &["c2c", "--rounds", "3", "--cpus", "1,0", "--c2clat", "c2clat"]] {
+            assert!(parse(good).is_ok(), "{good:?}");
+        }
+        for bad in [&["c2c", "--rounds", "0"][..], &["c2c", "--cpus", "1,1"], &["c2c", "--cpus", "1"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
 }
