@@ -20,6 +20,7 @@ pub(crate) struct Command {
     arguments: Vec<OsString>,
     variables: Vec<(String, OsString)>,
     directory: Option<OsString>,
+    patience: Duration,
     remedy: String,
 }
 
@@ -42,6 +43,7 @@ impl Command {
             arguments: Vec::new(),
             variables: Vec::new(),
             directory: None,
+            patience: PATIENCE,
             remedy: "read what it printed above".into(),
         }
     }
@@ -74,6 +76,12 @@ impl Command {
 
     pub(crate) fn directory(mut self, directory: &Path) -> Self {
         self.directory = Some(directory.into());
+        self
+    }
+
+    /// How long it may run when its output is wanted, if not [`PATIENCE`].
+    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -111,11 +119,11 @@ impl Command {
             if let Some(status) = child.try_wait().map_err(|error| self.failure(&error))? {
                 break status;
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > self.patience {
                 // Whether it can still be killed no longer matters: the failure is the same.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(self.failure(&format!("still running after {} s", PATIENCE.as_secs())));
+                return Err(self.failure(&format!("still running after {} s", self.patience.as_secs())));
             }
             thread::sleep(Duration::from_millis(5));
         };
@@ -231,6 +239,14 @@ mod tests {
         let failure =
             Command::new("tenbin-no-such-program").argument("x y").run().expect_err("it cannot run");
         assert!(failure.to_string().contains("`tenbin-no-such-program 'x y'`"), "{failure}");
+    }
+
+    #[test]
+    fn who_runs_longer_than_allowed_is_ended() {
+        // It would wait for ever: nobody writes to the pipe that it reads.
+        let forever = Command::new("sh").arguments(["-c", "exec tail -f /dev/null"]);
+        let failure = forever.patience(Duration::ZERO).capture_quietly().err().expect("it never ends");
+        assert!(failure.to_string().contains("still running after 0 s"), "{failure}");
     }
 
     #[test]

@@ -14,12 +14,14 @@ mod release;
 mod requirement;
 mod schema;
 mod statistics;
+mod steady;
 mod step;
 mod suite;
 mod tidy;
 mod workspace;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -73,6 +75,13 @@ enum Chore {
     Bench(bench::Arguments),
     /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
     Arena(arena::Arguments),
+    /// Ask again under load, and say whether the verdicts hold.
+    ///
+    /// Fails if two runs contradict each other, or if a run had no answer.
+    Steady(steady::Arguments),
+    /// Keep a CPU busy, until so many seconds are over or standard input ends.
+    #[command(hide = true)]
+    Busy { seconds: u64 },
 }
 
 fn main() -> ExitCode {
@@ -86,6 +95,11 @@ fn main() -> ExitCode {
 }
 
 fn run(chore: Chore) -> Result<ExitCode, Failure> {
+    if let Chore::Busy { seconds } = chore {
+        // Whoever is to be a load does not ask cargo first.
+        steady::busy(Duration::from_secs(seconds), std::io::stdin());
+        return Ok(ExitCode::SUCCESS);
+    }
     let workspace = Workspace::find()?;
     match chore {
         Chore::Fmt { check } => format(&workspace, check)?,
@@ -96,6 +110,8 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Release => release::run(&workspace)?,
         Chore::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
+        Chore::Steady(arguments) => return steady::run(&workspace, &arguments),
+        Chore::Busy { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
 }
