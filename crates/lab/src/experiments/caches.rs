@@ -124,20 +124,13 @@ fn up_to(end: u64) -> Vec<u64> {
     with_halves.flatten().filter(|&size| size <= end).collect()
 }
 
-/// What a chase through `bytes` takes at most: whole huge pages, and the order of its lines while it is made.
-fn taken(bytes: u64) -> u64 {
-    const HUGE_PAGE: u64 = 2 << 20;
-    let pages = bytes.next_multiple_of(HUGE_PAGE);
-    pages + bytes / 16
-}
-
-/// The sizes that, from the smallest on, stay within `allowance` all together.
+/// The sizes whose sum, from the smallest on, stays within `allowance`.
 fn within(sizes: Vec<u64>, allowance: Bytes) -> Vec<u64> {
     let mut total = 0;
     sizes
         .into_iter()
-        .take_while(|&size| {
-            total += taken(size);
+        .take_while(|size| {
+            total += size;
             total <= allowance.0
         })
         .collect()
@@ -146,7 +139,7 @@ fn within(sizes: Vec<u64>, allowance: Bytes) -> Vec<u64> {
 /// The sizes up to one that was asked for.
 fn asked_for(end: Bytes, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let sizes = up_to(end.0);
-    let total = Bytes(sizes.iter().copied().map(taken).sum());
+    let total = Bytes(sizes.iter().sum());
     crate::memory::within_allowance(request.machine, total, &format!("all sizes up to {end} together"))?;
     Ok(sizes)
 }

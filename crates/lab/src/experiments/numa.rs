@@ -116,8 +116,7 @@ fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
         return Err(Unfit::Usage(format!("--set buffer: one size, not {}", asked.len())));
     };
     let buffer = Bytes(mib << 20);
-    // While a chase is made, the order of its lines takes a sixteenth of it.
-    let total = Bytes(buffer.0.saturating_mul(homes as u64).saturating_add(buffer.0 / 16));
+    let total = Bytes(buffer.0.saturating_mul(homes as u64));
     within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"))?;
     if request.settings.given("buffer").is_none() && buffer.0 < beyond {
         let allowance = allowance(request.machine);
