@@ -78,6 +78,11 @@ impl Chase {
         Ok(Self { pages, spacing, lines, position: AtomicUsize::new(base), course, warmed })
     }
 
+    /// Bytes that [`new`](Self::new) takes beside the cycle itself, while the order of its lines is drawn.
+    pub const fn scratch(bytes: u64, spacing: u64) -> u64 {
+        bytes / spacing * size_of::<u32>() as u64
+    }
+
     /// The planted fault: as [`new`](Self::new), but two lines have exchanged what they say.
     ///
     /// That makes two cycles of one, and a walk meets the lines of the first alone.

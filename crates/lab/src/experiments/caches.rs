@@ -69,7 +69,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             let sizes = if wanted == 0 {
                 sizes(request, cpu, allowance)
             } else {
-                asked_for(Bytes(wanted << 20), request)?
+                asked_for(Bytes(wanted << 20), cpu, request)?
             };
             let first = variants.len() as u32;
             variants.extend(sizes.iter().map(|&bytes| variant(pages, cpu, bytes)));
@@ -114,7 +114,12 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
 fn sizes(request: &Request<'_>, cpu: Cpu, allowance: Bytes) -> Vec<u64> {
     let stated = data_caches(request.machine, cpu).iter().filter_map(|cache| cache.size.known()).map(|size| size.0).max();
     let end = stated.map_or(USUAL_LARGEST, |size| size.saturating_mul(BEYOND).max(FINE)).min(largest(request.effort));
-    within(up_to(end), allowance)
+    within(up_to(end), spacing(request, cpu), allowance)
+}
+
+/// Bytes from one line to the next.
+fn spacing(request: &Request<'_>, cpu: Cpu) -> u64 {
+    line(request.machine, cpu).map_or(USUAL_LINE, |line| line.0)
 }
 
 /// Half octaves to [`FINE`], octaves beyond.
@@ -124,22 +129,22 @@ fn up_to(end: u64) -> Vec<u64> {
     with_halves.flatten().filter(|&size| size <= end).collect()
 }
 
-/// The sizes whose sum, from the smallest on, stays within `allowance`.
-fn within(sizes: Vec<u64>, allowance: Bytes) -> Vec<u64> {
+/// The sizes that together, from the smallest on, stay within `allowance`, what it takes to make them included.
+fn within(sizes: Vec<u64>, spacing: u64, allowance: Bytes) -> Vec<u64> {
     let mut total = 0;
     sizes
         .into_iter()
-        .take_while(|size| {
+        .take_while(|&size| {
             total += size;
-            total <= allowance.0
+            total + Chase::scratch(size, spacing) <= allowance.0
         })
         .collect()
 }
 
 /// The sizes up to one that was asked for.
-fn asked_for(end: Bytes, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
+fn asked_for(end: Bytes, cpu: Cpu, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let sizes = up_to(end.0);
-    let total = Bytes(sizes.iter().sum());
+    let total = Bytes(sizes.iter().sum::<u64>() + Chase::scratch(end.0, spacing(request, cpu)));
     crate::memory::within_allowance(request.machine, total, &format!("all sizes up to {end} together"))?;
     Ok(sizes)
 }
@@ -156,7 +161,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let plan = plan(request)?;
     let kind = if arrangement.parameter("pages") == Some("huge") { PageKind::Huge } else { PageKind::Base };
     let cpu = arrangement.cpus[0];
-    let spacing = line(request.machine, cpu).map_or(USUAL_LINE, |line| line.0) as usize;
+    let spacing = spacing(request, cpu) as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
     let team = Team::gather(request.clock, &arrangement.cpus)?;

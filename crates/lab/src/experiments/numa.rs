@@ -116,7 +116,8 @@ fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
         return Err(Unfit::Usage(format!("--set buffer: one size, not {}", asked.len())));
     };
     let buffer = Bytes(mib << 20);
-    let total = Bytes(buffer.0.saturating_mul(homes as u64));
+    let scratch = Chase::scratch(buffer.0, line(request.machine, request.cpus[0]).map_or(USUAL_LINE, |line| line.0));
+    let total = Bytes(buffer.0.saturating_mul(homes as u64).saturating_add(scratch));
     within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"))?;
     if request.settings.given("buffer").is_none() && buffer.0 < beyond {
         let allowance = allowance(request.machine);

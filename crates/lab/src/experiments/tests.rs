@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::machine::Virtualisation;
+use tenbin_model::machine::{Observed, Virtualisation};
 use tenbin_model::{
     Arrangement, Bytes, Cpu, Descriptor, Effort, Judge, Machine, Refusal, Role, Size, Sizes, Variant, Word,
 };
@@ -19,12 +19,24 @@ fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
 
 /// The same with these CPUs.
 fn with_cpus(cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
-    let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
+    // Enough for eight homes, and for a part of each thread.
+    let free = Bytes((272 << 20).max((cpus.len() as u64) << 24));
+    with_machine(&machine(free), cpus, effort, body);
+}
+
+/// A machine of which nothing is known but that so much memory is free.
+fn machine(free: Bytes) -> Machine {
+    let memory_available = Observed::Known(free);
+    Machine { virtualisation: Virtualisation::None, memory_available, ..Machine::unobserved("a test") }
+}
+
+/// The same on this machine.
+fn with_machine(machine: &Machine, cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
     let settings = Settings::default();
     let size = |level, kib| Size { level, bytes: Bytes::from_kib(kib), by: Word::Firmware };
-    let sizes = Sizes { levels: vec![size(1, 32), size(2, 512), size(3, 8192)], ..Sizes::default() };
+    let sizes = Sizes { levels: vec![size(1, 32), size(2, 512), size(3, 4096)], ..Sizes::default() };
     let clock = Clock::kernel();
-    body(&Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 });
+    body(&Request { machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 });
 }
 
 /// The cell, set up; none, said aloud, where this machine cannot answer it.
@@ -216,4 +228,67 @@ fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
             }
         }
     });
+}
+
+/// Bytes of the buffers that a cell sets up.
+fn taken(experiment: &str, variants: &[Variant], cell: &Arrangement) -> u64 {
+    let parameter = |name: &str| cell.parameter(name).and_then(|text| text.parse::<u64>().ok());
+    let coordinate = |variant: &u32| variants[*variant as usize].coordinate("bytes");
+    let homes = cell.parameter("homes").map_or(0, |homes| homes.split(',').count() as u64);
+    let taken = match experiment {
+        "caches" => cell.variants.iter().map(coordinate).sum(),
+        "numa" => parameter("buffer").map(|buffer| buffer * homes),
+        "thrash" => parameter("bytes").map(|bytes| 2 * bytes),
+        _ => parameter("bytes"),
+    };
+    taken.unwrap_or_else(|| panic!("{experiment}: {}: it does not say what it takes", cell.label))
+}
+
+#[test]
+fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with_both_figures() {
+    for free in [64_u64 << 20, 24 << 20, 2 << 20] {
+        with_machine(&machine(Bytes(free)), &allowed_cpus().unwrap(), Effort::Normal, |request| {
+            for name in ["caches", "numa", "thrash", "faults"] {
+                let experiment =
+                    EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
+                let said = |refusal: Refusal| {
+                    if refusal.reached.contains("huge pages") {
+                        eprintln!("skipped: {name}: {}", refusal.reached);
+                        return;
+                    }
+                    let figures = format!("{} {} {}", refusal.reached, refusal.needs, refusal.remedy);
+                    let either = |one: u64| figures.contains(&Bytes(one).to_string());
+                    assert!(
+                        request.cpus.len() < 2 || either(free) || either(free / 2),
+                        "{name}: {refusal:?}"
+                    );
+                    assert!(refusal.needs.contains("iB"), "{name}: {refusal:?}");
+                };
+                let plan = match (experiment.plan)(request) {
+                    Ok(plan) => plan,
+                    Err(Unfit::Refused(refusal)) => {
+                        said(refusal);
+                        continue;
+                    }
+                    Err(other) => panic!("{name}: {other:?}"),
+                };
+                let variants = plan.variants.unwrap_or((experiment.describe)().variants);
+                assert!(!plan.cells.is_empty(), "{name}");
+                for cell in plan.cells {
+                    match (experiment.open)(&cell, request) {
+                        Ok(_) => {
+                            let taken = taken(name, &variants, &cell);
+                            assert!(
+                                taken > 0 && taken <= free / 2,
+                                "{name}: {}: {taken} of {free}",
+                                cell.label
+                            );
+                        }
+                        Err(Unfit::Refused(refusal)) => said(refusal),
+                        Err(other) => panic!("{name}: {}: {other:?}", cell.label),
+                    }
+                }
+            }
+        });
+    }
 }
