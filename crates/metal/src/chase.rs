@@ -78,7 +78,7 @@ impl Chase {
         Ok(Self { pages, spacing, lines, position: AtomicUsize::new(base), course, warmed })
     }
 
-    /// Bytes that [`new`](Self::new) takes beside the cycle itself, while the order of its lines is drawn.
+    /// Bytes that [`new`](Self::new) takes beside the memory of the cycle, while the order of its lines is drawn.
     pub const fn scratch(bytes: u64, spacing: u64) -> u64 {
         bytes / spacing * size_of::<u32>() as u64
     }

@@ -34,6 +34,16 @@ unsafe impl Sync for Pages {}
 const HUGE: usize = 2 << 20;
 
 impl Pages {
+    /// Bytes that become resident at the most when `length` bytes of this kind are touched: a single one in huge pages
+    /// takes a whole huge page.
+    pub fn most_resident(length: u64, kind: PageKind) -> u64 {
+        let whole = match kind {
+            PageKind::Base => rustix::param::page_size() as u64,
+            PageKind::Huge => HUGE as u64,
+        };
+        length.max(1).div_ceil(whole).saturating_mul(whole)
+    }
+
     /// Maps at least `length` bytes, in whole pages.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_metal::pages::PageKind;
+use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::touch::huge_pages_are_granted;
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
@@ -14,7 +14,7 @@ use tenbin_model::{
 use std::sync::Arc;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::memory::allowance;
+use crate::memory::{allowance, within_allowance};
 
 /// The smallest size: a quarter of the smallest first cache that is built today.
 const SMALLEST: u64 = 4 << 10;
@@ -67,9 +67,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     for &cpu in &cpus {
         for pages in &pages {
             let sizes = if wanted == 0 {
-                sizes(request, cpu, allowance)
+                sizes(request, cpu, kind(pages), allowance)?
             } else {
-                asked_for(Bytes(wanted << 20), cpu, request)?
+                asked_for(Bytes(wanted << 20), cpu, kind(pages), request)?
             };
             let first = variants.len() as u32;
             variants.extend(sizes.iter().map(|&bytes| variant(pages, cpu, bytes)));
@@ -110,11 +110,21 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
     walkers
 }
 
+fn kind(pages: &str) -> PageKind {
+    if pages == "huge" { PageKind::Huge } else { PageKind::Base }
+}
+
 /// The sizes to walk through, ascending, so that all of them together stay within `allowance`.
-fn sizes(request: &Request<'_>, cpu: Cpu, allowance: Bytes) -> Vec<u64> {
-    let stated = data_caches(request.machine, cpu).iter().filter_map(|cache| cache.size.known()).map(|size| size.0).max();
-    let end = stated.map_or(USUAL_LARGEST, |size| size.saturating_mul(BEYOND).max(FINE)).min(largest(request.effort));
-    within(up_to(end), spacing(request, cpu), allowance)
+fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> Result<Vec<u64>, Unfit> {
+    let stated =
+        data_caches(request.machine, cpu).iter().filter_map(|cache| cache.size.known()).map(|size| size.0).max();
+    let end = stated
+        .map_or(USUAL_LARGEST, |size| size.saturating_mul(BEYOND).max(FINE))
+        .min(largest(request.effort));
+    let spacing = spacing(request, cpu);
+    let least = Bytes(together(&[SMALLEST], spacing, kind));
+    within_allowance(request.machine, least, &format!("a walk through {}", Bytes(SMALLEST)))?;
+    Ok(within(up_to(end), spacing, kind, allowance))
 }
 
 /// Bytes from one line to the next.
@@ -129,23 +139,25 @@ fn up_to(end: u64) -> Vec<u64> {
     with_halves.flatten().filter(|&size| size <= end).collect()
 }
 
-/// The sizes that together, from the smallest on, stay within `allowance`, what it takes to make them included.
-fn within(sizes: Vec<u64>, spacing: u64, allowance: Bytes) -> Vec<u64> {
-    let mut total = 0;
+/// Bytes that walks through all of these `sizes` take, what it takes to make the last included.
+fn together(sizes: &[u64], spacing: u64, kind: PageKind) -> u64 {
+    let walks: u64 = sizes.iter().map(|&size| Pages::most_resident(size, kind)).sum();
+    walks + sizes.last().map_or(0, |&size| Chase::scratch(size, spacing))
+}
+
+/// The sizes that together, from the smallest on, stay within `allowance`.
+fn within(mut sizes: Vec<u64>, spacing: u64, kind: PageKind, allowance: Bytes) -> Vec<u64> {
+    while !sizes.is_empty() && together(&sizes, spacing, kind) > allowance.0 {
+        sizes.pop();
+    }
     sizes
-        .into_iter()
-        .take_while(|&size| {
-            total += size;
-            total + Chase::scratch(size, spacing) <= allowance.0
-        })
-        .collect()
 }
 
 /// The sizes up to one that was asked for.
-fn asked_for(end: Bytes, cpu: Cpu, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
+fn asked_for(end: Bytes, cpu: Cpu, kind: PageKind, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let sizes = up_to(end.0);
-    let total = Bytes(sizes.iter().sum::<u64>() + Chase::scratch(end.0, spacing(request, cpu)));
-    crate::memory::within_allowance(request.machine, total, &format!("all sizes up to {end} together"))?;
+    let total = Bytes(together(&sizes, spacing(request, cpu), kind));
+    within_allowance(request.machine, total, &format!("all sizes up to {end} together"))?;
     Ok(sizes)
 }
 
@@ -159,7 +171,7 @@ fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let plan = plan(request)?;
-    let kind = if arrangement.parameter("pages") == Some("huge") { PageKind::Huge } else { PageKind::Base };
+    let kind = kind(arrangement.parameter("pages").unwrap_or_default());
     let cpu = arrangement.cpus[0];
     let spacing = spacing(request, cpu) as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::lines::{Field, Track};
-use tenbin_metal::pages::PageKind;
+use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::placement::{Answer, Placement};
 use tenbin_metal::vmstat::Vmstat;
 use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
@@ -117,7 +117,7 @@ fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
     };
     let buffer = Bytes(mib << 20);
     let scratch = Chase::scratch(buffer.0, line(request.machine, request.cpus[0]).map_or(USUAL_LINE, |line| line.0));
-    let total = Bytes(buffer.0.saturating_mul(homes as u64).saturating_add(scratch));
+    let total = Bytes(Pages::most_resident(buffer.0, PageKind::Huge).saturating_mul(homes as u64).saturating_add(scratch));
     within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"))?;
     if request.settings.given("buffer").is_none() && buffer.0 < beyond {
         let allowance = allowance(request.machine);

@@ -292,3 +292,48 @@ fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with
         });
     }
 }
+
+/// The process that a test starts finds here which experiment it is to run.
+const REHEARSED: &str = "TENBIN_REHEARSED";
+
+/// What is resident at the most, by the kernel's own count: a process of its own for each experiment, in which nothing
+/// else is.
+#[test]
+fn what_is_resident_stays_within_half_of_what_is_free() {
+    const FREE: u64 = 160 << 20;
+    let high_water = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().trim().parse::<u64>().unwrap() << 10
+    };
+    let Ok(name) = std::env::var(REHEARSED) else {
+        for name in ["caches", "numa", "thrash", "faults"] {
+            let own = "experiments::tests::what_is_resident_stays_within_half_of_what_is_free";
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            let output = child.args(["--exact", own, "--nocapture"]).env(REHEARSED, name).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            let heard = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && said.contains("1 passed"), "{name}: {said}{heard}");
+            eprintln!("{heard}");
+        }
+        return;
+    };
+    with_machine(&machine(Bytes(FREE)), &allowed_cpus().unwrap(), Effort::Quick, |request| {
+        let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
+        if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
+            eprintln!("skipped: {name}: {}", refusal.reached);
+            return;
+        }
+        let before = high_water();
+        let (descriptor, cell) = headline(experiment, request);
+        let Some(mut apparatus) = opened(experiment, &cell, request) else { return };
+        let cell = rehearsed((&descriptor, cell), request, &mut *apparatus);
+        assert_eq!(cell.refusal, None, "{name}");
+        apparatus.findings().unwrap();
+        let taken = high_water() - before;
+        eprintln!("{name}: {} MiB of {} MiB", taken >> 20, FREE >> 20);
+        // Beside buffers there are stacks and samples; and faults reads the kernel's symbols where it may.
+        let program = if name == "faults" { 64 << 20 } else { 2 << 20 };
+        assert!(taken > 0 && taken <= FREE / 2 + program, "{name}: {taken} bytes of {FREE}");
+    });
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tenbin_metal::lines::{Field, Track};
-use tenbin_metal::pages::PageKind;
+use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, line, shared};
 use tenbin_model::{
@@ -201,7 +201,8 @@ fn cell(
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let bytes = arrangement.parameter("bytes").and_then(|text| text.parse().ok()).unwrap_or(0);
-    within_allowance(request.machine, Bytes(2 * bytes), "a buffer for each of two threads")?;
+    let both = Bytes(Pages::most_resident(2 * bytes, PageKind::Huge));
+    within_allowance(request.machine, both, "a buffer for each of two threads")?;
     let last = request.sizes.last().map_or(0, |size| size.bytes.0 as usize);
     Ok(Box::new(set_up(arrangement, request.clock, last)?))
 }

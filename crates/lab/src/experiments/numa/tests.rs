@@ -30,6 +30,7 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
     let mut below = move |bound: usize| random.random_range(0..bound);
     let spacing = USUAL_LINE as usize;
     let matrix = Matrix {
+        counted: Vmstat::default(),
         clock,
         first: 0,
         ways: vec![Way { reader: home, memory: 0 }],
