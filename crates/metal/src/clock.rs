@@ -11,7 +11,7 @@ use crate::pin::Pin;
 
 /// A reading of a [`Clock`]; only that clock can turn two of them into a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticks(u64);
+pub struct Ticks(pub(crate) u64);
 
 /// A clock: a hardware counter where one can be trusted, else the kernel's.
 #[derive(Clone, Copy, Debug)]

@@ -48,6 +48,13 @@ pub enum Fault {
     },
     /// A worker panicked.
     Panicked,
+    /// A worker that is a process is no more.
+    Died {
+        /// Which worker, from 0.
+        worker: usize,
+        /// How it ended, in words.
+        how: String,
+    },
 }
 
 impl Fault {
@@ -76,6 +83,7 @@ impl fmt::Display for Fault {
                  the machine is overloaded or the work hangs: run again on a quieter machine"
             ),
             Self::Panicked => write!(f, "a worker panicked inside an epoch; this is a fault of tenbin"),
+            Self::Died { worker, how } => write!(f, "worker {worker}, a process of its own, died: {how}"),
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod chase;
 pub mod clock;
 pub mod counters;
+pub mod crew;
 pub mod exchange;
 pub mod fault;
 pub mod features;
@@ -29,6 +30,7 @@ pub mod vmstat;
 pub use chase::Chase;
 pub use clock::{Clock, Ticks};
 pub use counters::Counters;
+pub use crew::Crew;
 pub use fault::Fault;
 pub use load::Load;
 pub use pin::{Pin, allowed_cpus, current_cpu};

@@ -78,11 +78,30 @@ struct Board {
 
 /// One worker's part of an epoch.
 #[derive(Clone, Copy, Debug)]
-struct Stint {
-    start: Ticks,
-    end: Ticks,
-    failures: u64,
-    usage: Usage,
+pub(crate) struct Stint {
+    pub(crate) start: Ticks,
+    pub(crate) end: Ticks,
+    pub(crate) failures: u64,
+    pub(crate) usage: Usage,
+}
+
+impl Lap {
+    /// The parts of one epoch together, of which there is at least one; the first worker ran on `cpu`.
+    pub(crate) fn of(clock: Clock, cpu: Cpu, stints: &[Stint]) -> Self {
+        let start = stints.iter().map(|stint| stint.start).min().unwrap_or(stints[0].start);
+        let end = stints.iter().map(|stint| stint.end).max().unwrap_or(stints[0].end);
+        let worth_telling = stints.len() > 1 || stints[0].failures > 0;
+        let shares = stints
+            .iter()
+            .filter(|_| worth_telling)
+            .map(|stint| Share { elapsed: clock.between(stint.start, stint.end), failures: stint.failures });
+        Self {
+            elapsed: clock.between(start, end),
+            cpu,
+            usage: stints.iter().fold(Usage::default(), |sum, stint| sum.plus(&stint.usage)),
+            shares: shares.collect(),
+        }
+    }
 }
 
 impl Team {
@@ -194,19 +213,7 @@ impl Team {
         for outcome in &self.board.outcomes {
             stints.push(std::mem::replace(&mut *lock(outcome), Err(Fault::Panicked))?);
         }
-        let start = stints.iter().map(|stint| stint.start).min().unwrap_or(stints[0].start);
-        let end = stints.iter().map(|stint| stint.end).max().unwrap_or(stints[0].end);
-        let worth_telling = others > 0 || stints[0].failures > 0;
-        let shares = stints.iter().filter(|_| worth_telling).map(|stint| Share {
-            elapsed: self.clock.between(stint.start, stint.end),
-            failures: stint.failures,
-        });
-        Ok(Lap {
-            elapsed: self.clock.between(start, end),
-            cpu: self.cpus[0],
-            usage: stints.iter().fold(Usage::default(), |sum, stint| sum.plus(&stint.usage)),
-            shares: shares.collect(),
-        })
+        Ok(Lap::of(self.clock, self.cpus[0], &stints))
     }
 
     /// Puts `work` on the board and wakes every worker.

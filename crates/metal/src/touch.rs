@@ -2,10 +2,11 @@
 
 pub mod host;
 
+use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
@@ -104,7 +105,20 @@ impl Region {
     /// # Panics
     /// If a number is that of no page.
     pub fn touch(&self, base: usize, order: &[u32]) {
-        for &page in order {
+        self.touch_each(base, order.iter().copied());
+    }
+
+    /// The same with an order that a process shares with others. It does not allocate.
+    ///
+    /// # Panics
+    /// If a number is that of no page.
+    pub fn touch_as_noted(&self, base: usize, order: &[AtomicU32]) {
+        self.touch_each(base, order.iter().map(|page| page.load(Ordering::Relaxed)));
+    }
+
+    #[inline(always)]
+    fn touch_each(&self, base: usize, order: impl Iterator<Item = u32>) {
+        for page in order {
             self.word((base + page as usize) * (self.page / size_of::<u64>())).store(1, Ordering::Relaxed);
         }
     }
@@ -133,8 +147,16 @@ impl Region {
     /// [`Fault::System`] when the kernel refuses.
     pub fn discard(&self, pages: Range<usize>) -> Result<(), Fault> {
         let count = pages.len();
-        self.advise(pages, Advice::LinuxDontNeed)
+        self.try_discard(pages)
             .map_err(|error| Fault::system(format!("madvise(MADV_DONTNEED) of {count} pages"), error))
+    }
+
+    /// The same for a task of a [`crate::Crew`]: nothing is allocated, not even when it fails.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn try_discard(&self, pages: Range<usize>) -> io::Result<()> {
+        Ok(self.advise(pages, Advice::LinuxDontNeed)?)
     }
 
     /// Lets the kernel provide these pages in one call (`MADV_POPULATE_WRITE`, Linux 5.14): what a fault costs
@@ -153,16 +175,31 @@ impl Region {
     /// # Errors
     /// [`Fault::System`] when the kernel does not say.
     pub fn present(&self, pages: Range<usize>) -> Result<usize, Fault> {
-        let mut seen = vec![0_u8; pages.len()];
-        let start = self.address(&pages);
-        // SAFETY: `seen` has a byte for each page of the range, and it is all that is written.
-        let status = unsafe { libc::mincore(start.cast(), pages.len() * self.page, seen.as_mut_ptr()) };
-        if status != 0 {
-            let error = std::io::Error::last_os_error();
-            return Err(Fault::system(format!("mincore of {} pages", pages.len()), error));
+        let count = pages.len();
+        self.try_present(pages).map_err(|error| Fault::system(format!("mincore of {count} pages"), error))
+    }
+
+    /// The same for a task of a [`crate::Crew`]: nothing is allocated, not even when it fails.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn try_present(&self, pages: Range<usize>) -> io::Result<usize> {
+        const AT_ONCE: usize = 1024;
+        let mut present = 0;
+        for first in pages.clone().step_by(AT_ONCE) {
+            let some = first..pages.end.min(first + AT_ONCE);
+            let (start, count) = (self.address(&some), some.len());
+            let mut seen = [0_u8; AT_ONCE];
+            // SAFETY: `seen` has a byte for each page of the range, which is no longer than it, and it is all that is
+            // written.
+            let status = unsafe { libc::mincore(start.cast(), count * self.page, seen.as_mut_ptr()) };
+            if status != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // The other bits are reserved.
+            present += seen[..count].iter().filter(|&&byte| byte & 1 == 1).count();
         }
-        // The other bits are reserved.
-        Ok(seen.iter().filter(|&&byte| byte & 1 == 1).count())
+        Ok(present)
     }
 
     /// How much of this memory the kernel keeps in huge pages, by its own word in `/proc/self/smaps`
@@ -171,13 +208,24 @@ impl Region {
     /// # Errors
     /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes(&self) -> Result<u64, Fault> {
-        const PATH: &str = "/proc/self/smaps";
+        self.huge_bytes_at("/proc/self/smaps")
+    }
+
+    /// The same of the copy that a child of this process has (`/proc/PID/smaps`).
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the file cannot be read or does not say.
+    pub fn huge_bytes_of(&self, process: u32) -> Result<u64, Fault> {
+        self.huge_bytes_at(&format!("/proc/{process}/smaps"))
+    }
+
+    fn huge_bytes_at(&self, path: &str) -> Result<u64, Fault> {
         let smaps =
-            std::fs::read_to_string(PATH).map_err(|error| Fault::system(format!("read {PATH}"), error))?;
+            std::fs::read_to_string(path).map_err(|error| Fault::system(format!("read {path}"), error))?;
         let start = self.start.as_ptr() as u64;
         huge_bytes(&smaps, start..start + (self.pages * self.page) as u64).ok_or_else(|| {
-            let error = std::io::Error::other("it does not say AnonHugePages for this mapping");
-            Fault::system(format!("read {PATH}"), error)
+            let error = io::Error::other("it does not say AnonHugePages for this mapping");
+            Fault::system(format!("read {path}"), error)
         })
     }
 
@@ -229,6 +277,18 @@ pub fn huge_page() -> Option<usize> {
         let text = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?;
         text.trim().parse().ok().filter(|&size: &usize| size.is_power_of_two())
     })
+}
+
+/// Forbids this process and its later children huge pages, whatever is advised (`PR_SET_THP_DISABLE`, Linux 3.15).
+/// For a task of a [`crate::Crew`]: nothing is allocated.
+///
+/// # Errors
+/// What the kernel said: one without transparent huge pages does not know it.
+pub fn forbid_huge_pages() -> io::Result<()> {
+    let unused: libc::c_ulong = 0;
+    // SAFETY: this option takes four numbers and no address, and changes no memory that is mapped.
+    let status = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1 as libc::c_ulong, unused, unused, unused) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether a huge page can be had here now: asks for one, and looks.

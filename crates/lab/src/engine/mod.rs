@@ -350,6 +350,7 @@ fn refusal_of(fault: &Fault) -> Refusal {
             "let nothing move pages: switch NUMA balancing off (kernel.numa_balancing), and run again",
         ),
         Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
+        Fault::Died { .. } => ("workers that live to the end", "see what ended it, and run again"),
         Fault::Panicked => ("work that ends without a panic", "report this fault of tenbin"),
     };
     Refusal { reached: fault.to_string(), needs: needs.into(), remedy: remedy.into() }
