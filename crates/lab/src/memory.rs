@@ -38,7 +38,7 @@ pub fn within_allowance(machine: &Machine, wanted: Bytes, what: &str) -> Result<
     Err(Unfit::Refused(Refusal {
         reached: format!("{what} takes {wanted} of memory, and {allowance} may be taken: {source}"),
         needs: format!("at least {} free", Bytes(wanted.0.saturating_mul(2))),
-        remedy: "ask for less, or free memory".into(),
+        remedy: format!("ask for {} bytes at most, or free memory", allowance.0),
     }))
 }
 
@@ -54,6 +54,7 @@ mod tests {
         match within_allowance(&machine, Bytes((512 << 20) + 1), "a buffer") {
             Err(Unfit::Refused(refusal)) => {
                 assert!(refusal.reached.contains("512 MiB") && refusal.reached.contains("1 GiB"));
+                assert!(refusal.remedy.contains("536870912 bytes at most"), "{}", refusal.remedy);
             }
             other => panic!("{other:?}"),
         }

@@ -11,7 +11,8 @@ use tenbin_model::machine::Observed;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Effort, Finding, Machine, Picoseconds};
 
-use super::{finding, most, seed, system_share};
+use super::{finding, seed, system_share};
+use crate::memory::allowance;
 
 /// Writes for each page, all threads together: of 257 769 pages less than one is missed in a thousand passes
 /// (e^-20 of them).
@@ -87,7 +88,7 @@ pub(super) fn look(
     chosen: u64,
 ) -> Result<Vec<Finding>, Fault> {
     let asked = seed("bytes") as u64;
-    let bytes = asked.min(most(machine));
+    let bytes = asked.min(allowance(machine).0);
     let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
     let workers = team.size();
     let writes = (region.pages() as u64 * WRITES_A_PAGE).div_ceil(workers as u64 * LAPS);

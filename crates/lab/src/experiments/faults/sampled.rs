@@ -10,7 +10,8 @@ use tenbin_metal::{Fault, Task};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Finding, Picoseconds};
 
-use super::{Act, Touching, finding, span};
+use super::touching::Touching;
+use super::{Act, finding, span};
 
 /// Laps that are sampled at most, and the time after which there are enough.
 const LAPS: u32 = 600;

@@ -3,12 +3,13 @@ use tenbin_metal::sampling::Sampled;
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::symbols::image::Code;
 use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::Sizes;
+use tenbin_model::{Machine, Reading, Sizes};
 use tenbin_model::machine::Observed;
 
 use super::counted::{Counts, sentence};
+use super::described::published;
 use super::*;
-use crate::experiment::Settings;
+use crate::experiment::{Failure, Settings};
 
 /// Calls `body` with a request on a machine of so much memory, with these settings.
 fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<'_>)) {
@@ -73,6 +74,73 @@ fn the_headline_is_the_cell_with_the_most_threads() {
 }
 
 #[test]
+fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_was_chosen() {
+    const PROCESSES: [u32; 2] = [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES];
+    // What was chosen, then for 1 and for 2 workers whether threads and processes stand in the cell, and how many
+    // planted faults there are.
+    type Stand = (bool, bool);
+    let cases: [(&[(&str, &str)], Stand, Stand, usize); 4] = [
+        (&[], (true, false), (true, true), 3),
+        (&[("as", "processes,threads")], (true, false), (true, true), 3),
+        (&[("as", "threads")], (true, false), (true, false), 2),
+        (&[("as", "processes")], (false, true), (false, true), 3),
+    ];
+    for (chosen, one, two, planted) in cases {
+        let given: Vec<(&str, &str)> = chosen.iter().copied().chain([("threads", "1,2")]).collect();
+        with_request(1 << 30, &given, |request| {
+            let Plan { variants, cells } = plan(request).unwrap();
+            for (cell, (threads, processes)) in cells.iter().zip([one, two]) {
+                let place = format!("{chosen:?} {}", cell.label);
+                assert_eq!(cell.variants.contains(&BASE_IN_ORDER), threads, "{place}");
+                assert!(PROCESSES.iter().all(|by| cell.variants.contains(by) == processes), "{place}");
+                let lock = (IN_ORDER_BY_PROCESSES, BASE_IN_ORDER);
+                let weighed: Vec<(u32, u32)> =
+                    cell.comparisons.iter().map(|comparison| (comparison.left, comparison.right)).collect();
+                assert_eq!(weighed.contains(&lock), threads && processes, "{place}");
+                assert_eq!(weighed.contains(&(PROCESSES[0], PROCESSES[1])), !threads, "{place}");
+            }
+            assert_eq!(variants.unwrap().len(), MEASURED + planted);
+        });
+    }
+    with_request(1 << 30, &[("as", "fibres")], |request| {
+        assert!(matches!(plan(request), Err(Unfit::Usage(why)) if why.contains("threads or processes")));
+    });
+}
+
+#[test]
+fn the_first_comparison_is_huge_against_base_and_else_processes_against_threads() {
+    let first = |variants: &[u32]| comparisons(variants).first().map(|first| (first.left, first.right));
+    let all: Vec<u32> = (0..MEASURED as u32).collect();
+    let without = |missing: &[u32]| -> Vec<u32> {
+        all.iter().copied().filter(|variant| !missing.contains(variant)).collect()
+    };
+    assert_eq!(first(&all), Some((HUGE_IN_ORDER, BASE_IN_ORDER)));
+    let base = without(&[HUGE_IN_ORDER, HUGE_AT_RANDOM]);
+    assert_eq!(first(&base), Some((IN_ORDER_BY_PROCESSES, BASE_IN_ORDER)));
+    assert_eq!(comparisons(&all).len(), 7, "order against chance is asked of threads alone");
+}
+
+#[test]
+fn every_process_takes_a_fault_for_each_page_of_its_own_and_one_that_was_not_asked_for_is_said() {
+    for threads in ["1", "3"] {
+        with_request(256 << 20, &[("threads", threads), ("as", "processes")], |request| {
+            let mut apparatus = opened(request).unwrap();
+            for variant in [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES] {
+                let gauges = apparatus.gauges(variant).unwrap();
+                let faults = gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap();
+                assert!(matches!(faults.reading, Reading::Count(count) if (1.0..1.1).contains(&count)), "{faults:?}");
+            }
+        });
+    }
+    with_request(256 << 20, &[("threads", "2"), ("as", "threads")], |request| {
+        match opened(request).unwrap().epoch(IN_ORDER_BY_PROCESSES, 1) {
+            Err(Failure::Machine(fault)) => assert!(fault.to_string().contains("as=processes"), "{fault}"),
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
 fn no_epoch_is_longer_than_the_memory_lasts() {
     for memory in [64 << 20, 512 << 20, 1 << 40] {
         with_request(memory, &[("threads", "1,2")], |request| {
@@ -88,7 +156,7 @@ fn no_epoch_is_longer_than_the_memory_lasts() {
 fn a_page_that_is_lost_while_it_is_timed_spoils_the_epoch() {
     with_request(256 << 20, &[("threads", "2")], |request| {
         let mut apparatus = opened(request).unwrap();
-        for (index, way) in WAYS.iter().enumerate().filter(|(index, _)| *index > AGAIN as usize) {
+        for (index, way) in WAYS.iter().enumerate().filter(|(index, _)| *index >= MEASURED) {
             match apparatus.epoch(index as u32, 1) {
                 Err(Failure::Wrong(seen)) => assert!(seen.contains("pages are there"), "{seen}"),
                 other => panic!("{:?}: {other:?}", way.act),
@@ -127,7 +195,7 @@ fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
         assert!((1.0..1.1).contains(&faults(BASE_IN_ORDER)));
         assert!((1.0..1.1).contains(&faults(BASE_AT_RANDOM)));
         assert!(faults(AGAIN) < 0.1);
-        if variants().unwrap().contains(&HUGE_IN_ORDER) {
+        if here().unwrap().contains(&HUGE_IN_ORDER) {
             assert!(faults(HUGE_IN_ORDER) < 0.6, "a huge page takes a fault, not one for each of its base pages");
         }
     });
@@ -223,7 +291,7 @@ proptest! {
     ) {
         with_request(64 << 20, &[("threads", "2")], |request| {
             let part = 8 * span();
-            let mut touching = Touching::of(request, &[request.cpus[0]; 2], part).unwrap();
+            let mut touching = Touching::of(request, &[request.cpus[0]; 2], part, false).unwrap();
             touching.layout = layout;
             let window = touching.window(spans * span());
             let range = window.of(worker);
