@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use rustix::time::{ClockId, clock_gettime};
 use tenbin_model::Picoseconds;
 
 /// A reading of `getrusage(2)` for one thread.
@@ -25,6 +26,10 @@ pub struct Usage {
 impl Usage {
     /// The calling thread's usage so far.
     pub fn of_this_thread() -> Self {
+        // Time is charged at ticks and when a thread stops running. This clock charges what has run since, which
+        // `getrusage` then divides (`task_sched_runtime` and `cputime_adjust` in `kernel/sched`); without it an epoch
+        // shorter than a tick would mostly have cost nothing.
+        let _ = clock_gettime(ClockId::ThreadCPUTime);
         let mut raw = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: `raw` is a live, writable `rusage`; the kernel writes within it or fails.
         let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) };
@@ -73,6 +78,8 @@ fn length(time: libc::timeval) -> Picoseconds {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -86,6 +93,30 @@ mod tests {
         assert!(second.user >= first.user && second.system >= first.system);
         assert_eq!(first.since(&second).voluntary_switches, 0);
     }
+
+    /// Between two ticks the kernel charges a thread with nothing unless it is asked to: work that is shorter than a
+    /// tick, by a thread that sleeps before the next one, would never have been charged.
+    #[test]
+    fn time_is_charged_though_no_tick_came_by() {
+        let spent = || {
+            let time = clock_gettime(ClockId::ThreadCPUTime);
+            Picoseconds::from_nanos((time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64)
+        };
+        let (mut charged, mut worked) = (Picoseconds::ZERO, Picoseconds::ZERO);
+        for _ in 0..40 {
+            let (first, before) = (spent(), Usage::of_this_thread());
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_micros(100) {
+                std::hint::spin_loop();
+            }
+            // In this order: asking for what was spent brings the charge up to date.
+            let usage = Usage::of_this_thread().since(&before);
+            worked += spent().saturating_sub(first);
+            charged += usage.user + usage.system;
+        }
+        assert!(charged.0 > worked.0 / 2, "{charged} charged of {worked}");
+    }
+
     /// Touching memory for the first time is charged to who touches it; [`Usage::plus`] adds two threads up.
     #[test]
     fn first_touches_are_counted_as_faults_and_sums_add_them() {
