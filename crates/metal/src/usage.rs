@@ -6,6 +6,9 @@ use rustix::time::{ClockId, clock_gettime};
 use tenbin_model::Picoseconds;
 
 /// A reading of `getrusage(2)` for one thread.
+///
+/// The sum of both times is exact to a microsecond. How it is divided is not, on most kernels: they count in which mode
+/// ticks met the thread and divide all of its life by that, what it did outside of the work included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Time in user mode.

@@ -72,16 +72,16 @@ pub(super) fn describe() -> Descriptor {
         quantity: Quantity::NanosecondsPerOperation,
         variants: variants.collect(),
         parameters: vec![
-            Parameter::new("threads", "1,2,4,… all CPUs", "numbers of threads, 1 to 1024"),
+            Parameter::new("threads", "1,2,4,… all CPUs", "numbers of workers, 1 to 1024"),
             Parameter::new(
                 "as",
                 "threads,processes",
-                "workers that are threads of one process, or processes (weighed against threads from 2 workers on)",
+                "workers that share an address space, or have one each; both are weighed where there are 2 or more",
             ),
             Parameter::new(
                 "bytes",
                 "256 MiB a thread, at most 8 GiB and half of what is available",
-                "bytes of the mapping that the threads share, each in a part of its own, and of the processes' together",
+                "bytes for all workers together, each in a part of its own",
             ),
         ],
         margin: 0.02,
