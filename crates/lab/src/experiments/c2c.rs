@@ -11,11 +11,12 @@ use tenbin_metal::exchange::{Exchange, PLACES, Protocol};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
     Source, Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::memory::within_allowance;
 
 const SWAP: u32 = 0;
 const FLAGS: u32 = 1;
@@ -28,8 +29,16 @@ const ROUND_TRIPS: u64 = 100;
 const SAMPLES: u32 = 1_000;
 const SAMPLES_QUICKLY: u32 = 300;
 
-/// Pairs of each class that are measured when time is short.
+/// Pairs of each class that are measured unless all are asked for: 128 CPUs have 8 128 pairs, of which a class or two hold
+/// nearly all and say nothing that a part of them does not.
+const PAIRS: usize = 64;
 const PAIRS_QUICKLY: usize = 6;
+
+/// Both cores are busy for so long before the first epoch is timed: a governor needs some milliseconds to find a clock.
+const HEAT: Picoseconds = Picoseconds::from_millis(10);
+
+/// Bytes that a sample of two workers takes while the run is held, about.
+const BYTES_OF_A_SAMPLE: u64 = 192;
 
 /// The control is measured again after so many pairs, and at both ends.
 const PAIRS_BETWEEN_CONTROLS: usize = 24;
@@ -56,7 +65,17 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let [samples] = samples[..] else {
         return Err(Unfit::Usage(format!("--set samples: one number, not {}", samples.len())));
     };
-    let pairs = pairs(request);
+    let most = match request.settings.given("pairs") {
+        Some("all") => usize::MAX,
+        Some(_) => request.settings.list("pairs", &[PAIRS], "`all`, or a number from 1 to 1000000", |most| {
+            (1..=1_000_000).contains(most)
+        })?[0],
+        None if request.effort == Effort::Quick => PAIRS_QUICKLY,
+        None => PAIRS,
+    };
+    let pairs = pairs(request, most);
+    let kept = Bytes(pairs.len() as u64 * u64::from(samples) * 2 * BYTES_OF_A_SAMPLE);
+    within_allowance(request.machine, kept, "all samples of all pairs together")?;
     // The first pair stands for the experiment; being measured again and again, it shows a drift.
     let control = pairs[0];
     let mut cells = Vec::new();
@@ -67,21 +86,19 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(cells.into())
 }
 
-/// The pairs to measure, in random order: all, or some of each class where time is short.
-fn pairs(request: &Request<'_>) -> Vec<(Cpu, Cpu)> {
+/// The pairs to measure, in random order, at most `most` of each class.
+fn pairs(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let cpus = request.cpus.iter().enumerate();
     let mut pairs: Vec<(Cpu, Cpu)> =
         cpus.flat_map(|(place, &one)| request.cpus[place + 1..].iter().map(move |&other| (one, other))).collect();
     pairs.shuffle(&mut random);
-    if request.effort == Effort::Quick {
-        let mut taken: BTreeMap<Shared, usize> = BTreeMap::new();
-        pairs.retain(|&(one, other)| {
-            let count = taken.entry(shared(request.machine, one, other)).or_default();
-            *count += 1;
-            *count <= PAIRS_QUICKLY
-        });
-    }
+    let mut taken: BTreeMap<Shared, usize> = BTreeMap::new();
+    pairs.retain(|&(one, other)| {
+        let count = taken.entry(shared(request.machine, one, other)).or_default();
+        *count += 1;
+        *count <= most
+    });
     pairs
 }
 
@@ -113,7 +130,12 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     // A fresh mapping for each pair: where its lines have their home is drawn anew.
     let exchange = Arc::new(Exchange::new()?);
     let impatient = Arc::new(Exchange::new()?.with_patience(PATIENCE_WITH_A_FAULT));
-    Ok(Box::new(Lines { team, exchange, impatient, place: 0 }))
+    let mut lines = Lines { team, exchange, impatient, place: 0 };
+    let mut heated = Picoseconds::ZERO;
+    while heated < HEAT {
+        heated += lines.lap(FLAGS, CHECKED)?.0.elapsed;
+    }
+    Ok(Box::new(lines))
 }
 
 struct Lines {
@@ -198,11 +220,14 @@ fn describe() -> Descriptor {
             Variant::measured("flags on two lines", Protocol::Flags.name()),
             Variant::sabotage("a partner that stops short", "answers one round trip less than asked for"),
         ],
-        parameters: vec![Parameter::new(
-            "samples",
-            "1000 (300 with --quick)",
-            "epochs of 100 round trips for each pair and protocol, 20 to 20000",
-        )],
+        parameters: vec![
+            Parameter::new(
+                "samples",
+                "1000 (300 with --quick)",
+                "epochs of 100 round trips for each pair and protocol, 20 to 20000",
+            ),
+            Parameter::new("pairs", "64 (6 with --quick)", "pairs of each class of nearness that are measured, or all"),
+        ],
         margin: 0.05,
         // What 100 round trips take, about; their number is fixed.
         epoch: Picoseconds::from_micros(20),

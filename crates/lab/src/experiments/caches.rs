@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::pages::{PageKind, Pages};
-use tenbin_metal::touch::huge_pages_are_granted;
+use tenbin_metal::touch::{self, huge_pages_are_granted};
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line};
@@ -75,7 +75,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             variants.extend(sizes.iter().map(|&bytes| variant(pages, cpu, bytes)));
             cells.push(Arrangement {
                 label: format!("in {pages} pages on {cpu}"),
-                parameters: vec![("pages".into(), pages.clone())],
+                parameters: vec![
+                    ("pages".into(), pages.clone()),
+                    ("page".into(), page(pages).to_string()),
+                    ("sizes".into(), sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",")),
+                ],
                 cpus: vec![cpu],
                 epoch: describe().epoch,
                 least_iterations: LEAST_STEPS,
@@ -108,6 +112,12 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
         walkers.truncate(1);
     }
     walkers
+}
+
+/// Bytes of a page of this kind.
+fn page(pages: &str) -> usize {
+    let huge = touch::huge_page().filter(|_| pages == "huge");
+    huge.unwrap_or_else(touch::page)
 }
 
 fn kind(pages: &str) -> PageKind {
@@ -170,17 +180,15 @@ fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let plan = plan(request)?;
     let kind = kind(arrangement.parameter("pages").unwrap_or_default());
     let cpu = arrangement.cpus[0];
     let spacing = spacing(request, cpu) as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    let variants = plan.variants.unwrap_or_default();
+    let sizes = arrangement.parameter("sizes").unwrap_or_default();
     let mut chases = Vec::new();
-    for &index in &arrangement.variants {
-        let bytes = variants[index as usize].coordinate("bytes").unwrap_or(SMALLEST) as usize;
+    for bytes in sizes.split(',').filter_map(|size| size.parse().ok()) {
         chases.push(Arc::new(Chase::new(bytes, spacing, kind, &mut below)?));
     }
     if kind == PageKind::Huge {

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
-use tenbin_model::topology::{Shared, line, shared};
+use tenbin_model::topology::{Shared, data_caches, line, shared};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Quantity, Refusal,
     Source, Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::memory::within_allowance;
+use crate::memory::{allowance, within_allowance};
 
 mod published;
 
@@ -67,25 +67,77 @@ impl Case {
         }
     }
 
-    /// The size of the buffer: a part of the cache that it fits into, or twice the last one. None where the
-    /// machine has no such cache, or its size is not known, or there is no room beyond the cache inside it.
-    ///
-    /// The part is the seed's quarter. Where that fits into the next cache as well, it is the middle between that
-    /// cache and half of this one, for two buffers must fit into it.
-    fn bytes(self, request: &Request<'_>) -> Option<Bytes> {
-        let quarter = |level| {
-            let size = request.sizes.level(level)?.bytes.0;
-            let inner = request.sizes.level(level - 1).map_or(0, |inner| inner.bytes.0);
-            let middle = ((inner as f64) * (size as f64 / 2.0)).sqrt() as u64;
-            let bytes = if size / 4 > inner { size / 4 } else { middle };
-            (bytes > inner).then_some(Bytes(bytes))
-        };
+    /// The level of the cache that the buffer fits into; none for the case that fits into no cache.
+    fn level(self) -> Option<u8> {
         match self {
-            Self::A => quarter(1),
-            Self::B => quarter(2),
-            Self::C => quarter(3),
-            Self::D => Some(Bytes(request.sizes.last()?.bytes.0 * 2)),
+            Self::A => Some(1),
+            Self::B => Some(2),
+            Self::C => Some(3),
+            Self::D => None,
         }
+    }
+
+    /// The size of the buffer for these CPUs, or why there is none.
+    ///
+    /// It is the seed's quarter of the cache. Where that fits into the cache inside it as well, it is the middle between
+    /// that cache and half of this one, for two buffers must fit into it. What fits into no cache is twice the last
+    /// one, or less where memory is short.
+    fn bytes(self, request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
+        let Some(level) = self.level() else { return beyond(request, pair) };
+        let smaller = |level: u8| {
+            let sizes = [pair.0, pair.1].map(|cpu| size(request, cpu, level));
+            sizes.into_iter().flatten().min()
+        };
+        let Some(Bytes(whole)) = smaller(level) else {
+            return Err(Refusal {
+                reached: format!("no L{level} of {} and {} is known", pair.0, pair.1),
+                needs: format!("the size of an L{level}"),
+                remedy: "look at `tenbin run caches`, which says what is known".into(),
+            });
+        };
+        let inner = level.checked_sub(1).and_then(smaller).unwrap_or_default();
+        let middle = (inner.0 as f64 * (whole as f64 / 2.0)).sqrt() as u64;
+        let bytes = Bytes(if whole / 4 > inner.0 { whole / 4 } else { middle });
+        if bytes > inner {
+            return Ok(bytes);
+        }
+        Err(Refusal {
+            reached: format!("the L{level} holds {} and the L{} {inner}", Bytes(whole), level - 1),
+            needs: format!("an L{level} in which two buffers fit that do not fit into the L{}", level - 1),
+            remedy: "ask where more of that cache is left for this machine".into(),
+        })
+    }
+}
+
+/// A buffer that fits into no cache of these CPUs: twice the last one, at least a quarter more.
+fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
+    let levels = || (1..=4).rev().flat_map(|level| [pair.0, pair.1].map(|cpu| size(request, cpu, level)));
+    let last = levels().flatten().max().map_or(0, |last| last.0);
+    // Loads take memory's time from a quarter of this on.
+    let flat = request.sizes.beyond.map_or(0, |beyond| beyond.0 / 4);
+    let wanted = (2 * last).max(2 * flat);
+    let most = allowance(request.machine).0 / 2;
+    if wanted.min(most) >= last.max(flat) / 4 * 5 {
+        return Ok(Bytes(wanted.min(most)));
+    }
+    Err(Refusal {
+        reached: format!("{} may be taken for two buffers: half of what is free", allowance(request.machine)),
+        needs: format!("{} for each, a quarter more than the last cache holds", Bytes(last.max(flat) / 4 * 5)),
+        remedy: "free memory".into(),
+    })
+}
+
+/// What a cache holds for this CPU: as it was measured, where a CPU with the same caches was; else by the firmware.
+fn size(request: &Request<'_>, cpu: Cpu, level: u8) -> Option<Bytes> {
+    let stated = |cpu: Cpu| -> Vec<(u8, Option<Bytes>)> {
+        let caches = data_caches(request.machine, cpu);
+        caches.iter().map(|cache| (cache.level, cache.size.known().copied())).collect()
+    };
+    match request.sizes.cpu {
+        Some(walked) if stated(walked) != stated(cpu) => {
+            stated(cpu).into_iter().find(|(known, _)| *known == level).and_then(|(_, size)| size)
+        }
+        _ => Some(request.sizes.level(level)?.bytes),
     }
 }
 
@@ -115,27 +167,30 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     }
     let pairs = representatives(request, if quick { 2 } else { usize::MAX });
     let mut cells: Vec<Arrangement> = Vec::new();
+    let mut left_out = Vec::new();
     for &case in &cases {
-        let Some(bytes) = case.bytes(request) else { continue };
         for (place, &pair) in pairs.iter().enumerate() {
+            if let Err(why) = case.bytes(request, pair) {
+                left_out.push((case, pair, why));
+                continue;
+            }
             // How far apart the lines lie matters most where all else is cheap.
             let swept = case == Case::A && place == 0 && !quick && request.settings.given("spacing").is_none();
             let mut here = spacings.clone();
             here.extend(SPACINGS.iter().filter(|&&spacing| swept && !spacings.contains(&spacing)));
             for &spacing in &here {
                 let headline = cells.is_empty();
-                cells.push(cell(request, case, bytes, pair, spacing, spacing != own || spacings.len() > 1, headline));
+                let say_spacing = spacing != own || spacings.len() > 1;
+                cells.push(cell(request, case, pair, spacing, say_spacing, headline));
             }
         }
     }
     if cells.is_empty() {
-        let levels: Vec<String> = request.sizes.levels.iter().map(|size| format!("L{}", size.level)).collect();
-        return Err(Unfit::Refused(Refusal {
-            reached: format!("this machine's caches are {}", levels.join(", ")),
-            needs: "the cache that the case is named for".into(),
-            remedy: "ask for another case with --set case=…".into(),
-        }));
+        let first = left_out.into_iter().next().map(|(_, _, why)| why);
+        return Err(first.map_or_else(|| Unfit::Usage("--set case: it names no case".into()), Unfit::Refused));
     }
+    // What there is no buffer for is refused in its place, where it is opened.
+    cells.extend(left_out.into_iter().map(|(case, pair, _)| cell(request, case, pair, own, false, false)));
     Ok(cells.into())
 }
 
@@ -159,18 +214,18 @@ fn representatives(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
 fn cell(
     request: &Request<'_>,
     case: Case,
-    bytes: Bytes,
     (one, other): (Cpu, Cpu),
     spacing: usize,
     say_spacing: bool,
     headline: bool,
 ) -> Arrangement {
     let whole = (spacing * 2) as u64;
-    let bytes = Bytes((bytes.0 / whole).max(1) * whole);
+    let bytes = case.bytes(request, (one, other)).map(|bytes| Bytes((bytes.0 / whole).max(1) * whole));
+    let size = bytes.as_ref().map_or_else(|_| "a buffer".into(), Bytes::to_string);
     let stride = if say_spacing { format!(", a byte every {spacing}") } else { String::new() };
     let common = shared(request.machine, one, other);
     let label = format!(
-        "in case {} ({bytes}, which {}{stride}) on {one} and {other}, which share {common}",
+        "in case {} ({size}, which {}{stride}) on {one} and {other}, which share {common}",
         case.name(),
         case.fits()
     );
@@ -178,8 +233,9 @@ fn cell(
         label,
         parameters: vec![
             ("case".into(), case.name().into()),
-            ("bytes".into(), bytes.0.to_string()),
+            ("bytes".into(), bytes.map_or_else(|_| String::new(), |bytes| bytes.0.to_string())),
             ("spacing".into(), spacing.to_string()),
+            ("line".into(), line(request.machine, one).map_or(USUAL_LINE, |line| line.0 as usize).to_string()),
         ],
         cpus: vec![one, other],
         epoch: describe().epoch,
@@ -200,60 +256,94 @@ fn cell(
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let bytes = arrangement.parameter("bytes").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let both = Bytes(Pages::most_resident(2 * bytes, PageKind::Huge));
+    let &[one, other] = arrangement.cpus.as_slice() else {
+        return Err(Unfit::Usage("a cell of thrash has two CPUs".into()));
+    };
+    let Some(bytes) = number(arrangement, "bytes") else {
+        let case = arrangement.parameter("case").and_then(Case::of).unwrap_or(Case::D);
+        let why = case.bytes(request, (one, other)).err();
+        return Err(why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused));
+    };
+    let both = Bytes(Pages::most_resident(2 * bytes as u64, PageKind::Huge));
     within_allowance(request.machine, both, "a buffer for each of two threads")?;
-    let last = request.sizes.last().map_or(0, |size| size.bytes.0 as usize);
-    Ok(Box::new(set_up(arrangement, request.clock, last)?))
+    let mut buffers = set_up(arrangement, request.clock)?;
+    buffers.sizes = said(request);
+    Ok(Box::new(buffers))
 }
 
-/// Both buffers and their threads, where the last cache has so many bytes.
-fn set_up(arrangement: &Arrangement, clock: Clock, last: usize) -> Result<Buffers, Unfit> {
-    let number = |name: &str| arrangement.parameter(name).and_then(|text| text.parse::<usize>().ok());
-    let (Some(bytes), Some(spacing)) = (number("bytes"), number("spacing")) else {
-        return Err(Unfit::Usage("a cell of thrash names its bytes and its spacing".into()));
+fn number(arrangement: &Arrangement, name: &str) -> Option<usize> {
+    arrangement.parameter(name)?.parse().ok()
+}
+
+/// The sizes that buffers are parts of, and whose word each is.
+fn said(request: &Request<'_>) -> String {
+    let one = |size: &tenbin_model::Size| format!("L{} {} ({})", size.level, size.bytes, size.by);
+    request.sizes.levels.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Both buffers and their threads. Each thread touches its own buffer first.
+fn set_up(arrangement: &Arrangement, clock: Clock) -> Result<Buffers, Unfit> {
+    let numbers = ["bytes", "spacing", "line"].map(|name| number(arrangement, name));
+    let [Some(bytes), Some(spacing), Some(line)] = numbers else {
+        return Err(Unfit::Usage("a cell of thrash names its bytes, its spacing and its line".into()));
     };
-    let team = Team::gather(clock, &arrangement.cpus)?;
+    let mut team = Team::gather(clock, &arrangement.cpus)?;
     let field = Arc::new(Field::map(2 * bytes, PageKind::Huge)?);
-    field.fill(0);
-    let turn = Arc::default();
-    let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, Arc::clone(&turn)));
+    let course: Arc<Course> = Arc::default();
+    let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, line, Arc::clone(&course)));
     let turns: Vec<Arc<Turns>> = (PRIVATE..=LEFT_OUT).map(of).collect();
-    let tasks = turns.iter().map(|turns| writing(&field, turns)).collect();
+    let tasks: Vec<Task> = turns.iter().map(|turns| writing(&field, turns)).collect();
     let looks = turns.iter().map(|turns| looking(&field, turns)).collect();
+    let private = &turns[PRIVATE as usize];
+    team.lap(&tasks[PRIVATE as usize], private.round())?;
     // What fits into no cache does not come back by being gone over.
-    Ok(Buffers { team, field, turns, tasks, looks, warmed: bytes <= last })
+    let warmed = arrangement.parameter("case").and_then(Case::of).is_none_or(|case| case.level().is_some());
+    Ok(Buffers { team, field, course, turns, tasks, looks, warmed, sizes: String::new() })
 }
 
 /// What one of the two threads goes over: which track, and whether it writes.
-fn tracks(variant: u32, bytes: usize, spacing: usize) -> [Option<Track>; 2] {
+///
+/// Bytes that are to lie in the same line do so whatever the spacing.
+fn tracks(variant: u32, bytes: usize, spacing: usize, line: usize) -> [Option<Track>; 2] {
     let track = |range: Range<usize>, offset| Some(Track::new(range, spacing, offset));
     let (own, others) = (0..bytes, bytes..2 * bytes);
     match variant {
         PRIVATE | LEFT_OUT => [track(own, 0), track(others, 0)],
-        OTHER_BYTES => [track(own.clone(), 0), track(own, spacing / 2)],
+        OTHER_BYTES => [track(own.clone(), 0), track(own, spacing.min(line) / 2)],
         ALONE => [track(own, 0), None],
         ALONE_ON_TWICE => [track(0..2 * bytes, 0), None],
         _ => [track(own.clone(), 0), track(own, 0)],
     }
 }
 
-/// How far the two threads of a variant have come, and what they write there.
+/// How far the threads of a cell have come, whatever the variant.
+///
+/// All variants share one course: each epoch goes on where the one before it stopped, whoever ran it. So it meets lines
+/// whose last use lies a whole round back, and short epochs go over all of a buffer in turn.
+#[derive(Default)]
+struct Course {
+    /// Lines gone over since the beginning.
+    lines: AtomicU64,
+    /// Counts turns. Each writes something else, so that what an earlier one left there does not pass for its work.
+    turn: AtomicU64,
+}
+
+/// What the two threads of a variant do.
 struct Turns {
     variant: u32,
     spacing: usize,
     tracks: [Option<Track>; 2],
-    /// Each thread goes on where it stopped, so that short epochs go over the whole buffer in turn.
-    positions: [AtomicUsize; 2],
-    /// Counts the turns of all variants. Each writes something else, so that what an earlier one left there does not
-    /// pass for its work.
-    turn: Arc<AtomicU64>,
+    course: Arc<Course>,
 }
 
 impl Turns {
-    fn of(variant: u32, bytes: usize, spacing: usize, turn: Arc<AtomicU64>) -> Self {
-        let tracks = tracks(variant, bytes, spacing);
-        Self { variant, spacing, tracks, positions: Default::default(), turn }
+    fn of(variant: u32, bytes: usize, spacing: usize, line: usize, course: Arc<Course>) -> Self {
+        Self { variant, spacing, tracks: tracks(variant, bytes, spacing, line), course }
+    }
+
+    /// The line of the track at which this turn begins.
+    fn first(&self, track: &Track) -> u64 {
+        self.course.lines.load(Ordering::Relaxed) % track.lines()
     }
 
     /// Lines of the longer track.
@@ -261,13 +351,9 @@ impl Turns {
         self.tracks.iter().flatten().map(Track::lines).max().unwrap_or(0)
     }
 
-    fn begin(&self) {
-        self.turn.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// What this thread writes in this turn: never 0, and never what the other one writes.
     fn value(&self, worker: usize) -> u8 {
-        (self.turn.load(Ordering::Relaxed) % 127) as u8 * 2 + worker as u8 + 1
+        (self.course.turn.load(Ordering::Relaxed) % 127) as u8 * 2 + worker as u8 + 1
     }
 
     /// Whether the byte is what a thread left at a line of its own in this turn: what it wrote, or what either wrote
@@ -285,14 +371,13 @@ fn writing(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
     let (field, turns) = (Arc::clone(field), Arc::clone(turns));
     Arc::new(move |worker, lines| {
         let Some(track) = &turns.tracks[worker] else { return 0 };
-        let position = turns.positions[worker].load(Ordering::Relaxed);
+        let position = turns.first(track) as usize * turns.spacing;
         let value = turns.value(worker);
-        let end = match turns.variant {
+        match turns.variant {
             READ_ONLY => field.read(track, position, lines),
             LEFT_OUT if worker == 1 => field.write_but_one(track, position, lines, value),
             _ => field.write(track, position, lines, value),
         };
-        turns.positions[worker].store(end, Ordering::Relaxed);
         0
     })
 }
@@ -305,9 +390,8 @@ fn looking(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
         let Some(track) = turns.tracks[worker].as_ref().filter(|_| turns.variant != READ_ONLY) else { return 0 };
         let all = track.lines() as usize;
         let went = lines.min(track.lines()) as usize;
-        let end = turns.positions[worker].load(Ordering::Relaxed) / turns.spacing;
-        // The lines before the one at which it stopped, round the end of the track.
-        let from = (end + all - went) % all;
+        let from = turns.first(track) as usize;
+        // Round the end of the track.
         let wrapped = (from + went).saturating_sub(all);
         let places = track.places().take(wrapped).chain(track.places().skip(from).take(went - wrapped));
         places.filter(|&place| !turns.left(worker, field.byte(place))).count() as u64
@@ -317,6 +401,7 @@ fn looking(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
 struct Buffers {
     team: Team,
     field: Arc<Field>,
+    course: Arc<Course>,
     /// Of each variant, as are the tasks.
     turns: Vec<Arc<Turns>>,
     tasks: Vec<Task>,
@@ -324,13 +409,15 @@ struct Buffers {
     looks: Vec<Task>,
     /// Whether the buffers are gone over once, untimed, before each epoch: the other variants have been there.
     warmed: bool,
+    /// What the buffers are parts of, in words.
+    sizes: String,
 }
 
 impl Apparatus for Buffers {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         self.field.fill(0);
         let turns = &self.turns[variant as usize];
-        turns.begin();
+        self.course.turn.fetch_add(1, Ordering::Relaxed);
         self.team.lap(&self.tasks[variant as usize], turns.round())?;
         Ok(held(&self.field, turns))
     }
@@ -340,8 +427,8 @@ impl Apparatus for Buffers {
         if self.warmed {
             self.team.lap(task, turns.round())?;
         }
-        turns.begin();
-        let lap = self.team.lap(task, iterations)?;
+        self.course.turn.fetch_add(1, Ordering::Relaxed);
+        let mut lap = self.team.lap(task, iterations)?;
         let looked = self.team.lap(&self.looks[variant as usize], iterations)?;
         let lost: Vec<u64> = looked.shares.iter().map(|share| share.failures).collect();
         if lost.iter().any(|&lost| lost > 0) {
@@ -351,11 +438,25 @@ impl Apparatus for Buffers {
                 lost.join(" and ")
             )));
         }
+        self.course.lines.fetch_add(iterations, Ordering::Relaxed);
+        if turns.tracks[1].is_none() {
+            // Who has nothing to do is no worker, and what it took says nothing.
+            lap.shares.clear();
+        }
         Ok(lap)
     }
 
     fn shift(&mut self, layout: u32) {
         self.team.shift_stack(layout);
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        Ok(vec![Finding {
+            experiment: "thrash".into(),
+            sentence: "Buffers are parts and multiples of what the caches hold.".into(),
+            evidence: self.sizes.clone(),
+            confidence: "as `caches` found them in this run; what is said of one CPU holds for those like it".into(),
+        }])
     }
 }
 

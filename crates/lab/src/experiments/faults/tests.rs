@@ -79,7 +79,8 @@ fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_wa
     // What was chosen, then for 1 and for 2 workers whether threads and processes stand in the cell, and how many
     // planted faults there are.
     type Stand = (bool, bool);
-    let cases: [(&[(&str, &str)], Stand, Stand, usize); 4] = [
+    type Chosen = &'static [(&'static str, &'static str)];
+    let cases: [(Chosen, Stand, Stand, usize); 4] = [
         (&[], (true, false), (true, true), 3),
         (&[("as", "processes,threads")], (true, false), (true, true), 3),
         (&[("as", "threads")], (true, false), (true, false), 2),

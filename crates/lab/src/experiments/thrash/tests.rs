@@ -10,12 +10,14 @@ const LINES: usize = 64;
 fn buffers() -> Buffers {
     let cpus: Vec<Cpu> = allowed_cpus().unwrap().into_iter().cycle().take(2).collect();
     let cell = Arrangement {
-        parameters: vec![("bytes".into(), (LINES * SPACING).to_string()), ("spacing".into(), SPACING.to_string())],
+        parameters: [("bytes", LINES * SPACING), ("spacing", SPACING), ("line", SPACING)]
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .into(),
         cpus,
         epoch: Picoseconds::from_micros(1),
         ..Arrangement::default()
     };
-    set_up(&cell, tenbin_metal::Clock::kernel(), usize::MAX).unwrap()
+    set_up(&cell, tenbin_metal::Clock::kernel()).unwrap()
 }
 
 #[test]
@@ -63,4 +65,77 @@ fn what_an_earlier_turn_left_does_not_pass_for_this_turns_work() {
         let lost = buffers.epoch(variant, 2 * LINES as u64);
         assert!(matches!(lost, Err(Failure::Wrong(_))), "variant {variant}: {lost:?}");
     }
+}
+
+#[test]
+fn bytes_of_one_line_stay_in_one_line_however_far_lines_are_apart() {
+    for (spacing, line) in [(64, 64), (128, 64), (256, 64), (256, 128), (64, 128)] {
+        let [one, other] = tracks(OTHER_BYTES, 1 << 12, spacing, line).map(|track| {
+            track.unwrap().places().map(|place| place / line).collect::<Vec<_>>()
+        });
+        assert_eq!(one, other, "lines of {line}, {spacing} apart");
+        let bytes = tracks(OTHER_BYTES, 1 << 12, spacing, line).map(|track| track.unwrap().places().next());
+        assert_ne!(bytes[0], bytes[1], "and not the same byte");
+    }
+}
+
+/// Every variant goes on where the one before it stopped: nothing is met again before a whole round.
+#[test]
+fn variants_share_one_course() {
+    let mut buffers = buffers();
+    for (epoch, variant) in [PRIVATE, SHARED, ALONE_ON_TWICE, READ_ONLY, ALONE].into_iter().enumerate() {
+        let track = buffers.turns[variant as usize].tracks[0].clone().unwrap();
+        let first = buffers.turns[variant as usize].first(&track);
+        assert_eq!(first, (epoch as u64 * 5) % track.lines());
+        buffers.epoch(variant, 5).unwrap();
+    }
+}
+
+/// A phone's cores: what fits into the caches of a pair must fit into the smaller one's, and what fits into none must
+/// fit into neither.
+#[test]
+fn a_pair_of_unlike_cores_gets_what_both_hold() {
+    use tenbin_model::machine::{Cache, CpuPlace, Observed, Witness};
+    use tenbin_model::{Machine, Size, Sizes, Word};
+
+    let place = |cpu: u32, l1: u64, l2: u64| {
+        let cache = |level: u8, kib: u64| Cache {
+            level,
+            kind: "Data".into(),
+            size: Observed::Known(Bytes::from_kib(kib)),
+            line: Observed::Known(Bytes(64)),
+            shared_by: vec![Cpu(cpu)],
+            witness: Witness::Sysfs,
+        };
+        CpuPlace {
+            cpu: Cpu(cpu),
+            package: Observed::NotObservable("a test".into()),
+            core: Observed::NotObservable("a test".into()),
+            siblings: Observed::NotObservable("a test".into()),
+            node: Observed::NotObservable("a test".into()),
+            kind: Observed::NotObservable("a test".into()),
+            caches: Observed::Known(vec![cache(1, l1), cache(2, l2)]),
+        }
+    };
+    let machine = Machine {
+        cpus: vec![place(0, 64, 4096), place(1, 128, 12288)],
+        memory_available: Observed::Known(Bytes(8 << 30)),
+        ..Machine::unobserved("a test")
+    };
+    let size = |level, kib| Size { level, bytes: Bytes::from_kib(kib), by: Word::Both };
+    let sizes = Sizes { cpu: Some(Cpu(0)), levels: vec![size(1, 60), size(2, 4096)], beyond: None };
+    let request = Request {
+        machine: &machine,
+        clock: tenbin_metal::Clock::kernel(),
+        cpus: &[Cpu(0), Cpu(1)],
+        effort: Effort::Normal,
+        settings: &crate::experiment::Settings::default(),
+        sizes: &sizes,
+        seed: 1,
+    };
+    let pair = (Cpu(0), Cpu(1));
+    assert_eq!(Case::A.bytes(&request, pair).unwrap(), Bytes::from_kib(15), "of the CPU that was measured");
+    assert_eq!(Case::B.bytes(&request, pair).unwrap(), Bytes::from_kib(1024));
+    assert_eq!(Case::D.bytes(&request, pair).unwrap(), Bytes::from_kib(24576), "twice the larger one's");
+    assert!(Case::C.bytes(&request, pair).unwrap_err().reached.starts_with("no L3 of CPU 0 and CPU 1"));
 }
