@@ -211,14 +211,16 @@ fn flat_from(shape: &Shape, levels: &[Level]) -> Option<Bytes> {
 }
 
 /// The size of each level that other experiments should build on: the stated one where the knee agrees, else
-/// the knee; the stated one also where there is no knee, as the firmware's word alone, unless loads take memory's time before it. A level of which
+/// the knee; the stated one also where there is no knee, as the firmware's word alone. A level that has ended
+/// before its size without a knee of its own is left out. A level of which
 /// nothing is known is left out.
 pub fn taken(capacities: &Capacities) -> Vec<Size> {
     let size = |level: &Level| {
         let (bytes, by) = match (level.stated, level.measured()) {
             (Some(stated), Some(knee)) if agree(stated, knee) => (stated, Word::Both),
             (_, Some(knee)) => (knee, Word::Knee),
-            (Some(_), None) if level.ended_by.is_some() => (level.ended_by?, Word::Knee),
+            // It ends somewhere before, and nobody knows where.
+            (Some(_), None) if level.ended_by.is_some() => return None,
             (Some(stated), None) => (stated, Word::Firmware),
             (None, None) => return None,
         };

@@ -273,7 +273,7 @@ fn a_cache_that_leaves_no_plateau_has_ended_where_loads_take_memory_s_time() {
     assert_eq!((last.measured(), last.judged().verdict()), (None, Some(Verdict::Different)));
     let ended = last.ended_by.unwrap();
     assert!((4 * MIB..=12 * MIB).contains(&ended.0), "{ended}");
-    assert_eq!(taken(&found)[2], Size { level: 3, bytes: ended, by: Word::Knee });
+    assert_eq!(taken(&found).len(), 2, "how much of it there is, nobody knows");
     assert!(beyond(&found).unwrap().0 >= 4 * ended.0);
     insta::assert_snapshot!(found.sentence(last, "by CPU 0"));
 }
@@ -296,8 +296,8 @@ proptest! {
             }
             for taken in taken(&found) {
                 let level = found.levels.iter().find(|level| level.level == taken.level).unwrap();
-                let known = [level.stated, level.measured(), level.ended_by];
-                prop_assert!(known.contains(&Some(taken.bytes)));
+                prop_assert!([level.stated, level.measured()].contains(&Some(taken.bytes)));
+                prop_assert!(level.ended_by.is_none());
             }
             if let (Some(beyond), Some(last)) = (beyond(&found), knees.last()) {
                 prop_assert!(beyond.0 >= BEYOND * last.0);

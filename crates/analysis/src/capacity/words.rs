@@ -85,7 +85,7 @@ impl Capacities {
             }
             Judged::Ended(stated, by) => format!(
                 "Firmware says {name} is {stated}; loads stop getting slower at {by}{witness}, with no knee of its \
-                 own before: sizes that build on it use {by}."
+                 own before: nothing is built on it."
             ),
             Judged::Alone(rise) => {
                 let says = match level.shared_by {

@@ -94,8 +94,9 @@ fn places(cell: &Cell) -> String {
 pub(super) fn checked(trial: &Trial, cells: &[Cell], width: usize) -> String {
     let checks = || cells.iter().flat_map(|cell| &cell.checks);
     if checks().next().is_none() {
-        let measured_here = cells.iter().any(|cell| cell.samples.is_empty());
-        return if measured_here { folded("Nothing was checked.", 2, width) } else { String::new() };
+        // What others published ended in no way that is known here.
+        let published = cells.iter().all(|cell| cell.ended.is_none() && cell.refusal.is_none());
+        return if published { String::new() } else { folded("Nothing was checked.", 2, width) };
     }
     let met = checks().filter(|check| !check.sabotage && check.met).count();
     let measured = checks().filter(|check| !check.sabotage).count();

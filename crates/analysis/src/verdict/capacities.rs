@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tenbin_model::machine::Virtualisation;
 use tenbin_model::topology::data_caches;
 use tenbin_model::{
     Answer, Bytes, Cell, Cpu, Figure, Finding, Grid, Machine, Refusal, Size, Sizes, Trial, Verdict, Word,
@@ -12,8 +13,9 @@ use crate::capacity::{self, Capacities, Curve, Judged, Level, Point, Stated};
 use crate::stats::order::Ordered;
 use crate::topology;
 
-/// What huge pages measure where the machine does not say: 2 MiB, on every architecture here with pages of 4 KiB.
-const USUAL_HUGE_PAGE: Bytes = Bytes::from_kib(2 << 10);
+/// A knee that moves by more than this factor while it is measured is no size to build on: it is as far as the firmware
+/// may be off.
+const STEADY: f64 = capacity::AGREE;
 
 /// What one CPU walked through.
 pub(crate) struct Walked {
@@ -33,28 +35,68 @@ pub(crate) fn walked(machine: &Machine, trial: &Trial) -> Vec<Walked> {
     }
     let walked = |cpu: Cpu| {
         let own = || trial.cells.iter().filter(move |cell| cell.arrangement.cpus.first() == Some(&cpu));
-        let curves: Vec<Curve> =
-            own().filter(|cell| !cell.samples.is_empty()).map(|cell| curve(machine, trial, cell)).collect();
+        // What was taken before a cell was refused is no measurement.
+        let sound = || own().filter(|cell| cell.refusal.is_none() && !cell.samples.is_empty());
+        let curves: Vec<Curve> = sound().map(|cell| curve(machine, trial, cell, |_| true)).collect();
         let judged = match (curves.is_empty(), own().find_map(|cell| cell.refusal.clone())) {
             (true, Some(refusal)) => Err(refusal),
-            _ => capacity::judge(&curves, &stated(machine, cpu)),
+            _ => capacity::judge(&curves, &stated(machine, cpu)).map(|mut whole| {
+                let half = |late: bool| -> Vec<Curve> {
+                    sound().map(|cell| curve(machine, trial, cell, half_of(cell, late))).collect()
+                };
+                let halves = [false, true].map(|late| capacity::judge(&half(late), &stated(machine, cpu)));
+                if let [Ok(early), Ok(late)] = halves {
+                    unsteady(&mut whole, &early, &late);
+                }
+                whole
+            }),
         };
         Walked { cpu, curves, judged }
     };
     cpus.into_iter().map(walked).collect()
 }
 
-/// The times of one cell by size.
-fn curve(machine: &Machine, trial: &Trial, cell: &Cell) -> Curve {
+/// Whether a block lies in the first or in the second half of the cell.
+fn half_of(cell: &Cell, late: bool) -> impl Fn(u32) -> bool + use<> {
+    let middle = cell.samples.last().map_or(0, |sample| sample.block / 2);
+    move |block| (block > middle) == late
+}
+
+/// Takes back every knee that was elsewhere in the first half than in the second.
+fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
+    let knee = |of: &Capacities, number: u8| {
+        of.levels.iter().find(|level| level.level == number).and_then(Level::measured)
+    };
+    for level in &mut whole.levels {
+        let (Some(before), Some(after)) = (knee(early, level.level), knee(late, level.level)) else {
+            continue;
+        };
+        let factor = before.0.max(after.0) as f64 / before.0.min(after.0) as f64;
+        if factor > STEADY {
+            level.ended_by = None;
+            level.found = Err(Refusal {
+                reached: format!(
+                    "the knee of L{} was at {before} in the first half and at {after} in the second",
+                    level.level
+                ),
+                needs: format!("a knee that stays within {STEADY}x of itself"),
+                remedy: "measure for longer, where nobody else uses the cache meanwhile".into(),
+            });
+        }
+    }
+}
+
+/// The times by size of those blocks of one cell.
+fn curve(machine: &Machine, trial: &Trial, cell: &Cell, blocks: impl Fn(u32) -> bool) -> Curve {
     let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for sample in &cell.samples {
+    for sample in cell.samples.iter().filter(|sample| blocks(sample.block)) {
         let variant = trial.descriptor.variants.get(sample.variant as usize);
         let Some(bytes) = variant.and_then(|variant| variant.coordinate("bytes")) else { continue };
         points.entry(bytes).or_default().push(sample.elapsed.0 as f64 / sample.iterations as f64);
     }
-    let huge = cell.arrangement.parameter("pages") == Some("huge");
+    let page = cell.arrangement.parameter("page").and_then(|bytes| bytes.parse().ok()).map(Bytes);
     Curve {
-        page: if huge { USUAL_HUGE_PAGE } else { machine.page_size },
+        page: page.unwrap_or(machine.page_size),
         points: points.into_iter().map(|(bytes, times)| Point { bytes: Bytes(bytes), times }).collect(),
     }
 }
@@ -77,11 +119,25 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
                 let label = format!("on {}", walked.cpu);
                 answers.push(refused(&trial.descriptor, &label, place == 0, refusal));
             }
+            Ok(capacities) if capacities.levels.is_empty() => {
+                let refusal = Refusal {
+                    reached: format!(
+                        "no cache is stated, and loads are equally fast up to {}",
+                        capacities.largest
+                    ),
+                    needs: "a knee, or firmware that states a cache".into(),
+                    remedy: "measure larger sizes with --set largest=…".into(),
+                };
+                let label = format!("on {}", walked.cpu);
+                answers.push(refused(&trial.descriptor, &label, place == 0, &refusal));
+            }
             Ok(capacities) => {
                 // The last level is what memory lies behind, and what firmware is most often wrong about.
                 let last = capacities.levels.len().saturating_sub(1);
                 for (number, level) in capacities.levels.iter().enumerate() {
                     let mut answer = of_level(trial, walked.cpu, capacities, level);
+                    answer.caveat =
+                        shared_with_guests(machine, level).filter(|_| answer.verdict != Verdict::Refused);
                     answer.headline = place == 0 && number == last;
                     if answer.headline {
                         answer.grids = vec![grid(&walked.curves)];
@@ -92,6 +148,14 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
         }
     }
     answers
+}
+
+/// A cache that several CPUs share is shared with a host's other guests as well, and what they leave changes.
+fn shared_with_guests(machine: &Machine, level: &Level) -> Option<String> {
+    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
+    level.shared_by.is_some_and(|cpus| cpus > 1).then(|| {
+        "Holds for what the host's other guests leave of a cache that they share, and while they leave it.".into()
+    })
 }
 
 fn of_level(trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> Answer {

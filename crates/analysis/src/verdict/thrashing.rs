@@ -8,6 +8,7 @@ use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Cell, Comparison, Evidence, Figure, Finding, Machine, Refusal, Trial, Verdict};
 
+use super::caveat;
 use super::comparisons::{self, empty};
 use super::sentence::{self, outward, show};
 
@@ -33,6 +34,7 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
         Some(first) => {
             if let Some(evidence) = first.evidence.clone() {
                 by_threshold(first, &evidence);
+                first.caveat = caveat::of(machine, trial, cell, first, true);
             }
         }
         None => answers.extend(by_one_run(trial, cell)),
@@ -107,7 +109,9 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
         cells.filter_map(|cell| of_cell(machine, trial, cell).into_iter().next()).collect();
     let first = answers.first()?;
     let groups = groups(machine, 3);
-    let one = groups.len() == 1 && groups.first().is_some_and(|group| group.len() == machine.cpus.len());
+    // Those that this process may not use share it, or not, as well.
+    let online = machine.online.known().map_or(machine.cpus.len(), Vec::len);
+    let one = groups.len() == 1 && groups.first().is_some_and(|group| group.len() == online);
     let claim = "the seed's footnote, that a buffer which fits into an L3 that all cores share does not thrash (case C),";
     let sentence = if !one {
         let known = match groups.len() {
@@ -123,10 +127,12 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
     } else {
         format!("Here all CPUs share one L3, and {claim} stays open.")
     };
+    let decides = |answer: &&Answer| answer.verdict == Verdict::Different;
+    let deciding = answers.iter().find(decides).unwrap_or(first);
     Some(Finding {
         experiment: trial.descriptor.name.clone(),
         sentence,
-        evidence: first.sentence.clone(),
+        evidence: deciding.sentence.clone(),
         confidence: "as sure as that answer; which CPUs share a cache is the firmware's word".into(),
     })
 }
