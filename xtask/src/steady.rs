@@ -79,6 +79,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     }
     let busy = usize::from(arguments.load) * thread::available_parallelism().map_or(1, NonZero::get);
     let (mut loaded, mut failures) = (Vec::new(), Vec::new());
+    let (mut rows, mut text) = (Vec::new(), String::new());
     for number in 1..=arguments.runs {
         let mut load = Load::start(busy, || load::of_this_program(arguments.seconds + GRACE))?;
         let result = ask(format!("run {number} under load"));
@@ -92,20 +93,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
                 failures.push(format!("run {number}: {failure}"));
             }
         }
+        rows = comparison::compare(&said(&quiet), &said(&loaded));
+        text = Table { quiet: &quiet, loaded: &loaded, busy, failures: &failures, rows: &rows }.markdown();
+        if let Some(path) = &arguments.markdown {
+            // After every run, so that one who stops it has a table too.
+            write(path, &text)?;
+        }
     }
-
-    let said =
-        |runs: &[Run]| runs.iter().map(|run| (run.name.clone(), run.answers.clone())).collect::<Vec<_>>();
-    let rows = comparison::compare(&said(&quiet), &said(&loaded));
-    let table = Table { quiet: &quiet, loaded: &loaded, busy, failures: &failures, rows: &rows };
-    let text = table.markdown();
     print!("\n{text}");
-    if let Some(path) = &arguments.markdown {
-        write(path, &text)?;
-    }
     let contradicted = rows.iter().any(|row| !row.contradictions.is_empty());
     let holds = !contradicted && failures.is_empty();
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn said(runs: &[Run]) -> Vec<comparison::Said> {
+    runs.iter().map(|run| (run.name.clone(), run.answers.clone())).collect()
 }
 
 /// Ask tenbin once.
