@@ -112,4 +112,3 @@ pub(super) fn describe() -> Descriptor {
         ..Descriptor::default()
     }
 }
-

@@ -76,21 +76,20 @@ fn the_headline_is_the_cell_with_the_most_threads() {
 #[test]
 fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_was_chosen() {
     const PROCESSES: [u32; 2] = [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES];
-    // What was chosen, then for 1 and for 2 workers whether threads and processes stand in the cell, and how many
-    // planted faults there are.
-    type Stand = (bool, bool);
-    type Chosen = &'static [(&'static str, &'static str)];
-    let cases: [(Chosen, Stand, Stand, usize); 4] = [
-        (&[], (true, false), (true, true), 3),
-        (&[("as", "processes,threads")], (true, false), (true, true), 3),
-        (&[("as", "threads")], (true, false), (true, false), 2),
-        (&[("as", "processes")], (false, true), (false, true), 3),
+    // What was chosen; for 1 and for 2 workers whether threads and processes stand in the cell; how many planted
+    // faults there are.
+    let cases = [
+        (None, [(true, false), (true, true)], 3),
+        (Some("processes,threads"), [(true, false), (true, true)], 3),
+        (Some("threads"), [(true, false), (true, false)], 2),
+        (Some("processes"), [(false, true), (false, true)], 3),
     ];
-    for (chosen, one, two, planted) in cases {
-        let given: Vec<(&str, &str)> = chosen.iter().copied().chain([("threads", "1,2")]).collect();
+    for (chosen, stands, planted) in cases {
+        let given: Vec<(&str, &str)> =
+            chosen.iter().map(|&chosen| ("as", chosen)).chain([("threads", "1,2")]).collect();
         with_request(1 << 30, &given, |request| {
             let Plan { variants, cells } = plan(request).unwrap();
-            for (cell, (threads, processes)) in cells.iter().zip([one, two]) {
+            for (cell, (threads, processes)) in cells.iter().zip(stands) {
                 let place = format!("{chosen:?} {}", cell.label);
                 assert_eq!(cell.variants.contains(&BASE_IN_ORDER), threads, "{place}");
                 assert!(PROCESSES.iter().all(|by| cell.variants.contains(by) == processes), "{place}");

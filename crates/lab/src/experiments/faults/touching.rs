@@ -340,4 +340,3 @@ impl Apparatus for Touching {
         Ok(findings)
     }
 }
-
