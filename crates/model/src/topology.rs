@@ -19,6 +19,8 @@ pub enum Shared {
     Core,
     /// A cache that holds data, by its level.
     Cache(u8),
+    /// A memory node of a package that holds several.
+    NodeOfPackage,
     /// A package.
     Package,
     /// A memory node.
@@ -34,6 +36,7 @@ impl fmt::Display for Shared {
         match self {
             Self::Core => f.write_str("one core"),
             Self::Cache(level) => write!(f, "one L{level}"),
+            Self::NodeOfPackage => f.write_str("one of their package's memory nodes"),
             Self::Package => f.write_str("one package"),
             Self::Node => f.write_str("one memory node"),
             Self::Machine => f.write_str("the machine alone"),
@@ -42,12 +45,13 @@ impl fmt::Display for Shared {
 }
 
 /// The nearest thing that the CPUs `a` and `b` have in common: a core by the list of its CPUs, else
-/// the innermost cache for data, else the package, else the memory node, else the machine.
+/// the innermost cache for data, else a memory node of a package that holds several, else the package, else the
+/// memory node, else the machine.
 ///
 /// Numbers of cores are not consulted, since they repeat in each package or cluster.
 pub fn shared(machine: &Machine, a: Cpu, b: Cpu) -> Shared {
     match (place(machine, a), place(machine, b)) {
-        (Some(a), Some(b)) => between(a, b),
+        (Some(a), Some(b)) => between(machine, a, b),
         _ => Shared::Machine,
     }
 }
@@ -56,7 +60,7 @@ pub fn shared(machine: &Machine, a: Cpu, b: Cpu) -> Shared {
 pub fn pairs(machine: &Machine) -> Vec<(Cpu, Cpu, Shared)> {
     let rest = |at: usize| machine.cpus.iter().skip(at + 1);
     let firsts = machine.cpus.iter().enumerate();
-    firsts.flat_map(|(at, a)| rest(at).map(move |b| (a.cpu, b.cpu, between(a, b)))).collect()
+    firsts.flat_map(|(at, a)| rest(at).map(move |b| (a.cpu, b.cpu, between(machine, a, b)))).collect()
 }
 
 /// The caches of `cpu` that hold data, innermost first. Empty where they are not known.
@@ -99,7 +103,7 @@ fn of_data(place: &CpuPlace) -> Vec<&Cache> {
     caches
 }
 
-fn between(a: &CpuPlace, b: &CpuPlace) -> Shared {
+fn between(machine: &Machine, a: &CpuPlace, b: &CpuPlace) -> Shared {
     let lists = |list: &Observed<Vec<Cpu>>, cpu| list.known().is_some_and(|cpus| cpus.contains(&cpu));
     if lists(&a.siblings, b.cpu) || lists(&b.siblings, a.cpu) {
         return Shared::Core;
@@ -110,8 +114,15 @@ fn between(a: &CpuPlace, b: &CpuPlace) -> Shared {
     if let Some(level) = caches.filter(both).map(|cache| cache.level).min() {
         return Shared::Cache(level);
     }
-    let alike = |a: &Observed<u32>, b: &Observed<u32>| matches!((a, b), (Observed::Known(a), Observed::Known(b)) if a == b);
-    if alike(&a.package, &b.package) {
+    let both_known = |a: &Observed<u32>, b: &Observed<u32>| Some((*a.known()?, *b.known()?));
+    let alike = |a: &Observed<u32>, b: &Observed<u32>| both_known(a, b).is_some_and(|(a, b)| a == b);
+    let apart = |a: &Observed<u32>, b: &Observed<u32>| both_known(a, b).is_some_and(|(a, b)| a != b);
+    // As a package has when it is told to show its memory controllers as nodes (NPS4, sub-NUMA clusters).
+    let several =
+        || machine.cpus.iter().any(|other| alike(&other.package, &a.package) && apart(&other.node, &a.node));
+    if alike(&a.package, &b.package) && alike(&a.node, &b.node) && several() {
+        Shared::NodeOfPackage
+    } else if alike(&a.package, &b.package) {
         Shared::Package
     } else if alike(&a.node, &b.node) {
         Shared::Node
@@ -221,5 +232,23 @@ mod tests {
         ];
         assert!(order.is_sorted());
         assert_eq!(order.map(|shared| shared.to_string())[2], "one L3");
+    }
+
+    #[test]
+    fn a_package_of_several_nodes_has_nearer_pairs_and_farther_ones() {
+        let mut machine = clusters();
+        for (place, node) in machine.cpus.iter_mut().zip([0, 0, 0, 1, 1]) {
+            place.node = Observed::Known(node);
+            place.caches = unknown();
+            place.siblings = unknown();
+            place.package = Observed::Known(0);
+        }
+        assert_eq!(shared(&machine, Cpu(0), Cpu(2)), Shared::NodeOfPackage);
+        assert_eq!(shared(&machine, Cpu(0), Cpu(3)), Shared::Package);
+        assert!(Shared::NodeOfPackage < Shared::Package);
+        for place in &mut machine.cpus {
+            place.node = Observed::Known(0);
+        }
+        assert_eq!(shared(&machine, Cpu(0), Cpu(2)), Shared::Package, "one node is the package's own");
     }
 }

@@ -78,8 +78,9 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
 fn findings(machine: &Machine, trial: &Trial) -> Vec<Finding> {
     match trial.descriptor.judge {
         Judge::Capacities => capacities::findings(machine, trial),
-        Judge::Thrashing => thrashing::footnote(machine, trial)
+        Judge::Thrashing => thrashing::taken_apart(machine, trial)
             .into_iter()
+            .chain(thrashing::footnote(machine, trial))
             .chain(thrashing::counters(machine, trial))
             .collect(),
         _ => Vec::new(),

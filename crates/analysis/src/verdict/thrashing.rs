@@ -137,6 +137,40 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
     })
 }
 
+/// What sharing costs, taken apart: room, coherence, false sharing, reading.
+///
+/// None where the cell was not judged in all its comparisons.
+fn causes(trial: &Trial, cell: &Cell, answers: &[Answer]) -> Option<Finding> {
+    let name =
+        |variant: u32| trial.descriptor.variants.get(variant as usize).map(|variant| variant.name.as_str());
+    let costs = |left: u32, right: u32| {
+        let named = |evidence: &&Evidence| {
+            Some(evidence.left.as_str()) == name(left) && Some(evidence.right.as_str()) == name(right)
+        };
+        let evidence = answers.iter().filter_map(|answer| answer.evidence.as_ref()).find(named)?;
+        Some(format!("{}x ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval)))
+    };
+    let at = |what: usize| cell.arrangement.comparisons.get(what).map(|pair| (pair.left, pair.right));
+    // In the order in which a cell of thrash weighs: shared, other bytes, the two, read only, alone.
+    let of = |what: usize| at(what).and_then(|(left, right)| costs(left, right));
+    let (shared, bytes, read, alone) = (of(0)?, of(1)?, of(3)?, of(4)?);
+    Some(Finding {
+        experiment: trial.descriptor.name.clone(),
+        sentence: format!(
+            "What makes it dear {}: a second thread with a buffer of its own costs {alone}, which is room; writing the same \
+             bytes {shared} and other bytes of the same lines {bytes}, which is coherence; reading the same lines {read}.",
+            cell.arrangement.label
+        ),
+        evidence: "one thread against two, then each against a buffer each".into(),
+        confidence: "as sure as the intervals; each shares the level of the whole experiment".into(),
+    })
+}
+
+/// What makes sharing dear in each cell that was judged.
+pub(super) fn taken_apart(machine: &Machine, trial: &Trial) -> Vec<Finding> {
+    trial.cells.iter().filter_map(|cell| causes(trial, cell, &of_cell(machine, trial, cell))).collect()
+}
+
 /// Lines that were taken from another cache while modified (HITM) would tell coherence from room at once.
 pub(super) fn counters(machine: &Machine, trial: &Trial) -> Option<Finding> {
     // Of figures that others published there is nothing more to count.
