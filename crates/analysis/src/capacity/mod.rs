@@ -229,14 +229,18 @@ pub fn taken(capacities: &Capacities) -> Vec<Size> {
     capacities.levels.iter().filter_map(size).collect()
 }
 
-/// A size that no cache helps: at least [`BEYOND`] times what the last one was seen to hold, and on the last
-/// plateau. None if it is not known where the last cache ends.
+/// A size that no cache helps: at least [`BEYOND`] times what each was seen to hold and what is taken for its size
+/// ([`taken`]), and on the last plateau. None if it is not known where the last cache ends.
+///
+/// The two differ: a cache that is stated to hold no more than twice the size where loads take memory's time has
+/// not been seen to end before it, and is taken as stated.
 pub fn beyond(capacities: &Capacities) -> Option<Bytes> {
     let flat = capacities.flat_from?;
     // The capacity lies below the size that was measured after the knee, or below where it had ended.
     let end = |level: &Level| level.found.as_ref().ok().map(|rise| rise.past).or(level.ended_by);
-    let last = capacities.levels.iter().filter_map(end).next_back()?;
-    Some(Bytes(last.0.saturating_mul(BEYOND)).max(flat))
+    let ended = capacities.levels.iter().filter_map(end).max()?;
+    let held = taken(capacities).into_iter().map(|size| size.bytes).fold(ended, Bytes::max);
+    Some(Bytes(held.0.saturating_mul(BEYOND)).max(flat))
 }
 
 /// Whether two sizes are at most a factor of [`AGREE`] apart.

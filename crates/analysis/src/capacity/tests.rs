@@ -278,7 +278,48 @@ fn a_cache_that_leaves_no_plateau_has_ended_where_loads_take_memory_s_time() {
     insta::assert_snapshot!(found.sentence(last, "by CPU 0"));
 }
 
+/// L2 ends at 3 MiB; L3 leaves no rise of its own, and memory's time begins at 24 MiB, within twice of what L3 is stated
+/// to hold: so it is taken as stated, and what no cache helps is larger than that.
+#[test]
+fn no_cache_that_is_taken_helps_beyond() {
+    let climbing = |size: u64| match size {
+        0..=49_152 => 1e3,
+        49_153..=3_145_728 => 4e3,
+        _ => (30e3 * (size as f64 / 4_194_304.0).powf(0.6)).min(84e3),
+    };
+    let found =
+        judge(&[curve(256 * MIB, climbing)], &stated(&[Some(48 * KIB), Some(3 * MIB), Some(32 * MIB)]))
+            .unwrap();
+    let last = &found.levels[2];
+    assert_eq!((last.measured(), last.ended_by), (None, None));
+    let size = Size { level: 3, bytes: Bytes(32 * MIB), by: Word::Firmware };
+    assert_eq!(taken(&found).last(), Some(&size));
+    assert_eq!(beyond(&found), Some(Bytes(128 * MIB)));
+}
+
 proptest! {
+    /// Stairs of caches with the firmware's word on them, right or wrong: what is made up by chance hardly ever has a plateau.
+    #[test]
+    fn beyond_is_four_times_whatever_is_taken(
+        ends in prop::collection::vec(15.0_f64..26.0, 1..4),
+        words in prop::collection::vec(prop::option::of(0.2_f64..5.0), 1..4),
+    ) {
+        let mut ends = ends.clone();
+        ends.sort_by(f64::total_cmp);
+        let steps: Vec<(u64, f64)> =
+            ends.iter().zip(0..).map(|(end, step)| (end.exp2() as u64, 1e3 * 4.0_f64.powi(step))).collect();
+        let memory = 1e3 * 4.0_f64.powi(steps.len() as i32);
+        let said = |(step, word): (&(u64, f64), &Option<f64>)| word.map(|word| (step.0 as f64 * word) as u64);
+        let mut sizes: Vec<Option<u64>> = steps.iter().zip(&words).map(said).collect();
+        sizes.sort();
+        let found = judge(&[curve(256 * MIB, stair(&steps, memory))], &stated(&sizes)).unwrap();
+        if let Some(beyond) = beyond(&found) {
+            for size in taken(&found) {
+                prop_assert!(beyond.0 >= size.bytes.0 * BEYOND, "{beyond} for {size:?}");
+            }
+        }
+    }
+
     #[test]
     fn nothing_measured_makes_it_panic_and_what_is_found_is_in_order(
         times in prop::collection::vec(prop::collection::vec(0.0_f64..1e6, 0..5), 0..30),
@@ -299,8 +340,11 @@ proptest! {
                 prop_assert!([level.stated, level.measured()].contains(&Some(taken.bytes)));
                 prop_assert!(level.ended_by.is_none());
             }
-            if let (Some(beyond), Some(last)) = (beyond(&found), knees.last()) {
-                prop_assert!(beyond.0 >= BEYOND * last.0);
+            if let Some(beyond) = beyond(&found) {
+                let held = knees.iter().copied().chain(taken(&found).into_iter().map(|size| size.bytes));
+                for held in held {
+                    prop_assert!(beyond.0 >= held.0.saturating_mul(BEYOND), "{beyond} for {held}");
+                }
             }
             prop_assert!(!sentences(&found).is_empty() || found.levels.is_empty());
         }
