@@ -32,6 +32,22 @@ pub(super) fn variance(count: usize) -> f64 {
     loss / count as f64
 }
 
+/// The standard deviation of one value, from series that may have different middles. None if no series has two values.
+///
+/// From the median distance between two values of the same series: M. I. Shamos (1976); 1.0483 makes it a standard
+/// deviation for normal noise (P. J. Rousseeuw & C. Croux, "Alternatives to the Median Absolute Deviation",
+/// 1993). It needs no estimate of the middle, which few values would place too near to themselves.
+pub(super) fn shamos<'a>(series: impl IntoIterator<Item = &'a [f64]>) -> Option<f64> {
+    const NORMAL: f64 = 1.0483;
+    let mut distances = Vec::new();
+    for values in series {
+        for (index, one) in values.iter().enumerate() {
+            distances.extend(values[index + 1..].iter().map(|other| (one - other).abs()));
+        }
+    }
+    (!distances.is_empty()).then(|| NORMAL * median(distances))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

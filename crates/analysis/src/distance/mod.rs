@@ -18,7 +18,8 @@
 //!    chance once in a hundred times at most (a union bound; `contrast`); the sign change, as measured; and two
 //!    readers in each group.
 //! 4. *Alike* needs a spread that repetition explains, and a smallest gap that would have shown of at most [`COARSEST`].
-//! 5. Anything else is undecided, with the figure that was reached and the one that is needed.
+//! 5. Whoever knows the [`Buffers`] takes an "alike" back if a cache may have held them.
+//! 6. Anything else is undecided, with the figure that was reached and the one that is needed.
 //!
 //! What cannot be known from such a table: which direction of an asymmetric distance is the longer one (it looks like a
 //! slow buffer), and anything about a node none of whose memory was tried; its readers are reported as `unplaced`.
@@ -42,6 +43,7 @@
 //! Of the kinds with a thousand machines, the interval of the gap held the true one in 98.6 % to 99.9 %. Among four nodes
 //! the gap is the smallest of six, and so a little too small.
 
+mod buffers;
 mod column;
 mod contrast;
 mod groups;
@@ -59,7 +61,8 @@ mod tests;
 use serde::Serialize;
 use tenbin_model::{Cpu, Interval};
 
-pub use column::{Column, LEAST_VALUES, one_column};
+pub use buffers::Buffers;
+pub use column::{Column, LEAST_VALUES, of_as_many, one_column};
 pub use outcome::judge;
 pub use words::{against_firmware, column_against_firmware};
 
@@ -161,6 +164,8 @@ pub enum Why {
     },
     /// No gap, but one above [`COARSEST`] could have been missed.
     TooCoarse,
+    /// No gap, but buffers that a cache may hold, or of which it is not known: what lies there has no distance.
+    Cached(Buffers),
     /// Of one column: the cores differ by more than one repeats, and with one buffer a slow core and a far one look alike.
     OneBuffer,
     /// Of one column: fewer than [`LEAST_VALUES`] values in a series, or one that is no time.

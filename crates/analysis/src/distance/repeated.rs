@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenbin_model::Cpu;
 
-use super::middle::{lower_median, median};
+use super::middle::{lower_median, median, shamos};
 use super::polish::Table;
 use super::{FINEST, Observation};
 
@@ -65,24 +65,13 @@ impl Repeated {
 
     /// The standard deviation of one value of [`Self::table`] that repetition alone explains, in logarithms.
     ///
-    /// From the median distance between two blocks of the same pair, over all pairs and all twos of
-    /// blocks: M. I. Shamos (1976); 1.0483 makes it a standard deviation for normal noise (P. J.
-    /// Rousseeuw & C. Croux, "Alternatives to the Median Absolute Deviation", 1993). It needs no
-    /// estimate of the middle, which few blocks would place too near to the values. A median of n
-    /// values has √(π/2n) of their deviation. Never less than [`FINEST`].
+    /// From the distances between two blocks of the same pair, over all pairs and all twos of blocks
+    /// ([`shamos`]). A median of n values has √(π/2n) of their deviation. Never less than [`FINEST`].
     pub(super) fn noise(&self) -> f64 {
-        const NORMAL: f64 = 1.0483;
-        let mut distances = Vec::new();
-        for (index, one) in self.blocks.iter().enumerate() {
-            for other in &self.blocks[index + 1..] {
-                distances
-                    .extend(one.cells().iter().zip(other.cells()).map(|(one, other)| (one - other).abs()));
-            }
-        }
-        if distances.is_empty() {
-            return FINEST;
-        }
-        let one_block = NORMAL * median(distances);
+        let pairs = self.blocks.first().map_or(0, |block| block.cells().len());
+        let of_pair = |pair: usize| self.blocks.iter().map(|block| block.cells()[pair]).collect();
+        let series: Vec<Vec<f64>> = (0..pairs).map(of_pair).collect();
+        let Some(one_block) = shamos(series.iter().map(Vec::as_slice)) else { return FINEST };
         (one_block * (std::f64::consts::FRAC_PI_2 / self.blocks.len() as f64).sqrt()).max(FINEST)
     }
 }

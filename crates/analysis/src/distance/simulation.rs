@@ -98,7 +98,7 @@ pub(super) fn cpu(number: usize) -> Cpu {
 }
 
 /// By Box and Muller (1958).
-fn normal(chance: &mut Pcg64Mcg) -> f64 {
+pub(super) fn normal(chance: &mut Pcg64Mcg) -> f64 {
     let radius = (-2.0 * (1.0 - chance.random::<f64>()).ln()).sqrt();
     radius * (std::f64::consts::TAU * chance.random::<f64>()).cos()
 }

@@ -97,6 +97,7 @@ impl Distances {
                 remedy: "measure for longer, on a quieter machine".into(),
             },
             Why::TooCoarse => too_coarse(self.detectable),
+            Why::Cached(buffers) => buffers.refusal(),
             Why::OneBuffer | Why::TooFewValues => too_few_values(0, 0),
         }
     }
@@ -131,10 +132,12 @@ impl Column {
         match self.refusal() {
             Some(refusal) => refused_in_words(&refusal),
             None => format!(
-                "Not NUMA: {} cores reach the buffer within {}, and one core repeats within {}; a gap from {} would have shown.",
+                "Not NUMA: {} cores reach the buffer within {}, one core repeats within {}, and that explains {} between as \
+                 many cores; a gap from {} would have shown.",
                 self.cores,
                 near(self.spread),
                 near(self.repeat),
+                near(self.explained),
                 up(self.detectable)
             ),
         }
@@ -145,12 +148,13 @@ impl Column {
         match self.outcome {
             Outcome::Distant | Outcome::Alike => None,
             Outcome::Undecided(Why::TooCoarse) => Some(too_coarse(self.detectable)),
+            Outcome::Undecided(Why::Cached(buffers)) => Some(buffers.refusal()),
             Outcome::Undecided(Why::OneBuffer) => Some(Refusal {
                 reached: format!(
-                    "the cores differ by {} at one buffer{}, and one core repeats within {}",
+                    "the cores differ by {} at one buffer{}, and repetition explains {}",
                     near(self.spread),
                     self.gap.map_or_else(String::new, |gap| format!(", in two groups {} apart", near(gap))),
-                    near(self.repeat)
+                    near(self.explained)
                 ),
                 needs: "a second buffer, as with one a slow core and a far one look alike".into(),
                 remedy: "measure with a buffer for each of several cores".into(),
@@ -171,7 +175,7 @@ fn too_coarse(detectable: f64) -> Refusal {
 /// Which of the two is missing decides what helps.
 fn too_few_values(cores: usize, repeats: usize) -> Refusal {
     Refusal {
-        reached: format!("{cores} cores and {repeats} repetitions of one"),
+        reached: format!("{} and {} of one", counted(cores, "core"), counted(repeats, "repetition")),
         needs: format!("{LEAST_VALUES} of each, and every one a time"),
         remedy: if cores < LEAST_VALUES {
             format!(
@@ -184,17 +188,18 @@ fn too_few_values(cores: usize, repeats: usize) -> Refusal {
 }
 
 /// Whether the firmware's `nodes` agree with what was measured, in one sentence. `nodes` are those that it names,
-/// none if it names none; CPUs that did not read are left aside.
+/// none if it names none. Of nodes on which nobody read, and of their memory, the measurement says nothing.
 pub fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
-    let named = named(nodes, &found.readers);
+    let named = Named::of(nodes, &found.readers);
     let measured = match found.outcome {
         Outcome::Undecided(_) => UNDECIDED.into(),
-        Outcome::Alike => alike(&named, found.detectable),
+        // Every home reads: a node with a buffer has a reader.
+        Outcome::Alike => named.alike(Named::of(nodes, &found.homes).read.len(), found.detectable),
         Outcome::Distant => {
             let placed = |cpus: &Vec<Cpu>| {
                 cpus.iter().copied().filter(|cpu| !found.unplaced.contains(cpu)).collect::<Vec<_>>()
             };
-            let known: Vec<_> = named.iter().map(placed).filter(|cpus| !cpus.is_empty()).collect();
+            let known: Vec<_> = named.read.iter().map(placed).filter(|cpus| !cpus.is_empty()).collect();
             if known == found.groups {
                 "the measurement agrees: these are the groups that were found".into()
             } else {
@@ -203,52 +208,74 @@ pub fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
             }
         }
     };
-    format!("{}; {measured}.", firmware(&named))
+    format!("{}; {measured}.", named.in_words())
 }
 
 /// The same for one buffer that `readers` read. It is never found distant, so the measurement can contradict nodes that
 /// are named and never find any.
 pub fn column_against_firmware(found: &Column, readers: &[Cpu], nodes: &[Node]) -> String {
-    let named = named(nodes, readers);
+    let named = Named::of(nodes, readers);
     let measured = match found.outcome {
-        Outcome::Alike => alike(&named, found.detectable),
+        Outcome::Alike => named.alike(named.read.len(), found.detectable),
         Outcome::Distant | Outcome::Undecided(_) => UNDECIDED.into(),
     };
-    format!("{}; {measured}.", firmware(&named))
+    format!("{}; {measured}.", named.in_words())
 }
 
 const UNDECIDED: &str = "the measurement neither confirms nor contradicts it";
 
-/// The readers on each of the firmware's nodes that has some, in ascending order.
-fn named(nodes: &[Node], readers: &[Cpu]) -> Vec<Vec<Cpu>> {
-    let of_node = |node: &Node| -> Vec<Cpu> {
-        let mut cpus: Vec<Cpu> = node.cpus.iter().copied().filter(|cpu| readers.contains(cpu)).collect();
-        cpus.sort_unstable();
-        cpus
-    };
-    let mut named: Vec<Vec<Cpu>> = nodes.iter().map(of_node).filter(|cpus| !cpus.is_empty()).collect();
-    named.sort();
-    named
+/// What the firmware says, beside who read.
+struct Named {
+    /// Nodes that it names, with or without CPUs.
+    nodes: usize,
+    /// The readers on each node that has some, in ascending order.
+    read: Vec<Vec<Cpu>>,
 }
 
-/// What the firmware says, as a clause.
-fn firmware(named: &[Vec<Cpu>]) -> String {
-    match named.len() {
-        0 => "The firmware names no nodes".into(),
-        1 => "The firmware names one node".into(),
-        _ => {
-            let ranges: Vec<String> = named.iter().map(|cpus| cpu_ranges(cpus)).collect();
-            format!("The firmware names {} nodes, with CPUs {}", named.len(), listed(&ranges))
+impl Named {
+    fn of(nodes: &[Node], readers: &[Cpu]) -> Self {
+        let of_node = |node: &Node| -> Vec<Cpu> {
+            let mut cpus: Vec<Cpu> = node.cpus.iter().copied().filter(|cpu| readers.contains(cpu)).collect();
+            cpus.sort_unstable();
+            cpus
+        };
+        let mut read: Vec<Vec<Cpu>> = nodes.iter().map(of_node).filter(|cpus| !cpus.is_empty()).collect();
+        read.sort();
+        Self { nodes: nodes.len(), read }
+    }
+
+    /// As a clause.
+    fn in_words(&self) -> String {
+        let ranges: Vec<String> = self.read.iter().map(|cpus| cpu_ranges(cpus)).collect();
+        match (self.nodes, self.read.len()) {
+            (0, _) => "The firmware names no nodes".into(),
+            (1, 1) => "The firmware names one node".into(),
+            (nodes, read) if nodes == read => {
+                format!("The firmware names {nodes} nodes, with CPUs {}", listed(&ranges))
+            }
+            (nodes, 0) => format!("The firmware names {}, and no reader is on any", counted(nodes, "node")),
+            (nodes, read) => format!(
+                "The firmware names {nodes} nodes, and the readers are on {read} of them, with CPUs {}",
+                listed(&ranges)
+            ),
         }
     }
-}
 
-/// What a measurement that found all memory alike says to it, as a clause.
-fn alike(named: &[Vec<Cpu>], detectable: f64) -> String {
-    if named.len() < 2 {
-        "the measurement agrees: all memory is alike".into()
-    } else {
-        format!("the measurement disagrees: a gap from {} would have shown, and none did", up(detectable))
+    /// What a measurement to which everything that it tried was alike says to it, as a clause. It tried ways between nodes if
+    /// buffers that were read lie on at least two, or one was read from at least two: so many are `tried`.
+    fn alike(&self, tried: usize, detectable: f64) -> String {
+        if self.nodes < 2 {
+            "the measurement agrees: what was read is alike".into()
+        } else if tried < 2 {
+            format!("{UNDECIDED}: what was read is alike, and no way between nodes was tried")
+        } else {
+            let between =
+                if tried < self.nodes { format!(" between {tried} of them") } else { String::new() };
+            format!(
+                "the measurement disagrees: a gap from {} would have shown{between}, and none did",
+                up(detectable)
+            )
+        }
     }
 }
 
@@ -369,7 +396,7 @@ mod tests {
             (Outcome::Distant, &[][..], "names no nodes; the measurement disagrees"),
             (Outcome::Distant, &[node(0, 0..8)][..], "names one node; the measurement disagrees"),
             (Outcome::Alike, &halves[..], "disagrees: a gap from 3.1 % would have shown"),
-            (Outcome::Alike, &[][..], "agrees: all memory is alike"),
+            (Outcome::Alike, &[][..], "agrees: what was read is alike"),
             (undecided, &halves[..], "neither confirms nor contradicts"),
         ] {
             let said = against_firmware(&found(outcome), nodes);
@@ -389,11 +416,11 @@ mod tests {
         assert_eq!(alike.outcome, Outcome::Alike);
         let halves = [node(0, 0..4), node(1, 4..8)];
         for (found, nodes, says) in [
-            (alike, &[][..], "The firmware names no nodes; the measurement agrees: all memory is alike."),
+            (alike, &[][..], "The firmware names no nodes; the measurement agrees: what was read is alike."),
             (
                 alike,
                 &[node(0, 0..8)][..],
-                "The firmware names one node; the measurement agrees: all memory is alike.",
+                "The firmware names one node; the measurement agrees: what was read is alike.",
             ),
             (
                 alike,

@@ -1,12 +1,18 @@
 //! The judge of distances: from times by reader and home to an answer, and the firmware's word beside it.
 
+use std::collections::BTreeMap;
+
 use tenbin_model::machine::{Node, Observed};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Cell, Cpu, Figure, Grid, Machine, Refusal, Sample, Trial, Variant, Verdict};
+use tenbin_model::{
+    Answer, Bytes, Cell, Cpu, Figure, Grid, Machine, Refusal, Sample, Trial, Variant, Verdict,
+};
 
 use super::caveat;
 use super::comparisons::{empty, refused};
-use crate::distance::{Observation, Outcome, against_firmware, column_against_firmware, judge, one_column};
+use crate::distance::{
+    Buffers, Observation, Outcome, against_firmware, column_against_firmware, judge, of_as_many, one_column,
+};
 use crate::stats::order::Ordered;
 
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
@@ -19,10 +25,20 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
         return refused(&trial.descriptor, label, cell.arrangement.headline, refusal);
     }
     let times = Times::of(trial, cell);
-    let mut answer =
-        if times.repeats.is_empty() { by_swap(machine, &times) } else { by_column(machine, &times) };
+    let buffers = buffers(cell);
+    // By what was planned: a cell that was cut before anything was repeated asked the same question.
+    let mut planned = cell.arrangement.variants.iter().filter_map(|&index| variant(trial, index));
+    let mut answer = if planned.any(repeats) {
+        by_column(machine, &times, buffers)
+    } else {
+        by_swap(machine, &times, buffers)
+    };
     if answer.verdict != Verdict::Refused {
-        answer.caveat = caveat::placement(machine, cell);
+        for said in buffers.in_words().into_iter().chain(unread(cell)) {
+            answer.sentence = format!("{} {said}", answer.sentence);
+        }
+        let caveats = [answer.caveat, caveat::placement(machine, cell)];
+        answer.caveat = caveats.into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
     }
     Answer {
         verdict: answer.verdict,
@@ -33,6 +49,28 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
         grids: vec![times.grid()],
         ..empty(&trial.descriptor, label, cell.arrangement.headline)
     }
+}
+
+/// The variant that a sample or an arrangement means.
+fn variant(trial: &Trial, index: u32) -> Option<&Variant> {
+    trial.descriptor.variants.get(index as usize)
+}
+
+/// Whether a variant is what one core repeats, and no pair of reader and home.
+fn repeats(variant: &Variant) -> bool {
+    variant.coordinate("repeat").is_some()
+}
+
+/// What the plan says of the buffers, in bytes: `buffer` what each holds, `beyond` what it needed, if that was known.
+fn buffers(cell: &Cell) -> Buffers {
+    let bytes = |name: &str| Some(Bytes(cell.arrangement.parameter(name)?.parse().ok()?));
+    Buffers { each: bytes("buffer"), beyond: bytes("beyond") }
+}
+
+/// The CPUs that the plan left out (`unread`), as a sentence.
+fn unread(cell: &Cell) -> Option<String> {
+    let unread = cell.arrangement.parameter("unread")?;
+    Some(format!("Left out for want of time: {unread} other CPUs."))
 }
 
 /// The part of an answer that the judge gives.
@@ -48,15 +86,15 @@ struct Judged {
 struct Times {
     /// Every pair of reader and home, in nanoseconds an access.
     observations: Vec<Observation>,
-    /// What one core repeated, where that was measured: the same core, the same buffer, again.
-    repeats: Vec<f64>,
+    /// What one core repeated, where that was measured: the same core, the same buffer, again. Epochs by variant.
+    repeats: BTreeMap<u32, Vec<f64>>,
 }
 
 impl Times {
     fn of(trial: &Trial, cell: &Cell) -> Self {
-        let mut times = Self { observations: Vec::new(), repeats: Vec::new() };
+        let mut times = Self { observations: Vec::new(), repeats: BTreeMap::new() };
         for sample in &cell.samples {
-            let Some(variant) = trial.descriptor.variants.get(sample.variant as usize) else { continue };
+            let Some(variant) = variant(trial, sample.variant) else { continue };
             times.take(variant, sample);
         }
         times
@@ -66,8 +104,8 @@ impl Times {
         let cpu = |name: &str| variant.coordinate(name).map(|number| Cpu(number as u32));
         let (Some(reader), Some(home)) = (cpu("reader"), cpu("home")) else { return };
         let time = sample.elapsed.as_nanos() / sample.iterations as f64;
-        if variant.coordinate("repeat").is_some() {
-            self.repeats.push(time);
+        if repeats(variant) {
+            self.repeats.entry(sample.variant).or_default().push(time);
         } else {
             self.observations.push(Observation { reader, home, block: sample.block, time });
         }
@@ -80,9 +118,14 @@ impl Times {
         cpus
     }
 
-    fn median(&self, reader: Cpu, home: Cpu) -> Option<f64> {
+    /// The epochs of a pair, in order.
+    fn epochs(&self, reader: Cpu, home: Cpu) -> Vec<f64> {
         let own = self.observations.iter().filter(|one| one.reader == reader && one.home == home);
-        Some(Ordered::new(own.map(|one| one.time).collect())?.median())
+        own.map(|one| one.time).collect()
+    }
+
+    fn median(&self, reader: Cpu, home: Cpu) -> Option<f64> {
+        Some(Ordered::new(self.epochs(reader, home))?.median())
     }
 
     /// The medians, a row a reader and a column a home.
@@ -116,8 +159,9 @@ fn firmware(machine: &Machine, compare: impl FnOnce(&[Node]) -> String) -> Strin
 }
 
 /// By the swap of readers and homes.
-fn by_swap(machine: &Machine, times: &Times) -> Judged {
-    let found = judge(&times.observations);
+fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
+    let mut found = judge(&times.observations);
+    found.outcome = buffers.allow(found.outcome);
     let firmware = firmware(machine, |nodes| against_firmware(&found, nodes));
     let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
     let figures = [
@@ -133,17 +177,20 @@ fn by_swap(machine: &Machine, times: &Times) -> Judged {
         verdict: verdict(found.outcome),
         sentence: format!("{}{firmware}", found.in_words()),
         refusal: found.refusal(),
-        caveat: None,
+        caveat: buffers.caveat(),
         figures: figures.into_iter().flatten().collect(),
     }
 }
 
 /// By one buffer, as the seed did it: a core that is far and one that is slow look alike.
-fn by_column(machine: &Machine, times: &Times) -> Judged {
+fn by_column(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
     let (readers, homes) = (times.cpus(|one| one.reader), times.cpus(|one| one.home));
     let home = homes.first().copied().unwrap_or_default();
-    let cores: Vec<f64> = readers.iter().filter_map(|&reader| times.median(reader, home)).collect();
-    let found = one_column(&cores, &times.repeats);
+    let epochs: Vec<Vec<f64>> = readers.iter().map(|&reader| times.epochs(reader, home)).collect();
+    let repeats: Vec<Vec<f64>> = times.repeats.values().cloned().collect();
+    let (cores, repeats) = of_as_many(&epochs, &repeats);
+    let mut found = one_column(&cores, &repeats);
+    found.outcome = buffers.allow(found.outcome);
     let firmware = firmware(machine, |nodes| column_against_firmware(&found, &readers, nodes));
     let range = Ordered::new(cores).map(|cores| (cores.quantile(0.0), cores.quantile(1.0)));
     let figures = match range {
@@ -157,10 +204,13 @@ fn by_column(machine: &Machine, times: &Times) -> Judged {
         verdict: verdict(found.outcome),
         sentence: format!("{}{figures}{firmware}", found.in_words()),
         refusal: found.refusal(),
-        caveat: None,
+        caveat: Some(
+            "With one buffer, a far core that is faster by just as much looks like a near one.".into(),
+        ),
         figures: [
             finite("spread", found.spread),
             finite("spread of one core's repetitions", found.repeat),
+            finite("spread that repetition explains", found.explained),
             finite("smallest gap that would have shown", found.detectable),
         ]
         .into_iter()
@@ -168,3 +218,6 @@ fn by_column(machine: &Machine, times: &Times) -> Judged {
         .collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;
