@@ -9,14 +9,15 @@ use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::placement::{Answer, Placement};
 use tenbin_metal::vmstat::Vmstat;
 use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
-use tenbin_model::topology::line;
+use tenbin_model::machine::{Node, Observed, cpu_ranges};
+use tenbin_model::topology::{data_caches, line};
 use tenbin_model::{
     Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Published, Quantity, Refusal,
     Source, Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::memory::{allowance, within_allowance};
+use crate::memory::within_allowance;
 
 mod published;
 
@@ -32,6 +33,10 @@ const SMALLEST: u64 = 16 << 20;
 /// More homes than these tell no more: groups show in any one of their members' memory.
 const MOST_HOMES: usize = 8;
 const MOST_HOMES_QUICKLY: usize = 4;
+
+/// Variants of what one core repeats: as many as there are cores, as they are what cores are held against. Fewer than two dozen
+/// do not say well how they spread, and more than this add little.
+const REPEATS: std::ops::RangeInclusive<usize> = 24..=32;
 
 /// The bytes of a line where the machine does not say.
 const USUAL_LINE: u64 = 64;
@@ -49,23 +54,30 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         }));
     }
     let homes = homes(request);
+    let readers = readers(request, &homes);
     let buffer = buffer(request, homes.len())?;
     let mut variants = Vec::new();
     for &home in &homes {
-        variants.extend(cpus.iter().map(|&reader| by_chase(reader, home)));
+        variants.extend(readers.iter().map(|&reader| by_chase(reader, home)));
     }
     let chases = variants.len() as u32;
-    variants.extend(cpus.iter().map(|&reader| by_stores(reader, cpus[0])));
-    variants.push(again(cpus[0]));
+    variants.extend(readers.iter().map(|&reader| by_stores(reader, cpus[0])));
+    let repeats = readers.len().clamp(*REPEATS.start(), *REPEATS.end()) as u64;
+    variants.extend((1..=repeats).map(|number| again(cpus[0], number)));
     let all = variants.len() as u32;
     variants.extend(describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage));
+    let mut parameters = vec![
+        ("buffer".into(), buffer.0.to_string()),
+        ("homes".into(), homes.iter().map(|home| home.0.to_string()).collect::<Vec<_>>().join(",")),
+    ];
+    parameters.extend(beyond(request).map(|beyond| ("beyond".into(), beyond.0.to_string())));
+    if readers.len() < cpus.len() {
+        parameters.push(("unread".into(), (cpus.len() - readers.len()).to_string()));
+    }
     let cell = |label: &str, epoch: Picoseconds, variants: Vec<u32>, headline: bool| Arrangement {
         label: label.into(),
-        parameters: vec![
-            ("buffer".into(), buffer.0.to_string()),
-            ("homes".into(), homes.iter().map(|home| home.0.to_string()).collect::<Vec<_>>().join(",")),
-        ],
-        cpus: cpus.to_vec(),
+        parameters: parameters.clone(),
+        cpus: readers.clone(),
         epoch,
         least_iterations: LEAST_STEPS,
         variants,
@@ -83,10 +95,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 fn homes(request: &Request<'_>) -> Vec<Cpu> {
     let most = if request.effort == Effort::Quick { MOST_HOMES_QUICKLY } else { MOST_HOMES };
     let cpus = request.cpus;
-    let node = |cpu: Cpu| {
-        let place = request.machine.cpus.iter().find(|place| place.cpu == cpu)?;
-        place.node.known().copied()
-    };
+    let node = |cpu: Cpu| node_of(request, cpu);
     let mut homes: Vec<Cpu> = Vec::new();
     for &cpu in cpus {
         if !homes.iter().any(|&home| node(home) == node(cpu)) {
@@ -104,29 +113,85 @@ fn homes(request: &Request<'_>) -> Vec<Cpu> {
     homes
 }
 
+/// The firmware's node of `cpu`.
+fn node_of(request: &Request<'_>, cpu: Cpu) -> Option<u32> {
+    let place = request.machine.cpus.iter().find(|place| place.cpu == cpu)?;
+    place.node.known().copied()
+}
+
+/// Pairs of reader and home of which eight whole blocks fit the time: in a block each runs twice, for 200 µs and what it costs
+/// to pin a thread there, and before the first block about as often again as in three.
+fn most_pairs(effort: Effort) -> usize {
+    match effort {
+        Effort::Quick => 256,
+        Effort::Normal => 768,
+        Effort::Thorough => 2_048,
+    }
+}
+
+/// The CPUs that read, in the order of the request: all of them where so many pairs can be afforded. Else the homes, and of
+/// each of the firmware's nodes and each group that shares a last cache one after the other, the same number. That
+/// is four of each group and more on machines of up to 16 groups in a hurry, 24 otherwise and 64 with --thorough.
+fn readers(request: &Request<'_>, homes: &[Cpu]) -> Vec<Cpu> {
+    let cpus = request.cpus;
+    let most = (most_pairs(request.effort) / homes.len().max(1)).max(homes.len());
+    if cpus.len() <= most {
+        return cpus.to_vec();
+    }
+    let place = |cpu: Cpu| {
+        let last = data_caches(request.machine, cpu).last().map(|cache| cache.shared_by.clone());
+        (node_of(request, cpu), last)
+    };
+    let mut groups: Vec<(_, Vec<Cpu>)> = Vec::new();
+    // Homes first: they are the first of their groups to be taken.
+    for cpu in homes.iter().copied().chain(cpus.iter().copied().filter(|cpu| !homes.contains(cpu))) {
+        let place = place(cpu);
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, group)) => group.push(cpu),
+            None => groups.push((place, vec![cpu])),
+        }
+    }
+    let mut chosen = homes.to_vec();
+    for round in 0..cpus.len() {
+        for cpu in groups.iter().filter_map(|(_, group)| group.get(round)) {
+            if chosen.len() < most && !chosen.contains(cpu) {
+                chosen.push(*cpu);
+            }
+        }
+    }
+    cpus.iter().copied().filter(|cpu| chosen.contains(cpu)).collect()
+}
+
+/// The size from which on no cache helps. None if the size of the last cache is not known.
+fn beyond(request: &Request<'_>) -> Option<Bytes> {
+    let sizes = request.sizes;
+    let times = |size: tenbin_model::Size| size.bytes.0.saturating_mul(TIMES_THE_LAST_CACHE);
+    let largest = sizes.levels.iter().copied().map(times).max();
+    if let Some(beyond) = sizes.beyond {
+        return Some(Bytes(beyond.0.max(largest.unwrap_or(0))));
+    }
+    // Where no knee was seen, the firmware's word has to do; and it may name a cache without its size.
+    let named = data_caches(request.machine, request.cpus[0]).last().map(|cache| cache.level);
+    let known = sizes.last().is_some_and(|last| named.is_none_or(|named| last.level >= named));
+    largest.filter(|_| known).map(Bytes)
+}
+
 /// The size of each home's buffer.
 fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
-    // Where no knee was seen, the firmware's word has to do.
-    let stated = request.sizes.last().map(|size| size.bytes.0.saturating_mul(TIMES_THE_LAST_CACHE));
-    let beyond = request.sizes.beyond.map(|size| size.0).or(stated).map_or(SMALLEST, |size| size.max(SMALLEST));
-    let asked = request.settings.list("buffer", &[beyond >> 20], "a size from 1 to 65536 (MiB)", |mib| {
-        (1..=65_536).contains(mib)
-    })?;
+    let wanted = beyond(request).map_or(SMALLEST, |beyond| beyond.0.max(SMALLEST));
+    let asked = request.settings.list(
+        "buffer",
+        &[wanted.div_ceil(1 << 20)],
+        "a size from 1 to 65536 (MiB)",
+        |mib| (1..=65_536).contains(mib),
+    )?;
     let [mib] = asked[..] else {
         return Err(Unfit::Usage(format!("--set buffer: one size, not {}", asked.len())));
     };
-    let buffer = Bytes(mib << 20);
+    let buffer = Bytes(mib.saturating_mul(1 << 20));
     let scratch = Chase::scratch(buffer.0, line(request.machine, request.cpus[0]).map_or(USUAL_LINE, |line| line.0));
     let total = Bytes(Pages::most_resident(buffer.0, PageKind::Huge).saturating_mul(homes as u64).saturating_add(scratch));
     within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"))?;
-    if request.settings.given("buffer").is_none() && buffer.0 < beyond {
-        let allowance = allowance(request.machine);
-        return Err(Unfit::Refused(Refusal {
-            reached: format!("{allowance} may be taken for {homes} buffers"),
-            needs: format!("{} each, {TIMES_THE_LAST_CACHE} times the last cache", Bytes(beyond)),
-            remedy: "free memory, or name fewer CPUs with --cpus".into(),
-        }));
-    }
     Ok(buffer)
 }
 
@@ -141,14 +206,19 @@ fn by_stores(reader: Cpu, home: Cpu) -> Variant {
         .at(&[("reader", u64::from(reader.0)), ("home", u64::from(home.0))])
 }
 
-/// What one core repeats: the seed's second column.
-fn again(cpu: Cpu) -> Variant {
-    Variant::measured(&format!("{cpu} storing again"), "the same core and the same buffer once more: what it repeats")
-        .at(&[("reader", u64::from(cpu.0)), ("home", u64::from(cpu.0)), ("repeat", 1)])
+/// What one core repeats: the seed's second column. Each `number` is measured as often as a core, so that the two can be
+/// held against each other.
+fn again(cpu: Cpu, number: u64) -> Variant {
+    Variant::measured(&format!("{cpu} storing again, {number}"), "the same core and the same buffer once more: what it repeats")
+        .at(&[("reader", u64::from(cpu.0)), ("home", u64::from(cpu.0)), ("repeat", number)])
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let variants = plan(request)?.variants.unwrap_or_default();
+    set_up(arrangement, request, &plan(request)?.variants.unwrap_or_default())
+}
+
+/// Sets one cell up, of the plan's `variants`.
+fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]) -> Opened {
     let buffer = arrangement.parameter("buffer").and_then(|text| text.parse::<usize>().ok()).unwrap_or(SMALLEST as usize);
     let spacing = line(request.machine, arrangement.cpus[0]).map_or(USUAL_LINE, |line| line.0) as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
@@ -164,7 +234,11 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         let memory = match known {
             Some(place) => place,
             None => {
-                memories.push(Memory::touched_by(home, &arrangement.label, buffer, spacing, &mut below)?);
+                let memory = Memory::touched_by(home, &arrangement.label, buffer, spacing, &mut below)?;
+                if let (Answer::Placed(placed), Observed::Known(nodes)) = (&memory.placed, &request.machine.nodes) {
+                    at_home(placed, home, nodes)?;
+                }
+                memories.push(memory);
                 memories.len() - 1
             }
         };
@@ -172,6 +246,41 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     }
     let broken = Chase::two_cycles(1 << 16, spacing, PageKind::Base, &mut below)?;
     Ok(Box::new(Matrix { clock: request.clock, first: arrangement.variants[0], ways, memories, broken, due: true, counted: Vmstat::read().unwrap_or_default() }))
+}
+
+/// Whether every page that was looked at lies on the node where the firmware has `home`; true where it has it nowhere.
+///
+/// # Errors
+/// A refusal: memory of another node is not what the answer would be about.
+fn at_home(placed: &Placement, home: Cpu, nodes: &[Node]) -> Result<(), Unfit> {
+    let Some(node) = nodes.iter().find(|node| node.cpus.contains(&home)) else { return Ok(()) };
+    let by_node = placed.by_node();
+    let there = by_node.iter().find(|(number, _)| *number == node.node).map_or(0, |(_, pages)| *pages);
+    if there == placed.asked() {
+        return Ok(());
+    }
+    let elsewhere = by_node.iter().filter(|(number, _)| *number != node.node);
+    let mut elsewhere: Vec<String> =
+        elsewhere.map(|(number, pages)| format!("{pages} on node {number}")).collect();
+    if placed.absent() > 0 {
+        elsewhere.push(format!("{} nowhere", placed.absent()));
+    }
+    Err(Unfit::Refused(Refusal {
+        reached: format!(
+            "of {} pages looked at in the memory that {home} touched first, {there} are on node {}, where the firmware \
+             has CPUs {}: {}",
+            placed.asked(),
+            node.node,
+            cpu_ranges(&node.cpus),
+            elsewhere.join(", ")
+        ),
+        needs: "every page that is looked at on the node of the CPU that touched it first".into(),
+        remedy: format!(
+            "free memory on node {}, run without a policy that puts memory elsewhere (numactl, cpuset.mems), or name CPUs of \
+             nodes that have memory (--cpus)",
+            node.node
+        ),
+    }))
 }
 
 /// A buffer that one CPU touched first, and where its pages were then.
@@ -232,7 +341,7 @@ impl Memory {
         Ok(Self { home, work, task, placed })
     }
 
-    /// Looks whether every page is still where it was, as far as the kernel says; and says so.
+    /// Looks whether every page that is asked about is still where it was, as far as the kernel says; and says so.
     ///
     /// # Errors
     /// [`Fault::PageMoved`] where one is not. That is no fault of the variant: it read what was there.
@@ -245,7 +354,7 @@ impl Memory {
             return Err(Fault::system(tried, std::io::Error::other("it said where it lay and does not any more")));
         };
         now.agrees(before).map_err(|moved| Fault::PageMoved { home: self.home, moved })?;
-        Ok(format!("{}'s memory is where it was", self.home))
+        Ok(format!("what was looked at of {}'s memory is where it was", self.home))
     }
 }
 
@@ -347,7 +456,7 @@ impl Apparatus for Matrix {
         let (sentence, evidence) = match unknown {
             Some(why) => ("Whether pages stayed where they were is not known.".into(), why.into()),
             None => (
-                "No page moved while it was measured, by the kernel's own word.".into(),
+                "No page that was looked at moved while it was measured, by the kernel's own word.".into(),
                 format!("pages looked at in each buffer: {}", placed.collect::<Vec<_>>().join("; ")),
             ),
         };
@@ -368,7 +477,7 @@ fn describe() -> Descriptor {
         requirement: "seed 002: firmware that names no node does not prove that there is one distance; measure it, \
                       and tell far memory from a slow core"
             .into(),
-        specification: "a walk comes back after every line and not before, and no page moves".into(),
+        specification: "a walk comes back after every line and not before, and no page that is looked at moves".into(),
         subject: "Reading memory".into(),
         quantity: Quantity::NanosecondsPerOperation,
         judge: Judge::Distances,

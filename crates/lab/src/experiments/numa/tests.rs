@@ -1,5 +1,6 @@
 use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::{Machine, Sizes};
+use tenbin_model::machine::{Cache, CpuPlace, Witness};
+use tenbin_model::{Machine, Size, Sizes, Word};
 
 use super::*;
 use crate::experiment::Settings;
@@ -50,7 +51,7 @@ fn memory_that_stays_is_measured_to_the_end() {
             assert!(!cell.samples.is_empty(), "{label}");
             let finding = &matrix.findings().unwrap()[0];
             let asked = matrix.memories[0].placed.clone().placed().is_some();
-            assert_eq!(finding.sentence.starts_with("No page moved"), asked, "{finding:?}");
+            assert_eq!(finding.sentence.starts_with("No page that was looked at"), asked, "{finding:?}");
         });
     }
 }
@@ -101,4 +102,168 @@ fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
         assert!(refusal.reached.contains(&format!("of {} lines", BYTES / spacing)), "{refusal:?}");
         assert!(cell.samples.is_empty());
     });
+}
+
+/// The plan for all of `machine`'s CPUs.
+fn planned(machine: &Machine, effort: Effort, sizes: &Sizes) -> Plan {
+    let cpus: Vec<Cpu> = machine.cpus.iter().map(|place| place.cpu).collect();
+    let (clock, settings) = (Clock::kernel(), Settings::default());
+    plan(&Request { machine, clock, cpus: &cpus, effort, settings: &settings, sizes, seed: 1 }).unwrap()
+}
+
+/// `nodes` nodes of `groups` groups, each of `size` CPUs that share a last cache.
+fn made(nodes: u32, groups: u32, size: u32) -> Machine {
+    let why = || "a test".to_string();
+    let place = |number: u32| {
+        let first = number / size * size;
+        let cache = Cache {
+            level: 3,
+            kind: "Unified".into(),
+            size: Observed::NotObservable(why()),
+            line: Observed::Known(Bytes(64)),
+            shared_by: (first..first + size).map(Cpu).collect(),
+            witness: Witness::default(),
+        };
+        CpuPlace {
+            cpu: Cpu(number),
+            package: Observed::NotObservable(why()),
+            core: Observed::NotObservable(why()),
+            siblings: Observed::NotObservable(why()),
+            node: Observed::Known(number / (groups * size)),
+            kind: Observed::NotObservable(why()),
+            caches: Observed::Known(vec![cache]),
+        }
+    };
+    Machine {
+        cpus: (0..nodes * groups * size).map(place).collect(),
+        memory_available: Observed::Known(Bytes(1 << 40)),
+        ..Machine::unobserved("a test")
+    }
+}
+
+fn size(level: u8, mib: u64) -> Size {
+    Size { level, bytes: Bytes(mib << 20), by: Word::Firmware }
+}
+
+#[test]
+fn a_block_stays_affordable_and_every_node_and_group_is_read() {
+    for (nodes, groups, of, effort, all) in [
+        (1, 1, 4, Effort::Quick, true),
+        (2, 4, 8, Effort::Quick, true),
+        (2, 8, 16, Effort::Quick, false),
+        (2, 8, 16, Effort::Normal, false),
+        (2, 12, 16, Effort::Normal, false),
+        (8, 4, 16, Effort::Thorough, false),
+        (2, 4, 24, Effort::Thorough, true),
+    ] {
+        let machine = made(nodes, groups, of);
+        let plan = planned(&machine, effort, &Sizes::default());
+        for cell in &plan.cells {
+            assert!(cell.variants.len() <= most_pairs(effort), "{}", cell.variants.len());
+            let count = |belongs: &dyn Fn(u32) -> bool| cell.cpus.iter().filter(|cpu| belongs(cpu.0)).count();
+            for group in 0..nodes * groups {
+                let read = count(&|cpu| cpu / of == group);
+                assert!(read >= 4.min(of as usize), "{read} readers of group {group} on {nodes} nodes");
+            }
+            let homes: Vec<u32> =
+                cell.parameter("homes").unwrap().split(',').map(|home| home.parse().unwrap()).collect();
+            assert!(homes.iter().all(|&home| cell.cpus.contains(&Cpu(home))));
+            let unread = cell.parameter("unread").map_or(0, |unread| unread.parse().unwrap());
+            assert_eq!(unread + cell.cpus.len(), machine.cpus.len());
+            assert_eq!(unread == 0, all, "{nodes} nodes of {groups} groups of {of}");
+        }
+    }
+}
+
+#[test]
+fn what_one_core_repeats_is_planned_as_often_as_cores_are() {
+    for (cpus, expected) in [(4, 24), (28, 28), (64, 32)] {
+        let plan = planned(&made(1, 1, cpus), Effort::Normal, &Sizes::default());
+        let variants = plan.variants.unwrap();
+        let of_cell = |label: &str| {
+            let cell = plan.cells.iter().find(|cell| cell.label == label).unwrap();
+            let repeats = |index: &&u32| variants[**index as usize].coordinate("repeat").is_some();
+            cell.variants.iter().filter(repeats).count()
+        };
+        assert_eq!((of_cell(BY_STORES), of_cell(BY_CHASE)), (expected, 0));
+    }
+}
+
+#[test]
+fn the_judge_is_told_how_large_buffers_had_to_be() {
+    let levels = vec![size(2, 1), size(3, 8)];
+    let known = |levels: &[Size], beyond: Option<u64>| Sizes {
+        levels: levels.to_vec(),
+        beyond: beyond.map(Bytes),
+        ..Sizes::default()
+    };
+    for (sizes, beyond, buffer) in [
+        (known(&levels, None), Some(32 << 20), 32 << 20),
+        // A size between two MiB is rounded upwards.
+        (known(&levels, Some((40 << 20) + 1)), Some((40 << 20) + 1), 41 << 20),
+        (known(&levels, Some(24 << 20)), Some(32 << 20), 32 << 20),
+        // The firmware names an L3 and nobody knows its size.
+        (known(&levels[..1], None), None, SMALLEST),
+        (known(&[], None), None, SMALLEST),
+        (known(&[size(3, 1)], None), Some(4 << 20), SMALLEST),
+    ] {
+        let plan = planned(&made(1, 1, 4), Effort::Quick, &sizes);
+        let parameter = |name: &str| plan.cells[0].parameter(name).map(|text| text.parse::<u64>().unwrap());
+        assert_eq!((parameter("beyond"), parameter("buffer")), (beyond, Some(buffer)), "{sizes:?}");
+    }
+}
+
+fn on_node(node: u32, cpus: &[Cpu]) -> Node {
+    Node { node, cpus: cpus.to_vec(), distances: vec![] }
+}
+
+#[test]
+fn memory_away_from_the_cpu_that_touched_it_is_refused() {
+    let nodes = [on_node(0, &[Cpu(0), Cpu(1)]), on_node(1, &[Cpu(2), Cpu(3)])];
+    let placed = Placement::all_on(1, BYTES);
+    assert!(at_home(&placed, Cpu(2), &nodes).is_ok());
+    assert!(at_home(&placed, Cpu(9), &nodes).is_ok(), "the firmware has it nowhere");
+    assert!(at_home(&placed, Cpu(0), &[]).is_ok());
+    let Err(Unfit::Refused(refusal)) = at_home(&placed, Cpu(1), &nodes) else { panic!("it lies on node 1") };
+    let pages = placed.asked();
+    let said = format!("of {pages} pages looked at in the memory that CPU 1 touched first, 0 are on node 0");
+    assert!(refusal.reached.contains(&said) && refusal.reached.ends_with(&format!("{pages} on node 1")), "{refusal:?}");
+    assert!(refusal.needs.contains("every page") && refusal.remedy.contains("free memory on node 0"), "{refusal:?}");
+}
+
+/// The kernel cannot be made to put a page elsewhere where there is one node. So the firmware's word is replaced: by it,
+/// the CPU is on a node from which no memory comes.
+#[test]
+fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
+    let cpus = &allowed_cpus().unwrap()[..1];
+    for label in [BY_CHASE, BY_STORES] {
+        with_matrix(label, |request, _, arrangement, matrix| {
+            let Some(placed) = matrix.memories[0].placed.clone().placed() else {
+                eprintln!("skipped: the kernel does not say where memory lies");
+                return;
+            };
+            let here = placed.by_node()[0].0;
+            for (node, opens) in [(here, true), (u32::MAX, false)] {
+                let machine = Machine {
+                    nodes: Observed::Known(vec![on_node(node, cpus)]),
+                    memory_available: Observed::Known(Bytes(1 << 40)),
+                    ..Machine::unobserved("a test")
+                };
+                let variants = vec![by_chase(cpus[0], cpus[0])];
+                let arrangement = Arrangement {
+                    parameters: vec![("buffer".into(), BYTES.to_string())],
+                    ..arrangement.clone()
+                };
+                let request = Request { machine: &machine, ..*request };
+                match set_up(&arrangement, &request, &variants) {
+                    Ok(_) => assert!(opens, "node {node}"),
+                    Err(Unfit::Refused(refusal)) => {
+                        assert!(!opens, "{refusal:?}");
+                        assert!(refusal.reached.contains(&format!("0 are on node {node}")), "{refusal:?}");
+                    }
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+        });
+    }
 }
