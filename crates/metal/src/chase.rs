@@ -44,7 +44,8 @@ struct Course {
 }
 
 impl Chase {
-    /// Makes a cycle through every `spacing` bytes of at least `bytes` bytes of memory of this `kind`.
+    /// Makes a cycle through every `spacing` bytes of `bytes` bytes of memory of this `kind`, and of no byte more:
+    /// the mapping has whole pages, and what it has beyond `bytes` is never touched.
     ///
     /// `below` draws a whole number below its argument, uniformly. The cycle is single by construction (S.
     /// Sattolo, "An algorithm to generate a random cyclic permutation", 1986): a chase through a permutation
@@ -62,9 +63,10 @@ impl Chase {
         mut below: impl FnMut(usize) -> usize,
     ) -> Result<Self, Fault> {
         assert!(spacing > 0 && spacing.is_multiple_of(WORD), "{spacing} bytes hold no whole pointers");
-        let mut pages = Pages::map(bytes, kind)?;
-        let lines = pages.len() / spacing;
+        // The mapping has whole pages and may be larger than what was asked for.
+        let lines = bytes / spacing;
         assert!(lines >= 2, "{bytes} bytes are no two lines of {spacing}");
+        let mut pages = Pages::map(bytes, kind)?;
         let mut order: Vec<u32> = (0..lines as u32).collect();
         for last in (1..lines).rev() {
             order.swap(last, below(last));
@@ -225,12 +227,12 @@ impl Chase {
         self.position.store(self.pages.as_ptr() as usize + place * self.spacing, Ordering::Relaxed);
     }
 
-    /// Lines in the memory, and so in the cycle.
+    /// Lines in the bytes that were asked for, and so in the cycle.
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// The memory.
+    /// The memory, in whole pages: the lines lie at its start.
     pub fn pages(&self) -> &Pages {
         &self.pages
     }
@@ -261,7 +263,7 @@ mod tests {
                 assert!(seen.insert(chase.place()), "a line is visited twice: the cycle is not single");
                 chase.walk(1);
             }
-            assert_eq!(seen.len(), chase.pages().len() / spacing);
+            assert_eq!(seen.len(), bytes / spacing);
             assert_eq!(chase.place(), start);
             chase.walk(chase.lines() as u64);
             assert_eq!(chase.place(), start, "a walk of the whole length returns");
@@ -270,6 +272,17 @@ mod tests {
             chase.go_to(start);
             chase.walk(1);
             assert_eq!(chase.place(), second, "from the same line the walk is the same");
+        }
+    }
+
+    #[test]
+    fn a_chase_is_as_large_as_was_asked_for_whatever_the_size_of_a_page() {
+        let page = rustix::param::page_size();
+        for bytes in [128, page / 2, page, page + 64, page / 2 * 3] {
+            let chase = Chase::new(bytes, 64, PageKind::Base, counting()).unwrap();
+            assert_eq!((chase.lines(), chase.cycle_length()), (bytes / 64, bytes / 64), "{bytes} bytes");
+            let beyond = &chase.pages()[bytes..];
+            assert!(beyond.iter().all(|&byte| byte == 0), "a line lies beyond {bytes} bytes");
         }
     }
 
