@@ -1,7 +1,8 @@
 //! Memory in whole pages, as the kernel gives it.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -12,7 +13,8 @@ use crate::fault::Fault;
 pub enum PageKind {
     /// Base pages, with transparent huge pages advised against.
     Base,
-    /// Transparent huge pages, where the kernel grants them; advice, not a promise.
+    /// Transparent huge pages, where the kernel grants them; advice, not a promise. Base pages where it has none, or
+    /// none of a modest size; see [`modest_huge_page`].
     Huge,
 }
 
@@ -30,17 +32,34 @@ unsafe impl Send for Pages {}
 // SAFETY: shared access is read-only through `Deref`.
 unsafe impl Sync for Pages {}
 
-/// The size of a huge page that alignment is made for: 2 MiB on x86-64, arm64 and riscv64 with 4 KiB base pages.
-const HUGE: usize = 2 << 20;
+/// The largest huge page that is asked for. With base pages of 4 KiB a huge one has 2 MiB, with 16 KiB 32 MiB and
+/// with 64 KiB 512 MiB: the last is more than most buffers, and clearing one takes longer than most epochs.
+const LARGEST_HUGE: usize = 32 << 20;
+
+/// The size of a transparent huge page, by the kernel's word; none where it has none.
+pub fn huge_page() -> Option<usize> {
+    static SIZE: OnceLock<Option<usize>> = OnceLock::new();
+    *SIZE.get_or_init(|| {
+        let text = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?;
+        text.trim().parse().ok().filter(|&size: &usize| size.is_power_of_two())
+    })
+}
+
+/// The size of a transparent huge page where that is worth asking for: none where one has more than 32 MiB.
+pub fn modest_huge_page() -> Option<usize> {
+    modest(huge_page(), rustix::param::page_size())
+}
+
+fn modest(huge: Option<usize>, page: usize) -> Option<usize> {
+    huge.filter(|huge| (page..=LARGEST_HUGE).contains(huge))
+}
 
 impl Pages {
     /// Bytes that become resident at the most when `length` bytes of this kind are touched: a single one in huge pages
     /// takes a whole huge page.
     pub fn most_resident(length: u64, kind: PageKind) -> u64 {
-        let whole = match kind {
-            PageKind::Base => rustix::param::page_size() as u64,
-            PageKind::Huge => HUGE as u64,
-        };
+        let huge = if kind == PageKind::Huge { modest_huge_page() } else { None };
+        let whole = huge.unwrap_or_else(rustix::param::page_size) as u64;
         length.max(1).div_ceil(whole).saturating_mul(whole)
     }
 
@@ -51,8 +70,9 @@ impl Pages {
     pub fn map(length: usize, kind: PageKind) -> Result<Self, Fault> {
         let page = rustix::param::page_size();
         let length = length.max(1).next_multiple_of(page);
+        let huge = if kind == PageKind::Huge { modest_huge_page() } else { None };
         // Room to align by hand: mmap promises a base page's alignment only.
-        let mapped = if kind == PageKind::Huge { length.next_multiple_of(HUGE) + HUGE } else { length };
+        let mapped = huge.map_or(length, |huge| length.next_multiple_of(huge) + huge);
         // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
         let base = unsafe {
             mmap_anonymous(
@@ -65,13 +85,13 @@ impl Pages {
         .map_err(|error| Fault::system(format!("mmap {mapped} bytes"), error))?;
         let base = NonNull::new(base.cast::<u8>())
             .ok_or_else(|| Fault::system("mmap answered address 0", rustix::io::Errno::NOMEM))?;
-        let offset = if kind == PageKind::Huge { base.align_offset(HUGE) } else { 0 };
-        // SAFETY: the mapping was made longer than `length` by HUGE, and `offset` is below HUGE.
+        let offset = huge.map_or(0, |huge| base.align_offset(huge));
+        // SAFETY: `offset` is 0, or below the huge page by which the mapping was made longer than `length`.
         let start = unsafe { base.add(offset) };
         let pages = Self { start, length, mapped, base };
-        let (advice, room) = match kind {
-            PageKind::Huge => (Advice::LinuxHugepage, length.next_multiple_of(HUGE)),
-            PageKind::Base => (Advice::LinuxNoHugepage, length),
+        let (advice, room) = match huge {
+            Some(huge) => (Advice::LinuxHugepage, length.next_multiple_of(huge)),
+            None => (Advice::LinuxNoHugepage, length),
         };
         // SAFETY: the range lies inside the mapping, and both pieces of advice leave contents alone.
         let advised = unsafe { madvise(pages.start.as_ptr().cast(), room, advice) };
@@ -88,26 +108,24 @@ impl Pages {
     /// `/proc/self/smaps` (`AnonHugePages`, `Documentation/filesystems/proc.rst`).
     ///
     /// # Errors
-    /// [`Fault::System`] when the file cannot be read or does not name this mapping.
+    /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes(&self) -> Result<u64, Fault> {
-        const PATH: &str = "/proc/self/smaps";
-        let smaps =
-            std::fs::read_to_string(PATH).map_err(|error| Fault::system(format!("read {PATH}"), error))?;
-        let address = self.start.as_ptr() as u64;
-        let holds = |line: &str| {
-            let (first, rest) = line.split_once('-')?;
-            let last = rest.split_whitespace().next()?;
-            let number = |text| u64::from_str_radix(text, 16).ok();
-            Some((number(first)?..number(last)?).contains(&address))
-        };
-        let mut lines = smaps.lines().skip_while(|line| holds(line) != Some(true)).skip(1);
-        let kib = lines.find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB"));
-        let kib: Option<u64> = kib.and_then(|text| text.trim().parse().ok());
-        kib.map(|kib| kib << 10).ok_or_else(|| {
-            let error = std::io::Error::other("it does not say AnonHugePages for this mapping");
-            Fault::system(format!("read {PATH}"), error)
-        })
+        let start = self.start.as_ptr() as u64;
+        huge_bytes("/proc/self/smaps", start..start + self.length as u64)
     }
+}
+
+/// How many bytes the kernel keeps in huge pages in the mappings that overlap `addresses`, by the `smaps` at `path`.
+///
+/// # Errors
+/// [`Fault::System`] when the file cannot be read or does not say.
+pub(crate) fn huge_bytes(path: &str, addresses: Range<u64>) -> Result<u64, Fault> {
+    let smaps =
+        std::fs::read_to_string(path).map_err(|error| Fault::system(format!("read {path}"), error))?;
+    huge_bytes_by(&smaps, addresses).ok_or_else(|| {
+        let error = std::io::Error::other("it does not say AnonHugePages for this mapping");
+        Fault::system(format!("read {path}"), error)
+    })
 }
 
 impl Deref for Pages {
@@ -135,6 +153,28 @@ impl Drop for Pages {
     }
 }
 
+/// The sum of `AnonHugePages` over the mappings in the text of an `smaps` that overlap `addresses`. Advice can split
+/// a mapping in several, and two neighbours can be merged into one.
+fn huge_bytes_by(smaps: &str, addresses: Range<u64>) -> Option<u64> {
+    let mapping = |line: &str| {
+        let (first, rest) = line.split_once('-')?;
+        let last = rest.split_whitespace().next()?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        Some(number(first)?..number(last)?)
+    };
+    let mut inside = false;
+    let mut sum = None;
+    for line in smaps.lines() {
+        if let Some(mapped) = mapping(line) {
+            inside = mapped.start < addresses.end && addresses.start < mapped.end;
+        } else if inside && let Some(rest) = line.strip_prefix("AnonHugePages:") {
+            let kib: u64 = rest.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+            sum = Some(sum.unwrap_or(0) + (kib << 10));
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +182,8 @@ mod tests {
     #[test]
     fn pages_are_whole_aligned_and_zeroed() {
         let page = rustix::param::page_size();
-        for (kind, alignment) in [(PageKind::Base, page), (PageKind::Huge, HUGE)] {
+        let huge = modest_huge_page().unwrap_or(page);
+        for (kind, alignment) in [(PageKind::Base, page), (PageKind::Huge, huge)] {
             let mut pages = Pages::map(page + 1, kind).unwrap();
             assert_eq!(pages.len(), 2 * page);
             assert_eq!(pages.as_ptr() as usize % alignment, 0);
@@ -152,6 +193,41 @@ mod tests {
             // An emulator's kernel may not say; where it does, base pages are base pages.
             let huge = pages.huge_bytes();
             assert!(kind == PageKind::Huge || huge.unwrap_or(0) == 0);
+        }
+    }
+
+    #[test]
+    fn a_huge_page_is_as_large_as_the_kernel_says_and_is_not_asked_for_beyond_32_mib() {
+        let cases: [(Option<usize>, usize, Option<usize>); 6] = [
+            (Some(2 << 20), 4 << 10, Some(2 << 20)),
+            (Some(32 << 20), 16 << 10, Some(32 << 20)),
+            (Some(2 << 20), 64 << 10, Some(2 << 20)),
+            (Some(512 << 20), 64 << 10, None),
+            (Some(2 << 10), 4 << 10, None),
+            (None, 4 << 10, None),
+        ];
+        for (huge, page, expected) in cases {
+            assert_eq!(modest(huge, page), expected, "{huge:?} with pages of {page}");
+        }
+        assert!(modest_huge_page().is_none_or(|modest| Some(modest) == huge_page()));
+    }
+
+    #[test]
+    fn huge_bytes_are_those_of_the_mappings_that_the_region_touches() {
+        const SMAPS: &str = "\
+7f0000000000-7f0000200000 rw-p 00000000 00:00 0 \nSize: 2048 kB\nAnonHugePages:      2048 kB\nVmFlags: rd wr
+7f0000200000-7f0000600000 rw-p 00000000 00:00 0 \nAnonHugePages:      4096 kB
+7f0000800000-7f0000a00000 rw-p 00000000 00:00 0 [anon: x]\nAnonHugePages:         0 kB
+7f0000c00000-7f0000e00000 rw-p 00000000 00:00 0 \nRss: 4 kB\n";
+        let cases: &[(Range<u64>, Option<u64>)] = &[
+            (0x7f00_0000_0000..0x7f00_0020_0000, Some(2 << 20)),
+            (0x7f00_0010_0000..0x7f00_0030_0000, Some(6 << 20)),
+            (0x7f00_0080_0000..0x7f00_0080_1000, Some(0)),
+            (0x7f00_0060_0000..0x7f00_0080_0000, None),
+            (0x7f00_00c0_0000..0x7f00_00c0_1000, None),
+        ];
+        for (addresses, expected) in cases {
+            assert_eq!(huge_bytes_by(SMAPS, addresses.clone()), *expected, "{addresses:x?}");
         }
     }
 }

@@ -5,20 +5,21 @@ pub mod host;
 use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
 
 use crate::fault::Fault;
+use crate::pages::{self, modest_huge_page};
 
 /// What the kernel is told about the pages of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advised {
     /// Base pages only (`MADV_NOHUGEPAGE`).
     Base,
-    /// Huge pages, please (`MADV_HUGEPAGE`); advice, not a promise.
+    /// Huge pages, please (`MADV_HUGEPAGE`); advice, not a promise. Base pages where no huge one is modest; see
+    /// [`modest_huge_page`].
     Huge,
     /// Nothing: the system's setting decides, as it does for most programs.
     Nothing,
@@ -54,7 +55,7 @@ impl Region {
         let page = rustix::param::page_size();
         let pages = bytes.max(1).div_ceil(page);
         let length = pages * page;
-        let huge = huge_page().unwrap_or(page);
+        let huge = modest_huge_page().unwrap_or(page);
         // Room to align by hand, as mmap promises a base page's alignment only; and a rim at both ends that may not
         // be accessed, so that the kernel does not merge this mapping with a neighbour and count the two as one.
         let mapped = length.next_multiple_of(huge) + 2 * huge;
@@ -82,6 +83,7 @@ impl Region {
             .map_err(|error| Fault::system(format!("mprotect {length} bytes"), error))?;
         let advice = match advised {
             Advised::Base => Advice::LinuxNoHugepage,
+            Advised::Huge if modest_huge_page().is_none() => Advice::LinuxNoHugepage,
             Advised::Huge => Advice::LinuxHugepage,
             Advised::Nothing => return Ok(region),
         };
@@ -220,13 +222,8 @@ impl Region {
     }
 
     fn huge_bytes_at(&self, path: &str) -> Result<u64, Fault> {
-        let smaps =
-            std::fs::read_to_string(path).map_err(|error| Fault::system(format!("read {path}"), error))?;
         let start = self.start.as_ptr() as u64;
-        huge_bytes(&smaps, start..start + (self.pages * self.page) as u64).ok_or_else(|| {
-            let error = io::Error::other("it does not say AnonHugePages for this mapping");
-            Fault::system(format!("read {path}"), error)
-        })
+        pages::huge_bytes(path, start..start + (self.pages * self.page) as u64)
     }
 
     /// The first address of a range of pages.
@@ -270,15 +267,6 @@ pub fn page() -> usize {
     rustix::param::page_size()
 }
 
-/// The size of a transparent huge page, by the kernel's word; none where it has none.
-pub fn huge_page() -> Option<usize> {
-    static SIZE: OnceLock<Option<usize>> = OnceLock::new();
-    *SIZE.get_or_init(|| {
-        let text = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?;
-        text.trim().parse().ok().filter(|&size: &usize| size.is_power_of_two())
-    })
-}
-
 /// Forbids this process and its later children huge pages, whatever is advised (`PR_SET_THP_DISABLE`, Linux 3.15).
 /// For a task of a [`crate::Crew`]: nothing is allocated.
 ///
@@ -291,12 +279,12 @@ pub fn forbid_huge_pages() -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether a huge page can be had here now: asks for one, and looks.
+/// Whether a huge page of a modest size can be had here now: asks for one, and looks.
 ///
 /// # Errors
 /// [`Fault::System`] when there is no room even to ask.
 pub fn huge_pages_are_granted() -> Result<bool, Fault> {
-    let Some(huge) = huge_page() else { return Ok(false) };
+    let Some(huge) = modest_huge_page() else { return Ok(false) };
     let region = Region::map(huge, Advised::Huge)?;
     region.touch(0, &[0]);
     // A kernel that does not say has not been seen to grant one.
@@ -315,28 +303,6 @@ pub fn can_populate() -> Result<bool, Fault> {
         Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
         Err(error) => Err(Fault::system("madvise(MADV_POPULATE_WRITE) of 1 page", error)),
     }
-}
-
-/// The sum of `AnonHugePages` over the mappings in the text of an `smaps` that overlap `addresses`. Advice can split
-/// a mapping in several, and two neighbours can be merged into one.
-fn huge_bytes(smaps: &str, addresses: Range<u64>) -> Option<u64> {
-    let mapping = |line: &str| {
-        let (first, rest) = line.split_once('-')?;
-        let last = rest.split_whitespace().next()?;
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        Some(number(first)?..number(last)?)
-    };
-    let mut inside = false;
-    let mut sum = None;
-    for line in smaps.lines() {
-        if let Some(mapped) = mapping(line) {
-            inside = mapped.start < addresses.end && addresses.start < mapped.end;
-        } else if inside && let Some(rest) = line.strip_prefix("AnonHugePages:") {
-            let kib: u64 = rest.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-            sum = Some(sum.unwrap_or(0) + (kib << 10));
-        }
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -383,8 +349,8 @@ mod tests {
 
     #[test]
     fn base_pages_are_base_pages_and_huge_ones_are_huge_where_they_are_granted() {
-        let Some(huge) = huge_page() else {
-            eprintln!("skipped: this kernel has no transparent huge pages");
+        let Some(huge) = modest_huge_page() else {
+            eprintln!("skipped: this kernel has no transparent huge pages of a modest size");
             return;
         };
         let touched = |advised| {
@@ -411,25 +377,6 @@ mod tests {
         let state = region.write_at_random(state, 15 * PAGES as u64);
         assert_eq!(region.present(0..PAGES).unwrap(), PAGES);
         assert_eq!(state, region.write_at_random(7, 30 * PAGES as u64));
-    }
-
-    #[test]
-    fn huge_bytes_are_those_of_the_mappings_that_the_region_touches() {
-        const SMAPS: &str = "\
-7f0000000000-7f0000200000 rw-p 00000000 00:00 0 \nSize: 2048 kB\nAnonHugePages:      2048 kB\nVmFlags: rd wr
-7f0000200000-7f0000600000 rw-p 00000000 00:00 0 \nAnonHugePages:      4096 kB
-7f0000800000-7f0000a00000 rw-p 00000000 00:00 0 [anon: x]\nAnonHugePages:         0 kB
-7f0000c00000-7f0000e00000 rw-p 00000000 00:00 0 \nRss: 4 kB\n";
-        let cases: &[(Range<u64>, Option<u64>)] = &[
-            (0x7f00_0000_0000..0x7f00_0020_0000, Some(2 << 20)),
-            (0x7f00_0010_0000..0x7f00_0030_0000, Some(6 << 20)),
-            (0x7f00_0080_0000..0x7f00_0080_1000, Some(0)),
-            (0x7f00_0060_0000..0x7f00_0080_0000, None),
-            (0x7f00_00c0_0000..0x7f00_00c0_1000, None),
-        ];
-        for (addresses, expected) in cases {
-            assert_eq!(huge_bytes(SMAPS, addresses.clone()), *expected, "{addresses:x?}");
-        }
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_metal::pages::{PageKind, Pages};
+use tenbin_metal::pages::{PageKind, Pages, modest_huge_page};
 use tenbin_metal::touch::{self, huge_pages_are_granted};
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
@@ -116,7 +116,7 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
 
 /// Bytes of a page of this kind.
 fn page(pages: &str) -> usize {
-    let huge = touch::huge_page().filter(|_| pages == "huge");
+    let huge = modest_huge_page().filter(|_| pages == "huge");
     huge.unwrap_or_else(touch::page)
 }
 

@@ -9,6 +9,7 @@ mod touching;
 use std::str::FromStr;
 
 use tenbin_metal::Usage;
+use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::touch::{self, page};
 use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal};
 
@@ -163,7 +164,7 @@ fn comparisons(variants: &[u32]) -> Vec<Comparison> {
 
 /// The variants that this kernel has.
 fn here() -> Result<Vec<u32>, Unfit> {
-    let (huge, populate) = (span_is_huge() && touch::huge_pages_are_granted()?, touch::can_populate()?);
+    let (huge, populate) = (touch::huge_pages_are_granted()?, touch::can_populate()?);
     let has = |&variant: &u32| match WAYS[variant as usize] {
         Way { huge: true, .. } => huge,
         Way { act: Act::Populate, .. } => populate,
@@ -172,14 +173,10 @@ fn here() -> Result<Vec<u32>, Unfit> {
     Ok((0..MEASURED as u32).filter(has).collect())
 }
 
-/// Pages of one iteration of one worker: as many as a huge page has, so that no epoch ends inside one.
+/// Pages of one iteration of one worker: as many as a huge page has, so that no epoch ends inside one. Where no huge
+/// page is modest, base pages alone are measured.
 fn span() -> usize {
-    if span_is_huge() { touch::huge_page().unwrap_or(0) / page() } else { 512 }
-}
-
-/// Where base pages have 64 KiB a huge one has 512 MiB, too much for an iteration: those are left out.
-fn span_is_huge() -> bool {
-    touch::huge_page().is_some_and(|huge| (page()..=32 << 20).contains(&huge))
+    modest_huge_page().map_or(512, |huge| huge / page())
 }
 
 /// The bytes asked for, or as many as are good for this many threads and modest here.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenbin_metal::touch::{self, Advised, Region, page};
+use tenbin_metal::pages::huge_page;
+use tenbin_metal::touch::{Advised, Region, page};
 use tenbin_metal::vmstat::Vmstat;
 use tenbin_metal::{Fault, Task, Team, Usage};
 use tenbin_model::machine::Observed;
@@ -121,7 +122,7 @@ pub(super) fn look(
     }
     let after = Vmstat::read().unwrap_or_default();
     let grown = |name: &str| after.grown_since(&before, name);
-    let of_a_huge = touch::huge_page().map_or(1, |huge| (huge / page()) as u64);
+    let of_a_huge = huge_page().map_or(1, |huge| (huge / page()) as u64);
     let counts = Counts {
         faults: usage.minor_faults,
         touched: region.present(0..region.pages())? as u64,
