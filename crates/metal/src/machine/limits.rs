@@ -10,14 +10,47 @@ pub(super) fn total(root: &Root) -> Reading<Bytes> {
     root.parsed("/proc/meminfo", |text| meminfo(text, "MemTotal"))
 }
 
-/// `MemAvailable`, or the control group's limit where that is lower. An upper bound: what the group
-/// already uses is not taken off, because much of it is cache that can be dropped.
-pub(super) fn available(root: &Root, limit: &Reading<Option<Bytes>>) -> Reading<Bytes> {
+/// `MemAvailable`, or what the control group leaves where that is less.
+///
+/// A group that cannot be read takes nothing off: then the machine's own word is all there is.
+pub(super) fn available(root: &Root) -> Reading<Bytes> {
     let available = root.parsed("/proc/meminfo", |text| meminfo(text, "MemAvailable"))?;
-    Ok(match limit {
-        Ok(Some(limit)) => available.min(*limit),
+    Ok(match left(root) {
+        Ok(Some(left)) => available.min(left),
         _ => available,
     })
+}
+
+/// What the group that is nearest to its limit, of this process's own and those above it, has left: the limit less
+/// what is used and cannot simply be dropped. `None` is no limit.
+///
+/// The kernel drops files that nobody used of late before it refuses memory, so those do not count as used:
+/// `inactive_file` of `memory.stat` (`Documentation/admin-guide/cgroup-v2.rst`), and with version 1
+/// `total_inactive_file`, which has the groups below in it as the usage has
+/// (`Documentation/admin-guide/cgroup-v1/memory.rst`).
+fn left(root: &Root) -> Reading<Option<Bytes>> {
+    let group = Group::of_this_process(root, "memory")?;
+    let (used, droppable) = match group.version {
+        Version::One => ("memory.usage_in_bytes", "total_inactive_file"),
+        Version::Two => ("memory.current", "inactive_file"),
+    };
+    let mut least: Option<Bytes> = None;
+    for folder in &group.folders {
+        let Some(limit) = limit_of(root, folder, group.version)? else { continue };
+        // A group of which only the limit can be read has all of it left, as far as one knows.
+        let used = root.parsed(&format!("{folder}/{used}"), size).unwrap_or_default();
+        let droppable = root.parsed(&format!("{folder}/memory.stat"), |text| statistic(text, droppable));
+        let kept = used.0.saturating_sub(droppable.unwrap_or_default().0);
+        let left = Bytes(limit.0.saturating_sub(kept));
+        least = Some(least.map_or(left, |least| least.min(left)));
+    }
+    Ok(least)
+}
+
+/// The number of bytes in a line `name bytes` of a `memory.stat`.
+fn statistic(text: &str, name: &str) -> Reading<Bytes> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    integer(value.ok_or_else(|| format!("no line `{name}`"))?).map(Bytes)
 }
 
 /// The folders `hugepages-2048kB` (`Documentation/admin-guide/mm/hugetlbpage.rst`), ascending.
@@ -84,16 +117,19 @@ fn share(quota: u64, period: u64) -> Reading<f64> {
 /// version 1: `memory.limit_in_bytes`.
 pub(super) fn memory(root: &Root) -> Reading<Option<Bytes>> {
     let group = Group::of_this_process(root, "memory")?;
-    let name = match group.version {
+    let limits = group.folders.iter().map(|folder| limit_of(root, folder, group.version));
+    let limits = limits.collect::<Reading<Vec<Option<Bytes>>>>()?;
+    Ok(limits.into_iter().flatten().min())
+}
+
+/// The limit of the group at `folder`; none where there is none, as at the root of all groups.
+fn limit_of(root: &Root, folder: &str, version: Version) -> Reading<Option<Bytes>> {
+    let name = match version {
         Version::One => "memory.limit_in_bytes",
         Version::Two => "memory.max",
     };
-    let limits = group.folders.iter().filter_map(|folder| {
-        let path = format!("{folder}/{name}");
-        root.exists(&path).then(|| root.parsed(&path, memory_limit)).and_then(Result::transpose)
-    });
-    let limits = limits.collect::<Reading<Vec<Bytes>>>()?;
-    Ok(limits.into_iter().min())
+    let path = format!("{folder}/{name}");
+    if root.exists(&path) { root.parsed(&path, memory_limit) } else { Ok(None) }
 }
 
 /// Version 1 writes the largest number of whole pages for "no limit": just below 2^63.
@@ -211,6 +247,63 @@ mod tests {
         assert_eq!(memory_limit("9223372036854771712"), Ok(None));
         assert_eq!(memory_limit("max"), Ok(None));
         assert_eq!(memory_limit("1073741824"), Ok(Some(Bytes(1 << 30))));
+    }
+
+    /// What is available where `MemAvailable` is 64 GiB and these files are there.
+    fn available_with(files: &[(&str, &str)]) -> Reading<Bytes> {
+        let folder = tempfile::tempdir().unwrap();
+        let meminfo = ("/proc/meminfo", "MemTotal: 134217728 kB\nMemAvailable:   67108864 kB\n");
+        for (path, text) in files.iter().copied().chain([meminfo]) {
+            let place = folder.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        }
+        available(&Root::new(folder.path()))
+    }
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn what_the_groups_use_is_not_available_but_for_files_that_can_be_dropped() {
+        let two = [
+            ("/proc/self/cgroup", "0::/pod/box\n"),
+            ("/proc/self/mountinfo", "41 31 0:38 / /cg rw,relatime - cgroup2 cgroup2 rw\n"),
+            ("/cg/pod/box/memory.max", "17179869184\n"),
+            ("/cg/pod/box/memory.current", "4294967296\n"),
+            ("/cg/pod/box/memory.stat", "anon 1\ninactive_file 1073741824\nactive_file 7\n"),
+        ];
+        assert_eq!(available_with(&two), Ok(Bytes(13 * GIB)));
+        let without = |name: &str| -> Vec<(&str, &str)> {
+            two.iter().copied().filter(|(path, _)| !path.ends_with(name)).collect()
+        };
+        assert_eq!(available_with(&without("memory.stat")), Ok(Bytes(12 * GIB)));
+        assert_eq!(available_with(&without("memory.current")), Ok(Bytes(16 * GIB)));
+        assert_eq!(available_with(&without("memory.max")), Ok(Bytes(64 * GIB)));
+        assert_eq!(available_with(&without("cgroup")), Ok(Bytes(64 * GIB)));
+        // A group above has a higher limit, and less of it left.
+        let above = [
+            ("/cg/pod/memory.max", "34359738368\n"),
+            ("/cg/pod/memory.current", "30064771072\n"),
+            ("/cg/pod/memory.stat", "inactive_file 0\n"),
+        ];
+        assert_eq!(available_with(&[&two[..], &above].concat()), Ok(Bytes(4 * GIB)));
+        // More can be in use than a limit that was lowered later allows.
+        let beyond = [("/cg/pod/memory.max", "4096\n"), ("/cg/pod/memory.current", "30064771072\n")];
+        assert_eq!(available_with(&[&two[..], &beyond].concat()), Ok(Bytes(0)));
+    }
+
+    #[test]
+    fn version_one_counts_the_groups_below_as_its_usage_does() {
+        let one = [
+            ("/proc/self/cgroup", "4:memory:/box\n0::/\n"),
+            ("/proc/self/mountinfo", "32 31 0:29 / /cg/memory rw - cgroup cgroup rw,memory\n"),
+            ("/cg/memory/box/memory.limit_in_bytes", "8589934592\n"),
+            ("/cg/memory/box/memory.usage_in_bytes", "3221225472\n"),
+            ("/cg/memory/box/memory.stat", "inactive_file 5\ntotal_inactive_file 1073741824\n"),
+            ("/cg/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("/cg/memory/memory.usage_in_bytes", "3221225472\n"),
+        ];
+        assert_eq!(available_with(&one), Ok(Bytes(6 * GIB)));
     }
 
     #[test]

@@ -42,7 +42,6 @@ pub fn observe(root: &Path, facts: &Facts) -> Machine {
     let allowed = facts.allowed.known().or(online.as_ref().ok()).cloned().unwrap_or_default();
     let everywhere = online.as_ref().unwrap_or(&allowed);
     let nodes = nodes::nodes(&root, everywhere);
-    let memory_limit = limits::memory(&root);
     Machine {
         architecture: facts.architecture.clone(),
         cpu_model: observed(processor::model(&root, &facts.architecture)),
@@ -65,8 +64,8 @@ pub fn observe(root: &Path, facts: &Facts) -> Machine {
         wsl: observed(virtualisation::wsl(&root)),
         cpu_quota: observed(limits::cpu_quota(&root)),
         memory: observed(limits::total(&root)),
-        memory_available: observed(limits::available(&root, &memory_limit)),
-        memory_limit: observed(memory_limit),
+        memory_available: observed(limits::available(&root)),
+        memory_limit: observed(limits::memory(&root)),
         page_size: facts.page_size,
         huge_page_sizes: observed(limits::huge_page_sizes(&root)),
         load: observed(limits::load(&root)),
