@@ -11,8 +11,57 @@ const PATH: &str = "/proc/kallsyms";
 /// The kernel's functions by address.
 #[derive(Clone, Debug)]
 pub struct Symbols {
-    /// Address and name, ascending, one name for each address.
-    functions: Vec<(u64, String)>,
+    /// Ascending, one for each address.
+    functions: Vec<Function>,
+}
+
+#[derive(Clone, Debug)]
+struct Function {
+    start: u64,
+    /// The first address that is not in it any more.
+    end: u64,
+    name: String,
+}
+
+/// Names of no functions, for the ends of code: of the kernel's, and of what it needed to start
+/// (`include/asm-generic/sections.h`).
+const ENDS: [&str; 2] = ["_etext", "_einittext"];
+
+/// No function is taken to be longer where nothing says where it ends: behind the last one of a module, for example.
+/// Those of the kernel have some tens of kibibytes at most.
+const LONGEST: u64 = 64 << 10;
+
+/// A line of the file.
+struct Line<'a> {
+    address: u64,
+    /// Of a function, lower the better its name is; none of anything else.
+    rank: Option<(u8, usize)>,
+    name: &'a str,
+    /// The module in brackets; empty for the kernel itself.
+    owner: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok()?;
+        // nm(1): T and t lie in the text section, global and local; W and w are weak.
+        let rank = match words.next()? {
+            "T" => Some(0),
+            "W" | "w" => Some(1),
+            "t" => Some(2),
+            _ => None,
+        };
+        let (name, owner) = (words.next()?, words.next().unwrap_or_default());
+        let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
+        let rank = rank.filter(|_| !ENDS.contains(&name)).map(|rank| (rank, underscores));
+        Some(Self { address, rank, name, owner })
+    }
+
+    /// The function's name, with the module behind it.
+    fn function(&self) -> String {
+        if self.owner.is_empty() { self.name.to_owned() } else { format!("{} {}", self.name, self.owner) }
+    }
 }
 
 /// Where an address lies.
@@ -73,43 +122,50 @@ impl Symbols {
     /// # Errors
     /// [`NoSymbols::Hidden`] or [`NoSymbols::Empty`].
     pub fn parse(text: &str) -> Result<Self, NoSymbols> {
-        let function = |line: &str| {
-            let mut words = line.split_whitespace();
-            let address = u64::from_str_radix(words.next()?, 16).ok()?;
-            // nm(1): T and t lie in the text section, global and local; W and w are weak.
-            let rank = match words.next()? {
-                "T" => 0,
-                "W" | "w" => 1,
-                "t" => 2,
-                _ => return None,
-            };
-            let name = words.next()?;
-            let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
-            let name = words.next().map_or_else(|| name.to_owned(), |module| format!("{name} {module}"));
-            Some((address, rank, underscores, name))
-        };
-        let mut functions: Vec<_> = text.lines().filter_map(function).collect();
-        if functions.is_empty() {
+        let mut lines: Vec<Line<'_>> = text.lines().filter_map(Line::parse).collect();
+        let mut functions = lines.iter().filter(|line| line.rank.is_some()).peekable();
+        if functions.peek().is_none() {
             return Err(NoSymbols::Empty);
         }
-        if functions.iter().all(|&(address, ..)| address == 0) {
+        if functions.all(|line| line.address == 0) {
             return Err(NoSymbols::Hidden);
         }
-        functions.sort();
-        functions.dedup_by_key(|(address, ..)| *address);
-        Ok(Self { functions: functions.into_iter().map(|(address, _, _, name)| (address, name)).collect() })
+        // What is no function goes behind those at the same address, and the best name before the others.
+        lines.sort_by_key(|line| (line.address, line.rank.is_none(), line.rank, line.name));
+        lines.dedup_by_key(|line| (line.address, line.rank.is_some()));
+        let functions =
+            lines.iter().enumerate().filter(|(_, line)| line.rank.is_some()).map(|(place, line)| {
+                let end = end_of(line, &lines[place + 1..]);
+                Function { start: line.address, end, name: line.function() }
+            });
+        Ok(Self { functions: functions.collect() })
     }
 
-    /// The function that `address` is in: the last one that begins at or below it.
+    /// The function that `address` is in: the last one that begins at or below it, unless that has ended there.
+    ///
+    /// It ends where the next one of the kernel or of its module begins, or where their code ends. Where nothing says
+    /// that, it ends at whatever else is named behind it, and after 64 KiB.
     pub fn at(&self, address: u64) -> Option<Place<'_>> {
-        let after = self.functions.partition_point(|&(start, _)| start <= address);
-        let (start, symbol) = self.functions.get(after.checked_sub(1)?)?;
-        Some(Place { symbol, offset: address - start })
+        let after = self.functions.partition_point(|function| function.start <= address);
+        let function = self.functions.get(after.checked_sub(1)?)?;
+        let offset = address - function.start;
+        (address < function.end).then_some(Place { symbol: &function.name, offset })
     }
 
     /// The address of the function `name`.
     pub fn address(&self, name: &str) -> Option<u64> {
-        self.functions.iter().find(|(_, known)| known == name).map(|&(address, _)| address)
+        self.functions.iter().find(|function| function.name == name).map(|function| function.start)
+    }
+}
+
+/// Where a function ends whose line is followed by these.
+fn end_of(function: &Line<'_>, behind: &[Line<'_>]) -> u64 {
+    let mut behind = behind.iter().filter(|line| line.address > function.address);
+    let Some(nearest) = behind.clone().next() else { return function.address.saturating_add(LONGEST) };
+    // Data can be named in the middle of code, and does not end a function that is followed by another.
+    match behind.find(|line| line.rank.is_some() || ENDS.contains(&line.name)) {
+        Some(next) if next.owner == function.owner => next.address,
+        _ => nearest.address.min(function.address.saturating_add(LONGEST)),
     }
 }
 
@@ -146,6 +202,46 @@ ffffffffc0000000 t helper\t[a_module]
         }
         assert_eq!(symbols.address("down_read_trylock"), Some(0xffff_ffff_8100_0200));
         assert_eq!(symbols.address("some_data"), None);
+    }
+
+    #[test]
+    fn what_lies_behind_the_last_function_is_in_none() {
+        let text = "\
+ffffffff81000000 T startup_64
+ffffffff81000100 t the_last_one
+ffffffff81000123 d a_table_in_the_code
+ffffffff81000180 T _etext
+ffffffff81200000 R __start_rodata
+ffffffff81300000 T _sinittext
+ffffffff81300040 t set_up
+ffffffff81300080 T _einittext
+ffffffffc0000000 t helper\t[a_module]
+ffffffffc0000010 t exit\t[a_module]
+ffffffffc0002000 d settings\t[a_module]
+ffffffffc0010000 t enter\t[other]
+ffffffffc0020000 t alone\t[other]
+";
+        let symbols = Symbols::parse(text).unwrap();
+        let cases = [
+            (0xffff_ffff_8100_017f, Some("the_last_one+0x7f")),
+            (0xffff_ffff_8100_0180, None),
+            (0xffff_ffff_8120_0000, None),
+            (0xffff_ffff_8130_007f, Some("set_up+0x3f")),
+            (0xffff_ffff_8130_0080, None),
+            (0xffff_ffff_bfff_ffff, None),
+            (0xffff_ffff_c000_000f, Some("helper [a_module]+0xf")),
+            (0xffff_ffff_c000_1fff, Some("exit [a_module]+0x1fef")),
+            (0xffff_ffff_c000_2000, None),
+            (0xffff_ffff_c001_ffff, Some("enter [other]+0xffff")),
+            (0xffff_ffff_c002_ffff, Some("alone [other]+0xffff")),
+            (0xffff_ffff_c003_0000, None),
+            (u64::MAX, None),
+        ];
+        for (address, expected) in cases {
+            let place = symbols.at(address).map(|place| place.to_string());
+            assert_eq!(place.as_deref(), expected, "{address:x}");
+        }
+        assert_eq!(symbols.address("_etext"), None);
     }
 
     #[test]
