@@ -193,6 +193,9 @@ pub struct Arrangement {
     pub parameters: Vec<(String, String)>,
     /// The CPU of each worker, in order; a CPU may occur more than once.
     pub cpus: Vec<crate::unit::Cpu>,
+    /// How many workers work at the same time; none where all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
     /// Units of work (operations or bytes) that one iteration of the whole team does.
     pub work: u64,
     /// Length of an epoch here.
@@ -223,6 +226,7 @@ impl Default for Arrangement {
             label: String::new(),
             parameters: Vec::new(),
             cpus: Vec::new(),
+            at_once: None,
             work: 1,
             epoch: Picoseconds::from_micros(100),
             least_iterations: 1,

@@ -41,9 +41,10 @@ fn throttled(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
     let mut cpus = arrangement.cpus.clone();
     cpus.sort_unstable();
     cpus.dedup();
-    (quota < cpus.len() as f64).then(|| Refusal {
+    let busy = arrangement.at_once.map_or(cpus.len(), |workers| cpus.len().min(workers as usize));
+    (quota < busy as f64).then(|| Refusal {
         reached: format!("the control group allows {quota} CPUs' worth of time"),
-        needs: format!("{}, as many as there are CPUs in use here", cpus.len()),
+        needs: format!("{busy}, as many as there are CPUs in use at once"),
         remedy: "raise cpu.max of the control group, or name fewer CPUs with --cpus".into(),
     })
 }
@@ -96,6 +97,21 @@ mod tests {
         assert_eq!(refusal(&with(Some(2.0)), &arrangement(), &[]), None);
         assert_eq!(refusal(&with(None), &arrangement(), &[]), None);
         assert_eq!(refusal(&Machine::unobserved("a test"), &arrangement(), &[]), None);
+    }
+
+    #[test]
+    fn a_quota_is_weighed_against_the_cpus_that_work_at_once() {
+        let with = |quota| Machine { cpu_quota: Observed::Known(quota), ..Machine::unobserved("a test") };
+        let of = |cpus: u32, at_once| Arrangement {
+            cpus: (0..cpus).map(Cpu).collect(),
+            at_once,
+            ..Arrangement::default()
+        };
+        let refused =
+            |quota, arrangement: &Arrangement| refusal(&with(Some(quota)), arrangement, &[]).is_some();
+        assert!(refused(4.0, &of(64, None)) && !refused(4.0, &of(64, Some(1))));
+        assert!(refused(0.5, &of(64, Some(1))) && refused(4.0, &of(64, Some(5))));
+        assert!(!refused(4.0, &of(4, Some(64))), "there are no more than 4 CPUs");
     }
 
     #[test]

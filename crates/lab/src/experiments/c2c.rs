@@ -121,7 +121,7 @@ fn cell((one, other): (Cpu, Cpu), samples: u32, again: Option<usize>, headline: 
         variants: vec![SWAP, FLAGS],
         comparisons: if again.is_none() { vec![Comparison { left: SWAP, right: FLAGS }] } else { Vec::new() },
         headline,
-        doubling: false,
+        ..Arrangement::default()
     }
 }
 

@@ -78,6 +78,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         label: label.into(),
         parameters: parameters.clone(),
         cpus: readers.clone(),
+        // Readers take turns.
+        at_once: Some(1),
         epoch,
         least_iterations: LEAST_STEPS,
         variants,

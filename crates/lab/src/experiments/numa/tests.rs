@@ -265,5 +265,22 @@ fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
                 }
             }
         });
+
+#[test]
+fn one_core_reads_at_a_time_and_so_one_cpu_s_worth_of_time_is_enough() {
+    let machine = Machine {
+        cpu_quota: Observed::Known(Some(1.0)),
+        memory_available: Observed::Known(Bytes(1 << 40)),
+        ..Machine::unobserved("a test")
+    };
+    let cpus: Vec<Cpu> = (0..16).map(Cpu).collect();
+    let (settings, sizes) = (Settings::default(), Sizes::default());
+    let (clock, effort) = (Clock::kernel(), Effort::Normal);
+    let request =
+        Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let plan = plan(&request).unwrap();
+    assert_eq!(plan.cells.len(), 2);
+    for cell in &plan.cells {
+        assert_eq!(crate::engine::refusal(&machine, cell, &[]), None, "{}", cell.label);
     }
 }
