@@ -52,6 +52,13 @@ impl Protocol {
         }
     }
 
+    /// Whether this can stand in the two lines of a place where the follower answered so many rounds from a reset: it
+    /// has answered all that the leader began, or all but the last.
+    pub const fn may_stand(self, value: (u64, u64), followed: u64) -> bool {
+        let (first, second) = self.value_after(followed);
+        (value.0 == first || value.0 == first + 1) && value.1 == second
+    }
+
     /// Turns of a wait after which the partner is taken for gone: some seconds, and so hundreds of time slices. A
     /// turn is about one cycle for a load that hits, and twenty for a compare-and-swap on x86.
     const fn patience(self) -> u64 {
@@ -73,6 +80,7 @@ pub struct Exchange {
     _pages: Pages,
     start: NonNull<AtomicU64>,
     patience: Option<u64>,
+    given_up: AtomicU64,
 }
 
 // SAFETY: the memory belongs to this value, which any thread may drop; `start` is not tied to a thread.
@@ -90,7 +98,7 @@ impl Exchange {
         let memory: &mut [u8] = &mut pages;
         memory.fill(0);
         let start = NonNull::from(memory).cast();
-        Ok(Self { _pages: pages, start, patience: None })
+        Ok(Self { _pages: pages, start, patience: None, given_up: AtomicU64::new(0) })
     }
 
     /// The same with waits of `turns` turns. Without this a wait lasts for some seconds before it is given up.
@@ -99,7 +107,7 @@ impl Exchange {
         Self { patience: Some(turns), ..self }
     }
 
-    /// Puts the place back to 0. Nobody may be exchanging there.
+    /// Puts the place back to 0, and the count of waits that were [given up](Self::given_up). Nobody may be exchanging.
     ///
     /// # Panics
     /// If there is no such place.
@@ -107,6 +115,21 @@ impl Exchange {
         for second in [false, true] {
             self.line(place, second).store(0, Ordering::Release);
         }
+        self.given_up.store(0, Ordering::Relaxed);
+    }
+
+    /// Waits that were given up since the last reset: of an exchange, 2 if both partners did, and 1 if only one of
+    /// them did, because the other one had done what it was asked for.
+    pub fn given_up(&self) -> u64 {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Takes note where fewer rounds were done than asked for.
+    fn noted(&self, done: u64, asked: u64) -> u64 {
+        if done < asked {
+            self.given_up.fetch_add(1, Ordering::Relaxed);
+        }
+        done
     }
 
     /// Leads `rounds` rounds and returns how many were answered.
@@ -119,7 +142,7 @@ impl Exchange {
     pub fn lead(&self, protocol: Protocol, place: usize, rounds: u64) -> u64 {
         let (line, turns) = (self.line(place, false), self.turns(protocol));
         let stands = line.load(Ordering::Acquire);
-        match protocol {
+        let answered = match protocol {
             Protocol::CompareAndSwap => {
                 let done = swaps(line, rounds, turns, stands, 1);
                 // That a swap succeeds says that the one before it was answered. The last answer is waited for by
@@ -131,7 +154,8 @@ impl Exchange {
             Protocol::Flags => {
                 flags_lead(line, self.line(place, true), rounds, turns, stands.wrapping_add(1))
             }
-        }
+        };
+        self.noted(answered, rounds)
     }
 
     /// Follows for `rounds` rounds and returns how many it answered; fewer as in [`lead`](Self::lead).
@@ -140,7 +164,7 @@ impl Exchange {
     /// If there is no such place.
     pub fn follow(&self, protocol: Protocol, place: usize, rounds: u64) -> u64 {
         let turns = self.turns(protocol);
-        match protocol {
+        let answered = match protocol {
             Protocol::CompareAndSwap => {
                 let line = self.line(place, false);
                 // Even before the leader's first change and odd after it, which is what is expected; and it goes
@@ -153,7 +177,8 @@ impl Exchange {
                 let first = own.load(Ordering::Acquire).wrapping_add(1);
                 flags_follow(own, other, rounds, turns, first)
             }
-        }
+        };
+        self.noted(answered, rounds)
     }
 
     /// The planted fault: as [`follow`](Self::follow), but the last round is left unanswered.
@@ -236,6 +261,7 @@ mod tests {
             let done =
                 meet(|| exchange.lead(protocol, place, rounds), || exchange.follow(protocol, place, rounds));
             assert_eq!((done, exchange.value(place)), ((rounds, rounds), protocol.value_after(rounds)));
+            assert_eq!(exchange.given_up(), 0);
         }
     }
 
@@ -274,6 +300,9 @@ mod tests {
                 );
                 assert!(led < rounds && followed < rounds, "{}: {led}, {followed}", protocol.name());
                 assert_ne!(exchange.value(7), protocol.value_after(rounds));
+                assert!(protocol.may_stand(exchange.value(7), followed));
+                // It did what it was asked for, and gave nothing up.
+                assert_eq!(exchange.given_up(), 1 + u64::from(followed < rounds - 1));
                 (led, followed) == (rounds - 1, rounds - 1)
             });
             assert!(seen.is_some(), "{}: the other rounds were never done", protocol.name());
@@ -288,6 +317,10 @@ mod tests {
             assert_eq!(exchange.value(place), (0, 0), "it changed what was not its own");
             assert_eq!(exchange.lead(protocol, place, 5), 0);
             assert_eq!(exchange.value(place), (1, 0), "it went on without an answer");
+            assert!(protocol.may_stand((1, 0), 0) && !protocol.may_stand((2, 0), 0));
+            assert_eq!(exchange.given_up(), 2);
+            exchange.reset(place);
+            assert_eq!(exchange.given_up(), 0);
         }
         let hasty = Exchange::new().unwrap().with_patience(0);
         assert!(Protocol::ALL.iter().all(|&protocol| hasty.lead(protocol, 0, 1) == 0));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use tenbin_model::Cpu;
+use tenbin_model::{Cpu, Picoseconds};
 
 use crate::placement::Moved;
 
@@ -46,6 +46,15 @@ pub enum Fault {
         /// How long they were given.
         deadline: Duration,
     },
+    /// A worker waited for an answer of the other one, and gave up.
+    Unanswered {
+        /// Round trips that were made.
+        made: u64,
+        /// Round trips that were to be made.
+        asked: u64,
+        /// How long the epoch took with the wait in it.
+        elapsed: Picoseconds,
+    },
     /// A worker panicked.
     Panicked,
     /// A worker that is a process is no more.
@@ -73,14 +82,22 @@ impl fmt::Display for Fault {
                 "worker {worker} was pinned to {wanted} and ran on {found}; \
                  something else sets this process's affinity: stop it and run again"
             ),
-            Self::PageMoved { home, moved } => {
+            Self::PageMoved { home, moved: moved @ Moved { is: Some(_), .. } } => {
                 write!(f, "{home}'s memory: {moved}; something moves pages while they are measured")
+            }
+            Self::PageMoved { home, moved } => {
+                write!(f, "{home}'s memory: {moved}; the kernel took it back while it was measured")
             }
             Self::Unpinned { why } => write!(f, "a worker could not be pinned: {why}"),
             Self::Late { missing, deadline } => write!(
                 f,
                 "{missing} worker(s) did not finish an epoch within {deadline:?}; \
                  the machine is overloaded or the work hangs: run again on a quieter machine"
+            ),
+            Self::Unanswered { made, asked, elapsed } => write!(
+                f,
+                "the other worker did not answer within {elapsed}, after {made} of {asked} round trips; \
+                 something else holds its CPU: run again on a quieter machine"
             ),
             Self::Panicked => write!(f, "a worker panicked inside an epoch; this is a fault of tenbin"),
             Self::Died { worker, how } => write!(f, "worker {worker}, a process of its own, died: {how}"),

@@ -345,10 +345,21 @@ fn refusal_of(fault: &Fault) -> Refusal {
         Fault::PinNotHeld { .. } | Fault::Unpinned { .. } => {
             ("every worker on its CPU, before and after each epoch", "name other CPUs with --cpus")
         }
-        Fault::PageMoved { .. } => (
+        Fault::PageMoved { moved, .. } => (
             "every page where it was, in every block",
-            "let nothing move pages: switch NUMA balancing off (kernel.numa_balancing), and run again",
+            match moved.is {
+                Some(_) => {
+                    "let nothing move pages: switch NUMA balancing off (kernel.numa_balancing), and run again"
+                }
+                None => {
+                    "leave the kernel no reason to take pages back: free memory, or raise the control group's \
+                     memory.high and memory.max, or ask for less; see whether swap is in use"
+                }
+            },
         ),
+        Fault::Unanswered { .. } => {
+            ("an answer to every round", "run again on a quieter machine, or name other CPUs with --cpus")
+        }
         Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
         Fault::Died { .. } => ("workers that live to the end", "see what ended it, and run again"),
         Fault::Panicked => ("work that ends without a panic", "report this fault of tenbin"),

@@ -219,6 +219,21 @@ fn a_pin_that_is_lost_refuses_the_cell() {
 }
 
 #[test]
+fn what_helps_against_a_page_that_moved_depends_on_where_it_went() {
+    let remedy = |is| {
+        let moved = tenbin_metal::placement::Moved { at: 0, was: Some(0), is };
+        let refusal = refusal_of(&Fault::PageMoved { home: Cpu(0), moved });
+        (refusal.reached, refusal.remedy)
+    };
+    let (reached, elsewhere) = remedy(Some(1));
+    assert!(reached.contains("is on node 1; something moves pages"), "{reached}");
+    assert!(elsewhere.contains("numa_balancing") && !elsewhere.contains("swap"), "{elsewhere}");
+    let (reached, nowhere) = remedy(None);
+    assert!(reached.contains("is nowhere; the kernel took it back"), "{reached}");
+    assert!(nowhere.contains("swap") && !nowhere.contains("numa_balancing"), "{nowhere}");
+}
+
+#[test]
 fn wrong_work_while_timed_is_an_implementation_error() {
     let (trial, _) = run(|script| script.wrong_at = Some(60), &After(u32::MAX), Virtualisation::None);
     let cell = &trial.cells[0];

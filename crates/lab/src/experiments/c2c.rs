@@ -167,7 +167,12 @@ impl Lines {
         });
         let lap = self.team.lap(&task, rounds)?;
         let done = [0, 1].map(|worker| done[worker].load(Ordering::Relaxed));
-        Ok((lap, judged(variant, done, exchange.value(place), rounds)))
+        let value = exchange.value(place);
+        // The planted fault is a partner that is not worth waiting for: giving it up is what shall be seen.
+        if variant != SHORT && starved(variant, done, value, rounds, exchange.given_up()) {
+            return Err(Fault::Unanswered { made: done[0], asked: rounds, elapsed: lap.elapsed });
+        }
+        Ok((lap, judged(variant, done, value, rounds)))
     }
 }
 
@@ -201,6 +206,14 @@ fn judged(variant: u32, done: [u64; 2], value: (u64, u64), rounds: u64) -> Seen 
         done[0], done[1], value.0, value.1
     );
     if done == [rounds; 2] && value == expected { Seen::Met(seen) } else { Seen::Broken(seen) }
+}
+
+/// Whether the machine let one of the two wait too long, and both did right work as far as they came: each gave up a
+/// wait, or the last answer came after it had been given up. Who stops short without waiting is no such thing.
+fn starved(variant: u32, [led, followed]: [u64; 2], value: (u64, u64), rounds: u64, given_up: u64) -> bool {
+    let in_vain = given_up == 2 || (given_up == 1 && followed == rounds);
+    let answered = followed == led || followed == led + 1;
+    in_vain && answered && protocol(variant).may_stand(value, followed)
 }
 
 fn describe() -> Descriptor {
@@ -243,3 +256,6 @@ fn describe() -> Descriptor {
 
 /// The experiment on lines between cores.
 pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_model::{Machine, Sizes};
+
+use super::*;
+use crate::experiment::Settings;
+use crate::rehearsal::rehearsed;
+
+/// A cell of two workers, on one CPU if there is one, whose waits last `patience` turns.
+fn with_lines(patience: u64, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Lines)) {
+    let machine = Machine::unobserved("a test");
+    let cpus: Vec<Cpu> = allowed_cpus().unwrap().into_iter().cycle().take(2).collect();
+    let (settings, sizes) = (Settings::default(), Sizes::default());
+    let (clock, effort) = (Clock::kernel(), Effort::Quick);
+    let request =
+        Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let exchange = || Arc::new(Exchange::new().unwrap().with_patience(patience));
+    let lines = Lines {
+        team: Team::gather(clock, &cpus).unwrap(),
+        exchange: exchange(),
+        impatient: exchange(),
+        place: 0,
+    };
+    body(&request, &describe(), cell((cpus[0], cpus[1]), 20, None, true), lines);
+}
+
+#[test]
+fn a_partner_that_is_waited_for_in_vain_is_the_machine_s_fault() {
+    with_lines(0, |request, descriptor, arrangement, mut lines| {
+        for variant in [SWAP, FLAGS] {
+            let seen = lines.check(variant);
+            assert!(matches!(seen, Err(Fault::Unanswered { made: 0, asked: CHECKED, .. })), "{seen:?}");
+        }
+        let cell = rehearsed((descriptor, arrangement), request, &mut lines);
+        let refusal = cell.refusal.as_ref().unwrap();
+        assert!(refusal.reached.contains("the other worker did not answer"), "{refusal:?}");
+        assert!(refusal.remedy.contains("quieter"), "{refusal:?}");
+    });
+}
+
+#[test]
+fn a_partner_that_stops_short_fails_the_check_however_long_it_is_waited_for() {
+    for patience in [0, 100, PATIENCE_WITH_A_FAULT] {
+        with_lines(patience, |_, _, _, mut lines| {
+            let seen = lines.check(SHORT);
+            assert!(matches!(seen, Ok(Seen::Broken(_))), "{seen:?}");
+        });
+    }
+}
+
+#[test]
+fn only_waiting_in_vain_is_no_wrong_work() {
+    let rounds = 5;
+    let cases = [
+        // Both gave up, before and behind the leader's next step.
+        (SWAP, [3, 3], (7, 0), 2, true),
+        (SWAP, [2, 3], (6, 0), 2, true),
+        (FLAGS, [3, 3], (4, 3), 2, true),
+        (FLAGS, [0, 0], (0, 0), 2, true),
+        // The last answer came too late.
+        (SWAP, [4, 5], (10, 0), 1, true),
+        (FLAGS, [4, 5], (5, 5), 1, true),
+        // It stopped short, and gave nothing up.
+        (SWAP, [4, 4], (9, 0), 1, false),
+        (FLAGS, [4, 4], (5, 4), 1, false),
+        // What stands there is not what was done.
+        (SWAP, [3, 3], (8, 0), 2, false),
+        (FLAGS, [3, 3], (3, 4), 2, false),
+        (SWAP, [1, 3], (6, 0), 2, false),
+        (SWAP, [5, 5], (10, 0), 0, false),
+    ];
+    for (variant, done, value, given_up, expected) in cases {
+        assert_eq!(
+            starved(variant, done, value, rounds, given_up),
+            expected,
+            "{variant}: {done:?}, {value:?}, {given_up} given up"
+        );
+    }
+}
