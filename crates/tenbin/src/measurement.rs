@@ -9,7 +9,7 @@ use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit}
 use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
 use tenbin_model::machine::Observed;
 use tenbin_model::{
-    Arrangement, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Trial,
+    Arrangement, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Sizes, Trial,
 };
 
 use crate::arguments::Measure;
@@ -38,8 +38,10 @@ impl Rule for BySignTest {
     }
 }
 
-/// What is to be measured: checked before the first epoch, so that wrong input changes nothing.
+/// What is to be measured: every step was planned once, so that wrong input is found before anything is measured.
 pub struct Order {
+    machine: Machine,
+    clock: Clock,
     steps: Vec<Step>,
     cpus: Vec<Cpu>,
     effort: Effort,
@@ -56,7 +58,7 @@ struct Step {
 }
 
 impl Order {
-    /// Checks names, settings and CPUs.
+    /// Observes the machine, and checks names, CPUs and settings with their values.
     ///
     /// # Errors
     /// A usage error that names the word that is wrong and what would be right.
@@ -72,7 +74,35 @@ impl Order {
             _ => usual,
         };
         let (steps, cpus) = (chosen(names, settings)?, cpus(measure.cpus.as_deref())?);
-        Ok(Self { steps: with_foundations(steps), cpus, effort, seed: seed(measure.seed) })
+        let (machine, clock) = observed(&cpus);
+        let (steps, seed) = (with_foundations(steps), seed(measure.seed));
+        let order = Self { machine, clock, steps, cpus, effort, seed };
+        order.planned()?;
+        Ok(order)
+    }
+
+    /// Plans every step by the firmware's word on the caches, for the sake of the values that `--set` gave. What the
+    /// machine cannot answer is left for the measurement, which may know more by then.
+    fn planned(&self) -> Result<(), Trouble> {
+        let sizes = verdict::sizes(&self.machine, None);
+        for step in &self.steps {
+            if let Err(usage @ Unfit::Usage(_)) = (step.experiment.plan)(&self.request(step, &sizes)) {
+                return Err(trouble(usage));
+            }
+        }
+        Ok(())
+    }
+
+    fn request<'a>(&'a self, step: &'a Step, sizes: &'a Sizes) -> Request<'a> {
+        Request {
+            machine: &self.machine,
+            clock: self.clock,
+            cpus: &self.cpus,
+            effort: if step.asked { self.effort } else { Effort::Quick },
+            settings: &step.settings,
+            sizes,
+            seed: self.seed,
+        }
     }
 
     /// Names of the experiments that were asked for, whatever else has to be measured for their sake.
@@ -84,26 +114,17 @@ impl Order {
     /// Measures.
     ///
     /// # Errors
-    /// A usage error in a setting's value, found by the experiment that reads it.
+    /// A usage error in what an experiment finds wrong only when it sets up a cell.
     pub fn measure(&self) -> Result<Run, Trouble> {
         let started = Timestamp::now();
         let clock_started = Instant::now();
-        let (machine, clock) = observed(&self.cpus);
         let mut progress = Progress::new();
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
         let mut trials: Vec<Trial> = Vec::new();
         for step in &self.steps {
             let known = trials.iter().find(|trial| trial.descriptor.judge == Judge::Capacities);
-            let sizes = verdict::sizes(&machine, known);
-            let request = Request {
-                machine: &machine,
-                clock,
-                cpus: &self.cpus,
-                effort: if step.asked { self.effort } else { Effort::Quick },
-                settings: &step.settings,
-                sizes: &sizes,
-                seed: self.seed,
-            };
+            let sizes = verdict::sizes(&self.machine, known);
+            let request = self.request(step, &sizes);
             let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
             // Opened anew for each experiment: where there are none, the machine says why.
             let counters = Counters::hardware().ok();
@@ -119,7 +140,7 @@ impl Order {
                 effort: self.effort,
                 arguments: words(),
             },
-            machine,
+            machine: self.machine.clone(),
             trials,
         })
     }

@@ -104,6 +104,31 @@ fn an_answer_that_finds_no_room_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0);
 }
 
+/// The store is made before anything is measured: where there is none, nothing was.
+#[test]
+fn a_value_that_is_wrong_is_found_before_anything_is_measured() {
+    let mut requests: Vec<(&[&str], &str)> = vec![
+        (&["caches", "--set", "largest=0"], "largest=0"),
+        (&["null", "pipe", "--set", "size=63"], "size=63"),
+    ];
+    if rustix::thread::sched_getaffinity(None).unwrap().count() > 1 {
+        // The first has to know the caches, the last comes behind two others.
+        requests.push((&["thrash", "--set", "case=E"], "case=E"));
+        requests.push((&["caches", "numa", "c2c", "--set", "samples=0"], "samples=0"));
+        requests.push((&["numa", "--set", "buffer=1,2"], "--set buffer"));
+    } else {
+        eprintln!("skipped: one CPU is refused before the values of thrash, numa and c2c are read");
+    }
+    for (request, named) in requests {
+        let place = Place::new();
+        let output = place.tenbin(&[&["run"], request].concat());
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{request:?}: {said}");
+        assert!(said.contains(named), "{request:?}: {said}");
+        assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "{request:?} has begun");
+    }
+}
+
 #[test]
 fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
     let place = Place::new();
