@@ -169,6 +169,24 @@ impl Settings {
         self.given.get(key).map(String::as_str)
     }
 
+    /// The one value given for `key`, or `otherwise`.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list), and where several are given.
+    pub fn one<T: FromStr + Clone + PartialEq>(
+        &self,
+        key: &str,
+        otherwise: T,
+        expected: &str,
+        accepted: impl Fn(&T) -> bool,
+    ) -> Result<T, Unfit> {
+        let values = self.list(key, std::slice::from_ref(&otherwise), expected, accepted)?;
+        match values.as_slice() {
+            [value] => Ok(value.clone()),
+            several => Err(Unfit::Usage(format!("--set {key}: one value, not {}", several.len()))),
+        }
+    }
+
     /// The comma-separated values given for `key`, or `otherwise`.
     ///
     /// # Errors
@@ -194,5 +212,26 @@ impl Settings {
             return Err(Unfit::Usage(format!("--set {key}={text}: a value is given twice")));
         }
         Ok(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_is_taken_and_several_are_a_usage_error_that_names_the_key() {
+        let with = |text: &str| Settings { given: [("size".into(), text.into())].into() };
+        let one = |settings: &Settings| settings.one("size", 7_u32, "a number from 1", |&size| size > 0);
+        assert_eq!(one(&Settings::default()).unwrap(), 7);
+        assert_eq!(one(&with("3")).unwrap(), 3);
+        for (text, said) in
+            [("3,4", "--set size: one value, not 2"), ("0", "is not a number from 1"), ("", "is not")]
+        {
+            match one(&with(text)) {
+                Err(Unfit::Usage(message)) => assert!(message.contains(said), "{message}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
     }
 }

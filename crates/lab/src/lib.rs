@@ -14,6 +14,7 @@ pub mod memory;
 pub mod published;
 #[cfg(test)]
 mod rehearsal;
+mod walk;
 
 pub use engine::{Bench, Event, Rule};
 pub use experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};

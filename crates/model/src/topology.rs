@@ -73,6 +73,14 @@ pub fn line(machine: &Machine, cpu: Cpu) -> Option<Bytes> {
     data_caches(machine, cpu).into_iter().find_map(|cache| cache.line.known().copied())
 }
 
+/// The line where the machine does not say: that of x86-64 and of most arm64 and riscv64.
+pub const USUAL_LINE: Bytes = Bytes(64);
+
+/// The [`line`] of `cpu`, or the usual one where the machine does not say.
+pub fn line_or_usual(machine: &Machine, cpu: Cpu) -> Bytes {
+    line(machine, cpu).unwrap_or(USUAL_LINE)
+}
+
 /// The usable CPUs by the cache for data of `level` that they share, in the order of the machine's
 /// list. A CPU of which no such cache or nothing of its sharing is known is in no group.
 pub fn groups(machine: &Machine, level: u8) -> Vec<Vec<Cpu>> {
@@ -210,6 +218,7 @@ mod tests {
         // The first level does not say its line, the second does.
         assert_eq!(line(&machine, Cpu(0)), Some(Bytes(128)));
         assert_eq!((data_caches(&machine, Cpu(4)).len(), line(&machine, Cpu(4))), (0, None));
+        assert_eq!([0, 4].map(|cpu| line_or_usual(&machine, Cpu(cpu))), [Bytes(128), USUAL_LINE]);
     }
 
     #[test]

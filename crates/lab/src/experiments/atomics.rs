@@ -152,11 +152,7 @@ impl Waits {
     fn of(request: &Request<'_>) -> Result<Self, Unfit> {
         let number = |key: &str, otherwise: u64| {
             let accepted = |value: &u64| (1..=1_000_000).contains(value);
-            let values = request.settings.list(key, &[otherwise], "a number from 1 to 1000000", accepted)?;
-            match values[..] {
-                [value] => Ok(value),
-                _ => Err(Unfit::Usage(format!("--set {key}: one number, not {}", values.len()))),
-            }
+            request.settings.one(key, otherwise, "a number from 1 to 1000000", accepted)
         };
         let waits = Self {
             shortest: number("wait", SHORTEST_WAIT)?,

@@ -59,17 +59,14 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         }));
     }
     let samples = if request.effort == Effort::Quick { SAMPLES_QUICKLY } else { SAMPLES };
-    let samples = request.settings.list("samples", &[samples], "a number from 20 to 20000", |samples| {
+    let samples = request.settings.one("samples", samples, "a number from 20 to 20000", |samples| {
         (20..=20_000).contains(samples)
     })?;
-    let [samples] = samples[..] else {
-        return Err(Unfit::Usage(format!("--set samples: one number, not {}", samples.len())));
-    };
     let most = match request.settings.given("pairs") {
         Some("all") => usize::MAX,
-        Some(_) => request.settings.list("pairs", &[PAIRS], "`all`, or a number from 1 to 1000000", |most| {
+        Some(_) => request.settings.one("pairs", PAIRS, "`all`, or a number from 1 to 1000000", |most| {
             (1..=1_000_000).contains(most)
-        })?[0],
+        })?,
         None if request.effort == Effort::Quick => PAIRS_QUICKLY,
         None => PAIRS,
     };

@@ -6,7 +6,7 @@ use tenbin_metal::pages::{PageKind, Pages, modest_huge_page};
 use tenbin_metal::touch::{self, huge_pages_are_granted};
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
-use tenbin_model::topology::{data_caches, line};
+use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
     Arrangement, Bytes, Cpu, Descriptor, Effort, Judge, Machine, Parameter, Picoseconds, Quantity, Refusal,
     Source, Variant,
@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{allowance, within_allowance};
+use crate::walk::comes_back;
 
 /// The smallest size: a quarter of the smallest first cache that is built today.
 const SMALLEST: u64 = 4 << 10;
@@ -37,9 +38,6 @@ fn largest(effort: Effort) -> u64 {
     }
 }
 
-/// The bytes of a line where the machine does not say.
-const USUAL_LINE: u64 = 64;
-
 /// Steps of an epoch at least: a step is a read, and one read alone is no rate.
 const LEAST_STEPS: u64 = 512;
 
@@ -55,12 +53,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         ["huge", "base"].contains(&kind.as_str())
     })?;
     let cpus = walkers(request);
-    let wanted = request.settings.list("largest", &[0_u64], "a size from 1 to 65536 (MiB)", |mib| {
-        (1..=65_536).contains(mib)
-    })?;
-    let [wanted] = wanted[..] else {
-        return Err(Unfit::Usage(format!("--set largest: one size, not {}", wanted.len())));
-    };
+    let wanted = request.settings.one("largest", 0_u64, "a size from 1 to 65536 (MiB)", |mib| (1..=65_536).contains(mib))?;
     let allowance = allowance(request.machine);
     let mut variants = Vec::new();
     let mut cells = Vec::new();
@@ -139,7 +132,7 @@ fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> R
 
 /// Bytes from one line to the next.
 fn spacing(request: &Request<'_>, cpu: Cpu) -> u64 {
-    line(request.machine, cpu).map_or(USUAL_LINE, |line| line.0)
+    line_or_usual(request.machine, cpu).0
 }
 
 /// Half octaves to [`FINE`], octaves beyond.
@@ -238,10 +231,7 @@ struct Walks {
 impl Apparatus for Walks {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         let own = variant.checked_sub(self.first).and_then(|place| self.chases.get(place as usize));
-        let chase = own.map_or(&self.broken, Arc::as_ref);
-        let (length, lines) = (chase.cycle_length(), chase.lines());
-        let seen = format!("the walk returns after {length} of {lines} lines");
-        Ok(if length == lines { Seen::Met(seen) } else { Seen::Broken(seen) })
+        Ok(comes_back(own.map_or(&self.broken, Arc::as_ref)))
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {

@@ -182,10 +182,7 @@ fn span() -> usize {
 /// The bytes asked for, or as many as are good for this many threads and modest here.
 fn wanted(request: &Request<'_>, threads: usize) -> Result<u64, Unfit> {
     let modest = (OF_A_WORKER * threads as u64).min(OF_ALL).min(allowance(request.machine).0);
-    match request.settings.list("bytes", &[modest], "a number of bytes from 1", |&bytes| bytes > 0)?[..] {
-        [bytes] => Ok(bytes),
-        ref several => Err(Unfit::Usage(format!("--set bytes: one number, not {}", several.len()))),
-    }
+    request.settings.one("bytes", modest, "a number of bytes from 1", |&bytes| bytes > 0)
 }
 
 /// Pages of each worker's part, in whole iterations.

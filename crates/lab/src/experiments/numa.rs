@@ -10,7 +10,7 @@ use tenbin_metal::placement::{Answer, Placement};
 use tenbin_metal::vmstat::Vmstat;
 use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
 use tenbin_model::machine::{Node, Observed, cpu_ranges};
-use tenbin_model::topology::{data_caches, line};
+use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
     Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Published, Quantity, Refusal,
     Source, Variant,
@@ -18,6 +18,7 @@ use tenbin_model::{
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::within_allowance;
+use crate::walk::comes_back;
 
 mod published;
 
@@ -37,9 +38,6 @@ const MOST_HOMES_QUICKLY: usize = 4;
 /// Variants of what one core repeats: as many as there are cores, as they are what cores are held against. Fewer than two dozen
 /// do not say well how they spread, and more than this add little.
 const REPEATS: std::ops::RangeInclusive<usize> = 24..=32;
-
-/// The bytes of a line where the machine does not say.
-const USUAL_LINE: u64 = 64;
 
 /// Steps of an epoch at least.
 const LEAST_STEPS: u64 = 512;
@@ -180,18 +178,11 @@ fn beyond(request: &Request<'_>) -> Option<Bytes> {
 
 /// The size of each home's buffer.
 fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
-    let wanted = beyond(request).map_or(SMALLEST, |beyond| beyond.0.max(SMALLEST));
-    let asked = request.settings.list(
-        "buffer",
-        &[wanted.div_ceil(1 << 20)],
-        "a size from 1 to 65536 (MiB)",
-        |mib| (1..=65_536).contains(mib),
-    )?;
-    let [mib] = asked[..] else {
-        return Err(Unfit::Usage(format!("--set buffer: one size, not {}", asked.len())));
-    };
+    let wanted = beyond(request).map_or(SMALLEST, |beyond| beyond.0.max(SMALLEST)).div_ceil(1 << 20);
+    let expected = "a size from 1 to 65536 (MiB)";
+    let mib = request.settings.one("buffer", wanted, expected, |mib| (1..=65_536).contains(mib))?;
     let buffer = Bytes(mib.saturating_mul(1 << 20));
-    let scratch = Chase::scratch(buffer.0, line(request.machine, request.cpus[0]).map_or(USUAL_LINE, |line| line.0));
+    let scratch = Chase::scratch(buffer.0, line_or_usual(request.machine, request.cpus[0]).0);
     let total = Bytes(Pages::most_resident(buffer.0, PageKind::Huge).saturating_mul(homes as u64).saturating_add(scratch));
     within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"))?;
     Ok(buffer)
@@ -222,7 +213,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
 /// Sets one cell up, of the plan's `variants`.
 fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]) -> Opened {
     let buffer = arrangement.parameter("buffer").and_then(|text| text.parse::<usize>().ok()).unwrap_or(SMALLEST as usize);
-    let spacing = line(request.machine, arrangement.cpus[0]).map_or(USUAL_LINE, |line| line.0) as usize;
+    let spacing = line_or_usual(request.machine, arrangement.cpus[0]).0 as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
     let mut memories: Vec<Memory> = Vec::new();
@@ -406,14 +397,9 @@ impl Matrix {
 impl Apparatus for Matrix {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         let memory = self.way(variant).map(|way| &self.memories[way.memory]);
-        let whole = |chase: &Chase| {
-            let (length, lines) = (chase.cycle_length(), chase.lines());
-            let seen = format!("the walk returns after {length} of {lines} lines");
-            if length == lines { Seen::Met(seen) } else { Seen::Broken(seen) }
-        };
-        let Some(memory) = memory else { return Ok(whole(&self.broken)) };
+        let Some(memory) = memory else { return Ok(comes_back(&self.broken)) };
         let cycle = match &memory.work {
-            Work::Chase(chase) => whole(chase),
+            Work::Chase(chase) => comes_back(chase),
             Work::Stores(field) => Seen::Met(format!("{} are stored to", Bytes(field.len() as u64))),
         };
         let still = memory.still()?;

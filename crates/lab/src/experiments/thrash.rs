@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
-use tenbin_model::topology::{Shared, data_caches, line, shared};
+use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Quantity, Refusal,
     Source, Variant,
@@ -25,9 +25,6 @@ const READ_ONLY: u32 = 3;
 const ALONE: u32 = 4;
 const ALONE_ON_TWICE: u32 = 5;
 const LEFT_OUT: u32 = 6;
-
-/// Bytes from one line to the next where the machine does not say how long a line is.
-const USUAL_LINE: usize = 64;
 
 /// Distances between the lines written that are tried beside the machine's own line.
 const SPACINGS: [usize; 3] = [64, 128, 256];
@@ -154,7 +151,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let usual: Vec<String> = usual.split(',').map(String::from).collect();
     let cases = request.settings.list("case", &usual, "one of A, B, C, D", |name| Case::of(name).is_some())?;
     let cases: Vec<Case> = cases.iter().filter_map(|name| Case::of(name)).collect();
-    let own = line(request.machine, request.cpus[0]).map_or(USUAL_LINE, |line| line.0 as usize);
+    let own = line_or_usual(request.machine, request.cpus[0]).0 as usize;
     let spacings = request.settings.list("spacing", &[own], "a power of two from 16 to 4096 (bytes)", |spacing| {
         (16..=4096).contains(spacing) && spacing.is_power_of_two()
     })?;
@@ -235,7 +232,7 @@ fn cell(
             ("case".into(), case.name().into()),
             ("bytes".into(), bytes.map_or_else(|_| String::new(), |bytes| bytes.0.to_string())),
             ("spacing".into(), spacing.to_string()),
-            ("line".into(), line(request.machine, one).map_or(USUAL_LINE, |line| line.0 as usize).to_string()),
+            ("line".into(), line_or_usual(request.machine, one).0.to_string()),
         ],
         cpus: vec![one, other],
         epoch: describe().epoch,

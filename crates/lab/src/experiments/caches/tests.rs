@@ -1,6 +1,7 @@
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::{Clock, Pin, allowed_cpus};
 use tenbin_model::Sizes;
+use tenbin_model::topology::USUAL_LINE;
 
 use super::*;
 use crate::experiment::Settings;
@@ -28,7 +29,7 @@ fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
     };
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let mut below = move |bound: usize| random.random_range(0..bound);
-    let spacing = USUAL_LINE as usize;
+    let spacing = USUAL_LINE.0 as usize;
     let chases: Vec<Arc<Chase>> = bytes
         .into_iter()
         .map(|bytes| Arc::new(Chase::new(bytes as usize, spacing, PageKind::Base, &mut below).unwrap()))
@@ -75,7 +76,7 @@ fn sound_walks_are_timed_to_the_end() {
 #[test]
 fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
     with_walks(|request, descriptor, arrangement, mut walks| {
-        let (spacing, lines) = (USUAL_LINE as usize, 2 * SMALLEST / USUAL_LINE);
+        let (spacing, lines) = (USUAL_LINE.0 as usize, 2 * SMALLEST / USUAL_LINE.0);
         let short = Chase::two_cycles(2 * SMALLEST as usize, spacing, PageKind::Base, |bound| bound / 2).unwrap();
         walks.chases[1] = Arc::new(short);
         walks.tasks[1] = walk(Arc::clone(&walks.chases[1]));

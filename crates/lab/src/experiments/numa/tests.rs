@@ -1,5 +1,6 @@
 use tenbin_metal::{Clock, allowed_cpus};
 use tenbin_model::machine::{Cache, CpuPlace, Witness};
+use tenbin_model::topology::USUAL_LINE;
 use tenbin_model::{Machine, Size, Sizes, Word};
 
 use super::*;
@@ -29,7 +30,7 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
     };
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let mut below = move |bound: usize| random.random_range(0..bound);
-    let spacing = USUAL_LINE as usize;
+    let spacing = USUAL_LINE.0 as usize;
     let matrix = Matrix {
         counted: Vmstat::default(),
         clock,
@@ -89,7 +90,7 @@ fn pages_that_move_between_two_blocks_refuse_the_cell() {
 #[test]
 fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
     with_matrix(BY_CHASE, |request, descriptor, arrangement, mut matrix| {
-        let spacing = USUAL_LINE as usize;
+        let spacing = USUAL_LINE.0 as usize;
         let short = Arc::new(Chase::two_cycles(BYTES, spacing, PageKind::Base, |bound| bound / 2).unwrap());
         let work = Work::Chase(short);
         matrix.memories[0].placed = work.placement().unwrap();
@@ -265,6 +266,8 @@ fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
                 }
             }
         });
+    }
+}
 
 #[test]
 fn one_core_reads_at_a_time_and_so_one_cpu_s_worth_of_time_is_enough() {
