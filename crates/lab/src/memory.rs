@@ -20,11 +20,16 @@ pub fn allowance(machine: &Machine) -> Bytes {
     Bytes(free.0 / 2)
 }
 
-/// Whether `wanted` bytes for `what` may be taken.
+/// Whether `wanted` bytes for `what` may be taken. `setting` names the parameter that asks for less, if there is one.
 ///
 /// # Errors
 /// A refusal with both figures where it is more than the allowance.
-pub fn within_allowance(machine: &Machine, wanted: Bytes, what: &str) -> Result<(), Unfit> {
+pub fn within_allowance(
+    machine: &Machine,
+    wanted: Bytes,
+    what: &str,
+    setting: Option<&str>,
+) -> Result<(), Unfit> {
     let allowance = allowance(machine);
     if wanted <= allowance {
         return Ok(());
@@ -38,7 +43,10 @@ pub fn within_allowance(machine: &Machine, wanted: Bytes, what: &str) -> Result<
     Err(Unfit::Refused(Refusal {
         reached: format!("{what} takes {wanted} of memory, and {allowance} may be taken: {source}"),
         needs: format!("at least {} free", Bytes(wanted.0.saturating_mul(2))),
-        remedy: format!("ask for {} bytes at most, or free memory", allowance.0),
+        remedy: match setting {
+            Some(key) => format!("ask for {} bytes at most (--set {key}=…), or free memory", allowance.0),
+            None => "free memory".into(),
+        },
     }))
 }
 
@@ -50,16 +58,20 @@ mod tests {
     fn more_than_half_of_what_is_free_is_refused_with_both_figures() {
         let machine =
             Machine { memory_available: Observed::Known(Bytes(1 << 30)), ..Machine::unobserved("a test") };
-        assert!(within_allowance(&machine, Bytes(512 << 20), "a buffer").is_ok());
-        match within_allowance(&machine, Bytes((512 << 20) + 1), "a buffer") {
+        assert!(within_allowance(&machine, Bytes(512 << 20), "a buffer", Some("buffer")).is_ok());
+        match within_allowance(&machine, Bytes((512 << 20) + 1), "a buffer", Some("buffer")) {
             Err(Unfit::Refused(refusal)) => {
                 assert!(refusal.reached.contains("512 MiB") && refusal.reached.contains("1 GiB"));
+                assert!(refusal.remedy.contains("--set buffer=…"), "{refusal:?}");
                 assert!(refusal.remedy.contains("536870912 bytes at most"), "{}", refusal.remedy);
             }
             other => panic!("{other:?}"),
         }
         let silent = Machine::unobserved("a test");
-        assert!(within_allowance(&silent, Bytes(128 << 20), "a buffer").is_ok());
-        assert!(within_allowance(&silent, Bytes(129 << 20), "a buffer").is_err());
+        assert!(within_allowance(&silent, Bytes(128 << 20), "a buffer", Some("buffer")).is_ok());
+        match within_allowance(&silent, Bytes(129 << 20), "the smallest", None) {
+            Err(Unfit::Refused(refusal)) => assert_eq!(refusal.remedy, "free memory"),
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -72,7 +72,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     let pairs = pairs(request, most);
     let kept = Bytes(pairs.len() as u64 * u64::from(samples) * 2 * BYTES_OF_A_SAMPLE);
-    within_allowance(request.machine, kept, "all samples of all pairs together")?;
+    within_allowance(request.machine, kept, "all samples of all pairs together", Some("pairs"))?;
     // The first pair stands for the experiment; being measured again and again, it shows a drift.
     let control = pairs[0];
     let mut cells = Vec::new();

@@ -126,7 +126,7 @@ fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> R
         .min(largest(request.effort));
     let spacing = spacing(request, cpu);
     let least = Bytes(together(&[SMALLEST], spacing, kind));
-    within_allowance(request.machine, least, &format!("a walk through {}", Bytes(SMALLEST)))?;
+    within_allowance(request.machine, least, &format!("a walk through {}", Bytes(SMALLEST)), None)?;
     Ok(within(up_to(end), spacing, kind, allowance))
 }
 
@@ -160,7 +160,7 @@ fn within(mut sizes: Vec<u64>, spacing: u64, kind: PageKind, allowance: Bytes) -
 fn asked_for(end: Bytes, cpu: Cpu, kind: PageKind, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let sizes = up_to(end.0);
     let total = Bytes(together(&sizes, spacing(request, cpu), kind));
-    within_allowance(request.machine, total, &format!("all sizes up to {end} together"))?;
+    within_allowance(request.machine, total, &format!("all sizes up to {end} together"), Some("largest"))?;
     Ok(sizes)
 }
 

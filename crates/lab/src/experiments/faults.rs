@@ -196,7 +196,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let bytes = wanted(request, threads)?;
     let part = part(bytes, threads);
     let least = Bytes((threads * page() * span()) as u64 * COUNTED);
-    within_allowance(request.machine, Bytes(bytes), &format!("the mapping {}", at_threads(threads)))?;
+    within_allowance(request.machine, Bytes(bytes), &format!("the mapping {}", at_threads(threads)), Some("bytes"))?;
     if part < COUNTED as usize * span() {
         return Err(Unfit::Refused(Refusal {
             reached: format!("{} {}", Bytes(bytes), at_threads(threads)),

@@ -184,7 +184,7 @@ fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
     let buffer = Bytes(mib.saturating_mul(1 << 20));
     let scratch = Chase::scratch(buffer.0, line_or_usual(request.machine, request.cpus[0]).0);
     let total = Bytes(Pages::most_resident(buffer.0, PageKind::Huge).saturating_mul(homes as u64).saturating_add(scratch));
-    within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"))?;
+    within_allowance(request.machine, total, &format!("{homes} buffers of {buffer}"), Some("buffer"))?;
     Ok(buffer)
 }
 

@@ -262,7 +262,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         return Err(why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused));
     };
     let both = Bytes(Pages::most_resident(2 * bytes as u64, PageKind::Huge));
-    within_allowance(request.machine, both, "a buffer for each of two threads")?;
+    within_allowance(request.machine, both, "a buffer for each of two threads", Some("case"))?;
     let mut buffers = set_up(arrangement, request.clock)?;
     buffers.sizes = said(request);
     Ok(Box::new(buffers))
