@@ -134,6 +134,46 @@ impl Placement {
         Self { pages: asked_about(bytes).map(|at| Page { at, node: Some(node) }).collect() }
     }
 
+    /// Holds the memory at `addresses` to a node from here on: nothing is moved, and the kernel's balancing of memory
+    /// between nodes passes it over (`vma_policy_mof` in the kernel's `mm/mempolicy.c`), so that whoever reads it is not
+    /// stopped by faults that ask where it should be.
+    ///
+    /// What is not known of policies here (`ENOSYS`, `EPERM`) is left as it is.
+    ///
+    /// # Errors
+    /// [`Fault::System`] when the kernel refuses for another reason: there is no such node.
+    pub fn hold(addresses: Range<usize>, node: u32) -> Result<(), Fault> {
+        const WORD: usize = u64::BITS as usize;
+        let mut nodes = vec![0_u64; node as usize / WORD + 1];
+        nodes[node as usize / WORD] = 1 << (node as usize % WORD);
+        let page = rustix::param::page_size();
+        let first = addresses.start / page * page;
+        let (length, flags) = (addresses.end - first, 0);
+        // One more than there are bits: the kernel takes one away (mbind(2), under BUGS of set_mempolicy(2)).
+        let bits = nodes.len() * WORD + 1;
+        // SAFETY: the call reads as many bits as the vector has and sets a policy of a range of addresses; it moves no
+        // page without a flag that asks for it, and contents stay as they are.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_mbind,
+                first,
+                length,
+                libc::MPOL_BIND,
+                nodes.as_ptr(),
+                bits as libc::c_ulong,
+                flags,
+            )
+        };
+        if answer == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENOSYS | libc::EPERM) => Ok(()),
+            _ => Err(Fault::system(format!("mbind {length} bytes to node {node}"), error)),
+        }
+    }
+
     /// Pages on each node, of those that were asked about; nodes in ascending order, none with no pages.
     pub fn by_node(&self) -> Vec<(u32, usize)> {
         let mut counts = BTreeMap::new();
@@ -265,5 +305,20 @@ mod tests {
         assert!(apart.into_iter().all(|apart| apart == page || apart == 2 * page));
         assert_eq!(placement.pages[0].at, 0);
         assert!(placement.pages[MOST - 1].at >= pages.len() - 2 * page);
+    }
+
+    #[test]
+    fn memory_can_be_held_to_the_node_where_it_is_and_to_no_node_that_is_not() {
+        let mut pages = Pages::map(1 << 16, PageKind::Base).unwrap();
+        pages.fill(1);
+        let Some(before) = Placement::of(&pages).unwrap().placed() else {
+            eprintln!("skipped: the kernel does not say where memory lies");
+            return;
+        };
+        let start = pages.as_ptr().addr();
+        Placement::hold(start..start + pages.len(), before.by_node()[0].0).unwrap();
+        assert_eq!(Placement::of(&pages).unwrap().placed().unwrap().agrees(&before), Ok(()));
+        assert!(pages.iter().all(|&byte| byte == 1));
+        assert!(Placement::hold(start..start + pages.len(), 1_000).is_err());
     }
 }

@@ -10,6 +10,8 @@ use tenbin_model::{
 
 use super::caveat;
 use super::comparisons::{empty, refused};
+use super::decide::percent;
+use super::sentence::refusal as refused_in_words;
 use crate::distance::{
     Buffers, Observation, Outcome, against_firmware, column_against_firmware, judge, of_as_many, one_column,
 };
@@ -173,6 +175,17 @@ fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
         Some(Figure::new("groups", found.groups.len() as f64, "1")),
         Some(Figure::new("blocks", found.blocks as f64, "1")),
     ];
+    let hidden =
+        if found.outcome == Outcome::Alike { one_sided(machine, times, found.detectable) } else { None };
+    if let Some(refusal) = hidden {
+        return Judged {
+            verdict: Verdict::Refused,
+            sentence: format!("{}{firmware}", refused_in_words(&refusal)),
+            refusal: Some(refusal),
+            caveat: None,
+            figures: figures.into_iter().flatten().collect(),
+        };
+    }
     Judged {
         verdict: verdict(found.outcome),
         sentence: format!("{}{firmware}", found.in_words()),
@@ -180,6 +193,32 @@ fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
         caveat: buffers.caveat(),
         figures: figures.into_iter().flatten().collect(),
     }
+}
+
+/// Why "alike" cannot be said where the kernel knows one node: all buffers can then lie on one side of the machine, whoever
+/// touched them first, and a far core is slow for each of them, as a slow core is. None if the cores are alike too.
+fn one_sided(machine: &Machine, times: &Times, detectable: f64) -> Option<Refusal> {
+    let chosen = machine.nodes.known().is_some_and(|nodes| nodes.len() > 1);
+    let homes = times.cpus(|one| one.home);
+    let of_core = |&reader: &Cpu| {
+        let medians = homes.iter().filter_map(|&home| times.median(reader, home)).collect();
+        Some(Ordered::new(medians)?.median())
+    };
+    let cores = Ordered::new(times.cpus(|one| one.reader).iter().filter_map(of_core).collect())?;
+    let spread = cores.quantile(1.0)? / cores.quantile(0.0)? - 1.0;
+    (!chosen && spread > detectable).then(|| Refusal {
+        reached: format!(
+            "each core takes the same for every buffer, but the cores differ by {} in all of them, and the kernel knows \
+             one node of memory",
+            percent(spread)
+        ),
+        needs: format!(
+            "cores alike within {}, or memory that can be had from several nodes: where all of it can lie on one side, a \
+             far core looks like a slow one",
+            percent(detectable)
+        ),
+        remedy: "ask under a kernel and firmware that know the nodes".into(),
+    })
 }
 
 /// By one buffer, as the seed did it: a core that is far and one that is slow look alike.

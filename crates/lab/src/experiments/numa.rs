@@ -31,7 +31,8 @@ const TIMES_THE_LAST_CACHE: u64 = 4;
 /// The seed's buffer, and the smallest.
 const SMALLEST: u64 = 16 << 20;
 
-/// More homes than these tell no more: groups show in any one of their members' memory.
+/// Homes at most. A group shows in the memory of any one of its members; of one none of whose memory was tried nothing is
+/// known, and the judge says so.
 const MOST_HOMES: usize = 8;
 const MOST_HOMES_QUICKLY: usize = 4;
 
@@ -103,8 +104,10 @@ fn homes(request: &Request<'_>) -> Vec<Cpu> {
         }
     }
     homes.truncate(most);
-    // Each node twice where there is room, and where the firmware knows one node its halves and quarters.
+    // Each node twice where there is room, and where the firmware knows one node its halves and quarters; of each the
+    // neighbour as well, because numbers can alternate between the sides of a machine.
     let steps = [2, 4, 8].into_iter().flat_map(|parts| (0..parts).map(move |part| cpus.len() * part / parts));
+    let steps = steps.flat_map(|place| [place, (place + 1) % cpus.len()]);
     for place in steps {
         if homes.len() < most && !homes.contains(&cpus[place]) {
             homes.push(cpus[place]);
@@ -230,6 +233,7 @@ fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]
                 let memory = Memory::touched_by(home, &arrangement.label, buffer, spacing, &mut below)?;
                 if let (Answer::Placed(placed), Observed::Known(nodes)) = (&memory.placed, &request.machine.nodes) {
                     at_home(placed, home, nodes)?;
+                    memory.hold(nodes)?;
                 }
                 memories.push(memory);
                 memories.len() - 1
@@ -291,6 +295,16 @@ enum Work {
 }
 
 impl Work {
+    fn addresses(&self) -> std::ops::Range<usize> {
+        match self {
+            Self::Chase(chase) => {
+                let start = chase.pages().as_ptr().addr();
+                start..start + chase.pages().len()
+            }
+            Self::Stores(field) => field.addresses(),
+        }
+    }
+
     fn placement(&self) -> Result<Answer, Fault> {
         match self {
             Self::Chase(chase) => Placement::of(chase.pages()),
@@ -300,6 +314,15 @@ impl Work {
 }
 
 impl Memory {
+    /// Holds the pages to the node of their home, where there are several: else balancing would stop the readers with
+    /// faults of its own, and move what is to stay.
+    fn hold(&self, nodes: &[Node]) -> Result<(), Fault> {
+        match nodes.iter().find(|node| node.cpus.contains(&self.home)) {
+            Some(node) if nodes.len() > 1 => Placement::hold(self.work.addresses(), node.node),
+            _ => Ok(()),
+        }
+    }
+
     /// Maps the buffer and touches it from `home`.
     fn touched_by(
         home: Cpu,
