@@ -402,6 +402,25 @@ mod tests {
             let said = against_firmware(&found(outcome), nodes);
             assert!(said.contains(says), "{said}");
         }
+        // Memory that was not tried is not spoken for: of a node without CPUs, without readers, without a buffer.
+        let alike = found(Outcome::Alike);
+        let one_home = Distances { homes: vec![Cpu(0), Cpu(1)], ..alike.clone() };
+        let untried = "neither confirms nor contradicts it: what was read is alike, and no way between";
+        for (found, nodes, firmware, says) in [
+            (&alike, &[node(0, 0..8), node(1, 0..0)][..], "names 2 nodes, and the readers are on 1", untried),
+            (&alike, &[node(0, 0..8), node(1, 8..16)], "names 2 nodes, and the readers are on 1", untried),
+            (&alike, &[node(1, 8..16)], "names 1 node, and no reader is on any", "what was read is alike"),
+            (&one_home, &halves, "names 2 nodes, with CPUs", untried),
+            (
+                &alike,
+                &[node(0, 0..4), node(1, 4..8), node(2, 8..12)],
+                "names 3 nodes, and the readers are on 2 of them, with CPUs 0-3 and 4-7",
+                "disagrees: a gap from 3.1 % would have shown between 2 of them",
+            ),
+        ] {
+            let said = against_firmware(found, nodes);
+            assert!(said.contains(firmware) && said.contains(says) && !said.contains("all memory"), "{said}");
+        }
         // CPUs that did not read, and nodes of memory alone, say nothing about the groups.
         let wider = [node(0, 0..4), node(1, 4..8), node(2, 8..12), node(3, 0..0)];
         assert!(against_firmware(&found(Outcome::Distant), &wider).contains("agrees: these"));

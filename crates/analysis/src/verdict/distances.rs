@@ -13,7 +13,8 @@ use super::comparisons::{empty, refused};
 use super::decide::percent;
 use super::sentence::refusal as refused_in_words;
 use crate::distance::{
-    Buffers, Observation, Outcome, against_firmware, column_against_firmware, judge, of_as_many, one_column,
+    Buffers, Observation, Outcome, Why, against_firmware, column_against_firmware, judge, of_as_many,
+    one_column,
 };
 use crate::stats::order::Ordered;
 
@@ -35,10 +36,13 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
     } else {
         by_swap(machine, &times, buffers)
     };
-    if answer.verdict != Verdict::Refused {
-        for said in buffers.in_words().into_iter().chain(unread(cell)) {
-            answer.sentence = format!("{} {said}", answer.sentence);
-        }
+    if let Some(unread) = unread(cell) {
+        answer.sentence = format!("{} {unread}", answer.sentence);
+    }
+    // What was refused needs no further doubt.
+    if answer.verdict == Verdict::Refused {
+        answer.caveat = None;
+    } else {
         let caveats = [answer.caveat, caveat::placement(machine, cell)];
         answer.caveat = caveats.into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
     }
@@ -160,6 +164,12 @@ fn firmware(machine: &Machine, compare: impl FnOnce(&[Node]) -> String) -> Strin
     }
 }
 
+/// The size of the buffers as a sentence to add, unless it is what was refused and so is said already.
+fn beside(outcome: Outcome, buffers: Buffers) -> String {
+    let said = matches!(outcome, Outcome::Undecided(Why::Cached(_)));
+    buffers.in_words().filter(|_| !said).map_or_else(String::new, |size| format!(" {size}"))
+}
+
 /// By the swap of readers and homes.
 fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
     let mut found = judge(&times.observations);
@@ -188,7 +198,7 @@ fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
     }
     Judged {
         verdict: verdict(found.outcome),
-        sentence: format!("{}{firmware}", found.in_words()),
+        sentence: format!("{}{firmware}{}", found.in_words(), beside(found.outcome, buffers)),
         refusal: found.refusal(),
         caveat: buffers.caveat(),
         figures: figures.into_iter().flatten().collect(),
@@ -241,7 +251,7 @@ fn by_column(machine: &Machine, times: &Times, buffers: Buffers) -> Judged {
     let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
     Judged {
         verdict: verdict(found.outcome),
-        sentence: format!("{}{figures}{firmware}", found.in_words()),
+        sentence: format!("{}{figures}{firmware}{}", found.in_words(), beside(found.outcome, buffers)),
         refusal: found.refusal(),
         caveat: Some(
             "With one buffer, a far core that is faster by just as much looks like a near one.".into(),

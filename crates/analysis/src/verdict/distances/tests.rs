@@ -106,6 +106,7 @@ fn buffers_that_a_cache_may_hold_are_never_called_alike() {
         let refusal = small.refusal.unwrap();
         assert!(refusal.reached.contains(reached) && refusal.needs.contains(needs), "{refusal:?}");
         assert!(small.sentence.contains("neither confirms nor contradicts"), "{}", small.sentence);
+        assert!(!small.sentence.contains("A buffer holds") && small.caveat.is_none(), "it is said once");
     }
 }
 
@@ -141,6 +142,8 @@ fn one_buffer_is_alike_where_cores_differ_no_more_than_one_repeats() {
     let far = column(39_220, 20, 0);
     assert_eq!(far.verdict, Verdict::Refused, "{}", far.sentence);
     assert!(far.refusal.unwrap().needs.contains("second buffer"));
+    assert!(far.sentence.contains("A buffer holds 16 MiB"), "{}", far.sentence);
+    assert_eq!(far.caveat, None);
 }
 
 /// By what was planned, and not by what there is: by swap the cell would be refused for its two CPUs or its homes.
@@ -153,4 +156,36 @@ fn a_column_that_was_cut_before_anything_was_repeated_is_still_one() {
     // Cut in the middle: the variants that repeated have fewer epochs than a core, and give no value.
     let cut = column(37_000, 6, 3);
     assert!(cut.refusal.unwrap().reached.contains("0 repetitions"));
+}
+
+/// Eight readers of two homes, the second half slower by this factor wherever they read.
+fn slow_half(slow: u64, nodes: &[Node]) -> Answer {
+    let pairs: Vec<(u32, u32)> =
+        [0, 4].into_iter().flat_map(|home| (0..8).map(move |reader| (reader, home))).collect();
+    let variants = pairs.iter().map(|&(reader, home)| pair(reader, home)).collect();
+    let block = |block: usize| {
+        let time = |reader: u32| if reader < 4 { 100_000 } else { slow };
+        let epoch = |(variant, of): (usize, &(u32, u32))| (variant as u32, near(time(of.0), block, variant));
+        pairs.iter().enumerate().map(epoch).collect()
+    };
+    answer(variants, &(0..10).map(block).collect::<Vec<_>>(), LARGE, nodes)
+}
+
+#[test]
+fn cores_that_are_slow_for_every_buffer_are_not_alike_where_memory_cannot_be_chosen() {
+    let node =
+        |node: u32| Node { node, cpus: (4 * node..4 * node + 4).map(Cpu).collect(), distances: vec![] };
+    assert_eq!(slow_half(100_000, &[node(0)]).verdict, Verdict::Equivalent);
+    let two = slow_half(140_000, &[node(0), node(1)]);
+    assert_eq!(
+        two.verdict,
+        Verdict::Equivalent,
+        "with two nodes a slow core is a slow core: {}",
+        two.sentence
+    );
+    for nodes in [&[node(0)][..], &[]] {
+        let hidden = slow_half(140_000, nodes);
+        assert_eq!(hidden.verdict, Verdict::Refused);
+        assert!(hidden.sentence.contains("the cores differ by 40"), "{}", hidden.sentence);
+    }
 }
