@@ -76,7 +76,7 @@ pub fn line(machine: &Machine, cpu: Cpu) -> Option<Bytes> {
 /// The line where the machine does not say: that of x86-64 and of most arm64 and riscv64.
 pub const USUAL_LINE: Bytes = Bytes(64);
 
-/// The [`line`] of `cpu`, or the usual one where the machine does not say.
+/// The [`line()`] of `cpu`, or the usual one where the machine does not say.
 pub fn line_or_usual(machine: &Machine, cpu: Cpu) -> Bytes {
     line(machine, cpu).unwrap_or(USUAL_LINE)
 }
