@@ -1,6 +1,5 @@
 //! `c2c`: what does a line cost to move between two cores? Two protocols, every pair of CPUs.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,10 +28,13 @@ const ROUND_TRIPS: u64 = 100;
 const SAMPLES: u32 = 1_000;
 const SAMPLES_QUICKLY: u32 = 300;
 
-/// Pairs of each class that are measured unless all are asked for: 128 CPUs have 8 128 pairs, of which a class or two hold
-/// nearly all and say nothing that a part of them does not.
-const PAIRS: usize = 64;
-const PAIRS_QUICKLY: usize = 6;
+/// CPUs whose pairs are measured, all of them: classes can only be told from slow cores where pairs share CPUs, and 128
+/// CPUs have 8 128 pairs.
+const CORES: usize = 16;
+const CORES_QUICKLY: usize = 8;
+
+/// CPUs of a group that are measured together at least, so that it has several pairs of its own.
+const OF_A_GROUP: usize = 4;
 
 /// Both cores are busy for so long before the first epoch is timed: a governor needs some milliseconds to find a clock.
 const HEAT: Picoseconds = Picoseconds::from_millis(10);
@@ -62,15 +64,12 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let samples = request.settings.one("samples", samples, "a number from 20 to 20000", |samples| {
         (20..=20_000).contains(samples)
     })?;
-    let most = match request.settings.given("pairs") {
+    let most = match request.settings.given("cores") {
         Some("all") => usize::MAX,
-        Some(_) => request.settings.one("pairs", PAIRS, "`all`, or a number from 1 to 1000000", |most| {
-            (1..=1_000_000).contains(most)
-        })?,
-        None if request.effort == Effort::Quick => PAIRS_QUICKLY,
-        None => PAIRS,
+        None if request.effort == Effort::Quick => CORES_QUICKLY,
+        _ => request.settings.one("cores", CORES, "`all`, or a number from 2 to 1024", |most| (2..=1024).contains(most))?,
     };
-    let pairs = pairs(request, most);
+    let pairs = pairs(request, &measured(request, most));
     let kept = Bytes(pairs.len() as u64 * u64::from(samples) * 2 * BYTES_OF_A_SAMPLE);
     within_allowance(request.machine, kept, "all samples of all pairs together", Some("pairs"))?;
     // The first pair stands for the experiment; being measured again and again, it shows a drift.
@@ -83,19 +82,36 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(cells.into())
 }
 
-/// The pairs to measure, in random order, at most `most` of each class.
-fn pairs(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
-    let mut random = Pcg64Mcg::seed_from_u64(request.seed);
-    let cpus = request.cpus.iter().enumerate();
+/// The CPUs whose pairs are measured, at most `most`: of groups that share a last cache, evenly spread over the machine,
+/// the same number each, threads of one core together.
+fn measured(request: &Request<'_>, most: usize) -> Vec<Cpu> {
+    if request.cpus.len() <= most {
+        return request.cpus.to_vec();
+    }
+    let near = |one: Cpu, other: Cpu| shared(request.machine, one, other);
+    let mut groups: Vec<Vec<Cpu>> = Vec::new();
+    for &cpu in request.cpus {
+        match groups.iter_mut().find(|group| matches!(near(group[0], cpu), Shared::Core | Shared::Cache(_))) {
+            // A thread stands behind the one that it shares its core with.
+            Some(group) => {
+                let sibling = group.iter().rposition(|&known| near(known, cpu) == Shared::Core);
+                group.insert(sibling.map_or(group.len(), |place| place + 1), cpu);
+            }
+            None => groups.push(vec![cpu]),
+        }
+    }
+    let taken = (most / OF_A_GROUP).clamp(1, groups.len());
+    let spread = (0..taken).map(|place| &groups[place * groups.len() / taken]);
+    let of_each = most / taken;
+    spread.flat_map(|group| group.iter().copied().take(of_each)).collect()
+}
+
+/// Every pair of these CPUs, in random order.
+fn pairs(request: &Request<'_>, cpus: &[Cpu]) -> Vec<(Cpu, Cpu)> {
+    let each = cpus.iter().enumerate();
     let mut pairs: Vec<(Cpu, Cpu)> =
-        cpus.flat_map(|(place, &one)| request.cpus[place + 1..].iter().map(move |&other| (one, other))).collect();
-    pairs.shuffle(&mut random);
-    let mut taken: BTreeMap<Shared, usize> = BTreeMap::new();
-    pairs.retain(|&(one, other)| {
-        let count = taken.entry(shared(request.machine, one, other)).or_default();
-        *count += 1;
-        *count <= most
-    });
+        each.flat_map(|(place, &one)| cpus[place + 1..].iter().map(move |&other| (one, other))).collect();
+    pairs.shuffle(&mut Pcg64Mcg::seed_from_u64(request.seed));
     pairs
 }
 
@@ -236,7 +252,7 @@ fn describe() -> Descriptor {
                 "1000 (300 with --quick)",
                 "epochs of 100 round trips for each pair and protocol, 20 to 20000",
             ),
-            Parameter::new("pairs", "64 (6 with --quick)", "pairs of each class of nearness that are measured, or all"),
+            Parameter::new("cores", "16 (8 with --quick)", "CPUs whose pairs are all measured, 2 to 1024, or all"),
         ],
         margin: 0.05,
         // What 100 round trips take, about; their number is fixed.

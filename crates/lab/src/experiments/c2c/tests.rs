@@ -1,4 +1,5 @@
 use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::{Machine, Sizes};
 
 use super::*;
@@ -74,5 +75,54 @@ fn only_waiting_in_vain_is_no_wrong_work() {
             expected,
             "{variant}: {done:?}, {value:?}, {given_up} given up"
         );
+    }
+}
+
+/// 128 CPUs: two threads a core numbered far apart, sixteen groups of four cores that share an L3.
+fn large() -> Machine {
+    let place = |cpu: u32| {
+        let core = cpu % 64;
+        let first = core / 4 * 4;
+        let group = (first..first + 4).chain(first + 64..first + 68);
+        CpuPlace {
+            cpu: Cpu(cpu),
+            package: Observed::Known(core / 32),
+            core: Observed::Known(core),
+            siblings: Observed::Known(vec![Cpu(core), Cpu(core + 64)]),
+            node: Observed::Known(core / 32),
+            kind: Observed::Known(CoreKind::Uniform),
+            caches: Observed::Known(vec![Cache {
+                level: 3,
+                kind: "Unified".into(),
+                size: Observed::Known(Bytes(32 << 20)),
+                line: Observed::Known(Bytes(64)),
+                shared_by: group.map(Cpu).collect(),
+                witness: Witness::Sysfs,
+            }]),
+        }
+    };
+    let memory_available = Observed::Known(Bytes(1 << 36));
+    Machine { cpus: (0..128).map(place).collect(), memory_available, ..Machine::unobserved("a test") }
+}
+
+#[test]
+fn of_many_cpus_some_are_measured_with_all_their_pairs_of_every_class() {
+    let machine = large();
+    let cpus: Vec<Cpu> = (0..128).map(Cpu).collect();
+    let settings = Settings::default();
+    let sizes = Sizes::default();
+    for (effort, count) in [(Effort::Quick, 8), (Effort::Normal, 16)] {
+        let clock = tenbin_metal::Clock::kernel();
+        let request = Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 3 };
+        let chosen = measured(&request, count);
+        assert_eq!(chosen.len(), count, "{chosen:?}");
+        let pairs = pairs(&request, &chosen);
+        assert_eq!(pairs.len(), count * (count - 1) / 2);
+        for class in [Shared::Core, Shared::Cache(3), Shared::Machine] {
+            assert!(pairs.iter().any(|&(one, other)| shared(&machine, one, other) == class), "{class}: {chosen:?}");
+        }
+        let cells = plan(&request).unwrap().cells;
+        let controls = cells.iter().filter(|cell| cell.parameter("control") != Some("")).count();
+        assert!(controls >= 2 && cells.len() == pairs.len() + controls);
     }
 }
