@@ -82,14 +82,15 @@ fn a_run_takes_less_than_half_of_what_is_free_and_refuses_to_take_more() {
 
 #[test]
 fn a_request_for_more_than_half_of_what_is_free_is_refused_with_the_figure() {
+    const FIGURE: &str = "may be taken: half of the ";
     let place = Place::new();
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap();
     let total = total.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10;
     let all = format!("bytes={total}");
-    let mut requests = vec![("faults", all.as_str(), "half of the memory that is available is ")];
+    let mut requests = vec![("faults", all.as_str(), FIGURE)];
     if total < 256 << 30 {
-        requests.push(("caches", "largest=65536", "may be taken: half of the "));
+        requests.push(("caches", "largest=65536", FIGURE));
     } else {
         eprintln!("skipped: sizes up to 64 GiB can be had of {} GiB", total >> 30);
     }
