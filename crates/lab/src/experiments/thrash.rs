@@ -26,6 +26,10 @@ const ALONE: u32 = 4;
 const ALONE_ON_TWICE: u32 = 5;
 const LEFT_OUT: u32 = 6;
 
+/// Bytes between the two buffers: farther than a prefetcher looks ahead. Where one ends and the other begins at once, who runs
+/// off the end of his own fetches what is the other's, and a buffer each is not a buffer each.
+const APART: usize = 64 << 10;
+
 /// Distances between the lines written that are tried beside the machine's own line.
 const SPACINGS: [usize; 3] = [64, 128, 256];
 
@@ -261,7 +265,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         let why = case.bytes(request, (one, other)).err();
         return Err(why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused));
     };
-    let both = Bytes(Pages::most_resident(2 * bytes as u64, PageKind::Huge));
+    let both = Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
     within_allowance(request.machine, both, "a buffer for each of two threads", Some("case"))?;
     let mut buffers = set_up(arrangement, request.clock)?;
     buffers.sizes = said(request);
@@ -285,7 +289,7 @@ fn set_up(arrangement: &Arrangement, clock: Clock) -> Result<Buffers, Unfit> {
         return Err(Unfit::Usage("a cell of thrash names its bytes, its spacing and its line".into()));
     };
     let mut team = Team::gather(clock, &arrangement.cpus)?;
-    let field = Arc::new(Field::map(2 * bytes, PageKind::Huge)?);
+    let field = Arc::new(Field::map(2 * bytes + APART, PageKind::Huge)?);
     let course: Arc<Course> = Arc::default();
     let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, line, Arc::clone(&course)));
     let turns: Vec<Arc<Turns>> = (PRIVATE..=LEFT_OUT).map(of).collect();
@@ -303,7 +307,7 @@ fn set_up(arrangement: &Arrangement, clock: Clock) -> Result<Buffers, Unfit> {
 /// Bytes that are to lie in the same line do so whatever the spacing.
 fn tracks(variant: u32, bytes: usize, spacing: usize, line: usize) -> [Option<Track>; 2] {
     let track = |range: Range<usize>, offset| Some(Track::new(range, spacing, offset));
-    let (own, others) = (0..bytes, bytes..2 * bytes);
+    let (own, others) = (0..bytes, bytes + APART..2 * bytes + APART);
     match variant {
         PRIVATE | LEFT_OUT => [track(own, 0), track(others, 0)],
         OTHER_BYTES => [track(own.clone(), 0), track(own, spacing.min(line) / 2)],
