@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Cell, Cpu, Machine, Trial};
+use tenbin_model::{Cell, Cpu, Machine, Picoseconds, Sample, Trial};
 
 use crate::stats::order::Ordered;
 
@@ -63,11 +63,17 @@ impl Pair {
     }
 }
 
+/// How long the two exchanged once both were there: the part of whoever came later. Before that one waits for the other to
+/// start, which moves no line.
+fn both_there(sample: &Sample) -> Picoseconds {
+    sample.shares.iter().map(|share| share.elapsed).min().unwrap_or(sample.elapsed)
+}
+
 impl Spread {
     fn of(cell: &Cell, variant: u32) -> Option<Self> {
         let samples = cell.samples.iter().filter(|sample| sample.variant == variant);
         let one_way = samples
-            .map(|sample| sample.elapsed.as_nanos() / (sample.iterations * cell.arrangement.work) as f64);
+            .map(|sample| both_there(sample).as_nanos() / (sample.iterations * cell.arrangement.work) as f64);
         let ordered = Ordered::new(one_way.collect())?;
         let median = ordered.median();
         let late = ordered.values().iter().filter(|&&time| time >= INTERRUPTED * median).count();
