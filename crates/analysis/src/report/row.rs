@@ -5,7 +5,7 @@ use tenbin_model::{Cell, Descriptor, Picoseconds, Reading, Sample};
 use crate::stats::fairness::jain;
 use crate::stats::order::Ordered;
 use crate::stats::sign;
-use crate::verdict::LEVEL;
+use crate::verdict::{LEVEL, time};
 
 /// The figures of one variant in one cell.
 pub(super) struct Row {
@@ -38,8 +38,9 @@ impl Row {
     /// The row of `variant`. None if it was not timed.
     pub(super) fn of(descriptor: &Descriptor, cell: &Cell, variant: u32) -> Option<Self> {
         let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
-        let units = |sample: &Sample| sample.iterations as f64 * cell.arrangement.work as f64;
-        let cost = samples.iter().map(|sample| sample.elapsed.0 as f64 / units(sample)).collect();
+        let work = cell.arrangement.work as f64;
+        let units = |sample: &Sample| sample.iterations as f64 * work;
+        let cost = samples.iter().map(|sample| time(descriptor.judge, sample) / work).collect();
         let total: f64 = samples.iter().map(|sample| units(sample)).sum();
         let for_a_million = |part: fn(&Sample) -> Picoseconds| {
             samples.iter().map(|sample| part(sample).as_seconds()).sum::<f64>() * 1e6 / total

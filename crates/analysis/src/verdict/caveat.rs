@@ -50,7 +50,7 @@ pub(super) fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
 /// raise a false alarm with probability at most the level. None if the halves agree.
 fn drift(trial: &Trial, cell: &Cell, evidence: &Evidence) -> Option<String> {
     let comparison = cell.arrangement.comparisons.first()?;
-    let ratios = paired(&cell.samples, comparison).values;
+    let ratios = paired(trial.descriptor.judge, &cell.samples, comparison).values;
     let (early, late) = ratios.split_at(ratios.len() / 2);
     let level = bonferroni(LEVEL, 2 * trial.cells.len())?;
     let interval = |half: &[f64]| Some(sign::interval(&Ordered::new(half.to_vec())?, level)?.interval);

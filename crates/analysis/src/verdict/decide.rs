@@ -61,7 +61,7 @@ pub fn decided(
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
     let margin = log_margin(descriptor);
     let all = arrangement.comparisons.iter().all(|comparison| {
-        let interval = Ordered::new(paired(samples, comparison).values)
+        let interval = Ordered::new(paired(descriptor.judge, samples, comparison).values)
             .and_then(|ratios| sign::interval(&ratios, level))
             .map(|found| found.interval);
         interval.is_some_and(|interval| {
@@ -82,7 +82,7 @@ pub(super) fn decide(
 ) -> Outcome {
     let name = |variant: u32| descriptor.variants[variant as usize].name.clone();
     let (left, right) = (name(comparison.left), name(comparison.right));
-    let ratios = paired(&cell.samples, comparison);
+    let ratios = paired(descriptor.judge, &cell.samples, comparison);
     let blocks = ratios.values.len();
     let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
     let level = cell.ended.and_then(|ended| Plan::new(LEVEL, family.max(1))?.level_after(ended, measured));
@@ -157,16 +157,24 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
     }
 }
 
+/// The time of an epoch that its ratio is of, for one iteration, in picoseconds.
+///
+/// Thrashing asks what the other thread costs the first, and weighs one thread against two: two are preempted twice as often
+/// as one, so the whole of an epoch would tell them apart under load by that alone. The first thread's own part does not.
+pub(crate) fn time(judge: Judge, sample: &Sample) -> f64 {
+    let own = sample.shares.first().filter(|_| judge == Judge::Thrashing);
+    own.map_or(sample.elapsed, |share| share.elapsed).0 as f64 / sample.iterations as f64
+}
+
 /// The log ratios of one comparison, a block each.
-pub(super) fn paired(samples: &[Sample], comparison: &Comparison) -> LogRatios {
+pub(super) fn paired(judge: Judge, samples: &[Sample], comparison: &Comparison) -> LogRatios {
     log_ratios(samples.iter().filter_map(|sample| {
         let side = match sample.variant {
             variant if variant == comparison.left => Side::Left,
             variant if variant == comparison.right => Side::Right,
             _ => return None,
         };
-        let time = sample.elapsed.0 as f64 / sample.iterations as f64;
-        Some(Epoch { block: sample.block, side, time })
+        Some(Epoch { block: sample.block, side, time: time(judge, sample) })
     }))
 }
 

@@ -15,7 +15,7 @@ mod sentence;
 mod thrashing;
 pub(crate) mod transfers;
 
-pub(crate) use decide::percent;
+pub(crate) use decide::{percent, time};
 pub(crate) use sentence::{outward, show};
 
 use tenbin_model::verdict::CheckedVariant;

@@ -152,7 +152,7 @@ fn every_variant_can_be_timed() {
                 let Some(mut apparatus) = opened(experiment, &cell, request) else { continue };
                 for &variant in &cell.variants {
                     let lap = apparatus.epoch(variant, cell.least_iterations.max(1)).unwrap();
-                    assert!(lap.shares.is_empty() || lap.shares.len() == cell.cpus.len());
+                    assert!(lap.shares.len() <= cell.cpus.len(), "{}", cell.label);
                 }
             }
         }

@@ -69,3 +69,18 @@ fn the_footnote_is_tested_only_where_all_cpus_share_one_l3() {
     assert!(said(&[&[0, 1], &[2, 3]], 1.1).starts_with("This machine cannot test"));
     assert!(said(&[], 1.1).contains("not known"));
 }
+
+/// Under load the second of two threads is stopped now and again. That is no cost of sharing.
+#[test]
+fn it_is_the_first_thread_s_own_time_that_is_weighed() {
+    let mut trial = trial(200, 1.0, 0.001);
+    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == 1) {
+        let stopped = if sample.order % 3 == 0 { 1 } else { 30 };
+        let own = tenbin_model::Share { elapsed: sample.elapsed, failures: 0 };
+        sample.elapsed.0 *= stopped;
+        sample.shares = vec![own, tenbin_model::Share { elapsed: sample.elapsed, failures: 0 }];
+    }
+    let answer = answers(&Machine::unobserved("a test"), &trial).remove(0);
+    let ratio = answer.evidence.unwrap().ratio;
+    assert!((0.9..1.3).contains(&ratio), "{ratio}");
+}
