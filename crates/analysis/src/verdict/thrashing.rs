@@ -1,15 +1,18 @@
 //! The judge of thrashing: does a shared buffer cost many times what a buffer each costs?
 //!
 //! The first comparison of a cell weighs private (left) against shared (right) and is judged by a threshold of
-//! its own; the others are ordinary comparisons.
+//! its own; the others are ordinary comparisons, but that "different" lies beyond the margin as a whole.
 
 use tenbin_model::machine::Observed;
 use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Cell, Comparison, Evidence, Figure, Finding, Machine, Refusal, Trial, Verdict};
+use tenbin_model::{
+    Answer, Cell, Comparison, Evidence, Figure, Finding, Interval, Machine, Refusal, Trial, Verdict,
+};
 
 use super::caveat;
 use super::comparisons::{self, empty};
+use super::decide::percent;
 use super::sentence::{self, outward, show};
 
 /// Sharing thrashes when it costs at least this many times as much. Seed 002 looks for losses of tens of
@@ -30,6 +33,7 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
         (None, None) => Vec::new(),
         _ => comparisons::of_cell(machine, trial, cell),
     };
+    answers.iter_mut().skip(1).for_each(beyond_the_margin);
     match answers.first_mut() {
         Some(first) => {
             if let Some(evidence) = first.evidence.clone() {
@@ -40,6 +44,37 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
         None => answers.extend(by_one_run(trial, cell)),
     }
     answers
+}
+
+/// Takes back a "different" whose interval reaches into the margin around 1.
+///
+/// Two threads on two CPUs that are not theirs alone meet states that last for many blocks: the other half of a core is
+/// busy, or is not. Blocks are then no independent votes, and an interval that excludes 1 by little promises too much.
+/// Nobody asks here for a few per cent; what lies beyond the margin as a whole is beyond that doubt.
+fn beyond_the_margin(answer: &mut Answer) {
+    let Some(evidence) = answer.evidence.as_ref().filter(|_| answer.verdict == Verdict::Different) else {
+        return;
+    };
+    let Interval { low, high } = evidence.interval;
+    let margin = 1.0 + evidence.margin;
+    if low >= margin || high <= 1.0 / margin {
+        return;
+    }
+    let refusal = Refusal {
+        reached: format!(
+            "{} costs {} times what {} costs {}",
+            evidence.right,
+            outward(evidence.interval),
+            evidence.left,
+            answer.cell
+        ),
+        needs: format!("an interval within {} of 1, or beyond that as a whole", percent(evidence.margin)),
+        remedy: "give it more time (--thorough) or a quieter machine".into(),
+    };
+    answer.verdict = Verdict::Refused;
+    answer.caveat = None;
+    answer.sentence = sentence::refusal(&refusal);
+    answer.refusal = Some(refusal);
 }
 
 /// Judges anew an answer whose ratio has an interval.
