@@ -88,8 +88,7 @@ fn it_is_the_first_thread_s_own_time_that_is_weighed() {
 /// A second comparison of the same cell: an ordinary one, with a margin of 1 %.
 #[test]
 fn other_comparisons_differ_only_beyond_the_margin_as_a_whole() {
-    for (ratio, verdict) in
-        [(1.0, Verdict::Equivalent), (1.01, Verdict::Refused), (1.03, Verdict::Different)]
+    for (ratio, verdict) in [(1.0, Verdict::Equivalent), (1.01, Verdict::Refused), (1.03, Verdict::Different)]
     {
         let mut trial = trial(200, ratio, 0.01);
         let again = trial.cells[0].arrangement.comparisons[0];
