@@ -59,6 +59,23 @@ pub struct Request<'a> {
     pub seed: u64,
 }
 
+impl Request<'_> {
+    /// Whether there are two CPUs to use, for the reason `why`.
+    ///
+    /// # Errors
+    /// A refusal where there is one.
+    pub fn two_cpus(&self, why: &str) -> Result<(), Unfit> {
+        if self.cpus.len() >= 2 {
+            return Ok(());
+        }
+        Err(Unfit::Refused(Refusal {
+            reached: "there is 1 CPU to use".into(),
+            needs: format!("2 CPUs: {why}"),
+            remedy: "run where the process may use more CPUs".into(),
+        }))
+    }
+}
+
 /// Why a plan or a cell cannot be had.
 #[derive(Debug)]
 pub enum Unfit {

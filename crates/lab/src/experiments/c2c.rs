@@ -10,7 +10,7 @@ use tenbin_metal::exchange::{Exchange, PLACES, Protocol};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Refusal,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity,
     Source, Variant,
 };
 
@@ -52,14 +52,7 @@ const PATIENCE_WITH_A_FAULT: u64 = 1 << 20;
 const CHECKED: u64 = 1_000;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    let cpus = request.cpus;
-    if cpus.len() < 2 {
-        return Err(Unfit::Refused(Refusal {
-            reached: "there is 1 CPU to use".into(),
-            needs: "2 CPUs: a line moves between two".into(),
-            remedy: "run where the process may use more CPUs".into(),
-        }));
-    }
+    request.two_cpus("a line moves between two")?;
     let samples = if request.effort == Effort::Quick { SAMPLES_QUICKLY } else { SAMPLES };
     let samples = request.settings.one("samples", samples, "a number from 20 to 20000", |samples| {
         (20..=20_000).contains(samples)

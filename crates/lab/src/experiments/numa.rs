@@ -45,13 +45,7 @@ const LEAST_STEPS: u64 = 512;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cpus = request.cpus;
-    if cpus.len() < 2 {
-        return Err(Unfit::Refused(Refusal {
-            reached: "there is 1 CPU to use, and so nothing to be near or far from".into(),
-            needs: "2 CPUs to compare two ways to a memory, 2 on each of 2 nodes to tell distance from speed".into(),
-            remedy: "run where the process may use more CPUs".into(),
-        }));
-    }
+    request.two_cpus("two ways to a memory are compared; to tell distance from speed takes 2 on each of 2 nodes")?;
     let homes = homes(request);
     let readers = readers(request, &homes);
     let buffer = buffer(request, homes.len())?;

@@ -143,13 +143,7 @@ fn size(request: &Request<'_>, cpu: Cpu, level: u8) -> Option<Bytes> {
 }
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    if request.cpus.len() < 2 {
-        return Err(Unfit::Refused(Refusal {
-            reached: "there is 1 CPU to use".into(),
-            needs: "2 CPUs: two threads must write at once".into(),
-            remedy: "run where the process may use more CPUs".into(),
-        }));
-    }
+    request.two_cpus("two threads must write at once")?;
     let quick = request.effort == Effort::Quick;
     let usual = if quick { "A,C" } else { "A,B,C,D" };
     let usual: Vec<String> = usual.split(',').map(String::from).collect();
