@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use tenbin_metal::{Clock, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Refusal, Run, Sizes, Variant,
+    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
 };
 
 /// An experiment. The last item of its file, and the one line in the list of experiments.
@@ -83,6 +83,8 @@ pub enum Unfit {
     Usage(String),
     /// The machine cannot answer.
     Refused(Refusal),
+    /// Something is missing that could be installed.
+    Missing(Missing),
     /// The bottom failed.
     Fault(Fault),
 }

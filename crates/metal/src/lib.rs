@@ -4,6 +4,7 @@
 //! nothing, does no statistics and knows no experiment.
 
 pub mod chase;
+pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod crew;

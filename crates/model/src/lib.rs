@@ -4,8 +4,9 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`].
+//! [`topology`], [`sizes`], [`attribution`].
 
+pub mod attribution;
 pub mod calibration;
 pub mod experiment;
 pub mod machine;
@@ -16,6 +17,7 @@ pub mod topology;
 pub mod unit;
 pub mod verdict;
 
+pub use attribution::Attribution;
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,
@@ -26,4 +28,4 @@ pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
-pub use verdict::{Answer, Evidence, Figure, Finding, Grid, Interval, Refusal, Report, Verdict};
+pub use verdict::{Answer, Evidence, Figure, Finding, Grid, Interval, Missing, Refusal, Report, Verdict};

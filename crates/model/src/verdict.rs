@@ -63,6 +63,23 @@ pub struct Refusal {
     pub remedy: String,
 }
 
+/// Something that a question needs and this machine does not have, though it could.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Missing {
+    /// What is not there.
+    pub what: String,
+    /// What it is needed for.
+    pub needed: String,
+    /// The command that installs it.
+    pub install: String,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is missing: {}; install it: {}", self.what, self.needed, self.install)
+    }
+}
+
 /// The answer to one comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {

@@ -46,7 +46,7 @@ impl Arguments {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked was refused,
-4 a fault was found in what was examined.
+4 a fault was found in what was examined, 5 something is missing on this machine.
 The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 
 /// The commands.

@@ -160,6 +160,7 @@ fn trouble(unfit: Unfit) -> Trouble {
     match unfit {
         Unfit::Usage(message) => Trouble::usage(message),
         Unfit::Refused(refusal) => Trouble::internal(refusal.reached),
+        Unfit::Missing(missing) => Trouble::missing(&missing),
         Unfit::Fault(fault) => Trouble::internal(fault.to_string()),
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use tenbin_model::Missing;
+
 /// How the process ends; the numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -18,6 +20,8 @@ pub enum Exit {
     Refused = 3,
     /// A fault was found in what was examined.
     Fault = 4,
+    /// Something is missing on this machine; the message names the command that installs it.
+    Missing = 5,
 }
 
 impl From<Exit> for ExitCode {
@@ -59,6 +63,11 @@ impl Trouble {
     /// The request is wrong.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, message: message.into() }
+    }
+
+    /// Something is missing on this machine.
+    pub fn missing(missing: &Missing) -> Self {
+        Self { exit: Exit::Missing, message: missing.to_string() }
     }
 
     /// tenbin failed.

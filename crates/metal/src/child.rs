@@ -1,0 +1,258 @@
+//! A child process that cannot get away: bounded in time, memory and output, and dead when its parent is.
+//!
+//! What is examined may crash, hang, scribble or fork. So it runs in a process group of its own, which is killed as a
+//! whole when the deadline passes, and the kernel kills the child if the thread that started it ends first
+//! (`PR_SET_PDEATHSIG`, prctl(2)). A descendant that leaves the group is not followed.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, kill_process_group, pidfd_open,
+    set_parent_process_death_signal, setrlimit,
+};
+
+use crate::fault::Fault;
+
+/// What a child may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The time from its start to its end.
+    pub deadline: Duration,
+    /// Bytes of address space (`RLIMIT_AS`); none for no bound.
+    pub memory: Option<u64>,
+    /// Bytes of standard output and of standard error that are kept, each. The rest is read and dropped.
+    pub output: usize,
+}
+
+impl Bounds {
+    /// A deadline, no bound on memory, 1 MiB of output.
+    pub fn within(deadline: Duration) -> Self {
+        Self { deadline, memory: None, output: 1 << 20 }
+    }
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It ended itself, with this status.
+    Exited(i32),
+    /// This signal ended it.
+    Signalled(i32),
+    /// It was still running at its deadline and was killed.
+    OutOfTime,
+}
+
+/// A child that has ended, and what it wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// How.
+    pub end: End,
+    /// Its standard output, up to the bound.
+    pub stdout: Vec<u8>,
+    /// Its standard error, up to the bound.
+    pub stderr: Vec<u8>,
+}
+
+/// Runs `command` to its end or to its deadline. Its standard input is what `command` says.
+///
+/// # Errors
+/// A fault where the child cannot be started or watched. How it ends is no fault.
+pub fn run(mut command: Command, bounds: Bounds) -> Result<Finished, Fault> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let memory = bounds.memory;
+    let bounded = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // A core file would be left behind.
+        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+        if memory.is_some() {
+            setrlimit(Resource::As, Rlimit { current: memory, maximum: memory })?;
+        }
+        Ok(())
+    };
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
+    // lock; rustix turns them into bare instructions.
+    unsafe { command.pre_exec(bounded) };
+    let started = Instant::now();
+    let mut running = Running(command.spawn().map_err(|error| fault("start", error))?);
+    let pidfd =
+        pidfd_open(running.pid(), PidfdFlags::empty()).map_err(|error| fault("watch", error.into()))?;
+    let mut stdout = Stream::new(running.0.stdout.take().map(OwnedFd::from), bounds.output);
+    let mut stderr = Stream::new(running.0.stderr.take().map(OwnedFd::from), bounds.output);
+    let mut out_of_time = false;
+    loop {
+        let left = bounds.deadline.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            out_of_time = true;
+            break;
+        }
+        let ended = wait_for(&pidfd, &[&stdout, &stderr], left).map_err(|error| fault("watch", error))?;
+        stdout.drain().map_err(|error| fault("read the output of", error))?;
+        stderr.drain().map_err(|error| fault("read the output of", error))?;
+        if ended {
+            break;
+        }
+    }
+    let status = running.end().map_err(|error| fault("wait for", error))?;
+    stdout.drain().map_err(|error| fault("read the output of", error))?;
+    stderr.drain().map_err(|error| fault("read the output of", error))?;
+    let end = match (out_of_time, status.code(), status.signal()) {
+        (true, _, _) => End::OutOfTime,
+        (false, Some(code), _) => End::Exited(code),
+        (false, None, signal) => End::Signalled(signal.unwrap_or_default()),
+    };
+    Ok(Finished { end, stdout: stdout.kept, stderr: stderr.kept })
+}
+
+/// Waits until the child has ended (true) or a stream has something to say or ended (false), at most `left`.
+fn wait_for(pidfd: &OwnedFd, streams: &[&Stream], left: Duration) -> Result<bool, std::io::Error> {
+    let open = streams.iter().filter_map(|stream| stream.from.as_ref());
+    let mut watched = vec![PollFd::new(pidfd, PollFlags::IN)];
+    watched.extend(open.map(|from| PollFd::from_borrowed_fd(from.as_fd(), PollFlags::IN)));
+    let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+    match poll(&mut watched, Some(&left)) {
+        Ok(_) => Ok(!watched[0].revents().is_empty()),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A child that is killed with its group when it is dropped, and waited for.
+struct Running(Child);
+
+impl Running {
+    fn pid(&self) -> Pid {
+        // Its own child: it exists, as a zombie at least, until it is waited for.
+        Pid::from_child(&self.0)
+    }
+
+    /// Kills what is left of the group and waits for the child.
+    fn end(&mut self) -> Result<ExitStatus, std::io::Error> {
+        // The child leads a group of its own, so its number is the group's while it has not been waited for. That
+        // nobody is left in it is no error.
+        let _ = kill_process_group(self.pid(), Signal::KILL);
+        self.0.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A child that has been waited for has a status, and its number may be another's by now.
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = self.end();
+        }
+    }
+}
+
+/// One stream of the child, read without waiting.
+struct Stream {
+    from: Option<File>,
+    kept: Vec<u8>,
+    most: usize,
+}
+
+impl Stream {
+    fn new(from: Option<OwnedFd>, most: usize) -> Self {
+        let from = from.map(|from| {
+            // A pipe that stays blocking would only make a read wait for output that comes anyway.
+            if let Ok(flags) = fcntl_getfl(&from) {
+                let _ = fcntl_setfl(&from, flags | OFlags::NONBLOCK);
+            }
+            File::from(from)
+        });
+        Self { from, kept: Vec::new(), most }
+    }
+
+    /// Reads what is there.
+    fn drain(&mut self) -> Result<(), std::io::Error> {
+        let mut part = [0; 1 << 16];
+        while let Some(from) = &mut self.from {
+            match from.read(&mut part) {
+                Ok(0) => self.from = None,
+                Ok(read) => {
+                    let room = self.most.saturating_sub(self.kept.len()).min(read);
+                    self.kept.extend_from_slice(&part[..room]);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null());
+        command
+    }
+
+    fn ample() -> Bounds {
+        Bounds::within(Duration::from_secs(60))
+    }
+
+    #[test]
+    fn status_and_output_come_back() {
+        let finished = run(shell("echo out; echo err >&2; exit 7"), ample()).unwrap();
+        assert_eq!(finished.end, End::Exited(7));
+        assert_eq!((finished.stdout.as_slice(), finished.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+    }
+
+    #[test]
+    fn a_signal_is_told_from_a_status() {
+        assert_eq!(run(shell("kill -SEGV $$"), ample()).unwrap().end, End::Signalled(libc::SIGSEGV));
+    }
+
+    #[test]
+    fn a_child_that_hangs_is_ended_with_all_its_group() {
+        // The grandchild holds the output open and would keep a reader waiting for ever.
+        let bounds = Bounds::within(Duration::from_millis(200));
+        let finished = run(shell("sleep 1000 & echo $!; wait"), bounds).unwrap();
+        assert_eq!(finished.end, End::OutOfTime);
+        let grandchild: i32 = String::from_utf8(finished.stdout).unwrap().trim().parse().unwrap();
+        // Killed is not gone yet: its end is waited for, and that it is no more at all is as good.
+        if let Ok(pidfd) = pidfd_open(Pid::from_raw(grandchild).unwrap(), PidfdFlags::empty()) {
+            assert!(wait_for(&pidfd, &[], Duration::from_secs(60)).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_child_that_ends_takes_what_it_left_behind_with_it() {
+        let finished = run(shell("sleep 1000 & exit 3"), ample()).unwrap();
+        assert_eq!(finished.end, End::Exited(3));
+    }
+
+    #[test]
+    fn output_beyond_the_bound_is_dropped_and_the_child_still_ends() {
+        let finished = run(shell("head -c 300000 /dev/zero"), Bounds { output: 1000, ..ample() }).unwrap();
+        assert_eq!((finished.end, finished.stdout.len()), (End::Exited(0), 1000));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let greedy = "exec 2>/dev/null; dd if=/dev/zero of=/dev/null bs=512M count=1";
+        let without = run(shell(greedy), ample()).unwrap();
+        let within = run(shell(greedy), Bounds { memory: Some(128 << 20), ..ample() }).unwrap();
+        assert_eq!(without.end, End::Exited(0));
+        assert_ne!(within.end, End::Exited(0));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_a_fault_that_names_it() {
+        let fault = run(Command::new("/no/such/program"), ample()).unwrap_err();
+        assert!(fault.to_string().contains("/no/such/program"), "{fault}");
+    }
+}
