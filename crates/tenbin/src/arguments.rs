@@ -6,6 +6,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tenbin_model::Descriptor;
 
+use crate::output::Trouble;
+
 /// Weigh two ways of doing a thing at the bottom of this Linux machine.
 ///
 /// Without a command: every question that this machine can answer, quickly; one sentence each, with
@@ -36,11 +38,21 @@ impl Arguments {
         Self::command().mut_subcommand("run", |run| run.after_help(about))
     }
 
-    /// Reads the command line. clap ends the process for --help and --version (0) and usage errors (2).
-    pub fn read(experiments: &[Descriptor]) -> Self {
-        let command = Self::whole(experiments);
-        let matches = command.clone().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command.clone()).exit())
+    /// Reads the command line. clap ends the process for --help and --version (0).
+    ///
+    /// # Errors
+    /// A usage error in clap's words.
+    pub fn read(experiments: &[Descriptor]) -> Result<Self, Trouble> {
+        let mut command = Self::whole(experiments);
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        match matches.and_then(|matches| Self::from_arg_matches(&matches)) {
+            Ok(arguments) => Ok(arguments),
+            Err(error) if error.use_stderr() => {
+                let text = error.format(&mut command).render().to_string();
+                Err(Trouble::usage(text.trim_start_matches("error: ").trim_end()))
+            }
+            Err(answer) => answer.exit(),
+        }
     }
 }
 

@@ -13,7 +13,6 @@ mod terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::read(&measurement::descriptors());
-    let result = command::run(arguments);
+    let result = arguments::Arguments::read(&measurement::descriptors()).and_then(command::run);
     output::deliver(result).into()
 }

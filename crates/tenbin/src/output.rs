@@ -1,11 +1,12 @@
 //! What a command hands back, and how the process ends.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tenbin_model::Missing;
+use tenbin_model::{Attribution, Missing};
 
 /// How the process ends; the numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,16 @@ impl Trouble {
     }
 }
 
+/// Whose fault it is comes first where it is the caller's.
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.exit {
+            Exit::Usage => write!(f, "tenbin: {}: {}", Attribution::UsageError, self.message),
+            _ => write!(f, "tenbin: {}", self.message),
+        }
+    }
+}
+
 /// Writes the answer to standard output or its file, remarks and trouble to standard error.
 pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
     let written = result.and_then(|answer| {
@@ -103,7 +114,7 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
             answer.exit
         }
         Err(trouble) => {
-            say(&format!("tenbin: {}", trouble.message));
+            say(&trouble.to_string());
             trouble.exit
         }
     }

@@ -176,6 +176,7 @@ fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
         let output = place.tenbin(arguments);
         let (status, said) = ending(&output);
         assert_eq!(status, 2, "{arguments:?}: {said}");
+        assert!(said.starts_with("tenbin: usage error: "), "{arguments:?}: {said}");
         assert!(output.stdout.is_empty(), "{arguments:?}: an answer beside an error");
         for words in *named {
             assert!(said.contains(words), "{arguments:?} does not name `{words}`: {said}");
