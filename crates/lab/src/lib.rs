@@ -16,6 +16,7 @@ pub mod published;
 #[cfg(test)]
 mod rehearsal;
 mod walk;
+pub mod yes;
 
 pub use engine::{Bench, Event, Rule};
 pub use experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};
