@@ -1,5 +1,6 @@
 //! The command line, declared once: parser, help, man page and completions derive from it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -59,6 +60,7 @@ impl Arguments {
 const EXIT_STATUS: &str = "\
 Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked was refused,
 4 a fault was found in what was examined, 5 something is missing on this machine.
+`yes` ends as GNU's does: 1 for whatever fails.
 The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 
 /// The commands.
@@ -135,6 +137,17 @@ pub enum Command {
         /// Files that `tenbin export` wrote, or other machines' stores
         #[arg(required = true)]
         files: Vec<PathBuf>,
+    },
+    /// Write a line again and again, as GNU's `yes` does, as fast as the machine lets it
+    ///
+    /// The same arguments, messages and exit statuses (1 for whatever fails); a link to tenbin that is named `yes` is
+    /// one. With --verify in the first place it reads such lines instead, says how many are right, and names the
+    /// first that is not (4).
+    #[command(disable_help_flag = true)]
+    Yes {
+        /// `--verify [--lines N|all]`, then the strings of the line; `y` if there is none
+        #[arg(value_name = "STRING", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
     },
     /// Print the JSON schema of what --json prints for measurements and for `show`
     Schema {

@@ -13,6 +13,9 @@ mod terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(invocation) = command::yes::Invocation::among(std::env::args_os()) {
+        return invocation.run().into();
+    }
     let result = arguments::Arguments::read(&measurement::descriptors()).and_then(command::run);
     output::deliver(result).into()
 }

@@ -4,6 +4,7 @@ mod about;
 mod archive;
 mod calibrate;
 mod measure;
+pub mod yes;
 
 use tenbin_model::Effort;
 
@@ -38,6 +39,11 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         Some(Command::Merge { files }) => archive::import(&files),
         Some(Command::Schema { what }) => about::schema(what),
         Some(Command::Completions { shell }) => about::completions(shell),
+        // Asked for before this parser is; it is declared for help, manual and completions.
+        Some(Command::Yes { words }) => {
+            let exit = yes::Invocation::of_tenbin(words).run();
+            Ok(Answer { exit, ..Answer::text(String::new()) })
+        }
         Some(Command::Man) => about::manual(),
         Some(Command::Kernels { form }) => about::kernels(form),
     }
