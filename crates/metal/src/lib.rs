@@ -26,6 +26,7 @@ pub mod stack;
 pub mod starvation;
 pub mod symbols;
 pub mod team;
+pub mod timers;
 pub mod touch;
 pub mod usage;
 pub mod vmstat;

@@ -62,6 +62,8 @@ pub enum Quantity {
     NanosecondsPerOperation,
     /// Bytes in a second. "A carries 8.3x what B carries".
     BytesPerSecond,
+    /// Nanoseconds from when something was due until it came. "A is 8.7x less late than B".
+    Lateness,
 }
 
 /// How cells become answers. Every judge is a part of the analysis; an experiment names the one it needs.
@@ -79,6 +81,8 @@ pub enum Judge {
     Transfers,
     /// As `Comparisons`; the first of each cell by the threshold of thrashing.
     Thrashing,
+    /// As `Comparisons`, beside how late each variant is: the middle and the tails of its samples, an event each.
+    Lateness,
 }
 
 /// One way of doing the thing.
