@@ -109,7 +109,7 @@ pub fn go_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
 fn go_figures(quantity: Quantity, work: u64, sample: &Sample, out: &mut impl Write) -> io::Result<()> {
     let (iterations, elapsed) = (sample.iterations, sample.elapsed.as_nanos());
     match quantity {
-        Quantity::NanosecondsPerOperation => {
+        Quantity::NanosecondsPerOperation | Quantity::Lateness => {
             let operations = u128::from(iterations) * u128::from(work);
             writeln!(out, "{operations} {} ns/op", elapsed / operations as f64)
         }

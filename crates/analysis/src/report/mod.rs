@@ -3,6 +3,7 @@
 mod calibration;
 mod curve;
 mod heat;
+mod late;
 mod pictured;
 mod row;
 mod table;

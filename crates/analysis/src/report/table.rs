@@ -16,6 +16,7 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
     let cost = match descriptor.quantity {
         Quantity::NanosecondsPerOperation => "ns/op",
         Quantity::BytesPerSecond => "per second",
+        Quantity::Lateness => "ns late",
     };
     let counted = descriptor.quantity == Quantity::NanosecondsPerOperation;
     // A column appears when at least one variant has something to say in it.
@@ -109,6 +110,7 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
     let ratio = match descriptor.quantity {
         Quantity::NanosecondsPerOperation => "cheaper by",
         Quantity::BytesPerSecond => "carries x",
+        Quantity::Lateness => "less late by",
     };
     let mut header = vec!["left : right", ratio, "interval", "verdict", "blocks"];
     let none_published = rows.iter().all(|row| row[5].is_empty());
@@ -150,7 +152,7 @@ pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<St
 
 fn quantity(quantity: Quantity, picoseconds: f64) -> String {
     match quantity {
-        Quantity::NanosecondsPerOperation => three_digits(picoseconds / 1e3),
+        Quantity::NanosecondsPerOperation | Quantity::Lateness => three_digits(picoseconds / 1e3),
         Quantity::BytesPerSecond => Bytes((1e12 / picoseconds) as u64).to_string(),
     }
 }
@@ -159,7 +161,7 @@ fn spread(descriptor: &Descriptor, row: &Row) -> String {
     let Some(found) = row.cost.interval else { return "–".into() };
     let (one, other) = (found.interval.low, found.interval.high);
     let (low, high) = match descriptor.quantity {
-        Quantity::NanosecondsPerOperation => (one, other),
+        Quantity::NanosecondsPerOperation | Quantity::Lateness => (one, other),
         Quantity::BytesPerSecond => (other, one),
     };
     format!("{} to {}", quantity(descriptor.quantity, low), quantity(descriptor.quantity, high))

@@ -5,7 +5,7 @@ use tenbin_model::{
 };
 
 use super::*;
-use crate::specimen::{cell, run};
+use crate::specimen::{cell, late, run};
 use crate::verdict;
 
 /// A run with everything that a report can show: workers, failures, gauges, findings, published figures.
@@ -74,4 +74,21 @@ fn a_survey_is_a_sentence_an_experiment() {
 fn two_runs_are_shown_machines_first() {
     let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
     insta::assert_snapshot!(compared(&verdict::across(&one, &other), 100));
+}
+
+#[test]
+fn lateness_is_shown_with_its_tails_and_cells_side_by_side() {
+    let ways = [
+        ("timerfd", None, 6_000.0),
+        ("clock_nanosleep", Some(50_000), 56_000.0),
+        ("clock_nanosleep with 1 ns of slack", Some(1), 6_200.0),
+    ];
+    let mut run = run(2.0, Machine::unobserved("a test"));
+    let mut long = late(&ways, 7, 2).cells.remove(0);
+    long.arrangement.label = "armed for 10 s".into();
+    long.arrangement.headline = false;
+    run.trials = vec![late(&ways, 200, 1)];
+    run.trials[0].cells.push(long);
+    let report = verdict::report(&run, None);
+    insta::assert_snapshot!(trial(&run, &report, "timer", 100));
 }

@@ -5,7 +5,7 @@ use tenbin_model::{
     Answer, Cell, Descriptor, Finding, Interval, Judge, Quantity, Report, Role, Run, Trial, Verdict,
 };
 
-use super::{pictured, table};
+use super::{late, pictured, table};
 use crate::verdict::{self, Across};
 
 /// The column in which sentences begin.
@@ -41,6 +41,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
             Judge::Capacities => pictured::capacities(run, trial, &answers, width),
             Judge::Distances => pictured::distances(trial, &answers, width),
             Judge::Transfers => pictured::transfers(run, trial, &answers, width),
+            Judge::Lateness => late::lateness(trial, &answers, width),
         });
     }
     let findings: Vec<&Finding> =
@@ -185,6 +186,7 @@ pub fn compared(across: &Across, width: usize) -> String {
         let better = match shared.quantity {
             Quantity::NanosecondsPerOperation => format!("{left} is cheaper than {right} by"),
             Quantity::BytesPerSecond => format!("of what {right} carries, {left} carries"),
+            Quantity::Lateness => format!("{left} is less late than {right} by"),
         };
         let line = format!("{}: {better} {} against {}: {judged}", shared.cell, range(first), range(second));
         text.push_str(&entry(&shared.experiment, &line, width));

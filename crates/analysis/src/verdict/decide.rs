@@ -5,6 +5,7 @@ use tenbin_model::{
     Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Quantity, Refusal, Sample, Verdict,
 };
 
+use super::lateness;
 use super::overhead;
 use super::sentence::outward;
 use crate::stats::detectable;
@@ -33,6 +34,8 @@ pub fn least_blocks(descriptor: &Descriptor, family: usize) -> u32 {
         Judge::Comparisons | Judge::Thrashing | Judge::Transfers => votes(family),
         Judge::Capacities => 3,
         Judge::Distances => 8,
+        // A cell that can have as many takes them, as its tail is part of the answer; others say how many they take.
+        Judge::Lateness => votes(family).max(lateness::BLOCKS_FOR_TAILS),
     }
 }
 
@@ -144,6 +147,9 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
         }
         Quantity::BytesPerSecond => {
             format!("{left} carries anything from {} times what {right} carries", outward(*interval))
+        }
+        Quantity::Lateness => {
+            format!("{right} is anything from {} times as late as {left}", outward(*interval))
         }
     };
     let effect =

@@ -10,6 +10,7 @@ mod caveat;
 mod comparisons;
 mod decide;
 mod distances;
+pub(crate) mod lateness;
 mod overhead;
 mod sentence;
 mod thrashing;
@@ -60,6 +61,7 @@ pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
         Judge::Transfers => transfers::answers(machine, trial),
         Judge::Capacities => capacities::answers(machine, trial),
         Judge::Distances => distances::answers(machine, trial),
+        Judge::Lateness => lateness::answers(machine, trial),
     }
 }
 

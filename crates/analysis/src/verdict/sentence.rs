@@ -16,6 +16,7 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
             let equal = match descriptor.quantity {
                 Quantity::NanosecondsPerOperation => "cost the same",
                 Quantity::BytesPerSecond => "carry the same",
+                Quantity::Lateness => "are equally late",
             };
             let Interval { low, high } = evidence.interval;
             let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
@@ -52,12 +53,22 @@ fn near(evidence: &Evidence) -> bool {
     [low, evidence.ratio, high].iter().all(|&ratio| ratio < PERCENT_BELOW && ratio > 1.0 / PERCENT_BELOW)
 }
 
-fn difference(quantity: Quantity, evidence: &Evidence) -> String {
+/// What the ratio says, without its interval: "A is 2.4x cheaper than B".
+pub(super) fn difference(quantity: Quantity, evidence: &Evidence) -> String {
     let Evidence { left, right, ratio, interval, .. } = evidence;
     let terms = Terms::of(quantity, evidence);
     let figure = show(terms.of_ratio(*ratio), terms.of_interval(*interval));
     let better = *ratio > 1.0;
     match terms {
+        Terms::Times if quantity == Quantity::Lateness => {
+            format!("{left} is {figure}x less late than {right}")
+        }
+        Terms::TimesInverse if quantity == Quantity::Lateness => {
+            format!("{left} is {figure}x as late as {right}")
+        }
+        Terms::PercentOfCost if quantity == Quantity::Lateness => {
+            format!("{left} is {figure} % {} late than {right}", if better { "less" } else { "more" })
+        }
         Terms::Times if quantity == Quantity::BytesPerSecond => {
             format!("{left} carries {figure}x what {right} carries")
         }
@@ -95,9 +106,9 @@ enum Terms {
 impl Terms {
     fn of(quantity: Quantity, evidence: &Evidence) -> Self {
         match quantity {
-            Quantity::NanosecondsPerOperation if near(evidence) => Self::PercentOfCost,
-            Quantity::NanosecondsPerOperation if evidence.ratio > 1.0 => Self::Times,
-            Quantity::NanosecondsPerOperation => Self::TimesInverse,
+            Quantity::NanosecondsPerOperation | Quantity::Lateness if near(evidence) => Self::PercentOfCost,
+            Quantity::NanosecondsPerOperation | Quantity::Lateness if evidence.ratio > 1.0 => Self::Times,
+            Quantity::NanosecondsPerOperation | Quantity::Lateness => Self::TimesInverse,
             Quantity::BytesPerSecond if near(evidence) => Self::PercentOfRate,
             Quantity::BytesPerSecond => Self::Times,
         }

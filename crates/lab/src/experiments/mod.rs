@@ -100,6 +100,7 @@ experiments! {
     c2c,
     thrash,
     faults,
+    timer,
 }
 
 #[cfg(test)]

@@ -39,7 +39,9 @@ impl Idle {
         };
         const ALL: &str = "sys/devices/system/cpu/cpuidle";
         let state = |number: usize| {
-            let of = |file: &str| word(&format!("sys/devices/system/cpu/cpu{}/cpuidle/state{number}/{file}", cpu.0));
+            let of = |file: &str| {
+                word(&format!("sys/devices/system/cpu/cpu{}/cpuidle/state{number}/{file}", cpu.0))
+            };
             let state = State { name: of("name")?, microseconds: of("latency")?.parse().ok()? };
             Some((state, of("disable").is_some_and(|off| off != "0")))
         };

@@ -185,10 +185,8 @@ fn fetched(set: &libc::sigset_t, limit: i64) -> Result<bool, Errno> {
 fn arm(microseconds: u64) -> Result<u64, Errno> {
     // An integer of another width with every C library.
     const ITIMER_REAL: libc::c_long = 0;
-    let time = libc::timeval {
-        tv_sec: (microseconds / 1_000_000) as _,
-        tv_usec: (microseconds % 1_000_000) as _,
-    };
+    let time =
+        libc::timeval { tv_sec: (microseconds / 1_000_000) as _, tv_usec: (microseconds % 1_000_000) as _ };
     let new = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value: time };
     let mut old = MaybeUninit::<libc::itimerval>::zeroed();
     // SAFETY: `new` is a live `itimerval`, which the kernel reads, and `old` one that it writes; the two structures

@@ -1,0 +1,66 @@
+//! Trials whose samples are events that came late: the middle and the tails of each variant.
+
+use tenbin_model::{Answer, Cell, Grid, Trial};
+
+use super::table::{comparisons, drawn};
+use super::text::{checked, folded, said};
+use crate::verdict::lateness::{Late, time};
+
+/// Each cell with its tables and its first answer; then the medians of all cells side by side, where there are several.
+pub(super) fn lateness(trial: &Trial, answers: &[&Answer], width: usize) -> String {
+    let mut text = String::new();
+    for cell in &trial.cells {
+        let here: Vec<&Answer> =
+            answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
+        text.push_str(&format!("\n{}{}\n", cell.arrangement.label, place(cell)));
+        for table in spreads(trial, cell).into_iter().chain(comparisons(&trial.descriptor, cell, &here)) {
+            text.push_str(&format!("\n{table}"));
+        }
+        text.push('\n');
+        if let Some(first) = here.first() {
+            text.push_str(&folded(&said(first), 2, width));
+        }
+        text.push_str(&checked(trial, std::slice::from_ref(cell), width));
+    }
+    let mut grids = answers.iter().flat_map(|answer| &answer.grids);
+    if let Some(medians) = grids.find(|grid| grid.columns.len() > 1) {
+        text.push_str(&format!("\n{}\n\n{}", medians.name, side_by_side(medians)));
+    }
+    text
+}
+
+/// Where those who waited stood.
+fn place(cell: &Cell) -> String {
+    cell.arrangement.cpus.first().map_or_else(String::new, |cpu| format!(" (on {cpu})"))
+}
+
+/// A row a variant. None where nothing was timed, or what was timed does not count.
+fn spreads(trial: &Trial, cell: &Cell) -> Option<String> {
+    let late = if cell.refusal.is_some() { Vec::new() } else { Late::all(trial, cell) };
+    let shown = |value: Option<f64>| value.map_or_else(|| "–".into(), time);
+    let row = |late: &Late| {
+        let within = late.within.map(|within| format!("{} to {}", time(within.low), time(within.high)));
+        vec![
+            late.name.clone(),
+            late.count.to_string(),
+            time(late.median),
+            within.unwrap_or_else(|| "–".into()),
+            shown(late.p5),
+            shown(late.p95),
+            shown(late.p99),
+            time(late.worst),
+        ]
+    };
+    let header = ["late by", "firings", "median", "median within (99 %)", "p5", "p95", "p99", "worst"];
+    (!late.is_empty()).then(|| drawn(&header, late.iter().map(row).collect()))
+}
+
+fn side_by_side(grid: &Grid) -> String {
+    let mut header = vec!["late by".to_owned()];
+    header.extend(grid.columns.iter().cloned());
+    let shown = |value: &Option<f64>| value.map_or_else(|| "–".into(), time);
+    let row = |(name, values): (&String, &Vec<Option<f64>>)| {
+        std::iter::once(name.clone()).chain(values.iter().map(shown)).collect()
+    };
+    drawn(&header, grid.rows.iter().zip(&grid.values).map(row).collect())
+}

@@ -1,0 +1,116 @@
+//! What is found beside the lateness: the slack that was in force, what the CPU does meanwhile, and what wakes it.
+
+use tenbin_metal::timers::{self, Idle};
+use tenbin_metal::Fault;
+use tenbin_model::{Cpu, Finding, Picoseconds};
+
+use super::firing::Firings;
+use super::{MEASURED, SLEEP, SLEEP_LEAST, WAYS};
+
+/// How long a timer waits whose slack is read.
+const LOOK: Picoseconds = Picoseconds::from_micros(50);
+
+/// Timers on a coarser grid than this are not of high resolution.
+const FINE: Picoseconds = Picoseconds::from_micros(1);
+
+pub(super) fn look(firings: &mut Firings, cpu: Cpu) -> Result<Vec<Finding>, Fault> {
+    let slack = |firings: &mut Firings, variant| {
+        firings.alone(variant, LOOK).map(|firing| Picoseconds::from_nanos(firing.slack))
+    };
+    let (found, least) = (slack(firings, SLEEP)?, slack(firings, SLEEP_LEAST)?);
+    Ok(vec![of_slack(found, least), of_waking(cpu, &timers::idle(cpu), timers::resolution())])
+}
+
+fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
+    Finding { experiment: "timer".into(), sentence, evidence, confidence: confidence.into() }
+}
+
+fn of_slack(found: Picoseconds, least: Picoseconds) -> Finding {
+    let names = |wanted: bool| {
+        let mut names: Vec<&str> = Vec::new();
+        for (way, _) in &WAYS[..MEASURED] {
+            if way.has_slack() == wanted && !names.contains(&way.name()) {
+                names.push(way.name());
+            }
+        }
+        let last = names.pop().unwrap_or_default();
+        format!("{} and {last}", names.join(", "))
+    };
+    let slack = if found == Picoseconds::ZERO { "nothing".into() } else { found.to_string() };
+    finding(
+        format!("Timer slack lets {} be late by {slack} here; {} have none.", names(true), names(false)),
+        format!("the waiting process has {found}, and {least} where 1 ns was set (PR_GET_TIMERSLACK)"),
+        "the kernel's own word; which calls have slack is the manual's",
+    )
+}
+
+fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Finding {
+    let known = |what: &str, value: &Option<String>| value.as_ref().map(|value| format!("{what} {value}"));
+    let sleep = match (&idle.driver, &idle.governor) {
+        (None, None) => format!("{cpu} waits in a way that the kernel does not name"),
+        (driver, governor) => {
+            let by = [known("the driver", driver), known("the governor", governor)];
+            format!("{cpu} sleeps by {}", by.into_iter().flatten().collect::<Vec<_>>().join(" and "))
+        }
+    };
+    let device = known("is woken by", &idle.device).unwrap_or_else(|| "is woken by an unnamed device".into());
+    let grid = if resolution <= FINE {
+        format!("timers are of high resolution ({resolution})")
+    } else {
+        format!("timers fire at ticks alone, {resolution} apart")
+    };
+    let state = |state: &timers::State| format!("{} {} µs", state.name, state.microseconds);
+    let states: Vec<String> = idle.states.iter().map(state).collect();
+    let states = match states.as_slice() {
+        [] => "no states of sleep are listed".to_owned(),
+        states => format!("time to leave each state of sleep: {}", states.join(", ")),
+    };
+    let built = idle.preemption.as_deref().unwrap_or("no word on preemption");
+    finding(
+        format!("While nothing is due, {sleep} and {device}; {grid}."),
+        format!("{states}; kernel built with {built}"),
+        "sysfs and clock_getres; in a guest the host's sleep and wake-up are in the lateness and not named here",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unknown_is_said_and_not_made_up() {
+        let said = of_waking(Cpu(1), &Idle::default(), Picoseconds::from_millis(4));
+        assert!(said.sentence.contains("CPU 1 waits in a way that the kernel does not name"), "{said:?}");
+        assert!(said.sentence.contains("timers fire at ticks alone, 4.00 ms apart"), "{said:?}");
+        assert!(said.evidence.contains("no states of sleep are listed"), "{said:?}");
+    }
+
+    #[test]
+    fn governor_device_and_states_are_named() {
+        let idle = Idle {
+            governor: Some("menu".into()),
+            driver: Some("intel_idle".into()),
+            states: vec![timers::State { name: "C6".into(), microseconds: 133 }],
+            device: Some("lapic-deadline".into()),
+            preemption: Some("PREEMPT_RT".into()),
+        };
+        let said = of_waking(Cpu(0), &idle, Picoseconds::from_nanos(1));
+        assert_eq!(
+            said.sentence,
+            "While nothing is due, CPU 0 sleeps by the driver intel_idle and the governor menu and is woken by \
+             lapic-deadline; timers are of high resolution (1.00 ns)."
+        );
+        assert!(said.evidence.contains("C6 133 µs") && said.evidence.contains("PREEMPT_RT"), "{said:?}");
+    }
+
+    #[test]
+    fn slack_is_said_with_the_calls_that_have_it() {
+        let said = of_slack(Picoseconds::from_micros(50), Picoseconds::from_nanos(1));
+        assert_eq!(
+            said.sentence,
+            "Timer slack lets clock_nanosleep, a futex time-out and ppoll be late by 50.0 µs here; timerfd and setitimer \
+             have none."
+        );
+        assert!(of_slack(Picoseconds::ZERO, Picoseconds::ZERO).sentence.contains("late by nothing here"));
+    }
+}
