@@ -42,7 +42,8 @@ pub enum Way {
     Futex,
     /// `ppoll(2)` of no files with a time-out.
     Poll,
-    /// Wrong: sleeps for most of the time, then reads the clock until [`TOO_SOON`] before the end, and no longer.
+    /// Wrong: sleeps for most of the time, then reads the clock until [`TOO_SOON`] before the end, and no longer. Where it
+    /// is kept from running then, it begins anew.
     TooSoon,
     /// Wrong: a `timerfd` that fires again and again when it was asked for once.
     Again,

@@ -27,6 +27,9 @@ const PATIENCE: i64 = 5;
 /// How long before the end [`Way::TooSoon`] begins to read the clock, in nanoseconds.
 const SPUN: u64 = 500_000;
 
+/// How long it goes on trying to be early, in nanoseconds.
+const TRIED: u64 = 10_000_000_000;
+
 /// What a wait saw.
 pub(super) struct Seen {
     /// `CLOCK_MONOTONIC` just before the timer was armed, in nanoseconds.
@@ -111,15 +114,23 @@ fn wait(way: Way, length: u64) -> Result<Waited, Errno> {
             }
         }
         Way::Poll => poll(length),
-        Way::TooSoon => {
-            let from = now();
-            let sleep = span(length.saturating_sub(2 * SPUN));
-            if length > 2 * SPUN {
-                let _ = clock_nanosleep_relative(ClockId::Monotonic, &sleep);
-            }
-            Ok(spun(from, length.saturating_sub(nanoseconds(TOO_SOON))))
-        }
+        Way::TooSoon => Ok(too_soon(length)),
         Way::Spinning => Ok(spun(now(), length)),
+    }
+}
+
+/// Whoever is kept from running comes late after all, and shows nothing of this fault: then it begins anew, for a while.
+fn too_soon(length: u64) -> Waited {
+    let begun = now();
+    loop {
+        let from = now();
+        if length > 2 * SPUN {
+            let _ = clock_nanosleep_relative(ClockId::Monotonic, &span(length - 2 * SPUN));
+        }
+        let waited = spun(from, length.saturating_sub(nanoseconds(TOO_SOON)));
+        if waited.until - from < length || waited.until - begun > TRIED + length {
+            return waited;
+        }
     }
 }
 
