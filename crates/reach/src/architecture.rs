@@ -1,0 +1,114 @@
+//! The architectures that a guest can have, with the names that everybody has for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// An architecture of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// x86-64.
+    X86_64,
+    /// 64-bit Arm.
+    Aarch64,
+    /// 64-bit RISC-V.
+    Riscv64,
+}
+
+/// A word that names no architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAnArchitecture(String);
+
+impl fmt::Display for NotAnArchitecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Architecture::ALL.map(Architecture::name).join(", ");
+        write!(f, "{} is no architecture of a guest: use one of {known}", self.0)
+    }
+}
+
+impl std::error::Error for NotAnArchitecture {}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Architecture {
+    type Err = NotAnArchitecture;
+
+    fn from_str(word: &str) -> Result<Self, NotAnArchitecture> {
+        let found = Self::ALL.into_iter().find(|architecture| architecture.name() == word);
+        found.ok_or_else(|| NotAnArchitecture(word.to_owned()))
+    }
+}
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::Riscv64];
+
+    /// Its name in Rust, in QEMU, and what `uname -m` says there.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Aarch64 => "aarch64",
+            Self::Riscv64 => "riscv64",
+        }
+    }
+
+    /// The one that this program was built for, if a guest can have it.
+    pub fn host() -> Option<Self> {
+        std::env::consts::ARCH.parse().ok()
+    }
+
+    /// Debian's name for it.
+    pub(crate) fn debian(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+            Self::Aarch64 => "arm64",
+            Self::Riscv64 => "riscv64",
+        }
+    }
+
+    /// The emulator, and the package of Debian that brings it.
+    pub(crate) fn emulator(self) -> (&'static str, &'static str) {
+        match self {
+            Self::X86_64 => ("qemu-system-x86_64", "qemu-system-x86"),
+            Self::Aarch64 => ("qemu-system-aarch64", "qemu-system-arm"),
+            Self::Riscv64 => ("qemu-system-riscv64", "qemu-system-misc"),
+        }
+    }
+
+    /// What the emulator is told of board and CPU.
+    ///
+    /// `pauth-impdef` replaces the cipher that signs pointers by a cheap one: an emulator computes the real
+    /// one in software at every call and return (QEMU's documentation of Arm CPU features).
+    pub(crate) fn board(self) -> [&'static str; 4] {
+        match self {
+            Self::X86_64 => ["-machine", "q35", "-cpu", "max"],
+            Self::Aarch64 => ["-machine", "virt", "-cpu", "max,pauth-impdef=on"],
+            Self::Riscv64 => ["-machine", "virt", "-cpu", "rv64"],
+        }
+    }
+
+    /// The kernel's name for the board's serial line.
+    pub(crate) fn console(self) -> &'static str {
+        match self {
+            Self::X86_64 | Self::Riscv64 => "ttyS0",
+            Self::Aarch64 => "ttyAMA0",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back_and_another_one_is_answered_with_the_known_ones() {
+        for architecture in Architecture::ALL {
+            assert_eq!(architecture.to_string().parse(), Ok(architecture));
+        }
+        let error = "vax".parse::<Architecture>().expect_err("no guest is a VAX");
+        assert!(error.to_string().contains("x86_64, aarch64, riscv64"), "{error}");
+    }
+}

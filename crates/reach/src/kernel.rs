@@ -1,0 +1,193 @@
+//! Which kernel a guest boots, and what comes with it.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::architecture::Architecture;
+use crate::error::Error;
+
+/// The modules that a virtio port needs, in an order in which they can usually be loaded. A kernel that has
+/// one of them built in has no file for it.
+const MODULES: [&str; 6] = [
+    "virtio_ring",
+    "virtio",
+    "virtio_pci_legacy_dev",
+    "virtio_pci_modern_dev",
+    "virtio_pci",
+    "virtio_console",
+];
+
+/// Where those modules are, below the folder of a kernel's modules.
+const MODULE_FOLDERS: [&str; 2] = ["kernel/drivers/virtio", "kernel/drivers/char"];
+
+/// A release of Debian that kernels are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Debian 12, with Linux 6.1. It was not made for RISC-V.
+    Bookworm,
+    /// Debian 13, with Linux 6.12.
+    Trixie,
+}
+
+/// A word that names no suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotASuite(String);
+
+impl fmt::Display for NotASuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is no release of Debian that kernels are taken from: use bookworm or trixie", self.0)
+    }
+}
+
+impl std::error::Error for NotASuite {}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bookworm => "bookworm",
+            Self::Trixie => "trixie",
+        })
+    }
+}
+
+impl FromStr for Suite {
+    type Err = NotASuite;
+
+    fn from_str(word: &str) -> Result<Self, NotASuite> {
+        let found = [Self::Bookworm, Self::Trixie].into_iter().find(|suite| suite.to_string() == word);
+        found.ok_or_else(|| NotASuite(word.to_owned()))
+    }
+}
+
+impl Suite {
+    /// The one that is taken if nobody says otherwise: the oldest that has `architecture`.
+    pub fn usual(architecture: Architecture) -> Self {
+        match architecture {
+            Architecture::X86_64 | Architecture::Aarch64 => Self::Bookworm,
+            Architecture::Riscv64 => Self::Trixie,
+        }
+    }
+
+    /// # Errors
+    /// [`Error::Request`] where the suite was not made for `architecture`.
+    pub(crate) fn insist(self, architecture: Architecture) -> Result<(), Error> {
+        if (self, architecture) == (Self::Bookworm, Architecture::Riscv64) {
+            let why = "Debian's bookworm was not made for riscv64: use trixie";
+            return Err(Error::Request(why.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// A kernel, and what a guest needs beside it. All paths are of files on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The kernel's image.
+    pub image: PathBuf,
+    /// A static busybox of the guest's architecture.
+    pub busybox: PathBuf,
+    /// The modules that a virtio port needs and that are files, in the order in which they can be loaded.
+    /// Without them the slower channel is taken.
+    pub modules: Vec<PathBuf>,
+}
+
+/// The files of [`MODULES`] in `folders`, each after those that it says it depends on. Kernels differ in that:
+/// `virtio_ring` once needed `virtio`, and later the other way round. What a compressed file says is not
+/// read: it stays where [`MODULES`] has it.
+///
+/// # Errors
+/// [`Error::File`] where a module cannot be read.
+pub(crate) fn modules_in(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let find = |module: &str| {
+        let names = ["ko", "ko.xz", "ko.zst"].map(|ending| format!("{module}.{ending}"));
+        folders
+            .iter()
+            .flat_map(|folder| names.iter().map(|name| folder.join(name)))
+            .find(|path| path.is_file())
+    };
+    let mut left = Vec::new();
+    for (name, path) in MODULES.into_iter().filter_map(|name| Some((name, find(name)?))) {
+        let content = fs::read(&path).map_err(Error::file("read", &path))?;
+        left.push((name, path, depends(&content)));
+    }
+    let mut ordered = Vec::new();
+    while !left.is_empty() {
+        let waits = |needed: &String| left.iter().any(|(name, ..)| name == needed);
+        // In a circle, which no kernel has, the first one goes first.
+        let next = left.iter().position(|(.., needs)| !needs.iter().any(waits)).unwrap_or(0);
+        ordered.push(left.remove(next).1);
+    }
+    Ok(ordered)
+}
+
+/// The modules that a module says it depends on: `depends=a,b` among the strings, each with a zero byte
+/// behind it, of its section `.modinfo` (the kernel's `scripts/mod/modpost.c`).
+fn depends(module: &[u8]) -> Vec<String> {
+    let strings = module.split(|&byte| byte == 0);
+    let list = strings.filter_map(|string| string.strip_prefix(b"depends=")).next().unwrap_or_default();
+    let names = list.split(|&byte| byte == b',').filter(|name| !name.is_empty());
+    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+/// The folders of `modules_in` below the folder of a kernel's modules.
+pub(crate) fn module_folders(modules: &Path) -> Vec<PathBuf> {
+    MODULE_FOLDERS.iter().map(|folder| modules.join(folder)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_suite_leads_back_and_every_architecture_has_one() {
+        for suite in [Suite::Bookworm, Suite::Trixie] {
+            assert_eq!(suite.to_string().parse(), Ok(suite));
+        }
+        assert!("sid".parse::<Suite>().unwrap_err().to_string().contains("bookworm or trixie"));
+        for architecture in Architecture::ALL {
+            assert!(Suite::usual(architecture).insist(architecture).is_ok());
+        }
+        let error = Suite::Bookworm.insist(Architecture::Riscv64).unwrap_err();
+        assert!(error.to_string().contains("use trixie"), "{error}");
+    }
+
+    #[test]
+    fn modules_come_after_those_that_they_depend_on() {
+        let cases =
+            [(("virtio_ring", ""), ("virtio", "virtio_ring")), (("virtio", ""), ("virtio_ring", "virtio"))];
+        for ((first, none), (second, needed)) in cases {
+            let scratch = tempfile::tempdir().unwrap();
+            let folders = module_folders(scratch.path());
+            folders.iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+            let write = |folder: usize, name: &str, needs: &str| {
+                let path = folders[folder].join(name);
+                fs::write(&path, format!("\u{7f}ELF\0license=GPL\0depends={needs}\0name=x\0")).unwrap();
+                path
+            };
+            let console = write(1, "virtio_console.ko", "virtio,virtio_ring");
+            let pci = write(0, "virtio_pci.ko", "virtio,other,virtio_ring");
+            write(0, "virtio_gpu.ko", "");
+            let second = write(0, &format!("{second}.ko"), needed);
+            let first = write(0, &format!("{first}.ko"), none);
+            assert_eq!(modules_in(&folders).unwrap(), [first, second, pci, console]);
+        }
+    }
+
+    #[test]
+    fn compressed_modules_and_circles_keep_the_usual_order() {
+        let cases = [
+            [("virtio.ko", "\0depends=virtio_ring\0"), ("virtio_ring.ko", "\0depends=virtio\0")],
+            [("virtio.ko.xz", "compressed"), ("virtio_ring.ko.zst", "compressed")],
+        ];
+        for files in cases {
+            let scratch = tempfile::tempdir().unwrap();
+            files.iter().for_each(|(name, content)| fs::write(scratch.path().join(name), content).unwrap());
+            let expected = [files[1].0, files[0].0].map(|name| scratch.path().join(name));
+            assert_eq!(modules_in(&[scratch.path().to_owned()]).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Machines that are not this one: a guest that is booted, works, and is gone.
+//!
+//! A guest is a kernel of Debian under QEMU, with a root file system in memory that is made here. It
+//! runs one command and brings back what that left: exit status, output, files. This crate carries bytes
+//! and minds processes; what the bytes mean is for others to say. Nothing of the machine that it runs on
+//! is changed but a folder of its own, where kernels are kept.
+//!
+//! Every process that is started here has a deadline and ends with whoever started it.
+//!
+//! Reading order: [`Guest`], `init.sh` (what runs inside), `answer` (how it comes back), [`Cache`]
+//! (where kernels come from), `process`.
+
+mod answer;
+mod architecture;
+mod archive;
+mod cache;
+mod cargo;
+mod error;
+mod guest;
+mod initramfs;
+mod kernel;
+mod process;
+mod sources;
+
+pub use answer::{Channel, File};
+pub use architecture::{Architecture, NotAnArchitecture};
+pub use cache::Cache;
+pub use cargo::Cargo;
+pub use error::{Error, Silence};
+pub use guest::{Guest, Outcome};
+pub use kernel::{Kernel, NotASuite, Suite};

@@ -1,0 +1,233 @@
+//! A program that somebody else wrote, run under a deadline and never left behind.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::error::Error;
+
+/// How much of what a program said is worth showing, in bytes.
+const SAID: u64 = 4096;
+
+/// A program with its words, before it is started.
+pub(crate) struct Program {
+    name: &'static str,
+    package: &'static str,
+    words: Vec<OsString>,
+    folder: Option<PathBuf>,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+/// How a program ended.
+pub(crate) enum End {
+    /// By itself.
+    Itself(ExitStatus),
+    /// It was killed when its time was over.
+    Deadline,
+}
+
+impl End {
+    /// Whether the program ended by itself and calls it a success.
+    pub(crate) fn success(&self) -> bool {
+        matches!(self, Self::Itself(status) if status.success())
+    }
+}
+
+impl Program {
+    /// The program `name`, which Debian's package `package` brings.
+    pub(crate) fn new(name: &'static str, package: &'static str) -> Self {
+        Self { name, package, words: Vec::new(), folder: None, variables: Vec::new() }
+    }
+
+    pub(crate) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+        self
+    }
+
+    /// Where it runs.
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs it to its end, or to the end of `time`. What it says goes to two files `out` and `error`: a
+    /// pipe would need somebody to read it meanwhile.
+    ///
+    /// It ends with this process, killed by the kernel, however this process ends. `setpriv` arranges
+    /// that, because between fork and exec only `unsafe` code could. It leads a process group of its own,
+    /// so its children can be ended with it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] where it or `setpriv` is not in the path; [`Error::Process`] or
+    /// [`Error::File`] where it cannot be started or minded.
+    pub(crate) fn run(&self, out: &Path, error: &Path, time: Duration) -> Result<End, Error> {
+        let started = Instant::now();
+        let trouble = |error| Error::Process { program: self.name.to_owned(), error };
+        let guardian = find("setpriv", "util-linux")?;
+        let program = find(self.name, self.package)?;
+        let open = |path: &Path| fs::File::create(path).map_err(Error::file("write", path));
+        let mut command = Command::new(guardian);
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(&self.words);
+        command.stdin(Stdio::null()).stdout(open(out)?).stderr(open(error)?);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value))).env("LC_ALL", "C");
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        let mut held = Held(command.process_group(0).spawn().map_err(trouble)?);
+        if !over(&held.0, time.saturating_sub(started.elapsed())).map_err(trouble)? {
+            return Ok(End::Deadline);
+        }
+        held.0.wait().map(End::Itself).map_err(trouble)
+    }
+
+    /// Runs it and gives what it wrote to standard output.
+    ///
+    /// # Errors
+    /// As [`Program::run`]; and [`Error::Fetch`] of `what` where it did not succeed, with what it said.
+    pub(crate) fn read(&self, what: &str, scratch: &Path, time: Duration) -> Result<String, Error> {
+        let (out, error) = (scratch.join("stdout"), scratch.join("stderr"));
+        let end = self.run(&out, &error, time)?;
+        if end.success() {
+            return fs::read_to_string(&out).map_err(Error::file("read", &out));
+        }
+        let said = match end {
+            End::Deadline => format!("{} still ran after {} s", self.name, time.as_secs()),
+            End::Itself(status) => format!("{} ended with {status}: {}", self.name, tail(&error)),
+        };
+        Err(Error::Fetch { what: what.to_owned(), said })
+    }
+}
+
+/// A child that is killed with its group and collected when this is dropped, if it is not over by then.
+struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            // It was not collected, so its number is still its own. Where it cannot be killed, it is
+            // over, and there is nobody here to tell.
+            let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Waits until `child` is over, for no longer than `time`: says whether it is.
+fn over(child: &Child, time: Duration) -> io::Result<bool> {
+    let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let deadline = Instant::now() + time;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Where `program` is in the path.
+///
+/// # Errors
+/// [`Error::Missing`], with the command that installs `package`.
+pub(crate) fn find(program: &str, package: &str) -> Result<PathBuf, Error> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
+    found.ok_or_else(|| Error::Missing {
+        what: format!("the program {program}"),
+        install: format!("apt-get install {package}"),
+    })
+}
+
+/// The last lines of a file that a program wrote, in one line.
+pub(crate) fn tail(path: &Path) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = OpenOptions::new().read(true).open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(SAID)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+            lines[lines.len().saturating_sub(8)..].join("; ")
+        }
+        Err(error) => format!("(what it said cannot be read: {error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn shell(script: &str) -> Program {
+        Program::new("sh", "dash").words(["-c", script])
+    }
+
+    #[test]
+    fn what_a_program_wrote_and_how_it_ended_come_back() {
+        let scratch = tempfile::tempdir().unwrap();
+        let read = |script| shell(script).read("x", scratch.path(), LONG);
+        assert_eq!(read("echo answer").unwrap(), "answer\n");
+        let error = read("echo one >&2; echo two >&2; exit 3").unwrap_err().to_string();
+        assert!(error.contains("exit status: 3: one; two"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_here_is_named_with_the_command_that_brings_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let absent = Program::new("tenbin-no-such-program", "tenbin-no-such-package");
+        let error = absent.read("x", scratch.path(), LONG).unwrap_err();
+        assert!(
+            matches!(&error, Error::Missing { install, .. } if install == "apt-get install tenbin-no-such-package")
+        );
+        assert!(error.to_string().contains("the program tenbin-no-such-program"), "{error}");
+    }
+
+    #[test]
+    fn who_is_late_is_ended_with_its_children() {
+        let scratch = tempfile::tempdir().unwrap();
+        let pipe = scratch.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        let now = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let mut reader = OpenOptions::new().read(true).custom_flags(now).open(&pipe).unwrap();
+        // A child of the shell holds the pipe open; that it came so far is what it writes. A shell that is
+        // so slow that its time was over before gets more of it.
+        let script = format!("(echo begun; exec tail -f /dev/null) > '{}' & wait", pipe.display());
+        let (out, error) = (scratch.path().join("out"), scratch.path().join("error"));
+        let mut time = Duration::from_millis(200);
+        let mut said = [0; 64];
+        let length = loop {
+            assert!(matches!(shell(&script).run(&out, &error, time).unwrap(), End::Deadline));
+            match reader.read(&mut said) {
+                Ok(length) if length > 0 => break length,
+                _ => time *= 2,
+            }
+        };
+        assert_eq!(&said[..length], b"begun\n");
+        // The pipe hangs up when nobody has it open for writing any more.
+        let patience = Timespec::try_from(LONG).unwrap();
+        assert_eq!(poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)), Ok(1));
+        assert_eq!(reader.read(&mut said).unwrap(), 0);
+    }
+}
