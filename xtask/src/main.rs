@@ -10,6 +10,7 @@ mod command;
 mod disassembly;
 mod emulated;
 mod failure;
+mod guests;
 mod release;
 mod requirement;
 mod schema;

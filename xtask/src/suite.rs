@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::requirement;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{arena, disassembly, emulated, schema, statistics, tidy};
+use crate::{arena, disassembly, emulated, guests, schema, statistics, tidy};
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
 ///
@@ -56,6 +56,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         let name = format!("emulated {}", architecture.name);
         steps.push(Step::new(name, architecture.to_run(), move || emulated::check(workspace, architecture)));
     }
+    steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
     steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
     steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
     steps.push(Step {

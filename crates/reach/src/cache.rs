@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::architecture::Architecture;
 use crate::error::Error;
 use crate::kernel::{Kernel, Suite, module_folders, modules_in};
-use crate::process::Program;
+use crate::process::{Program, missing};
 use crate::sources::{self, Mirrors};
 
 /// How long one program may take that fetches or unpacks.
@@ -143,8 +143,7 @@ struct Apt {
 impl Apt {
     fn prepare(folder: &Path, architecture: Architecture, suite: Suite) -> Result<Self, Error> {
         if !Path::new(KEYS).is_file() {
-            let install = "apt-get install debian-archive-keyring".to_owned();
-            return Err(Error::Missing { what: format!("the file {KEYS}"), install });
+            return Err(missing(format!("the file {KEYS}"), "debian-archive-keyring"));
         }
         let it = Self { folder: folder.to_owned(), architecture };
         for path in ["state/lists/partial", "cache/archives/partial", "packages", "unpacked"] {

@@ -5,18 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tenbin_model::Missing;
+
 /// Why there is no answer from a guest. The text says what was tried, on what, why it failed and what
 /// to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// This machine lacks something.
-    Missing {
-        /// What is needed: a program or a file.
-        what: String,
-        /// The command that installs it.
-        install: String,
-    },
+    /// This machine lacks a program or a file.
+    Missing(Missing),
     /// The request cannot be met anywhere.
     Request(String),
     /// A package could not be brought.
@@ -86,9 +83,7 @@ impl fmt::Display for Silence {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing { what, install } => {
-                write!(f, "a guest needs {what}, which is not here: {install}")
-            }
+            Self::Missing(missing) => missing.fmt(f),
             Self::Request(why) => f.write_str(why),
             Self::Fetch { what, said } => write!(f, "fetch {what} for a guest: {said}"),
             Self::File { tried, path, error } => write!(f, "{tried} {}: {error}", path.display()),

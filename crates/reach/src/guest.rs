@@ -30,7 +30,7 @@ const PANIC: &str = "Kernel panic";
 ///
 /// Its CPU is emulated: what it says of time means nothing. Root is a file system in memory with a busybox
 /// under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`, `/tmp`. There is no network but
-/// the loopback and no disk. The command runs as root in `/root`, with nothing to read on standard input.
+/// the loopback and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
 #[derive(Clone, Debug)]
 pub struct Guest {
     /// Of what kind its CPU is.

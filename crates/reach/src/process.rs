@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use tenbin_model::Missing;
+
 use crate::error::Error;
 
 /// How much of what a program said is worth showing, in bytes.
@@ -146,10 +148,13 @@ fn over(child: &Child, time: Duration) -> io::Result<bool> {
 pub(crate) fn find(program: &str, package: &str) -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
-    found.ok_or_else(|| Error::Missing {
-        what: format!("the program {program}"),
-        install: format!("apt-get install {package}"),
-    })
+    found.ok_or_else(|| missing(format!("the program {program}"), package))
+}
+
+/// The error that `what`, which Debian's package `package` brings, is not here.
+pub(crate) fn missing(what: String, package: &str) -> Error {
+    let needed = "guests are fetched and booted with it".to_owned();
+    Error::Missing(Missing { what, needed, install: format!("apt-get install {package}") })
 }
 
 /// The last lines of a file that a program wrote, in one line.
@@ -199,7 +204,7 @@ mod tests {
         let absent = Program::new("tenbin-no-such-program", "tenbin-no-such-package");
         let error = absent.read("x", scratch.path(), LONG).unwrap_err();
         assert!(
-            matches!(&error, Error::Missing { install, .. } if install == "apt-get install tenbin-no-such-package")
+            matches!(&error, Error::Missing(it) if it.install == "apt-get install tenbin-no-such-package")
         );
         assert!(error.to_string().contains("the program tenbin-no-such-program"), "{error}");
     }

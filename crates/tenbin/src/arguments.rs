@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tenbin_model::Descriptor;
+use tenbin_reach::Architecture;
 
 use crate::output::Trouble;
 
@@ -149,6 +150,9 @@ pub enum Command {
         #[arg(value_name = "STRING", trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Work in a guest: a machine in QEMU that is booted, runs one command and is gone
+    #[command(subcommand)]
+    Guest(Guest),
     /// Print the JSON schema of what --json prints for measurements and for `show`
     Schema {
         /// Of which answer
@@ -230,6 +234,61 @@ pub struct Calibrate {
     /// Write the answer to a file, replacing it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What to do with a guest.
+#[derive(Debug, Subcommand)]
+pub enum Guest {
+    /// Boot a guest, run one command in it, and pass on its output and its exit status
+    ///
+    /// The guest has a busybox, this tenbin (/bin/tenbin, if it is here for that architecture), what is
+    /// carried, no disk and no network. Its CPU is emulated. Its kernel is fetched from Debian once and kept in
+    /// a folder of its own; nothing else here changes.
+    #[command(after_help = GUEST_STATUS)]
+    Run(GuestRun),
+}
+
+const GUEST_STATUS: &str = "\
+Exit status: that of the command, 127 if the guest has no such command. If there is none, standard error
+says `tenbin:` and why: 1 the guest could not be made, 2 usage error, 4 the guest hung, panicked or broke
+off, 5 something is missing on this machine.";
+
+/// How to boot a guest, and what to do in it.
+#[derive(Args, Clone, Debug)]
+pub struct GuestRun {
+    /// x86_64, aarch64 or riscv64; this machine's if not given
+    #[arg(long, value_name = "ARCHITECTURE")]
+    pub arch: Option<Architecture>,
+    /// bookworm (Linux 6.1), trixie (Linux 6.12), or a kernel's image; bookworm, but for riscv64
+    #[arg(long, value_name = "bookworm|trixie|FILE")]
+    pub kernel: Option<PathBuf>,
+    /// Carry a file; it lies in /tmp, where the command runs, unless a place is given
+    #[arg(long, value_name = "FILE[:/PLACE]")]
+    pub carry: Vec<OsString>,
+    /// Lay all of a folder over the guest's root
+    #[arg(long, value_name = "FOLDER")]
+    pub carry_tree: Vec<PathBuf>,
+    /// Bring back a file or a folder of the guest
+    #[arg(long, value_name = "/PLACE", requires = "into")]
+    pub bring: Vec<String>,
+    /// Where to put what is brought back: its path in the guest, below this folder
+    #[arg(long, value_name = "FOLDER", requires = "bring")]
+    pub into: Option<PathBuf>,
+    /// How long all of it may take, the boot of about ten seconds counted in
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: u64,
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub cpus: u32,
+    /// A word for the kernel's command line
+    #[arg(long, value_name = "WORD")]
+    pub append: Vec<String>,
+    /// Where kernels are kept; tenbin/guest under the XDG folder of caches if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+    /// The command and its words, after --
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 /// Where figures come from that are not measured now.

@@ -8,26 +8,36 @@ use std::process::ExitCode;
 
 use tenbin_model::{Attribution, Missing};
 
-/// How the process ends; the numbers are part of the interface.
+/// How the process ends; the numbers (see its conversion) are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// What was asked is answered.
-    Answered = 0,
+    Answered,
     /// tenbin failed.
-    Internal = 1,
+    Internal,
     /// The request is wrong, and nothing was changed.
-    Usage = 2,
+    Usage,
     /// The one thing asked was refused.
-    Refused = 3,
+    Refused,
     /// A fault was found in what was examined.
-    Fault = 4,
+    Fault,
     /// Something is missing on this machine; the message names the command that installs it.
-    Missing = 5,
+    Missing,
+    /// As the command ended that was run for the user.
+    PassedOn(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Answered => 0,
+            Exit::Internal => 1,
+            Exit::Usage => 2,
+            Exit::Refused => 3,
+            Exit::Fault => 4,
+            Exit::Missing => 5,
+            Exit::PassedOn(status) => status,
+        })
     }
 }
 
@@ -117,6 +127,22 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
             say(&trouble.to_string());
             trouble.exit
         }
+    }
+}
+
+/// Writes what another program wrote, as it came, to the same streams.
+///
+/// # Errors
+/// Internal, where a stream cannot be written. That nobody reads on is none.
+pub fn pass_on(stdout: &[u8], stderr: &[u8]) -> Result<(), Trouble> {
+    // A standard error that is closed is no reason to fail.
+    let _ = io::stderr().write_all(stderr);
+    let mut out = io::stdout().lock();
+    match out.write_all(stdout).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Trouble::internal(format!("write to standard output: {error}")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -20,9 +20,17 @@ const ROOMS: &[Room] = &[
     Room { name: "tenbin-lab", uses: &["tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-analysis", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-reach", uses: &["tenbin-model"], tests_use: &[] },
     Room {
         name: "tenbin",
-        uses: &["tenbin-analysis", "tenbin-lab", "tenbin-metal", "tenbin-model", "tenbin-store"],
+        uses: &[
+            "tenbin-analysis",
+            "tenbin-lab",
+            "tenbin-metal",
+            "tenbin-model",
+            "tenbin-reach",
+            "tenbin-store",
+        ],
         tests_use: &[],
     },
     Room { name: "xtask", uses: &[], tests_use: &[] },

@@ -3,12 +3,13 @@
 mod about;
 mod archive;
 mod calibrate;
+mod guest;
 mod measure;
 pub mod yes;
 
 use tenbin_model::Effort;
 
-use crate::arguments::{Arguments, Command, Origin};
+use crate::arguments::{Arguments, Command, Guest, Origin};
 use crate::output::{Answer, Trouble};
 
 /// Runs the command that was asked for.
@@ -37,6 +38,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         }
         Some(Command::Import { file }) => archive::import(&[file]),
         Some(Command::Merge { files }) => archive::import(&files),
+        Some(Command::Guest(Guest::Run(arguments))) => guest::run(arguments),
         Some(Command::Schema { what }) => about::schema(what),
         Some(Command::Completions { shell }) => about::completions(shell),
         // Asked for before this parser is; it is declared for help, manual and completions.

@@ -1,0 +1,181 @@
+//! `tenbin guest` as a user meets it, with a shell script in the emulator's place.
+//!
+//! What only a real guest shows is shown by `cargo xtask test guests`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tempfile::TempDir;
+
+/// A folder with a cache that holds a kernel for x86_64, and a path that holds `sh`, `tar`, `tail` and `setpriv`.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(desk.path("cache/bookworm-x86_64/modules")).unwrap();
+        for name in ["image", "busybox"] {
+            fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
+        }
+        fs::create_dir(desk.programs()).unwrap();
+        for program in ["sh", "tar", "tail", "mkdir", "setpriv"] {
+            let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
+            let real = folders.into_iter().find(|path| path.is_file());
+            symlink(real.expect("the programs of every Debian are here"), desk.programs().join(program))
+                .unwrap();
+        }
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.path("programs")
+    }
+
+    /// Puts a script in the emulator's place. It runs in the folder where a guest's answer is expected.
+    fn emulator(&self, script: &str) {
+        let path = self.programs().join("qemu-system-x86_64");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+        command.args(["guest", "run", "--cache", "cache"]);
+        if !words.contains(&"--arch") {
+            command.args(["--arch", "x86_64"]);
+        }
+        command.args(words);
+        command.env("PATH", self.programs()).current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+}
+
+/// The exit status and standard error.
+fn ending(output: &Output) -> (i32, String) {
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A script that answers with `status`, and sends `last` at the end.
+fn answering(status: u8, last: &str) -> String {
+    format!(
+        "mkdir -p files/tmp; echo {status} >status; printf 'out\\377' >stdout; echo err >stderr
+        echo content >files/tmp/x; echo end >end; tar -c -f virtio status stdout stderr files/tmp/x {last}"
+    )
+}
+
+#[test]
+fn what_a_guest_left_is_passed_on() {
+    let desk = Desk::new();
+    desk.emulator(&answering(42, "end"));
+    let output = desk.run(&["--bring", "/tmp/x", "--bring", "/tmp/y", "--into", "brought", "--", "true"]);
+    let (status, said) = ending(&output);
+    assert_eq!((status, &output.stdout[..]), (42, &b"out\xff"[..]), "{said}");
+    assert!(said.starts_with("err\n") && said.contains("tenbin: carried as /bin/tenbin: "), "{said}");
+    assert!(said.contains("not brought: the guest has no file /tmp/y"), "{said}");
+    assert_eq!(fs::read_to_string(desk.path("brought/tmp/x")).unwrap(), "content\n");
+}
+
+#[test]
+fn a_guest_without_an_answer_is_a_fault_and_its_console_is_shown() {
+    let desk = Desk::new();
+    let cases = [
+        (
+            "echo Kernel panic - not syncing >console",
+            "600",
+            "panicked; its console ends:\nKernel panic - not",
+        ),
+        ("echo last words >console", "600", "(it sent nothing); its console ends:\nlast words"),
+        (&*answering(1, ""), "600", "its stream has no end"),
+        ("exec tail -f /dev/null", "1", "it still ran after 1 s"),
+    ];
+    for (script, seconds, expected) in cases {
+        desk.emulator(script);
+        let output = desk.run(&["--seconds", seconds, "--", "true"]);
+        let (status, said) = ending(&output);
+        assert_eq!((status, &output.stdout[..]), (4, &b""[..]), "{script}: {said}");
+        assert!(said.starts_with("tenbin: ") && said.contains(expected), "{script}: {said}");
+    }
+}
+
+#[test]
+fn an_emulator_that_fails_is_no_fault_of_the_guest() {
+    let desk = Desk::new();
+    desk.emulator("echo 'no such board' >&2; exit 1");
+    let (status, said) = ending(&desk.run(&["--", "true"]));
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("qemu-system-x86_64") && said.contains("no such board"), "{said}");
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_command_that_installs_it() {
+    let desk = Desk::new();
+    let (status, said) = ending(&desk.run(&["--", "true"]));
+    assert_eq!(status, 5, "{said}");
+    assert!(
+        said.contains("qemu-system-x86_64") && said.contains("apt-get install qemu-system-x86"),
+        "{said}"
+    );
+    fs::remove_file(desk.programs().join("setpriv")).unwrap();
+    let (status, said) = ending(&desk.run(&["--", "true"]));
+    assert_eq!(status, 5, "{said}");
+    assert!(said.contains("setpriv") && said.contains("apt-get install util-linux"), "{said}");
+}
+
+#[test]
+fn a_wrong_request_is_a_usage_error_and_starts_nothing() {
+    let desk = Desk::new();
+    desk.emulator("echo started >/dev/stderr");
+    let cases: &[&[&str]] = &[
+        &[],
+        &["--"],
+        &["true"],
+        &["--seconds", "0", "--", "true"],
+        &["--cpus", "0", "--", "true"],
+        &["--bring", "/x", "--", "true"],
+        &["--bring", "/../x", "--into", ".", "--", "true"],
+        &["--carry", "sh:/..", "--", "true"],
+        &["--kernel", "none", "--", "true"],
+        &["--arch", "riscv64", "--kernel", "bookworm", "--", "true"],
+        &["--arch", "vax", "--", "true"],
+    ];
+    fs::write(desk.path("sh"), "").unwrap();
+    for words in cases {
+        let (status, said) = ending(&desk.run(words));
+        assert_eq!(status, 2, "{words:?}: {said}");
+        assert!(said.starts_with("tenbin: usage error: ") && !said.contains("started"), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn the_emulator_ends_with_tenbin_however_that_ends() {
+    let desk = Desk::new();
+    let pipe = desk.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    desk.emulator(&format!("exec >'{}'; echo begun; exec tail -f /dev/null", pipe.display()));
+    let mut tenbin =
+        desk.command(&["--seconds", "600", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = fs::File::open(pipe).unwrap();
+    let mut said = [0; 64];
+    let length = pipe.read(&mut said).unwrap();
+    assert_eq!(&said[..length], b"begun\n");
+    tenbin.kill().unwrap();
+    assert!(!tenbin.wait().unwrap().success());
+    // Nobody writes to it any more: the emulator is gone too.
+    let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+    assert_eq!(poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&patience)), Ok(1), "it lives on");
+    assert_eq!(pipe.read(&mut said).unwrap(), 0);
+}
