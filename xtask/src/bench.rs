@@ -1,6 +1,7 @@
 //! Benchmarks of tenbin itself, by name.
 
 mod c2c;
+mod yes;
 
 use std::path::Path;
 
@@ -16,6 +17,8 @@ pub(crate) struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     c2c: c2c::Arguments,
+    #[command(flatten)]
+    yes: yes::Arguments,
 }
 
 /// One question about tenbin itself.
@@ -54,6 +57,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "c2c",
         what: "whether a line moves as fast as a program finds that measures nothing else",
         kind: Kind::Peers(|stand| c2c::run(stand, &stand.arguments.c2c)),
+    },
+    Benchmark {
+        name: "yes",
+        what: "how fast lines go through a pipe, beside the peers of `tenbin yes`",
+        kind: Kind::Peers(|stand| yes::run(stand, &stand.arguments.c2c, &stand.arguments.yes)),
     },
 ];
 

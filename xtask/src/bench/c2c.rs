@@ -33,12 +33,12 @@ const NEAR: f64 = 0.15;
 #[derive(clap::Args)]
 #[group(skip)]
 pub(super) struct Arguments {
-    /// For c2c: how many times every program is asked.
+    /// For c2c and yes: how many times every program is asked.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..))]
-    rounds: u64,
-    /// For c2c: the two CPUs, like 0,1; the first two that may be used if left out.
+    pub(super) rounds: u64,
+    /// For c2c and yes: the two CPUs, like 0,1; the first two that may be used if left out.
     #[arg(long, value_name = "CPU,CPU", value_parser = pair_of_cpus)]
-    cpus: Option<Pair>,
+    pub(super) cpus: Option<Pair>,
     /// For c2c: a program c2clat, built from <https://github.com/rigtorp/c2clat>, to be asked as well.
     #[arg(long, value_name = "PROGRAM")]
     c2clat: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
 
 /// The CPU that asks and the one that answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pair(usize, usize);
+pub(super) struct Pair(pub(super) usize, pub(super) usize);
 
 /// What the programs said in one round, in nanoseconds for one way.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,7 +258,7 @@ fn pair_of_cpus(text: &str) -> Result<Pair, String> {
 }
 
 /// The first two CPUs that this process may use.
-fn first_two() -> Result<Pair, Failure> {
+pub(super) fn first_two() -> Result<Pair, Failure> {
     let path = "/proc/self/status";
     let failure = |reason: &str| {
         Failure::new("find two CPUs", reason, "name two with --cpus, or use a machine that has them")
