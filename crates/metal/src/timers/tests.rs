@@ -145,3 +145,34 @@ fn what_a_cpu_does_while_it_waits_is_read_and_what_is_absent_is_not_made_up() {
     };
     assert_eq!(Idle::of(root.path(), Cpu(3)), known);
 }
+
+/// What a worker reported, as lateness: to the nanosecond, and nothing negative is made zero without a word.
+#[test]
+fn lateness_is_counted_from_the_moment_for_which_the_timer_was_armed() {
+    let order = order(Way::Timerfd, 1_000);
+    let table = [
+        (5_000_000_000, 5_001_000_000, 0, None),
+        (5_000_000_000, 5_001_000_001, 1, None),
+        (5_000_000_000, 5_001_031_800, 31_800, None),
+        (5_000_000_000, 5_000_999_999, 0, Some(1)),
+        (5_000_000_000, 5_000_980_000, 0, Some(20_000)),
+        (0, 11_001_000_000, 11_000_000_000, None),
+    ];
+    for (from, until, late, early) in table {
+        let slot = Slot::default();
+        slot.note(Some((&order, 0)));
+        slot.from.store(from, Ordering::Relaxed);
+        slot.until.store(until, Ordering::Relaxed);
+        let firing = slot.firing(order, Cpu(1)).unwrap();
+        assert_eq!((firing.lap.elapsed, firing.lap.cpu), (Picoseconds::from_nanos(late), Cpu(1)));
+        assert_eq!(firing.early, early.map(Picoseconds::from_nanos));
+    }
+}
+
+#[test]
+fn a_call_that_failed_is_named_with_what_the_kernel_said() {
+    let slot = Slot::default();
+    slot.errno.store(rustix::io::Errno::MFILE.raw_os_error() as u64, Ordering::Relaxed);
+    let fault = slot.firing(order(Way::Timerfd, 1_000), Cpu(0)).unwrap_err().to_string();
+    assert!(fault.starts_with("wait for 1.00 ms by timerfd: ") && fault.contains("os error 24"), "{fault}");
+}
