@@ -3,6 +3,7 @@
 //! This crate touches hardware and kernel and returns values of [`tenbin_model`]. It prints
 //! nothing, does no statistics and knows no experiment.
 
+pub mod calls;
 pub mod chase;
 pub mod child;
 pub mod clock;
@@ -29,6 +30,7 @@ pub mod team;
 pub mod timers;
 pub mod touch;
 pub mod usage;
+pub mod vdso;
 pub mod vmstat;
 
 pub use chase::Chase;

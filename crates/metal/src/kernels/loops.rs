@@ -1,6 +1,6 @@
 //! Loops that do one thing a known number of times.
 
-use super::{exchange, lines};
+use super::{calls, exchange, lines};
 use crate::stack;
 
 #[cfg(target_arch = "aarch64")]
@@ -63,6 +63,11 @@ pub const LOOPS: &[Counted] = &[
     counted!(exchange::tenbin_kernel_swaps, "exchange by swaps", exchange::SWAPS),
     counted!(exchange::tenbin_kernel_flags_lead, "exchange by flags, leading", exchange::FLAGS),
     counted!(exchange::tenbin_kernel_flags_follow, "exchange by flags, following", exchange::FLAGS),
+    counted!(calls::tenbin_kernel_call_inlined, "sum, inlined", &[]),
+    counted!(calls::tenbin_kernel_call_direct, "sum, called", calls::DIRECT),
+    counted!(calls::tenbin_kernel_call_table, "sum, called through a table", calls::TABLE),
+    counted!(calls::tenbin_kernel_call_function, "call of a function", calls::FUNCTION),
+    counted!(calls::tenbin_kernel_call_system, "call of the system", architecture::SYSTEM_CALL),
 ];
 
 /// Instructions in one turn of [`dependent_additions`] and of [`dependent_multiplications`].

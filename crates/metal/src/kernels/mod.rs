@@ -1,5 +1,6 @@
 //! What is timed, in assembler, so that a name says what executes: ways to add 1 to a shared counter here,
-//! counted loops in `loops`, walks over lines in `lines`, two workers that answer each other in `exchange`.
+//! counted loops in `loops`, walks over lines in `lines`, two workers that answer each other in `exchange`, one call a
+//! turn in `calls`.
 //!
 //! A compiler is free to turn `fetch_add` into another instruction when its result is not used, and does.
 //! So no arm of the `atomics` experiment is compiled: each is a naked function, and a test can find its
@@ -98,6 +99,7 @@ mod architecture;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
 mod architecture;
+pub(crate) mod calls;
 pub(crate) mod exchange;
 pub(crate) mod lines;
 mod loops;
