@@ -100,6 +100,8 @@ experiments! {
     c2c,
     thrash,
     faults,
+    calls,
+
     timer,
 }
 

@@ -1,0 +1,189 @@
+//! `calls`: what a call costs, rung by rung, from a loop without one down to the kernel.
+
+mod described;
+mod promise;
+mod rungs;
+mod surroundings;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenbin_metal::calls::{Answer, Call, Question, Seccomp, UNKNOWN, Watchers};
+use tenbin_metal::vdso::{NoVdso, Vdso};
+use tenbin_metal::{Crew, Fault, Lap, Task, Team};
+use tenbin_model::{Arrangement, Comparison, Finding, Machine};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+
+use described::describe;
+use promise::Promise;
+use rungs::{Absent, RUNGS, Rung, Subject, What, index};
+
+/// A clock may be set and a parent may end while a check runs; who breaks the specification does so each time.
+const ATTEMPTS: usize = 3;
+
+/// What is weighed, where both are there; the first of those answers for the experiment.
+const COMPARISONS: [(&str, &str); 6] = [
+    (rungs::CLOCK_IN_THE_VDSO, rungs::CLOCK_BY_SYSTEM_CALL),
+    (rungs::CALLED, rungs::UNKNOWN_CALL),
+    (rungs::CALLED, rungs::LINKED),
+    (rungs::UNKNOWN_CALL, rungs::PARENT_BY_SYSTEM_CALL),
+    (rungs::PARENT_BY_SYSTEM_CALL, rungs::PARENT_BY_LIBRARY),
+    (rungs::CLOCK_IN_THE_VDSO, rungs::CLOCK_BY_LIBRARY),
+];
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let here = Here::of(request);
+    let variants: Vec<u32> = (0_u32..)
+        .zip(RUNGS)
+        .filter(|(_, rung)| rung.plant.is_none() && here.subject(rung).is_ok())
+        .map(|(index, _)| index)
+        .collect();
+    let pair = |(left, right)| Comparison { left: index(left), right: index(right) };
+    let mut comparisons: Vec<Comparison> = COMPARISONS.into_iter().map(pair).collect();
+    comparisons.retain(|pair| [pair.left, pair.right].iter().all(|index| variants.contains(index)));
+    Ok(vec![Arrangement {
+        label: "on one CPU".into(),
+        cpus: request.cpus[..1].to_vec(),
+        epoch: describe().epoch,
+        variants,
+        comparisons,
+        headline: true,
+        ..Arrangement::default()
+    }]
+    .into())
+}
+
+/// What this process can ask.
+struct Here {
+    vdso: Result<Vdso, NoVdso>,
+    /// What keeps a number that stands for no call from being asked for.
+    unknown: Result<(), String>,
+}
+
+impl Here {
+    fn of(request: &Request<'_>) -> Self {
+        // A filter may answer in the kernel's place, or kill for it. Without one there is nothing to be afraid of.
+        let filtered = Watchers::of_this_process().map_or(true, |seen| seen.seccomp != Some(Seccomp::Off));
+        Self {
+            vdso: Vdso::of_this_process(),
+            unknown: if filtered { unknown_in_a_child(request) } else { Ok(()) },
+        }
+    }
+
+    /// What the rung calls.
+    fn subject(&self, rung: &Rung) -> Result<Subject, Absent> {
+        if let (What::Asked(_, Question::Unknown), Err(why)) = (rung.what_is_called, &self.unknown) {
+            return Err(Absent::Filtered(why.clone()));
+        }
+        rung.subject(self.vdso.as_ref().map_err(Clone::clone))
+    }
+}
+
+/// Makes the call in a process of its own, which a filter may kill.
+fn unknown_in_a_child(request: &Request<'_>) -> Result<(), String> {
+    let Some(call) = Call::of_the_kernel(Question::Unknown) else { return Ok(()) };
+    // What it answered comes back as the count of failures, of which a child can report one.
+    let task: Task = Arc::new(move |_, iterations| u64::from(call.run(iterations).returned != UNKNOWN));
+    let asked = Crew::gather(request.clock, &request.cpus[..1], vec![task]).and_then(|mut crew| crew.lap(0, 1));
+    match asked {
+        Ok(lap) if lap.shares.iter().all(|share| share.failures == 0) => Ok(()),
+        Ok(_) => Err("a seccomp filter answers it in the kernel's place".into()),
+        Err(Fault::Died { how, .. }) => Err(format!("a seccomp filter ends who makes it ({how})")),
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let here = Here::of(request);
+    let cpu = arrangement.cpus[0];
+    let step = |rung: &Rung| Ok(Step::new(here.subject(rung)?, Promise::of(rung.what_is_called, cpu)));
+    Ok(Box::new(Ladder {
+        steps: RUNGS.iter().map(step).collect(),
+        team: Team::gather(request.clock, &arrangement.cpus)?,
+        machine: request.machine.clone(),
+        vdso: here.vdso,
+    }))
+}
+
+/// The rungs of this machine, set up.
+struct Ladder {
+    team: Team,
+    /// In the order of the descriptor.
+    steps: Vec<Result<Step, Absent>>,
+    vdso: Result<Vdso, NoVdso>,
+    machine: Machine,
+}
+
+/// One rung, ready to be called.
+struct Step {
+    subject: Arc<Subject>,
+    promise: Promise,
+    task: Task,
+    /// What the last epoch's last call answered.
+    last: Arc<Mutex<Answer>>,
+}
+
+impl Step {
+    fn new(subject: Subject, promise: Promise) -> Self {
+        let (subject, last) = (Arc::new(subject), Arc::new(Mutex::new(Answer::default())));
+        let (called, answered) = (Arc::clone(&subject), Arc::clone(&last));
+        let task: Task = Arc::new(move |_, iterations| {
+            let answer = called.call(iterations);
+            *answered.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+            0
+        });
+        Self { subject, promise, task, last }
+    }
+}
+
+impl Ladder {
+    /// The rung of this variant. It is there: the plan names no other, and what is planted needs the kernel alone.
+    fn step(&mut self, variant: u32) -> Result<&mut Step, Fault> {
+        self.steps[variant as usize].as_mut().map_err(|absent| {
+            let error = std::io::Error::new(std::io::ErrorKind::NotFound, absent.to_string());
+            Fault::system(format!("call {}", RUNGS[variant as usize].name), error)
+        })
+    }
+}
+
+impl Apparatus for Ladder {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let step = self.step(variant)?;
+        let mut seen = step.promise.held(&step.subject);
+        for _ in 1..ATTEMPTS {
+            if matches!(seen, Seen::Met(_)) {
+                break;
+            }
+            seen = step.promise.held(&step.subject);
+        }
+        Ok(seen)
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let task = Arc::clone(&self.step(variant)?.task);
+        let lap = self.team.lap(&task, iterations)?;
+        let step = self.step(variant)?;
+        let answer = *step.last.lock().unwrap_or_else(PoisonError::into_inner);
+        step.promise.held_while_timed(&answer, iterations).map_err(Failure::Wrong)?;
+        Ok(lap)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        let absent: Vec<(&str, &Absent)> = RUNGS
+            .iter()
+            .zip(&self.steps)
+            .filter_map(|(rung, step)| step.as_ref().err().map(|absent| (rung.name, absent)))
+            .collect();
+        Ok(surroundings::findings(&self.machine, &self.vdso, &absent, &Watchers::of_this_process()))
+    }
+}
+
+/// The calls experiment.
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+
+#[cfg(test)]
+mod tests;

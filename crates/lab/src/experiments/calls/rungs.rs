@@ -1,0 +1,256 @@
+//! The rungs, from the loop down to the kernel: what each calls, and how.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use tenbin_metal::calls::{Answer, Call, ClockName, Question, Sum};
+use tenbin_metal::vdso::{NoVdso, VERSION, Vdso};
+
+/// Names that are compared, as they read inside a sentence.
+pub(super) const CALLED: &str = "a direct call";
+pub(super) const LINKED: &str = "a call through a linkage table";
+pub(super) const CLOCK_IN_THE_VDSO: &str = "clock_gettime(MONOTONIC) in the vDSO";
+pub(super) const CLOCK_BY_LIBRARY: &str = "libc's clock_gettime(MONOTONIC)";
+pub(super) const CLOCK_BY_SYSTEM_CALL: &str = "clock_gettime(MONOTONIC) by system call";
+pub(super) const UNKNOWN_CALL: &str = "an unknown system call";
+pub(super) const PARENT_BY_SYSTEM_CALL: &str = "getppid by system call";
+pub(super) const PARENT_BY_LIBRARY: &str = "libc's getppid";
+
+/// One rung of the ladder.
+pub(super) struct Rung {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) what_is_called: What,
+    /// What is done wrong, on purpose.
+    pub(super) plant: Option<Plant>,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Sum(Sum),
+    Asked(Through, Question),
+}
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Through {
+    Vdso,
+    Kernel,
+    Library,
+    LibrarysSyscall,
+}
+
+/// A fault that a check has to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plant {
+    /// One call less than was asked for.
+    OneShort,
+    /// The first answer, again and again.
+    Still,
+    /// Another question than the one that was asked.
+    Another(Question),
+}
+
+/// In the order of the descriptor: from what costs nothing down to the kernel, what is planted last.
+pub(super) const RUNGS: &[Rung] = &[
+    sum("an empty loop", "counts its turns and calls nothing: what every rung has in it", Sum::Loop),
+    sum("an inlined call", "the sum of two words, written into the loop", Sum::Inlined),
+    sum(CALLED, "the same sum by a function: a call, an addition and a return", Sum::Called),
+    sum(
+        LINKED,
+        "the same function as a shared library's: the call goes to a stub, which jumps where a slot in memory says",
+        Sum::Linked,
+    ),
+    asked("time in the vDSO", "the date in seconds, from memory", Through::Vdso, Question::Seconds),
+    asked("getcpu in the vDSO", "the CPU and its memory node", Through::Vdso, Question::Cpu),
+    asked(
+        "clock_getres(MONOTONIC) in the vDSO",
+        "the step of a clock, which does not change",
+        Through::Vdso,
+        Question::Resolution(ClockName::Monotonic),
+    ),
+    asked(
+        "clock_gettime(MONOTONIC_COARSE) in the vDSO",
+        "the time of the kernel's last tick: memory is read and no counter",
+        Through::Vdso,
+        Question::Clock(ClockName::MonotonicCoarse),
+    ),
+    asked(
+        CLOCK_IN_THE_VDSO,
+        "the counter is read and scaled as the kernel's page says",
+        Through::Vdso,
+        Question::Clock(ClockName::Monotonic),
+    ),
+    asked(
+        "clock_gettime(REALTIME) in the vDSO",
+        "the same for the date",
+        Through::Vdso,
+        Question::Clock(ClockName::Realtime),
+    ),
+    asked(
+        "clock_gettime(MONOTONIC_RAW) in the vDSO",
+        "the same without the corrections of NTP",
+        Through::Vdso,
+        Question::Clock(ClockName::MonotonicRaw),
+    ),
+    asked("gettimeofday in the vDSO", "the date in microseconds", Through::Vdso, Question::TimeOfDay),
+    asked(
+        "getrandom in the vDSO",
+        "32 random bytes of a generator that the kernel seeds",
+        Through::Vdso,
+        Question::Random,
+    ),
+    asked(
+        CLOCK_BY_LIBRARY,
+        "the C library's function, which asks the vDSO if it found it",
+        Through::Library,
+        Question::Clock(ClockName::Monotonic),
+    ),
+    asked(
+        UNKNOWN_CALL,
+        "a number that stands for none: into the kernel and back with ENOSYS",
+        Through::Kernel,
+        Question::Unknown,
+    ),
+    asked(
+        PARENT_BY_SYSTEM_CALL,
+        "one instruction; the least that a call does which does something",
+        Through::Kernel,
+        Question::Parent,
+    ),
+    asked(
+        PARENT_BY_LIBRARY,
+        "the C library's function. It is linked into this program, so no linkage table is on the way",
+        Through::Library,
+        Question::Parent,
+    ),
+    asked(
+        "libc's syscall(getppid)",
+        "the C library's function for any number, which moves every argument by one register",
+        Through::LibrarysSyscall,
+        Question::Parent,
+    ),
+    asked(
+        CLOCK_BY_SYSTEM_CALL,
+        "what the vDSO spares: the kernel reads the same counter",
+        Through::Kernel,
+        Question::Clock(ClockName::Monotonic),
+    ),
+    asked(
+        "getrandom by system call",
+        "the same 32 bytes of the kernel's own generator",
+        Through::Kernel,
+        Question::Random,
+    ),
+    asked(
+        "clock_gettime(PROCESS_CPUTIME_ID) in the vDSO",
+        "a clock that the kernel alone knows: the vDSO has to pass it on",
+        Through::Vdso,
+        Question::Clock(ClockName::ProcessCpu),
+    ),
+    planted("a call left out", "one call less than was asked for", What::Sum(Sum::Called), Plant::OneShort),
+    planted(
+        "a clock that stands still",
+        "answers what it answered first",
+        What::Asked(Through::Kernel, Question::Clock(ClockName::Monotonic)),
+        Plant::Still,
+    ),
+    planted(
+        "getpid in place of getppid",
+        "names the process itself",
+        What::Asked(Through::Kernel, Question::Parent),
+        Plant::Another(Question::Own),
+    ),
+];
+
+const fn sum(name: &'static str, what: &'static str, sum: Sum) -> Rung {
+    Rung { name, what, what_is_called: What::Sum(sum), plant: None }
+}
+
+const fn asked(name: &'static str, what: &'static str, through: Through, question: Question) -> Rung {
+    Rung { name, what, what_is_called: What::Asked(through, question), plant: None }
+}
+
+const fn planted(name: &'static str, what: &'static str, called: What, plant: Plant) -> Rung {
+    Rung { name, what, what_is_called: called, plant: Some(plant) }
+}
+
+/// The number of the rung called `name`, which is one of the list.
+pub(super) fn index(name: &str) -> u32 {
+    RUNGS.iter().position(|rung| rung.name == name).map_or(u32::MAX, |index| index as u32)
+}
+
+/// Why a rung is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// There is no vDSO.
+    NoVdso(NoVdso),
+    /// The vDSO does not offer the function.
+    NotOffered,
+    /// This architecture has no such system call, or the library no such function.
+    NoWay,
+    /// Something stands before the kernel.
+    Filtered(String),
+}
+
+/// A clause behind the rung's name.
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVdso(why) => write!(f, "{why}"),
+            Self::NotOffered => write!(f, "the vDSO does not offer it under {VERSION}"),
+            Self::NoWay => f.write_str("this architecture has no such call"),
+            Self::Filtered(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Rung {
+    /// What it calls, ready to be called.
+    pub(super) fn subject(&self, vdso: Result<&Vdso, NoVdso>) -> Result<Subject, Absent> {
+        let (through, question) = match self.what_is_called {
+            What::Sum(sum) => return Ok(Subject { called: Called::Sum(sum), plant: self.plant, first: OnceLock::new() }),
+            What::Asked(through, question) => (through, question),
+        };
+        let question = match self.plant {
+            Some(Plant::Another(other)) => other,
+            _ => question,
+        };
+        let call = match through {
+            Through::Vdso => {
+                let vdso = vdso.map_err(Absent::NoVdso)?;
+                Call::of_the_vdso(vdso, question).ok_or(Absent::NotOffered)?
+            }
+            Through::Kernel => Call::of_the_kernel(question).ok_or(Absent::NoWay)?,
+            Through::Library => Call::of_the_library(question).ok_or(Absent::NoWay)?,
+            Through::LibrarysSyscall => Call::of_the_librarys_syscall(question).ok_or(Absent::NoWay)?,
+        };
+        Ok(Subject { called: Called::Asked(call), plant: self.plant, first: OnceLock::new() })
+    }
+}
+
+/// What a rung calls, and what is wrong with it.
+pub(super) struct Subject {
+    called: Called,
+    plant: Option<Plant>,
+    /// The first answer of a clock that stands still.
+    first: OnceLock<Answer>,
+}
+
+enum Called {
+    Sum(Sum),
+    Asked(Call),
+}
+
+impl Subject {
+    /// Calls it `n` times; the last answer. A sum is what it returned.
+    pub(super) fn call(&self, n: u64) -> Answer {
+        let n = if self.plant == Some(Plant::OneShort) { n.saturating_sub(1) } else { n };
+        let answer = match &self.called {
+            Called::Sum(sum) => Answer { returned: sum.run(n) as i64, ..Answer::default() },
+            Called::Asked(call) => call.run(n),
+        };
+        if self.plant == Some(Plant::Still) { *self.first.get_or_init(|| answer) } else { answer }
+    }
+}

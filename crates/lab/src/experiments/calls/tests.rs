@@ -1,0 +1,147 @@
+//! The ladder on this machine; what every experiment is held to is in the tests of all of them.
+
+use std::collections::BTreeSet;
+
+use tenbin_metal::calls::{ClockName, Question, Sum};
+use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{Effort, Sizes};
+
+use super::rungs::{Plant, Through};
+use super::*;
+use crate::experiment::Settings;
+
+fn with_request<T>(body: impl Fn(&Request<'_>) -> T) -> T {
+    let (cpus, settings, sizes) = (allowed_cpus().unwrap(), Settings::default(), Sizes::default());
+    let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
+    body(&Request {
+        machine: &machine,
+        clock: Clock::kernel(),
+        cpus: &cpus,
+        effort: Effort::Quick,
+        settings: &settings,
+        sizes: &sizes,
+        seed: 1,
+    })
+}
+
+fn rung(what: What, plant: Option<Plant>) -> Rung {
+    Rung { name: "a rung of a test", what: "", what_is_called: what, plant }
+}
+
+#[test]
+fn what_is_compared_are_rungs_and_what_is_planted_comes_last() {
+    let names: BTreeSet<_> = RUNGS.iter().map(|rung| rung.name).collect();
+    assert_eq!(names.len(), RUNGS.len());
+    for name in COMPARISONS.iter().flat_map(|&(left, right)| [left, right]) {
+        assert!(names.contains(name), "{name}");
+    }
+    assert!(RUNGS.is_sorted_by_key(|rung| rung.plant.is_some()));
+}
+
+/// Every rung is either in the cell or named as absent with its reason.
+#[test]
+fn no_rung_is_left_out_in_silence() {
+    with_request(|request| {
+        let cell = plan(request).unwrap().cells.remove(0);
+        let mut apparatus = open(&cell, request).unwrap();
+        let said = apparatus.findings().unwrap();
+        let absent = said.iter().find(|finding| finding.sentence.contains("left out"));
+        for (index, rung) in (0..).zip(RUNGS).filter(|(_, rung)| rung.plant.is_none()) {
+            let ends = [",", ":"].map(|end| format!("{}{end}", rung.name));
+            let named = absent.is_some_and(|finding| ends.iter().any(|end| finding.evidence.contains(end)));
+            assert_ne!(cell.variants.contains(&index), named, "{}", rung.name);
+        }
+        // What needs neither a vDSO nor an x86 is there on every machine.
+        for name in [rungs::CALLED, rungs::LINKED, rungs::PARENT_BY_SYSTEM_CALL, rungs::CLOCK_BY_SYSTEM_CALL] {
+            assert!(cell.variants.contains(&index(name)), "{name}");
+        }
+    });
+}
+
+#[test]
+fn without_a_vdso_its_rungs_are_absent_and_the_others_stay() {
+    let here = Here { vdso: Err(NoVdso::NotGiven), unknown: Err("a filter of a test".into()) };
+    for rung in RUNGS {
+        let absent = here.subject(rung).err();
+        let expected = match rung.what_is_called {
+            What::Asked(Through::Vdso, _) => Some(Absent::NoVdso(NoVdso::NotGiven)),
+            What::Asked(_, Question::Unknown) => Some(Absent::Filtered("a filter of a test".into())),
+            _ => None,
+        };
+        assert_eq!(absent, expected, "{}", rung.name);
+    }
+}
+
+/// What a child finds where no filter stands before the kernel, which is what tests run under nearly always.
+#[test]
+fn a_child_says_whether_an_unknown_call_may_be_made() {
+    with_request(|request| {
+        let filtered = Watchers::of_this_process().map_or(true, |seen| seen.seccomp != Some(Seccomp::Off));
+        match unknown_in_a_child(request) {
+            Ok(()) => {}
+            Err(why) if filtered => eprintln!("skipped: {why}"),
+            Err(why) => panic!("no filter is there, and {why}"),
+        }
+    });
+}
+
+/// Each kind of answer, and a fault in it, on a pass that is checked and while it is timed.
+#[test]
+fn every_kind_of_answer_is_looked_at() {
+    let clock = |clock| What::Asked(Through::Kernel, Question::Clock(clock));
+    let parent = What::Asked(Through::Kernel, Question::Parent);
+    let cases = [
+        (What::Sum(Sum::Inlined), Plant::OneShort),
+        (What::Sum(Sum::Linked), Plant::OneShort),
+        (clock(ClockName::Monotonic), Plant::Still),
+        (clock(ClockName::Realtime), Plant::Still),
+        (clock(ClockName::MonotonicCoarse), Plant::Still),
+        (clock(ClockName::ProcessCpu), Plant::Still),
+        (What::Asked(Through::Kernel, Question::TimeOfDay), Plant::Still),
+        (What::Asked(Through::Kernel, Question::Random), Plant::Still),
+        (parent, Plant::Another(Question::Own)),
+        (parent, Plant::Another(Question::Unknown)),
+        (What::Asked(Through::Kernel, Question::Unknown), Plant::Another(Question::Parent)),
+        (What::Asked(Through::Kernel, Question::Cpu), Plant::Another(Question::Parent)),
+    ];
+    with_request(|request| {
+        let team = Team::gather(request.clock, &request.cpus[..1]).unwrap();
+        let no_vdso = || Err(NoVdso::NotGiven);
+        for (what, plant) in cases {
+            let sound = rung(what, None).subject(no_vdso()).unwrap();
+            let broken = rung(what, Some(plant)).subject(no_vdso()).unwrap();
+            let promise = Promise::of(what, team.cpus()[0]);
+            let seen = (promise.held(&sound), promise.held(&broken));
+            assert!(matches!(seen, (Seen::Met(_), Seen::Broken(_))), "{what:?} {plant:?}: {seen:?}");
+        }
+    });
+}
+
+#[test]
+fn what_comes_up_while_it_is_timed_is_seen() {
+    let monotonic = What::Asked(Through::Kernel, Question::Clock(ClockName::MonotonicRaw));
+    let cases = [
+        (What::Sum(Sum::Called), Plant::OneShort),
+        (monotonic, Plant::Still),
+        (What::Asked(Through::Kernel, Question::Random), Plant::Still),
+        (What::Asked(Through::Kernel, Question::Parent), Plant::Another(Question::Own)),
+    ];
+    with_request(|request| {
+        let team = Team::gather(request.clock, &request.cpus[..1]).unwrap();
+        for (what, plant) in cases {
+            let no_vdso = || Err(NoVdso::NotGiven);
+            let sound = rung(what, None).subject(no_vdso()).unwrap();
+            let broken = rung(what, Some(plant)).subject(no_vdso()).unwrap();
+            let mut promise = Promise::of(what, team.cpus()[0]);
+            for _ in 0..3 {
+                promise.held_while_timed(&sound.call(50), 50).unwrap();
+            }
+            // A clock that stands still is known once the kernel's has gone on, and bytes when they come again.
+            broken.call(50);
+            promise.held_while_timed(&sound.call(50), 50).unwrap();
+            let seen = [(); 2].map(|()| promise.held_while_timed(&broken.call(50), 50));
+            assert!(seen[1].is_err(), "{what:?} {plant:?}");
+        }
+    });
+}
