@@ -131,6 +131,9 @@ impl Crew {
             };
             crew.children.push(Child { pid, end: None });
         }
+        // A crew that is forked later would carry them along, and what a process has decides what forking it costs.
+        crew.board.keep_from_later_children();
+        crew.slots.keep_from_later_children();
         crew.await_finished()?;
         for (slot, cpu) in crew.slots.iter().zip(cpus) {
             let why = match slot.pin.load(Ordering::Relaxed) {

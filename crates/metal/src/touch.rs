@@ -218,12 +218,17 @@ impl Region {
     /// # Errors
     /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes_of(&self, process: u32) -> Result<u64, Fault> {
-        self.huge_bytes_at(&format!("/proc/{process}/smaps"))
+        huge_bytes_of(process, self.addresses())
     }
 
     fn huge_bytes_at(&self, path: &str) -> Result<u64, Fault> {
+        pages::huge_bytes(path, self.addresses())
+    }
+
+    /// Where it lies, in this process and in those that were forked while it was there.
+    pub fn addresses(&self) -> Range<u64> {
         let start = self.start.as_ptr() as u64;
-        pages::huge_bytes(path, start..start + (self.pages * self.page) as u64)
+        start..start + (self.pages * self.page) as u64
     }
 
     /// The first address of a range of pages.
@@ -260,6 +265,14 @@ impl Drop for Region {
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
         debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
     }
+}
+
+/// How much of what a process has at these addresses the kernel keeps in huge pages; see [`Region::huge_bytes`].
+///
+/// # Errors
+/// [`Fault::System`] when the file cannot be read or does not say.
+pub fn huge_bytes_of(process: u32, addresses: Range<u64>) -> Result<u64, Fault> {
+    pages::huge_bytes(&format!("/proc/{process}/smaps"), addresses)
 }
 
 /// The size of a base page.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenbin_metal::crew::Shared;
+use tenbin_metal::spawn::Way;
 use tenbin_metal::touch::{Advised, Region, forbid_huge_pages, page};
-use tenbin_metal::{Clock, Crew, Task, allowed_cpus};
+use tenbin_metal::{Clock, Crew, Spawner, Task, allowed_cpus};
 
 /// The system's allocator, counted. Each process has its own count, and inherits that of its parent at the fork.
 struct Counting;
@@ -64,4 +65,27 @@ fn a_child_allocates_nothing_while_it_waits_works_and_reports() {
     crew.lap(2, 0).unwrap();
     let seen: Vec<u64> = after.iter().map(|count| count + 1).collect();
     assert_eq!(count(&mut crew), seen, "an allocation is counted");
+}
+
+/// And so it is for one that makes children itself.
+#[test]
+fn a_child_that_makes_children_allocates_nothing() {
+    let spawner = Arc::new(Spawner::new().unwrap());
+    let all =
+        [Way::Fork, Way::ForkExec, Way::Vfork, Way::PosixSpawn, Way::Clone3, Way::Clone3Shared, Way::Thread];
+    let ways: Vec<Way> = all.into_iter().filter(|&way| spawner.missing(way).is_none()).collect();
+    assert!(ways.contains(&Way::Fork));
+    let (makes, clock) = (Arc::clone(&spawner), Clock::kernel());
+    let make: Task = Arc::new(move |_, children| {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        for &way in &ways {
+            makes.watch(way, 1);
+            makes.repeat(way, &clock, children, || {});
+        }
+        ALLOCATIONS.load(Ordering::Relaxed) - before
+    });
+    let mut crew = Crew::gather(clock, &allowed_cpus().unwrap()[..1], vec![make]).unwrap();
+    // A worker alone has no share where its answer was 0.
+    assert_eq!(crew.lap(0, 3).unwrap().shares, []);
+    assert_eq!(spawner.tally(&clock).wrong, 0);
 }

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::fault::Fault;
 
@@ -50,6 +50,14 @@ impl<T: Atomics> Shared<T> {
         let start = NonNull::new(start.cast::<T>())
             .ok_or_else(|| Fault::system("mmap answered address 0", Errno::NOMEM))?;
         Ok(Self { start, length, mapped })
+    }
+
+    /// Keeps it from children that are forked from here on (`MADV_DONTFORK`); those that have it keep it.
+    pub(super) fn keep_from_later_children(&self) {
+        // SAFETY: the range is this mapping, and what the advice changes is what a later child has; none of them is told
+        // of it, as it belongs to a crew that was forked before.
+        let advised = unsafe { madvise(self.start.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
+        debug_assert!(advised.is_ok(), "madvise of an own mapping");
     }
 }
 
