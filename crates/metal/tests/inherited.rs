@@ -5,7 +5,7 @@ use tenbin_metal::{Clock, Crew, allowed_cpus};
 
 /// Mappings that a process shares with others, by the kernel's list; `/proc/PID/maps` marks each with an `s`.
 fn shared_by(process: u32) -> usize {
-    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).expect("a child that lives");
     maps.lines()
         .filter(|line| line.split_whitespace().nth(1).is_some_and(|access| access.ends_with('s')))
         .count()

@@ -83,6 +83,8 @@ pub enum Judge {
     Thrashing,
     /// As `Comparisons`, beside how late each variant is: the middle and the tails of its samples, an event each.
     Lateness,
+    /// Times over resident memory, by way: whether each grows, as which law.
+    Laws,
 }
 
 /// One way of doing the thing.

@@ -1,13 +1,14 @@
 //! Trials whose cells are one picture: times over sizes, by reader and home, by pair of CPUs.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Grid, Run, Trial};
+use tenbin_model::{Answer, Bytes, Grid, Run, Trial};
 
 use super::curve::curve;
 use super::heat::heat;
-use super::table::drawn;
+use super::table::{self, drawn};
 use super::text::{checked, folded, said};
 use crate::verdict::capacities::walked;
+use crate::verdict::laws::{Line, lines};
 use crate::verdict::percent;
 use crate::verdict::transfers::{ByClass, by_class};
 
@@ -83,6 +84,60 @@ fn classes(run: &Run, trial: &Trial) -> Option<String> {
     let rows: Vec<Vec<String>> = by_class(&run.machine, trial).into_iter().map(row).collect();
     let header = ["one way", "pairs", "median ns", "p5", "p95", "most interrupted"];
     (!rows.is_empty()).then(|| format!("\n{}", drawn(&header, rows)))
+}
+
+/// The law that answers, a row for each way, what was weighed, and the ways that no law was found for.
+pub(super) fn laws(run: &Run, trial: &Trial, answers: &[&Answer], width: usize) -> String {
+    let mut text = String::new();
+    if let Some(headline) = answers.first() {
+        text.push_str(&format!("\n{}", folded(&said(headline), 2, width)));
+    }
+    for cell in trial.cells.iter().filter(|cell| cell.refusal.is_none()) {
+        let lines = lines(&run.machine, trial, cell);
+        text.push_str(&format!("\nmedian cost in µs {}\n\n{}", cell.arrangement.label, over_memory(&lines)));
+        let here: Vec<&Answer> =
+            answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
+        if let Some(table) = table::comparisons(&trial.descriptor, cell, &here) {
+            text.push_str(&format!("\n{table}"));
+        }
+        text.push('\n');
+        text.extend(unlawful(&lines, answers, width));
+    }
+    text + &checked(trial, &trial.cells, width)
+}
+
+/// A row for each way, a column for each size, then what a page costs.
+fn over_memory(lines: &[Line]) -> String {
+    let mut sizes: Vec<_> = lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let none = |size: &Bytes| if size.0 == 0 { "none".to_owned() } else { size.to_string() };
+    let header = std::iter::once("with".to_owned()).chain(sizes.iter().map(none));
+    let header: Vec<String> =
+        header.chain(["ns a page", "within", "with memory it"].map(String::from)).collect();
+    let row = |line: &Line| {
+        let cost = |size: &Bytes| {
+            let found = line.sizes.iter().find(|one| one.memory == *size);
+            found.map_or_else(|| "–".into(), |one| three_digits(one.median / 1e6))
+        };
+        let law = match &line.found {
+            Err(_) => ["–", "–", "refused"].map(String::from),
+            Ok(found) => [three_digits(found.page() / 1e3), found.page_within(), found.trend().into()],
+        };
+        std::iter::once(line.name.clone()).chain(sizes.iter().map(cost)).chain(law).collect()
+    };
+    drawn(&header, lines.iter().map(row).collect())
+}
+
+/// The sentences of those ways, beside the first, that were refused or follow no line.
+fn unlawful(lines: &[Line], answers: &[&Answer], width: usize) -> Vec<String> {
+    let worth = |line: &&Line| {
+        line.found.as_ref().map_or(true, |found| found.trend() == "refused" || found.is_bent())
+    };
+    let said =
+        |line: &Line| answers.iter().find(|answer| answer.cell == line.name).map(|answer| &answer.sentence);
+    let named = |line: &Line| Some(folded(&format!("{}: {}", line.name, said(line)?), 2, width));
+    lines.iter().skip(1).filter(worth).filter_map(named).collect()
 }
 
 fn titled(grid: &Grid, title: &str) -> String {

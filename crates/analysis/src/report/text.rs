@@ -42,6 +42,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
             Judge::Distances => pictured::distances(trial, &answers, width),
             Judge::Transfers => pictured::transfers(run, trial, &answers, width),
             Judge::Lateness => late::lateness(trial, &answers, width),
+            Judge::Laws => pictured::laws(run, trial, &answers, width),
         });
     }
     let findings: Vec<&Finding> =

@@ -22,6 +22,7 @@
 pub mod binomial;
 pub mod detectable;
 pub mod fairness;
+pub mod law;
 pub mod multiple;
 pub mod order;
 pub mod overhead;

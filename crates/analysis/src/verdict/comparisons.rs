@@ -11,12 +11,16 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
 
 /// The answers of one cell, in the order of its comparisons.
 pub(super) fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
+    of_cell_among(trial.family(), machine, trial, cell)
+}
+
+/// The same where so many intervals share the level.
+pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
     let Trial { descriptor, .. } = trial;
     if let Some(refusal) = &cell.refusal {
         // One answer stands for the cell: it was refused as a whole.
         return vec![refused(descriptor, &cell.arrangement.label, cell.arrangement.headline, refusal)];
     }
-    let family = trial.family();
     let comparisons = cell.arrangement.comparisons.iter().enumerate();
     comparisons
         .map(|(place, comparison)| {

@@ -5,9 +5,8 @@ use tenbin_model::{
     Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Quantity, Refusal, Sample, Verdict,
 };
 
-use super::lateness;
-use super::overhead;
 use super::sentence::outward;
+use super::{lateness, laws, overhead};
 use crate::stats::detectable;
 use crate::stats::order::Ordered;
 use crate::stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
@@ -32,6 +31,7 @@ pub(super) struct Outcome {
 pub fn least_blocks(descriptor: &Descriptor, family: usize) -> u32 {
     match descriptor.judge {
         Judge::Comparisons | Judge::Thrashing | Judge::Transfers => votes(family),
+        Judge::Laws => votes(laws::family(descriptor, family)),
         Judge::Capacities => 3,
         Judge::Distances => 8,
         // A cell that can have as many takes them, as its tail is part of the answer; others say how many they take.

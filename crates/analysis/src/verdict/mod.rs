@@ -11,6 +11,7 @@ mod comparisons;
 mod decide;
 mod distances;
 pub(crate) mod lateness;
+pub(crate) mod laws;
 mod overhead;
 mod sentence;
 mod thrashing;
@@ -62,6 +63,7 @@ pub fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
         Judge::Capacities => capacities::answers(machine, trial),
         Judge::Distances => distances::answers(machine, trial),
         Judge::Lateness => lateness::answers(machine, trial),
+        Judge::Laws => laws::answers(machine, trial),
     }
 }
 

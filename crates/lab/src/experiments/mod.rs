@@ -101,7 +101,7 @@ experiments! {
     thrash,
     faults,
     calls,
-
+    fork,
     timer,
 }
 

@@ -248,7 +248,7 @@ fn taken(experiment: &str, variants: &[Variant], cell: &Arrangement) -> u64 {
 fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with_both_figures() {
     for free in [64_u64 << 20, 24 << 20, 2 << 20] {
         with_machine(&machine(Bytes(free)), &allowed_cpus().unwrap(), Effort::Normal, |request| {
-            for name in ["caches", "numa", "thrash", "faults"] {
+            for name in ["caches", "numa", "thrash", "faults", "fork"] {
                 let experiment =
                     EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
                 let said = |refusal: Refusal| {

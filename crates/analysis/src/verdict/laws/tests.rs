@@ -1,0 +1,216 @@
+//! Laws of which the truth is known, in words.
+#![allow(clippy::unwrap_used)]
+
+use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Judge, Picoseconds, Quantity};
+
+use super::*;
+use crate::report;
+use crate::specimen::descriptor;
+use crate::verdict;
+
+const MIB: [u64; 5] = [0, 4, 16, 64, 256];
+
+/// A way and what it costs, in picoseconds, with so many MiB.
+struct Made {
+    name: &'static str,
+    way: u64,
+    huge: bool,
+    cost: fn(f64) -> f64,
+}
+
+const MADE: [Made; 4] = [
+    Made { name: "fork", way: 0, huge: false, cost: |mib| 60e6 + 256.0 * 7e3 * mib },
+    Made { name: "fork in huge pages", way: 0, huge: true, cost: |mib| 60e6 + 256.0 * 30.0 * mib },
+    Made { name: "vfork", way: 1, huge: false, cost: |_| 25e6 },
+    Made { name: "a thread", way: 2, huge: false, cost: |_| 12e6 },
+];
+
+/// So many blocks of every way at every size, with up to this much noise.
+fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
+    use rand::{RngExt, SeedableRng};
+    let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(5);
+    let mut variants = Vec::new();
+    let mut costs = Vec::new();
+    for line in made {
+        for mib in MIB {
+            let name =
+                if mib == 0 { line.name.into() } else { format!("{} with {}", line.name, Bytes(mib << 20)) };
+            let point = [("pages", mib * 256), ("huge", u64::from(line.huge)), ("way", line.way)];
+            variants.push(Variant::measured(&name, "").at(&point));
+            costs.push((line.cost)(mib as f64));
+        }
+    }
+    let measured: Vec<u32> = (0..variants.len() as u32).collect();
+    variants.push(Variant::sabotage("a fork that shares the memory", ""));
+    let mut samples = Vec::new();
+    for block in 0..blocks {
+        for &variant in measured.iter().chain(measured.iter().rev()) {
+            let elapsed = 10.0 * costs[variant as usize] * (1.0 + noise * random.random::<f64>());
+            samples.push(Sample {
+                order: samples.len() as u32,
+                block,
+                variant,
+                iterations: 10,
+                elapsed: Picoseconds(elapsed as u64),
+                ..Sample::default()
+            });
+        }
+    }
+    let vfork = variants.iter().position(|variant| variant.name == "vfork");
+    let cell = Cell {
+        arrangement: Arrangement {
+            label: "on one CPU".into(),
+            cpus: vec![Cpu(0); 10],
+            comparisons: vfork.map(|vfork| Comparison { left: vfork as u32, right: 0 }).into_iter().collect(),
+            variants: measured,
+            headline: true,
+            ..Arrangement::default()
+        },
+        checks: Vec::new(),
+        refusal: None,
+        ended: Some(Ended::Budget),
+        gauges: Vec::new(),
+        samples,
+    };
+    let descriptor = Descriptor {
+        name: "fork".into(),
+        subject: "A new process".into(),
+        judge: Judge::Laws,
+        variants,
+        margin: 0.05,
+        ..descriptor(Quantity::NanosecondsPerOperation)
+    };
+    Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
+}
+
+fn machine() -> Machine {
+    Machine { page_size: Bytes(4096), ..Machine::unobserved("a test") }
+}
+
+fn judged(made: &[Made], blocks: u32, noise: f64) -> Vec<Answer> {
+    answers(&machine(), &trial(made, blocks, noise))
+}
+
+#[test]
+fn the_headline_is_the_law_of_the_first_way_and_names_what_does_not_grow() {
+    let answers = judged(&MADE, 60, 0.01);
+    let headline = &answers[0];
+    assert!(headline.headline && answers.iter().filter(|answer| answer.headline).count() == 1);
+    assert_eq!(headline.verdict, Verdict::Different);
+    insta::assert_snapshot!(headline.sentence);
+    let figure = |name: &str| headline.figures.iter().find(|figure| figure.name == name).unwrap().value;
+    assert!((figure("a resident page") - 7.0).abs() < 0.1 && figure("a resident page, low end") < 7.1);
+    assert!((figure("constant") - 60_300.0).abs() < 500.0);
+    let grid = &headline.grids[0];
+    assert_eq!((grid.rows.len(), grid.columns.len(), grid.columns[0].as_str()), (4, 5, "none"));
+    assert!((grid.values[2][4].unwrap() - 25_100.0).abs() < 300.0);
+}
+
+#[test]
+fn each_way_has_its_verdict_and_the_comparisons_follow() {
+    let answers = judged(&MADE, 60, 0.01);
+    let verdicts: Vec<(&str, Verdict)> =
+        answers.iter().map(|answer| (answer.cell.as_str(), answer.verdict)).collect();
+    assert_eq!(
+        verdicts,
+        [
+            ("fork", Verdict::Different),
+            // 0.03 ns a page over 65 536 pages are 2 µs of 60: less than the margin.
+            ("fork in huge pages", Verdict::Equivalent),
+            ("vfork", Verdict::Equivalent),
+            ("a thread", Verdict::Equivalent),
+            ("on one CPU", Verdict::Different),
+        ]
+    );
+    assert!(
+        answers[2].sentence.contains("the same at any size up to 256 MiB within 5 %"),
+        "{}",
+        answers[2].sentence
+    );
+    let evidence = answers[4].evidence.as_ref().unwrap();
+    // A comparison, and for each of four ways two figures and five sizes.
+    assert_eq!(evidence.family, 1 + 4 * 7);
+    assert!(answers[4].sentence.contains("vfork is 2.4"), "{}", answers[4].sentence);
+}
+
+#[test]
+fn a_bent_law_is_said_and_not_hidden() {
+    let knee = Made {
+        name: "fork",
+        way: 0,
+        huge: false,
+        cost: |mib| 60e6 + 256.0 * 7e3 * mib + 256.0 * 14e3 * (mib - 64.0).max(0.0),
+    };
+    let answer = judged(&[knee], 60, 0.01).remove(0);
+    assert_eq!(answer.verdict, Verdict::Different);
+    insta::assert_snapshot!(answer.sentence);
+    // A bump and no trend: neither the same at any size, nor growing.
+    let bump = Made { name: "fork", way: 0, huge: false, cost: |mib| if mib == 16.0 { 90e6 } else { 60e6 } };
+    let answer = judged(&[bump], 60, 0.01).remove(0);
+    assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
+    assert!(answer.sentence.contains("with 16 MiB it costs 49.9 % more"), "{}", answer.sentence);
+}
+
+#[test]
+fn what_falls_is_said_to_fall() {
+    let falls = Made { name: "fork", way: 0, huge: false, cost: |mib| 600e6 - 256.0 * 5e3 * mib };
+    let answer = judged(&[falls], 60, 0.01).remove(0);
+    assert_eq!(answer.verdict, Verdict::Different);
+    assert!(answer.sentence.contains("fork costs 603 µs − 5.0"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("less for each GiB"), "{}", answer.sentence);
+}
+
+#[test]
+fn noise_and_haste_are_refused_with_figures() {
+    let flat = || Made { name: "vfork", way: 0, huge: false, cost: |_| 25e6 };
+    let noisy = judged(&[flat()], 20, 3.0).remove(0);
+    assert_eq!(noisy.verdict, Verdict::Refused);
+    assert!(
+        noisy.sentence.contains("vfork anything from -") && noisy.sentence.contains("5 % of the cost"),
+        "{noisy:?}"
+    );
+    let hasty = judged(&[flat()], 3, 0.01).remove(0);
+    assert_eq!(hasty.verdict, Verdict::Refused);
+    assert!(hasty.sentence.contains("3 blocks were measured. Needs 1"), "{}", hasty.sentence);
+    let mut short = trial(&[flat()], 60, 0.01);
+    short.cells[0].arrangement.variants.truncate(2);
+    let short = answers(&machine(), &short).remove(0);
+    assert!(short.sentence.contains("2 sizes were measured. Needs 3"), "{}", short.sentence);
+}
+
+#[test]
+fn a_slope_that_changed_meanwhile_is_a_caveat() {
+    let mut trial = trial(&MADE[..1], 80, 0.01);
+    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.block >= 40) {
+        sample.elapsed.0 *= 2;
+    }
+    let answer = answers(&machine(), &trial).remove(0);
+    let caveat = answer.caveat.unwrap();
+    assert!(caveat.starts_with("It changed while it was measured: a page of 4 KiB cost 7.0"), "{caveat}");
+    assert_eq!(judged(&MADE[..1], 80, 0.01)[0].caveat, None);
+}
+
+#[test]
+fn a_refused_cell_is_refused_whole_and_the_least_blocks_are_those_of_all_intervals() {
+    let mut trial = trial(&MADE, 60, 0.01);
+    let comparisons = trial.family();
+    let least = verdict::least_blocks(&trial.descriptor, comparisons);
+    assert!(
+        least
+            > verdict::least_blocks(&Descriptor { judge: Judge::Comparisons, ..trial.descriptor.clone() }, 1)
+    );
+    assert!(answers(&machine(), &trial)[0].verdict == Verdict::Different);
+    let refusal = Refusal { reached: "x".into(), needs: "y".into(), remedy: "z".into() };
+    trial.cells[0].refusal = Some(refusal);
+    let answers = answers(&machine(), &trial);
+    assert_eq!((answers.len(), answers[0].verdict, answers[0].headline), (1, Verdict::Refused, true));
+}
+
+#[test]
+fn the_table_has_a_row_for_each_way_and_says_what_memory_does_to_it() {
+    let trial = trial(&MADE, 60, 0.01);
+    let mut run = crate::specimen::run(1.0, machine());
+    run.trials = vec![trial];
+    let report = verdict::report(&run, None);
+    insta::assert_snapshot!(report::trial(&run, &report, "fork", 100));
+}

@@ -1,0 +1,207 @@
+//! Laws in words.
+
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Bytes, Interval, Picoseconds, Refusal};
+
+use super::{Found, Growth, Line, Shape};
+use crate::verdict::decide::percent;
+use crate::verdict::sentence::{outward, show};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// The sentence of the experiment: the law of the first line, its sister's in huge pages, and which others do not grow.
+pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
+    let Some((first, others)) = lines.split_first() else { return String::new() };
+    let Ok(found) = &first.found else { return String::new() };
+    let sister = others.iter().find(|other| other.way == first.way && other.huge != first.huge);
+    let beside = sister.and_then(|sister| Some(in_other_pages(sister, sister.found.as_ref().ok()?)));
+    let mut text =
+        format!("{}{}. {}", cost(first, found, page, margin), beside.unwrap_or_default(), fit(found));
+    let same = others.iter().filter_map(|line| {
+        let found = line.found.as_ref().ok()?;
+        (found.growth == Growth::Same && !found.is_bent()).then_some((line, found))
+    });
+    let same: Vec<(&Line, &Found)> = same.filter(|(line, _)| line.way != first.way).collect();
+    if let Some((_, one)) = same.first() {
+        let named: Vec<String> = same
+            .iter()
+            .map(|(line, found)| format!("{} ({})", line.name, time(found.law.constant.median)))
+            .collect();
+        let most = same.iter().map(|(_, found)| found.slope.high.abs().max(found.slope.low.abs()));
+        let most = most.fold(one.slope.high.abs(), f64::max);
+        text.push_str(&format!(
+            " {} {} the same at any size up to {} within {} (a page at most {} ns).",
+            listed(&named),
+            if named.len() == 1 { "costs" } else { "cost" },
+            largest(first),
+            percent(margin),
+            three_digits_up(most / 1e3),
+        ));
+    }
+    text
+}
+
+/// The sentence of one line.
+pub(super) fn of(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
+    format!("{}. {}", cost(line, found, page, margin), fit(found))
+}
+
+/// Why a line is not answered; none where it is.
+pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Option<Refusal> {
+    let (named, largest) = (&line.name, largest(line));
+    if found.growth == Growth::Same && found.is_bent() {
+        // No trend, and yet not the same everywhere.
+        return Some(Refusal {
+            reached: format!("{named} does not grow with memory, but {}", bend(found)),
+            needs: format!("every size within {} of the line", percent(super::BENT)),
+            remedy: "read the sizes one by one, or run again on a quieter machine".into(),
+        });
+    }
+    (found.growth == Growth::Open).then(|| Refusal {
+        reached: format!(
+            "a resident page of {page} costs {named} anything from {} ns, after {} blocks",
+            nanoseconds(found.slope),
+            found.law.blocks
+        ),
+        needs: format!(
+            "an interval that excludes 0 or lies within {} ns of it, which is {} of the cost up to {largest}",
+            three_digits(found.negligible / 1e3),
+            percent(margin)
+        ),
+        remedy: "give it more time (--thorough) or a quieter machine".into(),
+    })
+}
+
+/// What it costs: constant and slope, or the sizes one by one where no line holds.
+fn cost(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
+    let name = &line.name;
+    if let Shape::Bent { .. } = found.shape {
+        let each: Vec<String> = line
+            .sizes
+            .iter()
+            .map(|size| format!("{} with {}", time(size.median), memory(&size.memory)))
+            .collect();
+        let steps: Vec<String> = line
+            .sizes
+            .windows(2)
+            .map(|pair| {
+                three_digits((pair[1].median - pair[0].median) / (pair[1].pages - pair[0].pages) / 1e3)
+            })
+            .collect();
+        let trend = if found.growth == Growth::Falls { "falls" } else { "grows" };
+        return format!(
+            "{name} {trend} with resident memory, but along no one line: {}, so that from size to size a page of {page} costs {} ns",
+            listed(&each),
+            listed(&steps)
+        );
+    }
+    let constant = time(found.law.constant.median);
+    match found.growth {
+        Growth::Same => format!(
+            "{name} costs {constant}, the same at any size up to {} within {} (a resident page of {page}: {} ns)",
+            largest(line),
+            percent(margin),
+            nanoseconds(found.slope)
+        ),
+        _ => {
+            let a_gib = GIB / page.0.max(1) as f64 * found.page();
+            let (sign, more) = if a_gib < 0.0 { ("−", "less") } else { ("+", "more") };
+            format!(
+                "{name} costs {constant} {sign} {} ns a resident page of {page} ({}), that is {} {more} for each GiB",
+                slope(found).trim_start_matches('-'),
+                nanoseconds(found.slope),
+                time(a_gib.abs())
+            )
+        }
+    }
+}
+
+/// What the same way costs in the other kind of pages, as the end of a sentence.
+fn in_other_pages(line: &Line, found: &Found) -> String {
+    let kind = if line.huge { "huge" } else { "base" };
+    let bent = if found.is_bent() { ", along no one line" } else { "" };
+    match found.growth {
+        Growth::Same => {
+            format!("; in {kind} pages the same at any size ({} ns a page)", nanoseconds(found.slope))
+        }
+        Growth::Open => format!("; in {kind} pages anything from {} ns a page", nanoseconds(found.slope)),
+        _ => format!("; in {kind} pages {} ns a page ({}){bent}", slope(found), nanoseconds(found.slope)),
+    }
+}
+
+/// How well the sizes fit, as a sentence.
+fn fit(found: &Found) -> String {
+    match found.shape {
+        Shape::Straight(most) => format!("No size lies further than {} from that.", percent_up(most)),
+        Shape::Bent { .. } => {
+            let bend = bend(found);
+            format!("{}{}.", bend[..1].to_uppercase(), &bend[1..])
+        }
+        Shape::Unsure { memory: size, interval } => format!(
+            "Whether that holds at every size stays open: with {} it is off by {} %.",
+            memory(&size),
+            parts(interval)
+        ),
+    }
+}
+
+/// Where it bends, as a clause; where it is unsure as well.
+fn bend(found: &Found) -> String {
+    match found.shape {
+        Shape::Bent { memory: size, part, interval } => format!(
+            "with {} it costs {} {} than the line through all sizes says ({} %)",
+            memory(&size),
+            percent(part.abs()),
+            if part < 0.0 { "less" } else { "more" },
+            parts(interval)
+        ),
+        Shape::Unsure { memory: size, interval } => {
+            format!("with {} it is off the line by {} %", memory(&size), parts(interval))
+        }
+        Shape::Straight(most) => format!("no size lies further than {} from the line", percent_up(most)),
+    }
+}
+
+fn largest(line: &Line) -> String {
+    line.sizes.last().map_or_else(|| "none".into(), |size| memory(&size.memory))
+}
+
+/// An amount of memory, of which there may be none.
+pub(super) fn memory(size: &Bytes) -> String {
+    if size.0 == 0 { "none".into() } else { size.to_string() }
+}
+
+/// An interval of picoseconds in nanoseconds, rounded outward.
+pub(super) fn nanoseconds(interval: Interval) -> String {
+    outward(Interval { low: interval.low / 1e3, high: interval.high / 1e3 })
+}
+
+fn slope(found: &Found) -> String {
+    show(found.page() / 1e3, Interval { low: found.slope.low / 1e3, high: found.slope.high / 1e3 })
+}
+
+fn parts(interval: Interval) -> String {
+    outward(Interval { low: interval.low * 100.0, high: interval.high * 100.0 })
+}
+
+fn percent_up(part: f64) -> String {
+    percent((part * 1e3).ceil() / 1e3)
+}
+
+/// Two digits, rounded up: what is printed as the most is never less than it is.
+fn three_digits_up(value: f64) -> String {
+    let scale = 10_f64.powi(1 - value.abs().max(1e-6).log10().floor() as i32);
+    three_digits((value * scale).ceil() / scale)
+}
+
+fn time(picoseconds: f64) -> String {
+    Picoseconds(picoseconds.max(0.0).round() as u64).to_string()
+}
+
+/// `a, b and c`.
+fn listed(items: &[String]) -> String {
+    match items {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => items.concat(),
+    }
+}

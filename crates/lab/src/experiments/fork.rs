@@ -1,0 +1,264 @@
+//! `fork`: what a new process costs, and how that grows with the memory of the one that makes it.
+
+mod described;
+mod lines;
+mod parents;
+
+use std::sync::Arc;
+
+use tenbin_metal::spawn::{ASKED, Spawner, Watched, Way};
+use tenbin_metal::touch::page;
+use tenbin_metal::{Fault, Lap};
+use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::memory::{allowance, within_allowance};
+
+use described::describe;
+use lines::{FORK, Here, LINES, Place, Planted, Timed, comparisons, parents_of};
+use parents::Parent;
+
+/// Resident memory beside none, in MiB, unless `--set mib` says otherwise.
+const SIZES: [u64; 4] = [4, 16, 64, 256];
+const SIZES_QUICKLY: [u64; 3] = [4, 16, 64];
+
+/// Fewer sizes than these beside none show no law: through two points there is always a line.
+const FEWEST_SIZES: usize = 2;
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let sizes = sizes(request)?;
+    let here = here(request)?;
+    let places = here.places(&sizes);
+    let parents = parents_of(&places, sizes[1]);
+    let numbered = (0..).zip(&places);
+    let cell = Arrangement {
+        label: "on one CPU".into(),
+        parameters: vec![
+            ("mib".into(), sizes[1..].iter().map(u64::to_string).collect::<Vec<_>>().join(",")),
+            ("bytes".into(), resident(&parents).to_string()),
+        ],
+        // All of them on one CPU, one at work at a time.
+        cpus: vec![request.cpus[0]; parents.len()],
+        at_once: Some(1),
+        epoch: describe().epoch,
+        variants: numbered.filter(|(_, place)| place.is_measured()).map(|(number, _)| number).collect(),
+        comparisons: comparisons(&places, &sizes),
+        headline: true,
+        ..Arrangement::default()
+    };
+    Ok(Plan { variants: Some(places.into_iter().map(Place::variant).collect()), cells: vec![cell] })
+}
+
+/// What this kernel has; a refusal where it does not even fork.
+fn here(request: &Request<'_>) -> Result<Here, Unfit> {
+    let here = Here::ask(&Spawner::new()?, request.effort)?;
+    match here.missing.iter().find(|(name, _)| *name == LINES[FORK].name) {
+        None => Ok(here),
+        Some((_, why)) => Err(Unfit::Refused(Refusal {
+            reached: why.clone(),
+            needs: "a kernel that makes a process and lets it be waited for".into(),
+            remedy: "see what it said".into(),
+        })),
+    }
+}
+
+/// Bytes that all buffers together have resident.
+fn resident(parents: &[(u64, bool)]) -> u64 {
+    parents.iter().map(|(mib, _)| mib.saturating_mul(1 << 20)).sum()
+}
+
+/// MiB of resident memory, none first: those that were asked for, or as many of the usual ones as fit.
+fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
+    let usual: &[u64] = if request.effort == Effort::Quick { &SIZES_QUICKLY } else { &SIZES };
+    // Of each size a process in base pages and one in huge ones.
+    let both = |some: &[u64]| some.iter().map(|mib| (2 * mib) << 20).sum::<u64>();
+    let fitting = (1..=usual.len()).filter(|&count| both(&usual[..count]) <= allowance(request.machine).0).count();
+    let accepted = |mib: &u64| (1..=1 << 20).contains(mib);
+    let mut sizes =
+        request.settings.list("mib", &usual[..fitting], "a number of MiB from 1 to 1048576", accepted)?;
+    if sizes.len() < FEWEST_SIZES {
+        if request.settings.given("mib").is_some() {
+            let message = format!("--set mib: {FEWEST_SIZES} sizes or more, as one beside none shows no law");
+            return Err(Unfit::Usage(message));
+        }
+        let least = Bytes(both(&usual[..FEWEST_SIZES]));
+        within_allowance(request.machine, least, "the smallest sizes, in both kinds of pages,", Some("mib"))?;
+    }
+    sizes.push(0);
+    sizes.sort_unstable();
+    Ok(sizes)
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let (sizes, here) = (sizes(request)?, here(request)?);
+    let places = here.places(&sizes);
+    let needed = parents_of(&places, sizes[1]);
+    let what = "the memory of all processes that are forked from";
+    within_allowance(request.machine, Bytes(resident(&needed)), what, Some("mib"))?;
+    let spawner = Arc::new(Spawner::new()?);
+    let mut parents = Vec::with_capacity(needed.len());
+    for (mib, huge) in needed {
+        let pages = (mib << 20) as usize / page();
+        let parent = Parent::fork(request.clock, arrangement.cpus[0], (pages, huge), &spawner)?;
+        parents.push(((mib, huge), parent));
+    }
+    Ok(Box::new(Forking { places, smallest: sizes[1], parents, missing: here.missing, said: request.seed }))
+}
+
+struct Forking {
+    /// What each variant is, in their order.
+    places: Vec<Place>,
+    /// The least memory that is any, in MiB.
+    smallest: u64,
+    /// Those who make the children, by MiB and whether in huge pages.
+    parents: Vec<((u64, bool), Parent)>,
+    /// Lines that this kernel has not, and why.
+    missing: Vec<(&'static str, String)>,
+    /// What the next child is to read.
+    said: u64,
+}
+
+impl Forking {
+    fn parent(&mut self, place: Place) -> Result<&mut Parent, Fault> {
+        let wanted = place.parent(self.smallest);
+        let found = self.parents.iter_mut().find(|(known, _)| *known == wanted);
+        found.map(|(_, parent)| parent).ok_or_else(|| {
+            let error = std::io::Error::other("it was not forked");
+            Fault::system(format!("ask a process with {} MiB", wanted.0), error)
+        })
+    }
+
+    /// How a variant makes children: the way, which time counts, and whether pages are written to before.
+    fn manner(place: Place) -> (Way, Timed, bool) {
+        match place {
+            Place::Measured { line, .. } => (LINES[line].way, LINES[line].timed, LINES[line].written),
+            Place::Planted(Planted::Shares) => (Way::ForkThatShares, Timed::Life, false),
+            Place::Planted(Planted::AnotherStatus) => (Way::ForkWithAnotherStatus, Timed::Life, false),
+            Place::Planted(Planted::PageMissing) => (Way::Fork, Timed::Life, false),
+        }
+    }
+}
+
+impl Apparatus for Forking {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let place = self.places[variant as usize];
+        let (way, ..) = Self::manner(place);
+        // Never 0, which is what a child reads that reads too late.
+        self.said = self.said.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1) | 1;
+        let (said, missing) = (self.said, place == Place::Planted(Planted::PageMissing));
+        let parent = self.parent(place)?;
+        if missing {
+            parent.miss_last_page(true)?;
+        }
+        let seen = memory(parent, place)?;
+        let watched = parent.watch(way, said)?;
+        if missing {
+            parent.miss_last_page(false)?;
+        }
+        Ok(match (seen, child(way, &watched, said)) {
+            (Ok(memory), Ok(child)) => Seen::Met(format!("{child}; {memory}")),
+            (Err(broken), _) | (_, Err(broken)) => Seen::Broken(broken),
+        })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let place = self.places[variant as usize];
+        let (way, timed, written) = Self::manner(place);
+        let (lap, tally) = self.parent(place)?.repeat(way, written, iterations)?;
+        if tally.error != 0 {
+            let error = std::io::Error::from_raw_os_error(tally.error);
+            return Err(Fault::system(format!("make {iterations} children or wait for them"), error).into());
+        }
+        if tally.wrong > 0 {
+            let wrong = format!("{} of {iterations} children did not end with status {ASKED}", tally.wrong);
+            return Err(Failure::Wrong(wrong));
+        }
+        let elapsed = if timed == Timed::Call { tally.calls } else { tally.lives };
+        Ok(Lap { elapsed, ..lap })
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.parents.iter_mut().for_each(|(_, parent)| parent.shift_stack(layout));
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        let empty = self.parent(Place::Measured { line: FORK, mib: 0 })?.footprint()?;
+        let mut findings = vec![finding(
+            format!(
+                "The process that makes the children has {} resident and {} of page tables beside its buffer.",
+                empty.resident, empty.page_tables
+            ),
+            "it and its children share one CPU; a child ends at once, so what it would copy by writing is in no figure",
+            "/proc/PID/status of the process without a buffer",
+        )];
+        if !self.missing.is_empty() {
+            let missing: Vec<String> =
+                self.missing.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+            let evidence = missing.join("; ");
+            findings.push(finding(
+                "Not every way of making a child was tested here.".into(),
+                &evidence,
+                "asked of the kernel and seen",
+            ));
+        }
+        Ok(findings)
+    }
+}
+
+/// Whether the parent's memory is what it should be, in words either way.
+fn memory(parent: &mut Parent, place: Place) -> Result<Result<String, String>, Fault> {
+    let (asked, there) = (parent.asked(), parent.resident()?);
+    let seen = format!("{there} of {asked} pages are resident");
+    if there != asked {
+        return Ok(Err(seen));
+    }
+    let huge = matches!(place, Place::Measured { line, .. } if LINES[line].huge);
+    let bytes = (asked * page()) as u64;
+    Ok(match (huge, parent.huge_bytes()) {
+        // An emulator's kernel may not say; what was asked of it were base pages.
+        (false, None | Some(0)) => Ok(seen),
+        (true, Some(found)) if found == bytes => Ok(format!("{seen}, all in huge ones")),
+        (_, found) => {
+            let found = found.map_or_else(|| "an unknown part".into(), |found| Bytes(found).to_string());
+            let wanted = if huge { "all" } else { "none" };
+            Err(format!("{seen}, and {found} of them lies in huge ones, where {wanted} should"))
+        }
+    })
+}
+
+/// Whether the child did what it should, in words either way.
+fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
+    let Watched { runs, read, seen_by_parent, status } = *watched;
+    if status != Some(ASKED) {
+        let ended = status.map_or_else(|| "by a signal".into(), |status| format!("with status {status}"));
+        return Err(format!("the child ended {ended} and not with {ASKED}"));
+    }
+    match (runs, way.shares_memory()) {
+        (Some(1), Some(shares)) if read == said && seen_by_parent == shares => {
+            let whose = if shares { "its parent's" } else { "a copy of its parent's" };
+            Ok(format!("1 child, status {ASKED}, memory {whose}"))
+        }
+        (Some(1), Some(_)) if read != said => Err("the child did not see what was written before the call".into()),
+        (Some(1), Some(shares)) => {
+            let (is, should) = if shares { ("cannot", "should") } else { ("can", "should not") };
+            Err(format!("the parent {is} see what the child wrote, and {should}"))
+        }
+        (Some(runs), _) => Err(format!("{runs} children came of one call")),
+        (None, _) => Ok(format!("1 child, status {ASKED}")),
+    }
+}
+
+fn finding(sentence: String, evidence: &str, confidence: &str) -> Finding {
+    Finding {
+        experiment: "fork".into(),
+        sentence,
+        evidence: evidence.into(),
+        confidence: confidence.into(),
+    }
+}
+
+/// The fork experiment.
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! What `fork` says about itself: its question, its parameters, its sources.
+
+use tenbin_model::{Descriptor, Judge, Parameter, Picoseconds, Quantity, Source, Variant};
+
+use super::lines::{LINES, Place, Planted};
+
+pub(super) fn describe() -> Descriptor {
+    let lines = (0..LINES.len()).map(|line| Place::Measured { line, mib: 0 });
+    let planted = [Planted::AnotherStatus, Planted::PageMissing, Planted::Shares].map(Place::Planted);
+    let variants: Vec<Variant> = lines.chain(planted).map(Place::variant).collect();
+    Descriptor {
+        name: "fork".into(),
+        question: "What does a new process cost, and how does that grow with memory?".into(),
+        requirement: "seed 002 asks what fork() becomes below the library; what it costs is a law of the memory \
+                      that the caller has, which a figure alone hides"
+            .into(),
+        specification: "one child comes of each call, sees the memory as it was at the call, shares it or has a copy as \
+                        its way says, and ends with the status that was asked for; the memory is resident as was asked"
+            .into(),
+        subject: "A new process".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        judge: Judge::Laws,
+        variants,
+        parameters: vec![Parameter::new(
+            "mib",
+            "4,16,64,256 (4,16,64 with --quick), as far as half of what is available holds each twice",
+            "resident memory of the calling process in MiB, two sizes or more; none is always measured beside them",
+        )],
+        margin: 0.05,
+        // Some tens of the cheapest children, and one of the dearest.
+        epoch: Picoseconds::from_micros(500),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new("seed 002", "the question, from fork() to the system call"),
+            Source::new(
+                "Linux, mm/memory.c, copy_page_range",
+                "what a fork copies of anonymous memory: an entry for each page that is there, and one for a huge page",
+            ),
+            Source::new("clone(2)", "the flags of each way, and which memory a child has"),
+            Source::new("GNU C Library, sysdeps/unix/sysv/linux/arch-fork.h", "the flags that fork() passes to clone"),
+            Source::new(
+                "A. Baumann et al., A fork() in the road, HotOS 2019",
+                "that the cost grows with the caller's memory, and that posix_spawn and vfork do not",
+            ),
+            Source::new(
+                "Linux, Documentation/admin-guide/mm/transhuge.rst",
+                "how huge pages are asked for and told",
+            ),
+        ],
+        ..Descriptor::default()
+    }
+}

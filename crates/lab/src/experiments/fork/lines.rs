@@ -1,0 +1,303 @@
+//! The lines of `fork`: each way of making a child, over all sizes of memory.
+
+use tenbin_metal::spawn::{Spawner, Way};
+use tenbin_metal::pages::modest_huge_page;
+use tenbin_metal::touch::{self, page};
+use tenbin_metal::Fault;
+use tenbin_model::{Bytes, Comparison, Effort, Variant};
+
+/// Which time of a child is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Timed {
+    /// From the call until the child has ended and was waited for.
+    Life,
+    /// From the call until the parent goes on.
+    Call,
+}
+
+/// A way over all sizes: what becomes a law.
+pub(super) struct Line {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) way: Way,
+    pub(super) huge: bool,
+    pub(super) timed: Timed,
+    /// Every page is written to before each child, outside of its time.
+    pub(super) written: bool,
+    /// Its number among the ways: the same for base pages and for huge ones.
+    pub(super) number: u64,
+    /// It is measured with `--quick` as well.
+    pub(super) quickly: bool,
+    /// The largest size in MiB, where more would take most of the time and say little.
+    pub(super) most: u64,
+}
+
+pub(super) const FORK: usize = 0;
+pub(super) const VFORK: usize = 4;
+pub(super) const POSIX_SPAWN: usize = 5;
+pub(super) const FORK_AND_EXEC: usize = 6;
+pub(super) const CLONE3: usize = 7;
+pub(super) const CLONE3_SHARED: usize = 8;
+pub(super) const THREAD: usize = 9;
+
+/// All sizes.
+const ANY: u64 = u64::MAX;
+
+/// MiB for a way that says the same as `fork` of what grows, or writes to every page before each child.
+const LITTLE: u64 = 64;
+
+/// In the order of tables. The first answers for the experiment.
+pub(super) const LINES: [Line; 11] = [
+    Line {
+        name: "fork",
+        what: "clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD), the system call of the C library's fork()",
+        way: Way::Fork,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 0,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "fork in huge pages",
+        what: "the same call where the memory lies in huge pages",
+        way: Way::Fork,
+        huge: true,
+        timed: Timed::Life,
+        written: false,
+        number: 0,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "the call of fork alone",
+        what: "the same call, until the parent goes on",
+        way: Way::Fork,
+        huge: false,
+        timed: Timed::Call,
+        written: false,
+        number: 1,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "fork of written pages",
+        what: "the same call after every page was written to: the kernel must protect each from writing again",
+        way: Way::Fork,
+        huge: false,
+        timed: Timed::Life,
+        written: true,
+        number: 2,
+        quickly: false,
+        most: LITTLE,
+    },
+    Line {
+        name: "vfork",
+        what: "clone(CLONE_VM | CLONE_VFORK | SIGCHLD): the child borrows the memory while the parent waits",
+        way: Way::Vfork,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 3,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "posix_spawn and exec",
+        what: "the C library's posix_spawn() of a program of three instructions in memory",
+        way: Way::PosixSpawn,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 4,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "fork and exec",
+        what: "the call of fork(), then execveat() of the same program",
+        way: Way::ForkExec,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 5,
+        quickly: true,
+        most: LITTLE,
+    },
+    Line {
+        name: "clone3",
+        what: "clone3() with the flags of fork()",
+        way: Way::Clone3,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 6,
+        quickly: false,
+        most: LITTLE,
+    },
+    Line {
+        name: "clone3 with shared memory",
+        what: "clone3(CLONE_VM): a process that runs beside its parent in the same memory",
+        way: Way::Clone3Shared,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 7,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "a thread",
+        what: "clone() with the flags of pthread_create(), on a stack that is there",
+        way: Way::Thread,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 8,
+        quickly: true,
+        most: ANY,
+    },
+    Line {
+        name: "the call of fork alone in huge pages",
+        what: "the call, until the parent goes on, where the memory lies in huge pages",
+        way: Way::Fork,
+        huge: true,
+        timed: Timed::Call,
+        written: false,
+        number: 1,
+        quickly: false,
+        most: ANY,
+    },
+];
+
+/// What is weighed at the smallest size and at the largest that both have.
+pub(super) const COMPARISONS: [(usize, usize); 4] =
+    [(VFORK, FORK), (POSIX_SPAWN, FORK_AND_EXEC), (CLONE3, FORK), (THREAD, CLONE3_SHARED)];
+
+/// The planted faults, behind the measured variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Planted {
+    Shares,
+    AnotherStatus,
+    PageMissing,
+}
+
+/// A variant: a line at a size, or a planted fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Measured { line: usize, mib: u64 },
+    Planted(Planted),
+}
+
+impl Place {
+    pub(super) fn is_measured(&self) -> bool {
+        matches!(self, Self::Measured { .. })
+    }
+
+    /// The process that it needs: how many MiB, in which kind of page.
+    /// `smallest` is the least memory that is any.
+    pub(super) fn parent(self, smallest: u64) -> (u64, bool) {
+        match self {
+            Self::Measured { line, mib } => (mib, LINES[line].huge),
+            Self::Planted(Planted::PageMissing) => (smallest, false),
+            Self::Planted(_) => (0, false),
+        }
+    }
+
+    /// What it is called, what it does, and where it stands.
+    pub(super) fn variant(self) -> Variant {
+        match self {
+            Self::Measured { line, mib } => {
+                let Line { name, what, huge, number, .. } = LINES[line];
+                // A line is called what its variant with the least memory is called.
+                let name = if mib == 0 { name.into() } else { format!("{name} with {}", Bytes(mib << 20)) };
+                let pages = (mib << 20) / page() as u64;
+                Variant::measured(&name, what).at(&[("pages", pages), ("huge", u64::from(huge)), ("way", number)])
+            }
+            Self::Planted(Planted::Shares) => {
+                Variant::sabotage("a fork that shares the memory", "clone(CLONE_VM | SIGCHLD) in the place of fork")
+            }
+            Self::Planted(Planted::AnotherStatus) => {
+                Variant::sabotage("a child that ends otherwise", "its status is not the one that was asked for")
+            }
+            Self::Planted(Planted::PageMissing) => {
+                Variant::sabotage("a page that is not there", "fork where one page less is resident than is said")
+            }
+        }
+    }
+}
+
+/// The lines that this kernel has, and why it has not the others.
+pub(super) struct Here {
+    pub(super) lines: Vec<usize>,
+    /// The name of a line, and what the kernel said.
+    pub(super) missing: Vec<(&'static str, String)>,
+    /// Whether a process can be made that runs beside its parent in the same memory.
+    shares: bool,
+}
+
+impl Here {
+    /// Asks the kernel, by making a child each way; the ways for which there is time, if there is little.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no memory even to ask.
+    pub(super) fn ask(spawner: &Spawner, effort: Effort) -> Result<Self, Fault> {
+        let huge = touch::huge_pages_are_granted()?;
+        let shares = spawner.missing(Way::ForkThatShares).is_none();
+        let mut here = Self { lines: Vec::new(), missing: Vec::new(), shares };
+        let asked = |line: &Line| line.quickly || effort != Effort::Quick;
+        for (number, line) in LINES.iter().enumerate().filter(|(_, line)| asked(line)) {
+            let why = match line.huge && !huge {
+                true => Some("this kernel grants no huge pages, or too large ones".into()),
+                false => spawner.missing(line.way),
+            };
+            match why {
+                None => here.lines.push(number),
+                Some(why) => here.missing.push((line.name, why)),
+            }
+        }
+        Ok(here)
+    }
+
+    /// Every variant over these sizes in MiB: the lines one after the other, then the planted faults.
+    pub(super) fn places(&self, sizes: &[u64]) -> Vec<Place> {
+        let at = |line: usize| {
+            // Where so few are small enough that no law would come of them, all sizes are.
+            let few = sizes.iter().filter(|&&mib| mib <= LINES[line].most).count() <= 2;
+            let stands = move |&&mib: &&u64| match &LINES[line] {
+                line if mib > line.most && !few => false,
+                Line { huge: true, .. } => {
+                    modest_huge_page().is_some_and(|huge| (mib << 20).is_multiple_of(huge as u64))
+                }
+                _ => true,
+            };
+            sizes.iter().filter(stands).map(move |&mib| Place::Measured { line, mib })
+        };
+        let planted = [Planted::AnotherStatus, Planted::PageMissing].into_iter();
+        let planted = planted.chain(self.shares.then_some(Planted::Shares)).map(Place::Planted);
+        self.lines.iter().flat_map(|&line| at(line)).chain(planted).collect()
+    }
+}
+
+/// The processes that these variants need, each once: how many MiB, in which kind of page.
+pub(super) fn parents_of(places: &[Place], smallest: u64) -> Vec<(u64, bool)> {
+    let mut parents: Vec<(u64, bool)> = places.iter().map(|place| place.parent(smallest)).collect();
+    parents.sort_unstable();
+    parents.dedup();
+    parents
+}
+
+/// What is weighed among these variants.
+pub(super) fn comparisons(places: &[Place], sizes: &[u64]) -> Vec<Comparison> {
+    let find = |line: usize, mib: u64| {
+        let wanted = Place::Measured { line, mib };
+        places.iter().position(|&place| place == wanted).map(|at| at as u32)
+    };
+    let pair = |(left, right): (usize, usize), mib: &u64| {
+        Some(Comparison { left: find(left, *mib)?, right: find(right, *mib)? })
+    };
+    let smallest = COMPARISONS.into_iter().filter_map(|lines| sizes.iter().find_map(|mib| pair(lines, mib)));
+    let largest = COMPARISONS.into_iter().filter_map(|lines| sizes.iter().rev().find_map(|mib| pair(lines, mib)));
+    smallest.chain(largest).collect()
+}

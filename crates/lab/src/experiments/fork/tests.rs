@@ -1,0 +1,198 @@
+//! What `fork` plans, checks and refuses.
+
+use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_model::machine::{Observed, Virtualisation};
+use tenbin_model::{Machine, Role, Sizes, Variant};
+
+use super::*;
+use crate::experiment::Settings;
+
+/// A machine with so many MiB free.
+fn machine(free: u64) -> Machine {
+    Machine {
+        virtualisation: Virtualisation::None,
+        memory_available: Observed::Known(Bytes(free << 20)),
+        ..Machine::unobserved("a test")
+    }
+}
+
+/// Calls `body` with a request on a machine with so many MiB free.
+fn with<T>(free: u64, effort: Effort, mib: Option<&str>, body: impl FnOnce(&Request<'_>) -> T) -> T {
+    let (machine, cpus) = (machine(free), allowed_cpus().unwrap());
+    let given = mib.map(|mib| ("mib".to_owned(), mib.to_owned())).into_iter().collect();
+    let settings = Settings::new(given, &describe()).unwrap();
+    let (clock, sizes) = (Clock::kernel(), Sizes::default());
+    body(&Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 })
+}
+
+/// The variants of a plan and its only cell.
+fn planned(request: &Request<'_>) -> (Vec<Variant>, Arrangement) {
+    let mut plan = plan(request).unwrap();
+    assert_eq!(plan.cells.len(), 1);
+    (plan.variants.take().unwrap(), plan.cells.remove(0))
+}
+
+#[test]
+fn as_many_sizes_are_measured_as_half_of_what_is_free_holds_in_both_kinds_of_pages() {
+    let table: [(u64, Effort, Option<&str>, &[u64]); 6] = [
+        (8 << 10, Effort::Normal, None, &[0, 4, 16, 64, 256]),
+        (8 << 10, Effort::Quick, None, &[0, 4, 16, 64]),
+        (2 * 2 * 84, Effort::Normal, None, &[0, 4, 16, 64]),
+        (2 * 2 * 84 - 1, Effort::Normal, None, &[0, 4, 16]),
+        (2 * 2 * 20, Effort::Thorough, None, &[0, 4, 16]),
+        (8 << 10, Effort::Quick, Some("8,2,1"), &[0, 1, 2, 8]),
+    ];
+    for (free, effort, given, expected) in table {
+        with(free, effort, given, |request| assert_eq!(sizes(request).unwrap(), expected, "{free} {given:?}"));
+    }
+}
+
+#[test]
+fn too_little_memory_is_refused_with_both_figures_and_too_few_sizes_are_a_usage_error() {
+    with(2 * 2 * 20 - 1, Effort::Normal, None, |request| match plan(request) {
+        Err(Unfit::Refused(refusal)) => {
+            assert!(refusal.reached.contains("40 MiB") && refusal.needs.contains("80 MiB"), "{refusal:?}");
+        }
+        other => panic!("{other:?}"),
+    });
+    for (mib, said) in [("4", "2 sizes or more"), ("0,4", "`0` is not"), ("4,x", "`x` is not"), ("4,4", "twice")] {
+        with(8 << 10, Effort::Normal, Some(mib), |request| match plan(request) {
+            Err(Unfit::Usage(message)) => assert!(message.contains(said), "{mib}: {message}"),
+            other => panic!("{mib}: {other:?}"),
+        });
+    }
+    with(64, Effort::Normal, Some("4,1024"), |request| {
+        let (_, cell) = planned(request);
+        match open(&cell, request) {
+            Err(Unfit::Refused(refusal)) => assert!(refusal.reached.contains("32 MiB may be taken"), "{refusal:?}"),
+            Ok(_) => panic!("a gibibyte was taken"),
+            Err(other) => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn in_a_hurry_fewer_ways_are_asked_and_the_dearest_are_left_out() {
+    let names = |effort| {
+        with(8 << 10, effort, None, |request| {
+            let here = here(request).unwrap();
+            here.lines.into_iter().map(|line| LINES[line].name).collect::<Vec<_>>()
+        })
+    };
+    let (quick, normal) = (names(Effort::Quick), names(Effort::Normal));
+    assert!(quick.len() < normal.len() && quick.iter().all(|name| normal.contains(name)));
+    assert!(quick.contains(&"fork") && !quick.contains(&"fork of written pages"));
+}
+
+#[test]
+fn every_line_has_every_size_and_stands_where_it_says() {
+    with(8 << 10, Effort::Normal, None, |request| {
+        let (variants, cell) = planned(request);
+        let measured: Vec<&Variant> = cell.variants.iter().map(|&number| &variants[number as usize]).collect();
+        assert!(measured.iter().all(|variant| variant.role == Role::Measured));
+        let here = here(request).unwrap().lines;
+        for (number, line) in LINES.iter().enumerate() {
+            let points: Vec<u64> = measured
+                .iter()
+                .filter(|variant| {
+                    variant.coordinate("way") == Some(line.number)
+                        && variant.coordinate("huge") == Some(u64::from(line.huge))
+                })
+                .filter_map(|variant| variant.coordinate("pages"))
+                .map(|pages| (pages * page() as u64) >> 20)
+                .collect();
+            let expected: &[u64] = match here.contains(&number) {
+                false => &[],
+                true if line.most < 256 => &[0, 4, 16, 64],
+                true => &[0, 4, 16, 64, 256],
+            };
+            if !line.huge {
+                assert_eq!(points, expected, "{}", line.name);
+            }
+            assert!(points.is_empty() || variants.iter().any(|variant| variant.name == line.name));
+        }
+        // The smallest size and the largest.
+        for comparison in &cell.comparisons {
+            let pages = |number: u32| variants[number as usize].coordinate("pages");
+            assert_eq!(pages(comparison.left), pages(comparison.right));
+        }
+        assert_eq!(cell.at_once, Some(1));
+    });
+}
+
+/// A cell of two small sizes, set up.
+fn small(body: impl FnOnce(&[Variant], &Arrangement, &mut dyn Apparatus)) {
+    with(8 << 10, Effort::Quick, Some("1,2"), |request| {
+        let (variants, cell) = planned(request);
+        let mut apparatus = open(&cell, request).unwrap();
+        body(&variants, &cell, &mut *apparatus);
+    });
+}
+
+#[test]
+fn each_planted_fault_breaks_what_it_says_and_leaves_the_rest_as_it_was() {
+    small(|variants, cell, apparatus| {
+        let mut seen = Vec::new();
+        for (number, variant) in (0..).zip(variants) {
+            match apparatus.check(number).unwrap() {
+                Seen::Met(met) => assert_eq!(variant.role, Role::Measured, "{}: {met}", variant.name),
+                Seen::Broken(broken) => {
+                    assert_eq!(variant.role, Role::Sabotage, "{}: {broken}", variant.name);
+                    seen.push(broken);
+                }
+            }
+        }
+        assert!(seen.contains(&"the child ended with status 43 and not with 42".to_owned()), "{seen:?}");
+        let short = (1 << 20) / page();
+        assert!(seen.contains(&format!("{} of {short} pages are resident", short - 1)), "{seen:?}");
+        if variants.iter().any(|variant| variant.name == "a fork that shares the memory") {
+            assert!(seen.iter().any(|broken| broken.contains("can see what the child wrote, and should not")), "{seen:?}");
+        } else {
+            eprintln!("skipped: no process can be made here that shares memory and runs beside its parent");
+        }
+        for &variant in &cell.variants {
+            assert!(matches!(apparatus.check(variant).unwrap(), Seen::Met(_)), "after the planted faults");
+        }
+    });
+}
+
+#[test]
+fn what_is_timed_is_within_the_epoch_and_a_child_that_ends_otherwise_is_seen_there_too() {
+    small(|variants, cell, apparatus| {
+        apparatus.shift(7);
+        for &variant in &cell.variants {
+            let lap = apparatus.epoch(variant, 3).unwrap();
+            assert!(lap.elapsed.0 > 0 && lap.shares.is_empty(), "{}", variants[variant as usize].name);
+        }
+        let otherwise = variants.iter().position(|variant| variant.name == "a child that ends otherwise").unwrap();
+        match apparatus.epoch(otherwise as u32, 3) {
+            Err(Failure::Wrong(wrong)) => assert_eq!(wrong, "3 of 3 children did not end with status 42"),
+            other => panic!("{other:?}"),
+        }
+        let findings = apparatus.findings().unwrap();
+        assert!(findings[0].sentence.contains("page tables beside its buffer"), "{findings:?}");
+    });
+}
+
+/// What a check answers to what can be seen of a child.
+#[test]
+fn every_way_to_break_the_specification_is_told_apart() {
+    let good = Watched { runs: Some(1), read: 7, seen_by_parent: false, status: Some(ASKED) };
+    let table: [(Way, Watched, Result<&str, &str>); 9] = [
+        (Way::Fork, good, Ok("a copy of its parent's")),
+        (Way::Fork, Watched { seen_by_parent: true, ..good }, Err("can see what the child wrote, and should not")),
+        (Way::Fork, Watched { runs: Some(2), ..good }, Err("2 children came of one call")),
+        (Way::Fork, Watched { runs: Some(0), read: 0, ..good }, Err("0 children")),
+        (Way::Fork, Watched { read: 6, ..good }, Err("did not see what was written before")),
+        (Way::Fork, Watched { status: None, ..good }, Err("by a signal")),
+        (Way::Vfork, good, Err("cannot see what the child wrote, and should")),
+        (Way::Vfork, Watched { seen_by_parent: true, ..good }, Ok("memory its parent's")),
+        (Way::PosixSpawn, Watched { runs: None, read: 0, ..good }, Ok("1 child, status 42")),
+    ];
+    for (way, watched, expected) in table {
+        match (child(way, &watched, 7), expected) {
+            (Ok(said), Ok(part)) | (Err(said), Err(part)) => assert!(said.contains(part), "{way:?}: {said}"),
+            (found, expected) => panic!("{way:?}: {found:?} and not {expected:?}"),
+        }
+    }
+}
