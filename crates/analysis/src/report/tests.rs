@@ -53,6 +53,18 @@ fn an_experiment_is_shown_with_its_tables_findings_and_published_figures() {
 }
 
 #[test]
+fn evidence_of_several_lines_keeps_them_and_folds_those_that_are_long() {
+    let mut run = full(Quantity::NanosecondsPerOperation);
+    let evidence = "API: the call of fork@GLIBC_2.2.5 is bound to fork@@GLIBC_2.2.5 in /usr/lib/libc.so.6; C library: \
+                    glibc 2.36\nThe process:\n  clone by `syscall` of libc.so.6, in _Fork\n    rax=56 clone\n    \
+                    rdi=0x1200011 flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD\nResult: rax = 0x47d4";
+    run.trials[0].findings[0].evidence = evidence.into();
+    let text = trial(&run, &verdict::report(&run, None), "made-up", 80);
+    let (_, findings) = text.split_once("Found beside\n").unwrap();
+    insta::assert_snapshot!(findings.split_once("\n\n").unwrap().0);
+}
+
+#[test]
 fn throughput_is_shown_as_bytes_in_a_second() {
     let mut run = full(Quantity::BytesPerSecond);
     run.trials[0].cells[0].arrangement.work = Bytes::from_kib(256).0;

@@ -50,14 +50,34 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     if !findings.is_empty() {
         text.push_str("\nFound beside\n");
         for finding in findings {
-            text.push_str(&folded(&finding.sentence, 2, width));
-            text.push_str(&folded(&format!("{} ({})", finding.evidence, finding.confidence), 4, width));
+            text.push_str(&found(finding, width));
         }
     }
     let measured: Vec<&str> = trial.cells.iter().map(|cell| cell.arrangement.label.as_str()).collect();
     if let Some(table) = table::published(descriptor, &measured) {
         text.push_str(&format!("\n{table}"));
     }
+    text
+}
+
+/// A finding: its sentence, then what was seen. Evidence of several lines keeps them, each as far in as it stands, and
+/// what does not fit into a line goes on further in.
+fn found(finding: &Finding, width: usize) -> String {
+    const FURTHER: usize = 4;
+    let mut text = folded(&finding.sentence, 2, width);
+    if !finding.evidence.contains('\n') {
+        text.push_str(&folded(&format!("{} ({})", finding.evidence, finding.confidence), 4, width));
+        return text;
+    }
+    for line in finding.evidence.lines() {
+        let words = line.trim_start();
+        let indent = 4 + line.len() - words.len();
+        let whole = folded(words, indent, width.saturating_sub(FURTHER));
+        let mut parts = whole.split_inclusive('\n');
+        text.extend(parts.next());
+        text.extend(parts.map(|part| format!("{}{part}", " ".repeat(FURTHER))));
+    }
+    text.push_str(&folded(&format!("({})", finding.confidence), 4, width));
     text
 }
 
