@@ -4,7 +4,8 @@
 //! opens no result file, does no statistics, and holds no `unsafe`: whatever touches hardware is a
 //! primitive of [`tenbin_metal`].
 //!
-//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`], [`compiled`].
+//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`], [`compiled`],
+//! [`trace`].
 
 pub mod compiled;
 pub mod engine;
@@ -15,6 +16,7 @@ pub mod memory;
 pub mod published;
 #[cfg(test)]
 mod rehearsal;
+pub mod trace;
 mod walk;
 pub mod yes;
 

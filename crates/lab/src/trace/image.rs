@@ -1,0 +1,219 @@
+//! What an ELF file says of itself: what it defines and needs, in which versions, and where it is mapped.
+//!
+//! Symbol versions are those of the GNU extension (`.gnu.version`, `.gnu.version_d`, `.gnu.version_r`), which the
+//! LSB Core Specification describes.
+
+use object::elf::{FileHeader64, STT_GNU_IFUNC, VersymIndex};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolIndex, elf};
+
+use super::architecture::Architecture;
+
+/// A function or object that a file defines for others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Symbol {
+    pub(super) name: String,
+    /// Its address in the file's own numbering.
+    pub(super) address: u64,
+    pub(super) size: u64,
+    pub(super) version: Option<String>,
+    /// Whether a program that names no version gets this one.
+    pub(super) default: bool,
+    /// Whether it only chooses the function that is then called (`STT_GNU_IFUNC`).
+    pub(super) indirect: bool,
+}
+
+impl Symbol {
+    /// Its name and version as the linker writes them: `fork@@GLIBC_2.2.5`.
+    pub(super) fn versioned(&self) -> String {
+        let at = if self.default { "@@" } else { "@" };
+        self.version
+            .as_ref()
+            .map_or_else(|| self.name.clone(), |version| format!("{}{at}{version}", self.name))
+    }
+}
+
+/// A function that a file takes from another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Import {
+    /// Which version was asked for when the file was linked.
+    pub(super) version: Option<String>,
+    /// The address, in the file's own numbering, of the word into which the dynamic linker puts the function's.
+    pub(super) slot: u64,
+}
+
+/// A C library, by what it says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Library {
+    pub(super) family: &'static str,
+    pub(super) version: Option<String>,
+}
+
+/// An ELF file of 64 bits, read whole.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    pub(super) architecture: Option<Architecture>,
+    /// Whether a dynamic linker loads it.
+    pub(super) interpreted: bool,
+    pub(super) entry: u64,
+    pub(super) defined: Vec<Symbol>,
+    pub(super) library: Option<Library>,
+    imported: Vec<(String, Import)>,
+    /// What is mapped: offset in the file, address, bytes.
+    segments: Vec<(u64, u64, u64)>,
+}
+
+impl Image {
+    /// Reads `bytes`, a whole file.
+    ///
+    /// # Errors
+    /// Why it is none, as the rest of a sentence that begins with its name.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        if !bytes.starts_with(&elf::ELFMAG) {
+            return Err("is no program: it is not an ELF file".into());
+        }
+        if bytes.get(4) != Some(&elf::ELFCLASS64.0) {
+            return Err("is no program of 64 bits".into());
+        }
+        Self::read(bytes).map_err(|error| format!("is a damaged ELF file: {error}"))
+    }
+
+    fn read(bytes: &[u8]) -> object::read::Result<Self> {
+        let file = ElfFile64::<Endianness, &[u8]>::parse(bytes)?;
+        let endian = file.endian();
+        let header: &FileHeader64<Endianness> = file.elf_header();
+        let headers = header.program_headers(endian, bytes)?;
+        let segments = headers
+            .iter()
+            .filter(|header| header.p_type(endian) == elf::PT_LOAD)
+            .map(|header| (header.p_offset(endian), header.p_vaddr(endian), header.p_filesz(endian)))
+            .collect();
+        let interpreted = headers.iter().any(|header| header.p_type(endian) == elf::PT_INTERP);
+        let versions = file.elf_section_table().versions(endian, bytes)?;
+        let version = |index: SymbolIndex| {
+            let number = versions.as_ref().map(|table| table.version_index(endian, index));
+            let number: VersymIndex = number?;
+            let version = versions.as_ref()?.version(number.index()).ok()??;
+            Some((String::from_utf8_lossy(version.name()).into_owned(), number.is_hidden()))
+        };
+        let table = file.elf_dynamic_symbol_table();
+        let mut defined = Vec::new();
+        for symbol in file.dynamic_symbols().filter(|symbol| symbol.is_definition()) {
+            let indirect = table.symbol(symbol.index()).is_ok_and(|symbol| symbol.st_type() == STT_GNU_IFUNC);
+            let (version, hidden) = version(symbol.index()).unzip();
+            defined.push(Symbol {
+                name: symbol.name().unwrap_or_default().into(),
+                address: symbol.address(),
+                size: symbol.size(),
+                version,
+                default: !hidden.unwrap_or_default(),
+                indirect,
+            });
+        }
+        let mut imported = Vec::new();
+        let symbols = file.dynamic_symbol_table();
+        for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+            let symbol = symbols.as_ref().and_then(|symbols| symbols.symbol_by_index(index).ok());
+            if let Some(symbol) = symbol.filter(ObjectSymbol::is_undefined) {
+                let version = version(index).map(|(version, _)| version);
+                imported.push((symbol.name().unwrap_or_default().into(), Import { version, slot }));
+            }
+        }
+        Ok(Self {
+            architecture: Architecture::of(header.e_machine(endian).0),
+            interpreted,
+            entry: file.entry(),
+            defined,
+            library: library(bytes),
+            imported,
+            segments,
+        })
+    }
+
+    /// The function `name` that it takes from elsewhere.
+    pub(super) fn import(&self, name: &str) -> Option<&Import> {
+        self.imported.iter().find(|(imported, _)| imported == name).map(|(_, import)| import)
+    }
+
+    /// The address, in the file's own numbering, of what lies at `offset` in the file.
+    pub(super) fn address(&self, offset: u64) -> Option<u64> {
+        // A mapping begins and ends with pages, and a segment anywhere.
+        const PAGE: u64 = 1 << 16;
+        let inside = |&&(start, _, size): &&(u64, u64, u64)| (start..start + size).contains(&offset);
+        let near = |&&(start, _, size): &&(u64, u64, u64)| {
+            (start.saturating_sub(PAGE)..start + size + PAGE).contains(&offset)
+        };
+        let segment = self.segments.iter().find(inside).or_else(|| self.segments.iter().find(near))?;
+        Some(offset.wrapping_sub(segment.0).wrapping_add(segment.1))
+    }
+
+    /// The function for others that `address` lies in.
+    pub(super) fn containing(&self, address: u64) -> Option<&Symbol> {
+        let within = |symbol: &&Symbol| (symbol.address..symbol.address + symbol.size).contains(&address);
+        self.defined.iter().find(within)
+    }
+}
+
+/// Which C library a file is, if it is one: glibc's banner, or the words with which musl's linker introduces itself.
+fn library(bytes: &[u8]) -> Option<Library> {
+    const BANNER: &[u8] = b"GNU C Library (";
+    const VERSION: &[u8] = b"release version ";
+    if let Some(at) = find(bytes, BANNER) {
+        let rest = &bytes[at..bytes.len().min(at + 200)];
+        let version = find(rest, VERSION).map(|at| {
+            let digits = rest[at + VERSION.len()..].iter();
+            let digits = digits.take_while(|&&byte| byte.is_ascii_digit() || byte == b'.');
+            digits.map(|&byte| char::from(byte)).collect::<String>().trim_end_matches('.').to_owned()
+        });
+        return Some(Library { family: "glibc", version });
+    }
+    find(bytes, b"musl libc (").map(|_| Library { family: "musl", version: None })
+}
+
+fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    let first = *part.first()?;
+    let mut from = 0;
+    while let Some(at) = bytes.get(from..)?.iter().position(|&byte| byte == first) {
+        if bytes[from + at..].starts_with(part) {
+            return Some(from + at);
+        }
+        from += at + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn libraries_are_known_by_their_own_words() {
+        let glibc = b"\0GNU C Library (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.\nCopyright";
+        assert_eq!(library(glibc), Some(Library { family: "glibc", version: Some("2.36".into()) }));
+        assert_eq!(library(b"GNU C Library (cut"), Some(Library { family: "glibc", version: None }));
+        assert_eq!(
+            library(b"..musl libc (x86_64)\nVersion %s"),
+            Some(Library { family: "musl", version: None })
+        );
+        assert_eq!(library(b"GNU C Librarian"), None);
+    }
+
+    #[test]
+    fn what_is_no_elf_file_of_64_bits_is_said_to_be_none() {
+        assert!(Image::parse(b"#!/bin/sh\nexit 0\n").unwrap_err().contains("not an ELF file"));
+        assert!(Image::parse(b"").unwrap_err().contains("not an ELF file"));
+        assert!(Image::parse(b"\x7fELF\x01\x01\x01").unwrap_err().contains("64 bits"));
+        assert!(Image::parse(b"\x7fELF\x02\x01\x01").unwrap_err().contains("damaged"));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_only_begin_as_elf_files_do_are_read_without_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            let mut whole = b"\x7fELF\x02\x01\x01".to_vec();
+            whole.append(&mut bytes);
+            let _ = Image::parse(&whole);
+        }
+    }
+}

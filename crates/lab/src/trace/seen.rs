@@ -1,0 +1,118 @@
+//! What was seen of one call.
+
+use tenbin_metal::child::End;
+
+use super::image::Library;
+
+/// An argument in its register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Argument {
+    pub(super) register: &'static str,
+    pub(super) value: u64,
+    pub(super) name: &'static str,
+    /// The value as what it means.
+    pub(super) text: String,
+}
+
+/// A system call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) name: String,
+    pub(super) number: u64,
+    pub(super) arguments: Vec<Argument>,
+    /// Whose code made it.
+    pub(super) issuer: String,
+    /// The result, or the error's name; none where it did not come back.
+    pub(super) outcome: Option<Result<String, String>>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Call(Call),
+    Note(String),
+}
+
+/// One thing that happened, and to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Its place in the list of names; 0 is the process that called.
+    pub(super) actor: usize,
+    /// Whether the function had returned by then.
+    pub(super) after: bool,
+    pub(super) what: What,
+}
+
+/// Where a function is defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Definition {
+    /// With its version: `fork@@GLIBC_2.2.5`.
+    pub(super) symbol: String,
+    /// The file that defines it.
+    pub(super) library: String,
+}
+
+/// What a program's call is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bound {
+    /// What the program asks for: `fork@GLIBC_2.2.5`.
+    pub(super) wanted: String,
+    pub(super) definition: Option<Definition>,
+    /// The indirect function that chose it, if one did.
+    pub(super) chooser: Option<Definition>,
+    /// The file that the function's code lies in.
+    pub(super) path: String,
+    /// The C library that this file is, if it is one.
+    pub(super) library: Option<Library>,
+    /// The C library of the process.
+    pub(super) c_library: Option<Library>,
+}
+
+/// Everything that was seen of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Whether the program made the call at all.
+    pub(super) called: bool,
+    pub(super) bound: Option<Bound>,
+    pub(super) arguments: Vec<Argument>,
+    /// The file that the call came from.
+    pub(super) called_from: String,
+    /// Who took part, in the order of appearance; the process that called first.
+    pub(super) actors: Vec<String>,
+    pub(super) steps: Vec<Step>,
+    /// What the function returned; none where it did not.
+    pub(super) result: Option<u64>,
+    /// How the process ended.
+    pub(super) ended: Option<End>,
+}
+
+impl Seen {
+    pub(super) fn new() -> Self {
+        Self {
+            called: false,
+            bound: None,
+            arguments: Vec::new(),
+            called_from: String::new(),
+            actors: vec!["the process".into()],
+            steps: Vec::new(),
+            result: None,
+            ended: None,
+        }
+    }
+
+    /// A name for one more `child` or `thread`, and its place: the second is `the child 2`.
+    pub(super) fn name(&mut self, kind: &str) -> usize {
+        let alike = self.actors.iter().filter(|actor| actor.split(' ').nth(1) == Some(kind)).count();
+        let name = if alike == 0 { format!("the {kind}") } else { format!("the {kind} {}", alike + 1) };
+        self.actors.push(name);
+        self.actors.len() - 1
+    }
+
+    /// The system calls that `actor` made before the function returned, or after it had.
+    pub(super) fn calls(&self, actor: usize, after: bool) -> impl Iterator<Item = &Call> {
+        self.steps.iter().filter_map(move |step| match &step.what {
+            What::Call(call) if step.actor == actor && step.after == after => Some(call),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,353 @@
+use super::*;
+
+use seen::{Call, What};
+use tenbin_metal::tracee::Trouble;
+
+/// A probe, compiled, in a folder that vanishes with it.
+struct Bench {
+    workshop: Workshop,
+    path: PathBuf,
+    image: Image,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let workshop = Workshop::open("a test traces").unwrap();
+        let path = workshop.compile("probe", PROBE, Kind::Program, OPTIONS).unwrap();
+        let (path, image) = probe(&path).unwrap();
+        Self { workshop, path, image }
+    }
+
+    fn asked(&self, functions: &[&str]) -> Asked {
+        Asked { probe: Some(self.path.clone()), ..Asked::new("calls", functions) }
+    }
+
+    /// Every case of a function, traced.
+    fn seen(&self, name: &str) -> Vec<Seen> {
+        let asked = self.asked(&[name]);
+        let api = api::find(name).unwrap();
+        api.cases.iter().map(|case| trace(&asked, &self.path, &self.image, api, case).unwrap()).collect()
+    }
+
+    fn one(&self, name: &str) -> Seen {
+        let mut seen = self.seen(name);
+        assert_eq!(seen.len(), 1);
+        seen.remove(0)
+    }
+
+    /// With a library of this source before all others.
+    fn preloaded(&self, name: &str, source: &str) -> Asked {
+        let library = self.workshop.compile("planted.so", source, Kind::Library, &["-fno-builtin"]).unwrap();
+        Asked { environment: vec![("LD_PRELOAD".into(), library.into())], ..self.asked(&[name]) }
+    }
+}
+
+fn names<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<&'a str> {
+    calls.map(|call| call.name.as_str()).collect()
+}
+
+/// The place of an actor of that name.
+fn actor(seen: &Seen, name: &str) -> usize {
+    seen.actors.iter().position(|actor| actor == name).unwrap_or_else(|| panic!("{:?}", seen.actors))
+}
+
+fn notes(seen: &Seen, actor: usize) -> Vec<&str> {
+    let own = seen.steps.iter().filter(|step| step.actor == actor);
+    own.filter_map(|step| match &step.what {
+        What::Note(note) => Some(note.as_str()),
+        What::Call(_) => None,
+    })
+    .collect()
+}
+
+/// The one call of several names that makes a process or thread, and the text of its flags.
+fn birth<'a>(seen: &'a Seen, among: &[&str]) -> (&'a Call, &'a str) {
+    let calls: Vec<&Call> = seen.calls(0, false).filter(|call| among.contains(&call.name.as_str())).collect();
+    match calls.as_slice() {
+        [call] => (call, call.arguments.first().map_or("", |argument| argument.text.as_str())),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn fork_issues_clone_and_both_processes_are_followed() {
+    let seen = Bench::new().one("fork");
+    assert_eq!(names(seen.calls(0, false)), ["clone"]);
+    let (call, flags) = birth(&seen, &["clone"]);
+    assert_eq!(flags, "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD");
+    assert_eq!(Architecture::HERE.call_name(call.number), Some("clone"));
+    let registers: Vec<&str> = call.arguments.iter().map(|argument| argument.register).collect();
+    assert_eq!(registers, Architecture::HERE.call_arguments()[..5]);
+    assert!(call.issuer.starts_with("libc.so.6"), "{}", call.issuer);
+    // What the system call answers is what the function returns.
+    let child = seen.result.unwrap();
+    assert_eq!(call.outcome, Some(Ok(child.to_string())));
+    let place = actor(&seen, "the child");
+    assert_eq!(notes(&seen, place), ["returns from fork(), with 0", "ends with status 0"]);
+    assert_eq!(names(seen.calls(place, true)), ["exit_group"]);
+    assert_eq!(seen.ended, Some(End::Exited(0)));
+    let bound = seen.bound.unwrap();
+    let definition = bound.definition.unwrap();
+    assert!(definition.symbol.starts_with("fork@@GLIBC_2."), "{definition:?}");
+    assert_eq!(bound.wanted, definition.symbol.replace("@@", "@"));
+    assert_eq!(place::short(&definition.library), "libc.so.6");
+    assert_eq!((bound.library.as_ref(), bound.chooser), (bound.c_library.as_ref(), None));
+    let library = bound.library.unwrap();
+    assert!(library.family == "glibc" && library.version.is_some_and(|version| version.starts_with("2.")));
+}
+
+#[test]
+fn a_child_that_shares_its_parents_memory_leaves_it_the_breakpoint() {
+    let seen = Bench::new().one("vfork");
+    let expected = if cfg!(target_arch = "x86_64") { "vfork" } else { "clone" };
+    assert_eq!(names(seen.calls(0, false)), [expected]);
+    let place = actor(&seen, "the child");
+    assert_eq!(notes(&seen, place), ["returns from vfork(), with 0", "ends with status 0"]);
+    assert!(seen.result.is_some_and(|child| child > 1));
+    assert_eq!(seen.ended, Some(End::Exited(0)));
+}
+
+#[test]
+fn a_spawned_process_is_followed_until_it_is_another_program() {
+    let seen = Bench::new().one("posix_spawn");
+    let (_, flags) = birth(&seen, &["clone", "clone3"]);
+    assert!(flags.contains("CLONE_VM|CLONE_VFORK") && flags.contains("SIGCHLD"), "{flags}");
+    let place = actor(&seen, "the child");
+    let calls: Vec<&Call> = seen.calls(place, false).collect();
+    let execve = calls.last().unwrap();
+    assert_eq!((execve.name.as_str(), &execve.outcome), ("execve", &Some(Ok("0".into()))));
+    assert!(execve.arguments[0].text.contains("/probe\""));
+    assert!(notes(&seen, place).iter().any(|note| note.contains("/probe from here on")));
+    assert_eq!((seen.result, seen.ended), (Some(0), Some(End::Exited(0))));
+}
+
+#[test]
+fn a_thread_is_told_from_a_process_and_followed_to_its_end() {
+    let seen = Bench::new().one("pthread_create");
+    let (_, flags) = birth(&seen, &["clone", "clone3"]);
+    assert!(flags.contains("CLONE_THREAD") && flags.contains("CLONE_SETTLS"), "{flags}");
+    assert_eq!(seen.actors, ["the process", "the thread"]);
+    assert_eq!(names(seen.calls(1, false)).last(), Some(&"exit"));
+    assert_eq!((seen.result, seen.ended), (Some(0), Some(End::Exited(0))));
+}
+
+#[test]
+fn printf_writes_to_a_terminal_at_once_and_to_a_pipe_at_the_end() {
+    let bench = Bench::new();
+    for (name, written) in [("printf", "\"tenbin 42\\n\""), ("puts", "\"tenbin\\n\"")] {
+        let [pipe, terminal] = bench.seen(name).try_into().unwrap();
+        let writes = |seen: &Seen, after| {
+            let calls = seen.calls(0, after).filter(|call| call.name == "write");
+            calls.map(|call| call.arguments[1].text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!((writes(&pipe, false), writes(&pipe, true)), (vec![], vec![written.to_owned()]));
+        assert_eq!((writes(&terminal, false), writes(&terminal, true)), (vec![written.to_owned()], vec![]));
+        assert_eq!(names(pipe.calls(0, true)).last(), Some(&"exit_group"));
+    }
+}
+
+#[test]
+fn functions_become_the_calls_that_they_should() {
+    let bench = Bench::new();
+    for (name, expected) in [
+        ("getpid", vec!["getpid"]),
+        ("getppid", vec!["getppid"]),
+        ("read", vec!["read"]),
+        ("write", vec!["write"]),
+        ("open", vec!["openat"]),
+        ("close", vec!["close"]),
+        ("sleep", vec!["clock_nanosleep"]),
+        ("sigaction", vec!["rt_sigaction"]),
+        ("exit", vec!["exit_group"]),
+        ("sem_wait", vec![]),
+        ("pthread_mutex_lock", vec![]),
+    ] {
+        assert_eq!(names(bench.one(name).calls(0, false)), expected, "{name}");
+    }
+    let [small, large] = bench.seen("malloc").try_into().unwrap();
+    assert!(!names(small.calls(0, false)).contains(&"mmap"));
+    assert!(names(large.calls(0, false)).contains(&"mmap"));
+    // What was read is shown, though it was not there when the call began.
+    let read = bench.one("read");
+    let text = &read.calls(0, false).next().unwrap().arguments[1].text;
+    assert_eq!(*text, "\"tenbin\\n\"");
+    assert_eq!((read.arguments.len(), read.result), (3, Some(7)));
+    assert_eq!(read.arguments[2].text, "16");
+}
+
+#[test]
+fn the_clock_is_read_without_a_system_call_where_there_is_a_vdso() {
+    let bench = Bench::new();
+    let seen = bench.one("clock_gettime");
+    let calls = names(seen.calls(0, false));
+    let answered = notes(&seen, 0).iter().any(|note| note.contains("_clock_gettime() of the vDSO"));
+    // A kernel or a clock source that the vDSO cannot read leaves the system call.
+    assert!(answered || calls == ["clock_gettime"], "{calls:?}");
+    if answered {
+        let finding = findings(&bench.asked(&["clock_gettime"])).unwrap().remove(0);
+        assert!(
+            finding.sentence.starts_with("glibc's clock_gettime() issues no system call here"),
+            "{}",
+            finding.sentence
+        );
+    }
+}
+
+#[test]
+fn every_function_that_is_known_can_be_traced() {
+    let bench = Bench::new();
+    let mut traced = 0;
+    for api in api::APIS {
+        if bench.image.import(api.name).is_none() {
+            // An old C library has neither.
+            assert!(["gettid", "arc4random"].contains(&api.name), "{}", api.name);
+            continue;
+        }
+        for seen in bench.seen(api.name) {
+            let end = if api.name == "abort" { End::Signalled(6) } else { End::Exited(0) };
+            assert_eq!((seen.called, seen.ended), (true, Some(end)), "{}: {seen:?}", api.name);
+            assert_eq!(seen.result.is_none(), ["exit", "abort"].contains(&api.name));
+            assert_eq!(seen.arguments.len(), api.parameters.len());
+            // No call is left open but those that cannot come back.
+            for step in &seen.steps {
+                if let What::Call(call) = &step.what {
+                    let ends = ["exit", "exit_group"].contains(&call.name.as_str());
+                    assert_eq!(call.outcome.is_none(), ends, "{}: {call:?}", api.name);
+                }
+            }
+            traced += 1;
+        }
+    }
+    assert!(traced >= 41, "{traced}");
+}
+
+#[test]
+fn a_function_that_was_put_before_the_librarys_is_named_as_the_definer() {
+    const PLANTED: &str = "#define _GNU_SOURCE\n#include <signal.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
+        pid_t fork(void) { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }\n";
+    let bench = Bench::new();
+    let found = findings(&bench.preloaded("fork", PLANTED)).unwrap().remove(0);
+    assert!(
+        found.sentence.starts_with("planted.so's fork() issues clone(flags=SIGCHLD, …) here"),
+        "{}",
+        found.sentence
+    );
+    let first = found.evidence.lines().next().unwrap();
+    assert!(
+        first.contains("is bound to fork in ") && first.contains("/planted.so; C library: glibc 2."),
+        "{first}"
+    );
+}
+
+#[test]
+fn a_call_that_does_not_come_from_the_program_is_not_taken_for_its_own() {
+    // The probe makes its pipe first, and this pipe() closes something.
+    const PLANTED: &str = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <unistd.h>\n\
+        int pipe(int ends[2]) { int failed = close(-1); return failed == -1 ? pipe2(ends, 0) : -1; }\n";
+    let bench = Bench::new();
+    let asked = bench.preloaded("close", PLANTED);
+    let api = api::find("close").unwrap();
+    let seen = trace(&asked, &bench.path, &bench.image, api, &api.cases[0]).unwrap();
+    assert_eq!(seen.called_from, "probe");
+    assert_ne!(seen.arguments[0].text, "-1");
+    assert_eq!(seen.calls(0, false).next().unwrap().outcome, Some(Ok("0".into())));
+}
+
+#[test]
+fn a_call_that_hangs_ends_at_the_deadline_and_is_refused() {
+    const PLANTED: &str = "#include <unistd.h>\npid_t fork(void) { for (;;) pause(); }\n";
+    let bench = Bench::new();
+    let asked = Asked { deadline: Duration::from_secs(1), ..bench.preloaded("fork", PLANTED) };
+    match findings(&asked) {
+        Err(Unfit::Refused(refusal)) => {
+            assert!(refusal.reached.contains("still running"), "{refusal:?}");
+            assert!(refusal.needs.contains("fork()"), "{refusal:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn usage(answer: Result<Vec<Finding>, Unfit>) -> String {
+    match answer {
+        Err(Unfit::Usage(said)) => said,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_function_that_is_not_known_is_a_usage_error_that_lists_those_that_are() {
+    let said = usage(findings(&Asked::new("calls", &["fork", "frok"])));
+    assert!(said.contains("`frok`"), "{said}");
+    assert!(known().all(|name| said.contains(name)), "{said}");
+}
+
+#[test]
+fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
+    let bench = Bench::new();
+    let folder = bench.workshop.path();
+    let with = |path: PathBuf| usage(findings(&Asked { probe: Some(path), ..bench.asked(&["fork"]) }));
+    let compiled = |name: &str, source: &str, options: &[&str]| {
+        bench.workshop.compile(name, source, Kind::Program, options).unwrap()
+    };
+    let written = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let own = fs::read(&bench.path).unwrap();
+    let foreign = |machine: u16| {
+        let mut bytes = own.clone();
+        bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+        bytes
+    };
+    let other = if cfg!(target_arch = "aarch64") { 243_u16 } else { 183 };
+    for (path, said) in [
+        (folder.join("nowhere"), "cannot be found"),
+        (folder.to_path_buf(), "is a folder"),
+        (written("script", b"#!/bin/sh\nexit 0\n"), "not an ELF file"),
+        (written("other", &foreign(other)), "this machine is"),
+        (written("unknown", &foreign(22)), "not known here"),
+        (written("cut", &own[..100]), "damaged"),
+        (compiled("static", "int main(void) { return 0; }\n", &["-static"]), "is static"),
+        (compiled("another", "int main(void) { return 0; }\n", &[]), "does not call fork"),
+        (
+            compiled(
+                "deaf",
+                "#include <unistd.h>\nint main(int n, char **a) { return n > 9 ? fork() : (a[0][0] ? 64 : 1); }\n",
+                &[],
+            ),
+            "does not know how to call fork",
+        ),
+    ] {
+        let message = with(path);
+        assert!(message.contains(said), "{said}: {message}");
+    }
+}
+
+#[test]
+fn a_program_that_ends_before_the_call_is_a_fault_and_no_finding() {
+    let bench = Bench::new();
+    let source =
+        "#include <unistd.h>\nint main(int n, char **a) { return n > 9 ? fork() : (a[0][0] ? 3 : 1); }\n";
+    let path = bench.workshop.compile("early", source, Kind::Program, &[]).unwrap();
+    match findings(&Asked { probe: Some(path), ..bench.asked(&["fork"]) }) {
+        Err(Unfit::Fault(fault)) => assert!(fault.to_string().contains("before it made the call"), "{fault}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn where_tracing_is_not_permitted_it_is_refused_with_a_remedy() {
+    let api = api::find("fork").unwrap();
+    let denied = || std::io::Error::from_raw_os_error(1);
+    for (trouble, said) in
+        [(Trouble::Forbidden(denied()), "ptrace_scope"), (Trouble::Unsupported, "Linux 5.3")]
+    {
+        match unfit(trouble, api) {
+            Unfit::Refused(refusal) => assert!(refusal.remedy.contains(said), "{refusal:?}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let fault = Trouble::Fault(Fault::system("try", denied()));
+    assert!(matches!(unfit(fault, api), Unfit::Fault(_)));
+}
