@@ -420,7 +420,7 @@ impl Follower<'_, '_> {
     }
 
     /// Which file's code, and which of its functions, `instruction` belongs to.
-    fn issuer(&mut self, thread: Thread, instruction: u64) -> Result<String, Fault> {
+    fn issuer(&mut self, thread: Thread, instruction: u64) -> Result<String, Trouble> {
         let mappings = place::mappings(thread)?;
         let Some(found) = place::at(&mappings, instruction) else { return Ok("code of no file".into()) };
         let address = instruction - found.start + found.offset;

@@ -4,8 +4,10 @@
 //! LSB Core Specification describes.
 
 use object::elf::{FileHeader64, STT_GNU_IFUNC, VersymIndex};
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolIndex, elf};
+use object::read::elf::{ElfFile64, ElfSymbol64, FileHeader, ProgramHeader};
+use object::{
+    Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolIndex, SymbolKind, elf,
+};
 
 use super::architecture::Architecture;
 
@@ -98,7 +100,10 @@ impl Image {
         };
         let table = file.elf_dynamic_symbol_table();
         let mut defined = Vec::new();
-        for symbol in file.dynamic_symbols().filter(|symbol| symbol.is_definition()) {
+        // Indirect functions too, which are no definitions to the reader. A thread's own data has no address.
+        let ours =
+            |symbol: &ElfSymbol64<'_, '_, _>| !symbol.is_undefined() && symbol.kind() != SymbolKind::Tls;
+        for symbol in file.dynamic_symbols().filter(ours) {
             let indirect = table.symbol(symbol.index()).is_ok_and(|symbol| symbol.st_type() == STT_GNU_IFUNC);
             let (version, hidden) = version(symbol.index()).unzip();
             defined.push(Symbol {

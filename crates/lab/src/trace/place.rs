@@ -1,9 +1,10 @@
 //! Which file's code an address of a process belongs to (`/proc/PID/maps`, proc(5)).
 
 use std::fs;
+use std::io::ErrorKind;
 
 use tenbin_metal::Fault;
-use tenbin_metal::tracee::Thread;
+use tenbin_metal::tracee::{Thread, Trouble};
 
 /// A part of an address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,13 @@ pub(super) struct Mapping {
 }
 
 /// The address space of a stopped thread.
-pub(super) fn mappings(thread: Thread) -> Result<Vec<Mapping>, Fault> {
+pub(super) fn mappings(thread: Thread) -> Result<Vec<Mapping>, Trouble> {
     let path = format!("/proc/{thread}/maps");
-    let text = fs::read_to_string(&path).map_err(|error| Fault::system(format!("read {path}"), error))?;
+    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+        // Killed meanwhile, by the end of its process.
+        ErrorKind::NotFound => Trouble::Gone(thread),
+        _ => Fault::system(format!("read {path}"), error).into(),
+    })?;
     Ok(text.lines().filter_map(mapping).collect())
 }
 

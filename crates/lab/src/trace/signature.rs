@@ -94,9 +94,7 @@ pub(super) fn of(name: &str, on: Architecture) -> Option<&'static [Parameter]> {
         "ioctl" => &[("fd", Descriptor), ("request", One(names::CONTROL)), ("argument", Pointer)],
         "stat" | "lstat" => &[("path", Text), ("buf", Pointer)],
         "fstat" => &[("fd", Descriptor), ("buf", Pointer)],
-        "newfstatat" | "fstatat" => {
-            &[("dirfd", Descriptor), ("path", Text), ("buf", Pointer), ("flags", Set(names::AT))]
-        }
+        "newfstatat" => &[("dirfd", Descriptor), ("path", Text), ("buf", Pointer), ("flags", Set(names::AT))],
         "statx" => &[
             ("dirfd", Descriptor),
             ("path", Text),

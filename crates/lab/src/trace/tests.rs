@@ -193,6 +193,24 @@ fn the_clock_is_read_without_a_system_call_where_there_is_a_vdso() {
     }
 }
 
+/// glibc's `time` is an indirect function on x86-64, which chooses the kernel's where there is a vDSO.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn an_indirect_function_is_named_as_what_chose() {
+    let bench = Bench::new();
+    let seen = bench.one("time");
+    let chooser = seen.bound.as_ref().and_then(|bound| bound.chooser.clone()).unwrap();
+    assert!(chooser.symbol.starts_with("time@@GLIBC_2."), "{chooser:?}");
+    assert_eq!(place::short(&chooser.library), "libc.so.6");
+    let finding = findings(&bench.asked(&["time"])).unwrap().remove(0);
+    assert!(finding.sentence.starts_with("glibc's time() issues "), "{}", finding.sentence);
+    assert!(
+        finding.evidence.contains("chosen by the indirect function time@@GLIBC_2."),
+        "{}",
+        finding.evidence
+    );
+}
+
 #[test]
 fn every_function_that_is_known_can_be_traced() {
     let bench = Bench::new();

@@ -98,10 +98,11 @@ fn makes(call: &Call) -> bool {
 /// A call with the arguments that read the same every time: no address.
 fn brief(call: &Call) -> String {
     let fields: Vec<String> = match call.arguments.as_slice() {
-        // A structure's fields stand for it.
+        // Of the structure, what it asks for and not where things lie.
         [structure, ..] if structure.text.starts_with('{') && call.name == "clone3" => {
             let fields = structure.text.trim_matches(['{', '}']).split(", ");
-            fields.filter(|field| !field.contains("=0x")).map(str::to_owned).chain([String::new()]).collect()
+            let kept = |field: &&str| field.starts_with("flags=") || field.starts_with("exit_signal=");
+            fields.filter(kept).map(str::to_owned).chain([String::new()]).collect()
         }
         arguments => arguments
             .iter()
@@ -221,4 +222,150 @@ fn hexadecimal(value: u64) -> String {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::api;
+    use crate::trace::seen::Step;
+
+    fn argument(register: &'static str, value: u64, name: &'static str, text: &str) -> Argument {
+        Argument { register, value, name, text: text.into() }
+    }
+
+    fn call(name: &str, number: u64, arguments: Vec<Argument>, outcome: Option<Result<&str, &str>>) -> What {
+        let outcome = outcome.map(|outcome| outcome.map(str::to_owned).map_err(str::to_owned));
+        What::Call(Call {
+            name: name.into(),
+            number,
+            arguments,
+            issuer: "libc.so.6, in _Fork".into(),
+            outcome,
+        })
+    }
+
+    /// A fork on arm64, as glibc has it.
+    fn fork() -> (Seen, Bound) {
+        let glibc = Some(Library { family: "glibc", version: Some("2.36".into()) });
+        let library = "/usr/lib/aarch64-linux-gnu/libc.so.6".to_owned();
+        let bound = Bound {
+            wanted: "fork@GLIBC_2.17".into(),
+            definition: Some(Definition { symbol: "fork@@GLIBC_2.17".into(), library: library.clone() }),
+            chooser: None,
+            path: library,
+            library: glibc.clone(),
+            c_library: glibc,
+        };
+        let mut seen = Seen { called: true, called_from: "probe".into(), result: Some(77), ..Seen::new() };
+        let child = seen.name("child");
+        let clone = vec![
+            argument("x0", 0x0120_0011, "flags", "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD"),
+            argument("x1", 0, "stack", "NULL"),
+            argument("x2", 0, "parent_tid", "NULL"),
+            argument("x3", 0, "tls", "NULL"),
+            argument("x4", 0xa10, "child_tid", "0xa10"),
+        ];
+        let status = vec![argument("x0", 0, "status", "0")];
+        for (actor, after, what) in [
+            (0, false, call("clone", 220, clone, Some(Ok("77")))),
+            (child, false, What::Note("returns from fork(), with 0".into())),
+            (child, true, call("exit_group", 94, status, None)),
+        ] {
+            seen.steps.push(Step { actor, after, what });
+        }
+        (seen, bound)
+    }
+
+    fn told(name: &str, seen: &Seen, bound: &Bound) -> Finding {
+        let api = api::find(name).unwrap();
+        finding("calls", api, &api.cases[0], seen, bound, Architecture::Aarch64)
+    }
+
+    #[test]
+    fn a_trace_is_a_sentence_and_its_steps_register_by_register() {
+        let (seen, bound) = fork();
+        let found = told("fork", &seen, &bound);
+        assert_eq!(
+            found.sentence,
+            "glibc's fork() issues clone(flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, …) here."
+        );
+        let lines = [
+            "API: the call of fork@GLIBC_2.17 is bound to fork@@GLIBC_2.17 in /usr/lib/aarch64-linux-gnu/libc.so.6; C library: glibc 2.36",
+            "ABI: arm64, AAPCS64; called from probe: no argument",
+            "The process:",
+            "  clone by `svc #0` of libc.so.6, in _Fork",
+            "    x8=220 clone",
+            "    x0=0x1200011 flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD",
+            "    x1=0 stack",
+            "    x2=0 parent_tid",
+            "    x3=0 tls",
+            "    x4=0xa10 child_tid",
+            "    result: x0 = 77",
+            "The child:",
+            "  returns from fork(), with 0",
+            "The child, after the function has returned:",
+            "  exit_group by `svc #0` of libc.so.6, in _Fork",
+            "    x8=94 exit_group",
+            "    x0=0 status",
+            "    does not return",
+            "Result: x0 = 0x4d",
+        ];
+        assert_eq!(found.evidence, lines.join("\n"));
+        assert_eq!(found.experiment, "calls");
+        assert!(found.confidence.starts_with("traced, not sampled"));
+    }
+
+    #[test]
+    fn calls_are_counted_and_what_makes_a_process_keeps_its_flags() {
+        let (mut seen, mut bound) = fork();
+        let three = "{flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD, stack=0x7000, stack_size=36864}";
+        let clone = call("clone3", 435, vec![argument("x0", 9, "cl_args", three)], Some(Ok("77")));
+        let mask = || call("rt_sigprocmask", 135, vec![], Some(Ok("0")));
+        let failed = call("openat", 56, vec![argument("x1", 9, "path", "\"/x\"")], Some(Err("ENOENT")));
+        seen.steps =
+            [mask(), mask(), mask(), clone, failed].map(|what| Step { actor: 0, after: false, what }).into();
+        bound.library = None;
+        bound.path = "/opt/planted.so".into();
+        let found = told("fork", &seen, &bound);
+        assert_eq!(
+            found.sentence,
+            "planted.so's fork() issues rt_sigprocmask (3 times), \
+             clone3(flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD, …) and openat here."
+        );
+        assert!(found.evidence.contains("  and 2 more rt_sigprocmask at once\n"), "{}", found.evidence);
+        assert!(found.evidence.contains("    error: ENOENT\n"), "{}", found.evidence);
+    }
+
+    #[test]
+    fn a_call_that_the_vdso_answers_is_the_librarys_and_no_system_call() {
+        let (mut seen, mut bound) = fork();
+        let (wanted, time) = ("time@GLIBC_2.17".to_owned(), "time@@GLIBC_2.17".to_owned());
+        let libc = bound.definition.take().unwrap().library;
+        seen.steps = vec![Step {
+            actor: 0,
+            after: false,
+            what: What::Note("is in __vdso_time() of the vDSO, which runs in user mode".into()),
+        }];
+        bound = Bound {
+            wanted,
+            definition: Some(Definition { symbol: "time@@LINUX_2.6".into(), library: "[vdso]".into() }),
+            chooser: Some(Definition { symbol: time, library: libc }),
+            path: "[vdso]".into(),
+            library: None,
+            c_library: bound.c_library,
+        };
+        let found = told("time", &seen, &bound);
+        assert_eq!(
+            found.sentence,
+            "glibc's time() issues no system call here: __vdso_time() of the vDSO answers in user mode."
+        );
+        assert!(found.evidence.starts_with(
+            "API: the call of time@GLIBC_2.17 is bound to time@@LINUX_2.6 in [vdso], chosen by the indirect function \
+             time@@GLIBC_2.17 of /usr/lib/aarch64-linux-gnu/libc.so.6; C library: glibc 2.36\n"
+        ));
+        seen.steps.clear();
+        bound.library.clone_from(&bound.c_library);
+        assert_eq!(told("getpid", &seen, &bound).sentence, "glibc's getpid() issues no system call here.");
+    }
 }
