@@ -150,7 +150,7 @@ impl Apt {
             let path = folder.join(path);
             fs::create_dir_all(&path).map_err(Error::file("write", &path))?;
         }
-        let inherited = it.apt("apt-config").words(["dump"]).read("apt's settings", folder, PATIENCE)?;
+        let inherited = it.apt("apt-config").words(["dump"]).read("apt's settings", PATIENCE)?;
         let files = [
             ("state/status", String::new()),
             ("sources.list", source_lines(&sources::mirrors(), architecture, suite)),
@@ -174,11 +174,10 @@ impl Apt {
 
     /// Fetches kernel and busybox, and puts what a guest needs of them into `into`.
     fn fetch(&self, into: &Path) -> Result<(), Error> {
-        let updated =
-            self.own("apt-get").words(["update"]).read("the list of packages", &self.folder, PATIENCE);
+        let updated = self.own("apt-get").words(["update"]).read("the list of packages", PATIENCE);
         let meta = format!("linux-image-{}", self.architecture.debian());
         let shown = self.own("apt-cache").words(["--no-all-versions", "show", &meta]);
-        let package = shown.read(&meta, &self.folder, PATIENCE).and_then(|record| {
+        let package = shown.read(&meta, PATIENCE).and_then(|record| {
             let said = || Error::Fetch { what: meta.clone(), said: "it names no kernel".to_owned() };
             kernel_of(&record).map(str::to_owned).ok_or_else(said)
         });
@@ -186,7 +185,7 @@ impl Apt {
         // with those that do, and so do we: only if the package is not in them, that was the reason.
         let package = package.map_err(|error| updated.err().unwrap_or(error))?;
         let download = self.own("apt-get").words(["download", &package, "busybox-static"]);
-        download.read(&package, &self.folder, PATIENCE)?;
+        download.read(&package, PATIENCE)?;
         let packages = listed(&self.folder.join("packages"))?;
         let mut origin = String::new();
         let unpacked = self.folder.join("unpacked");
@@ -197,7 +196,7 @@ impl Apt {
                 path.as_os_str(),
                 unpacked.as_os_str(),
             ]);
-            unpack.read(&format!("{name} (unpack)"), &self.folder, PATIENCE)?;
+            unpack.read(&format!("{name} (unpack)"), PATIENCE)?;
             let _ = writeln!(origin, "{name}");
         }
         let text = into.join("origin");

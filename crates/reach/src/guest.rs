@@ -12,7 +12,7 @@ use crate::cargo::Cargo;
 use crate::error::{Error, Silence};
 use crate::initramfs::{self, INIT_PATH};
 use crate::kernel::Kernel;
-use crate::process::{End, Program, tail};
+use crate::process::{End, Program, content, place_of, tail, unnamed};
 
 /// Memory that a guest has beside twice its root, in MiB: the root is there packed and unpacked at first.
 const MEMORY: u64 = 512;
@@ -71,6 +71,15 @@ pub struct Outcome {
     pub console: Vec<u8>,
 }
 
+/// What the emulator reads and writes. The files have no names, so nothing is left of them.
+struct Files {
+    root: fs::File,
+    console: fs::File,
+    virtio: fs::File,
+    serial: fs::File,
+    complaints: fs::File,
+}
+
 impl Guest {
     /// A guest with one CPU, two minutes, and nothing to carry, that runs `command`.
     pub fn new<W: Into<OsString>>(
@@ -98,28 +107,36 @@ impl Guest {
     /// sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where the guest gave no
     /// whole answer, and [`Error::File`] where something cannot be read or written here.
     pub fn run(&self) -> Result<Outcome, Error> {
-        let folder = tempfile::tempdir().map_err(Error::file("write", &std::env::temp_dir()))?;
-        let folder = folder.path();
-        let root = folder.join("root");
-        let out = fs::File::create(&root).map_err(Error::file("write", &root))?;
-        initramfs::pack(BufWriter::new(out), &self.kernel, &self.cargo, &self.command, &self.bring)?;
-        let size = fs::metadata(&root).map_err(Error::file("read", &root))?.len();
-        let emulator = self.emulator(MEMORY + 2 * size.div_ceil(1 << 20))?;
-        let complaints = folder.join("complaints");
-        let end = emulator.folder(folder).run(&folder.join("output"), &complaints, self.deadline)?;
-        let console = read(&folder.join("console"))?;
-        let (virtio, serial) = (read(&folder.join("virtio"))?, read(&folder.join("serial"))?);
+        let files = Files {
+            root: self.pack()?,
+            console: unnamed()?,
+            virtio: unnamed()?,
+            serial: unnamed()?,
+            complaints: unnamed()?,
+        };
+        let end = self.emulator(&files)?.run(&unnamed()?, &files.complaints, self.deadline)?;
+        let console = content(&files.console)?;
+        let (virtio, serial) = (content(&files.virtio)?, content(&files.serial)?);
         // The guest uses one of the two and leaves the other alone.
         let (channel, stream) =
             if virtio.is_empty() { (Channel::Serial, serial) } else { (Channel::Virtio, virtio) };
         match answer::read(&stream[..]) {
             Ok(answer) => Ok(self.outcome(answer, channel, console)),
-            Err(why) => Err(self.explain(&end, why, &console, &complaints)),
+            Err(why) => Err(self.explain(&end, why, &console, &files.complaints)),
         }
     }
 
-    /// The emulator with all that it is told. Names without a folder lie in the one where it runs.
-    fn emulator(&self, memory: u64) -> Result<Program, Error> {
+    /// The root, packed.
+    fn pack(&self) -> Result<fs::File, Error> {
+        let out = BufWriter::new(unnamed()?);
+        let out = initramfs::pack(out, &self.kernel, &self.cargo, &self.command, &self.bring)?;
+        out.into_inner().map_err(|error| Error::file("write", &std::env::temp_dir())(error.into_error()))
+    }
+
+    /// The emulator with all that it is told.
+    fn emulator(&self, files: &Files) -> Result<Program, Error> {
+        let size = files.root.metadata().map_err(Error::file("read", &std::env::temp_dir()))?.len();
+        let memory = MEMORY + 2 * size.div_ceil(1 << 20);
         let (name, package) = self.architecture.emulator();
         let image = fs::canonicalize(&self.kernel.image).map_err(Error::file("read", &self.kernel.image))?;
         let mut parameters = format!("console={} panic=-1 quiet", self.architecture.console());
@@ -130,22 +147,24 @@ impl Guest {
         }
         let (memory, cpus) = (memory.to_string(), self.cpus.to_string());
         let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-accel", "tcg"];
-        let machine = ["-m", &memory, "-smp", &cpus, "-initrd", "root", "-append", &parameters];
+        let machine =
+            ["-m", &memory, "-smp", &cpus, "-initrd", &place_of(&files.root), "-append", &parameters];
+        let file = |name: &str, file: &fs::File| format!("file,id={name},path={}", place_of(file));
         // An answer must be out before the guest is off: without ioeventfd, the CPU that rings the bell of the
         // port carries the bytes itself.
         let channels = [
             "-chardev",
-            "file,id=console,path=console",
+            &file("console", &files.console),
             "-serial",
             "chardev:console",
             "-chardev",
-            "file,id=virtio,path=virtio",
+            &file("virtio", &files.virtio),
             "-device",
             "virtio-serial-pci,ioeventfd=off",
             "-device",
             "virtserialport,chardev=virtio,name=tenbin",
             "-chardev",
-            "file,id=serial,path=serial",
+            &file("serial", &files.serial),
             "-device",
             "pci-serial,chardev=serial",
         ];
@@ -164,7 +183,7 @@ impl Guest {
     }
 
     /// Why a guest that ended like this has sent no whole answer.
-    fn explain(&self, end: &End, why: String, console: &[u8], complaints: &Path) -> Error {
+    fn explain(&self, end: &End, why: String, console: &[u8], complaints: &fs::File) -> Error {
         let text = what_matters(console);
         let silence = match end {
             End::Deadline => Silence::Deadline(self.deadline),
@@ -176,14 +195,6 @@ impl Guest {
             End::Itself(_) => Silence::Ended(why),
         };
         Error::Silent { silence, console: text }
-    }
-}
-
-/// What the emulator wrote to `path`; nothing, if it never came so far.
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    match fs::read(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        result => result.map_err(Error::file("read", path)),
     }
 }
 
@@ -205,6 +216,7 @@ fn what_matters(console: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 
@@ -217,9 +229,8 @@ mod tests {
 
     #[test]
     fn how_a_guest_ended_says_why_it_is_silent() {
-        let scratch = tempfile::tempdir().unwrap();
-        let complaints = scratch.path().join("complaints");
-        fs::write(&complaints, "no such machine\n").unwrap();
+        let mut complaints = unnamed().unwrap();
+        complaints.write_all(b"no such machine\n").unwrap();
         let explain =
             |end, console: &str| guest().explain(&end, "why".to_owned(), console.as_bytes(), &complaints);
         let ended = |code| End::Itself(ExitStatus::from_raw(code));

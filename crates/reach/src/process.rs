@@ -1,8 +1,9 @@
 //! A program that somebody else wrote, run under a deadline and never left behind.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -64,8 +65,8 @@ impl Program {
         self
     }
 
-    /// Runs it to its end, or to the end of `time`. What it says goes to two files `out` and `error`: a
-    /// pipe would need somebody to read it meanwhile.
+    /// Runs it to its end, or to the end of `time`. What it says goes to the files `out` and `error`: a pipe
+    /// would need somebody to read it meanwhile.
     ///
     /// It ends with this process, killed by the kernel, however this process ends. `setpriv` arranges
     /// that, because between fork and exec only `unsafe` code could. It leads a process group of its own,
@@ -74,15 +75,15 @@ impl Program {
     /// # Errors
     /// [`Error::Missing`] where it or `setpriv` is not in the path; [`Error::Process`] or
     /// [`Error::File`] where it cannot be started or minded.
-    pub(crate) fn run(&self, out: &Path, error: &Path, time: Duration) -> Result<End, Error> {
+    pub(crate) fn run(&self, out: &File, error: &File, time: Duration) -> Result<End, Error> {
         let started = Instant::now();
         let trouble = |error| Error::Process { program: self.name.to_owned(), error };
         let guardian = find("setpriv", "util-linux")?;
         let program = find(self.name, self.package)?;
-        let open = |path: &Path| fs::File::create(path).map_err(Error::file("write", path));
         let mut command = Command::new(guardian);
         command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(&self.words);
-        command.stdin(Stdio::null()).stdout(open(out)?).stderr(open(error)?);
+        command.stdin(Stdio::null()).stdout(out.try_clone().map_err(trouble)?);
+        command.stderr(error.try_clone().map_err(trouble)?);
         command.envs(self.variables.iter().map(|(name, value)| (name, value))).env("LC_ALL", "C");
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
@@ -98,11 +99,11 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`]; and [`Error::Fetch`] of `what` where it did not succeed, with what it said.
-    pub(crate) fn read(&self, what: &str, scratch: &Path, time: Duration) -> Result<String, Error> {
-        let (out, error) = (scratch.join("stdout"), scratch.join("stderr"));
+    pub(crate) fn read(&self, what: &str, time: Duration) -> Result<String, Error> {
+        let (out, error) = (unnamed()?, unnamed()?);
         let end = self.run(&out, &error, time)?;
         if end.success() {
-            return fs::read_to_string(&out).map_err(Error::file("read", &out));
+            return Ok(String::from_utf8_lossy(&content(&out)?).into_owned());
         }
         let said = match end {
             End::Deadline => format!("{} still ran after {} s", self.name, time.as_secs()),
@@ -129,9 +130,9 @@ impl Drop for Held {
 /// Waits until `child` is over, for no longer than `time`: says whether it is.
 fn over(child: &Child, time: Duration) -> io::Result<bool> {
     let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
-    let deadline = Instant::now() + time;
+    let started = Instant::now();
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = time.saturating_sub(started.elapsed());
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&left)) {
             Ok(ready) => return Ok(ready > 0),
@@ -157,17 +158,38 @@ pub(crate) fn missing(what: String, package: &str) -> Error {
     Error::Missing(Missing { what, needed, install: format!("apt-get install {package}") })
 }
 
+/// A file without a name: it is gone when nobody has it open any more, however this process ends.
+///
+/// # Errors
+/// [`Error::File`] of the folder of temporary files.
+pub(crate) fn unnamed() -> Result<File, Error> {
+    tempfile::tempfile().map_err(Error::file("write", &std::env::temp_dir()))
+}
+
+/// Where a child finds a file of ours that has no name, as long as we have it open (proc_pid_fd(5)).
+pub(crate) fn place_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
+}
+
+/// All that is in a file, wherever somebody stopped to read or write.
+///
+/// # Errors
+/// [`Error::File`] where it cannot be read.
+pub(crate) fn content(file: &File) -> Result<Vec<u8>, Error> {
+    from(file, SeekFrom::Start(0)).map_err(Error::file("read", &std::env::temp_dir()))
+}
+
+fn from(mut file: &File, start: SeekFrom) -> io::Result<Vec<u8>> {
+    file.seek(start)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The last lines of a file that a program wrote, in one line.
-pub(crate) fn tail(path: &Path) -> String {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = OpenOptions::new().read(true).open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(SAID)))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    match read() {
+pub(crate) fn tail(file: &File) -> String {
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    match from(file, SeekFrom::Start(length.saturating_sub(SAID))) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
@@ -179,6 +201,7 @@ pub(crate) fn tail(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
     use std::os::unix::fs::OpenOptionsExt;
 
     use super::*;
@@ -191,18 +214,36 @@ mod tests {
 
     #[test]
     fn what_a_program_wrote_and_how_it_ended_come_back() {
-        let scratch = tempfile::tempdir().unwrap();
-        let read = |script| shell(script).read("x", scratch.path(), LONG);
+        let read = |script| shell(script).read("x", LONG);
         assert_eq!(read("echo answer").unwrap(), "answer\n");
         let error = read("echo one >&2; echo two >&2; exit 3").unwrap_err().to_string();
         assert!(error.contains("exit status: 3: one; two"), "{error}");
     }
 
     #[test]
+    fn a_child_finds_a_file_that_has_no_name() {
+        use std::io::Write;
+        let (mut given, taken) = (unnamed().unwrap(), unnamed().unwrap());
+        given.write_all(b"content").unwrap();
+        let script = format!("cat '{}' > '{}'", place_of(&given), place_of(&taken));
+        shell(&script).read("x", LONG).unwrap();
+        assert_eq!(content(&taken).unwrap(), b"content");
+    }
+
+    #[test]
+    fn a_deadline_beyond_all_clocks_is_one() {
+        assert!(
+            shell("exit 0")
+                .run(&unnamed().unwrap(), &unnamed().unwrap(), LONG * 1_000_000_000)
+                .unwrap()
+                .success()
+        );
+    }
+
+    #[test]
     fn a_program_that_is_not_here_is_named_with_the_command_that_brings_it() {
-        let scratch = tempfile::tempdir().unwrap();
         let absent = Program::new("tenbin-no-such-program", "tenbin-no-such-package");
-        let error = absent.read("x", scratch.path(), LONG).unwrap_err();
+        let error = absent.read("x", LONG).unwrap_err();
         assert!(
             matches!(&error, Error::Missing(it) if it.install == "apt-get install tenbin-no-such-package")
         );
@@ -219,7 +260,7 @@ mod tests {
         // A child of the shell holds the pipe open; that it came so far is what it writes. A shell that is
         // so slow that its time was over before gets more of it.
         let script = format!("(echo begun; exec tail -f /dev/null) > '{}' & wait", pipe.display());
-        let (out, error) = (scratch.path().join("out"), scratch.path().join("error"));
+        let (out, error) = (unnamed().unwrap(), unnamed().unwrap());
         let mut time = Duration::from_millis(200);
         let mut said = [0; 64];
         let length = loop {

@@ -275,7 +275,7 @@ pub struct GuestRun {
     #[arg(long, value_name = "FOLDER", requires = "bring")]
     pub into: Option<PathBuf>,
     /// How long all of it may take, the boot of about ten seconds counted in
-    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
     /// CPUs of the guest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]

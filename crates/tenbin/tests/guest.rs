@@ -41,10 +41,15 @@ impl Desk {
         self.path("programs")
     }
 
-    /// Puts a script in the emulator's place. It runs in the folder where a guest's answer is expected.
+    /// Puts a script in the emulator's place. Where `$virtio` and `$console` are, a guest's answer and its
+    /// console are expected.
     fn emulator(&self, script: &str) {
         let path = self.programs().join("qemu-system-x86_64");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let find = "for word; do case $word in
+            file,id=virtio,path=*) virtio=${word#*path=} ;;
+            file,id=console,path=*) console=${word#*path=} ;;
+        esac; done";
+        fs::write(&path, format!("#!/bin/sh\n{find}\n{script}\n")).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -73,7 +78,7 @@ fn ending(output: &Output) -> (i32, String) {
 fn answering(status: u8, last: &str) -> String {
     format!(
         "mkdir -p files/tmp; echo {status} >status; printf 'out\\377' >stdout; echo err >stderr
-        echo content >files/tmp/x; echo end >end; tar -c -f virtio status stdout stderr files/tmp/x {last}"
+        echo content >files/tmp/x; echo end >end; tar -c -f $virtio status stdout stderr files/tmp/x {last}"
     )
 }
 
@@ -94,11 +99,11 @@ fn a_guest_without_an_answer_is_a_fault_and_its_console_is_shown() {
     let desk = Desk::new();
     let cases = [
         (
-            "echo Kernel panic - not syncing >console",
+            "echo Kernel panic - not syncing >$console",
             "600",
             "panicked; its console ends:\nKernel panic - not",
         ),
-        ("echo last words >console", "600", "(it sent nothing); its console ends:\nlast words"),
+        ("echo last words >$console", "600", "(it sent nothing); its console ends:\nlast words"),
         (&*answering(1, ""), "600", "its stream has no end"),
         ("exec tail -f /dev/null", "1", "it still ran after 1 s"),
     ];
