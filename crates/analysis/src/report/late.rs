@@ -24,7 +24,7 @@ pub(super) fn lateness(trial: &Trial, answers: &[&Answer], width: usize) -> Stri
     }
     let mut grids = answers.iter().flat_map(|answer| &answer.grids);
     if let Some(medians) = grids.find(|grid| grid.columns.len() > 1) {
-        text.push_str(&format!("\n{}\n\n{}", medians.name, side_by_side(medians)));
+        text.push_str(&format!("\n{}", side_by_side(medians)));
     }
     text
 }
@@ -55,12 +55,22 @@ fn spreads(trial: &Trial, cell: &Cell) -> Option<String> {
     (!late.is_empty()).then(|| drawn(&header, late.iter().map(row).collect()))
 }
 
+/// A row a variant and a column a cell; the words with which all labels begin stand above, once.
 fn side_by_side(grid: &Grid) -> String {
+    let words = |label: &String| label.split_inclusive(' ').map(str::to_owned).collect::<Vec<_>>();
+    let labels: Vec<Vec<String>> = grid.columns.iter().map(words).collect();
+    let alike = |place: usize| labels.iter().all(|label| label.get(place) == labels[0].get(place));
+    let shared = (0..labels[0].len()).take_while(|&place| alike(place)).count();
     let mut header = vec!["late by".to_owned()];
-    header.extend(grid.columns.iter().cloned());
+    header.extend(labels.iter().map(|label| label[shared..].concat()));
     let shown = |value: &Option<f64>| value.map_or_else(|| "–".into(), time);
     let row = |(name, values): (&String, &Vec<Option<f64>>)| {
         std::iter::once(name.clone()).chain(values.iter().map(shown)).collect()
     };
-    drawn(&header, grid.rows.iter().zip(&grid.values).map(row).collect())
+    let title = format!("{} {}", grid.name, labels[0][..shared].concat());
+    format!(
+        "{}\n\n{}",
+        title.trim_end(),
+        drawn(&header, grid.rows.iter().zip(&grid.values).map(row).collect())
+    )
 }
