@@ -28,6 +28,9 @@ use crate::stats::sign::least_pairs;
 /// A size that surely lies further from the line than this, as a part of what the line says, is no part of it.
 const BENT: f64 = 0.1;
 
+/// Epochs whose tenth and ninetieth percentile are further apart than this factor were disturbed.
+const RESTLESS: f64 = 2.0;
+
 /// Fewer sizes than these show no law: through two there is always a line.
 const FEWEST_SIZES: usize = 3;
 
@@ -259,7 +262,9 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
         if answer.verdict != Verdict::Refused {
             answer.sentence = words::of_all(&lines, page, descriptor.margin);
         }
-        answer.caveat = changed(trial, cell, first, page);
+        let caveats: Vec<String> =
+            changed(trial, cell, first, page).into_iter().chain(restless(trial, cell, first)).collect();
+        answer.caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
         answer.grids = vec![grid(&lines)];
     }
     let family = family(descriptor, trial.family());
@@ -352,6 +357,28 @@ fn changed(trial: &Trial, cell: &Cell, line: &Line, page: Bytes) -> Option<Strin
         let [early, late] = [early, late].map(words::nanoseconds);
         format!(
             "It changed while it was measured: a page of {page} cost {early} ns in the first half, {late} ns in the second."
+        )
+    })
+}
+
+/// Whether epochs at the largest size differed by more than [`RESTLESS`], in words. None if they did not.
+///
+/// Where others want the CPU, a long call is stopped in its middle and a short one is not: the law is then that of the
+/// waiting as well, and no interval says so.
+fn restless(trial: &Trial, cell: &Cell, line: &Line) -> Option<String> {
+    let largest = line.sizes.last()?;
+    let stands = |sample: &&Sample| {
+        let at = trial.descriptor.variants.get(sample.variant as usize).and_then(place);
+        at.is_some_and(|(of, pages)| of == (line.way, line.huge) && pages as f64 == largest.pages)
+    };
+    let costs = Ordered::new(cell.samples.iter().filter(stands).map(cost).collect())?;
+    let (low, high) = (costs.quantile(0.1)?, costs.quantile(0.9)?);
+    (high > RESTLESS * low).then(|| {
+        format!(
+            "The machine was not quiet: with {} one epoch in ten took less than {} and one in ten more than {} for a child.",
+            words::memory(&largest.memory),
+            words::time(low),
+            words::time(high)
         )
     })
 }

@@ -191,6 +191,16 @@ fn a_slope_that_changed_meanwhile_is_a_caveat() {
 }
 
 #[test]
+fn epochs_that_are_far_apart_are_a_caveat() {
+    let caveat = judged(&MADE[..1], 80, 4.0)[0].caveat.clone().unwrap();
+    assert!(
+        caveat.starts_with("The machine was not quiet: with 256 MiB one epoch in ten took less than"),
+        "{caveat}"
+    );
+    assert_eq!(judged(&MADE[..1], 80, 0.5)[0].caveat, None);
+}
+
+#[test]
 fn a_refused_cell_is_refused_whole_and_the_least_blocks_are_those_of_all_intervals() {
     let mut trial = trial(&MADE, 60, 0.01);
     let comparisons = trial.family();

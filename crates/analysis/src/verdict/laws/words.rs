@@ -194,7 +194,8 @@ fn three_digits_up(value: f64) -> String {
     three_digits((value * scale).ceil() / scale)
 }
 
-fn time(picoseconds: f64) -> String {
+/// A length of time with the unit that fits.
+pub(super) fn time(picoseconds: f64) -> String {
     Picoseconds(picoseconds.max(0.0).round() as u64).to_string()
 }
 
