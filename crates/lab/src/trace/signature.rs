@@ -21,6 +21,8 @@ pub(super) enum Kind {
     Text,
     /// The address of bytes that are read; the argument of that number says how many.
     Bytes(usize),
+    /// The address of a list of `struct iovec` that are read; the argument of that number says how many.
+    Vector(usize),
     /// Access rights.
     Octal,
     /// The number of a signal.
@@ -81,7 +83,8 @@ pub(super) fn of(name: &str, on: Architecture) -> Option<&'static [Parameter]> {
         "read" => &[("fd", Descriptor), ("buf", Pointer), ("count", Size)],
         "write" => &[("fd", Descriptor), ("buf", Bytes(2)), ("count", Size)],
         "pread64" => &[("fd", Descriptor), ("buf", Pointer), ("count", Size), ("offset", Size)],
-        "writev" | "readv" => &[("fd", Descriptor), ("iov", Pointer), ("iovcnt", Number)],
+        "readv" => &[("fd", Descriptor), ("iov", Pointer), ("iovcnt", Number)],
+        "writev" => &[("fd", Descriptor), ("iov", Vector(2)), ("iovcnt", Number)],
         "lseek" => &[("fd", Descriptor), ("offset", Number), ("whence", Number)],
         "open" => &[("path", Text), ("flags", Opening), ("mode", Octal)],
         "openat" => &[("dirfd", Descriptor), ("path", Text), ("flags", Opening), ("mode", Octal)],
@@ -184,11 +187,14 @@ pub(super) fn written(
                 None => quoted(&bytes[..bytes.len().min(SHOWN)], true),
             }
         }
-        Kind::Bytes(length) => {
-            let length = values.get(length).copied().unwrap_or_default();
-            let shown = usize::try_from(length).unwrap_or(SHOWN).min(SHOWN);
-            let bytes = memory(value, shown);
-            if bytes.len() < shown { pointer(value) } else { quoted(&bytes, length > SHOWN as u64) }
+        Kind::Bytes(length) => bytes(value, values.get(length).copied().unwrap_or_default(), memory),
+        Kind::Vector(count) => {
+            // Two words each: where, and how many bytes.
+            let count = values.get(count).copied().unwrap_or_default().min(PARTS);
+            let words = words(&memory(value, 16 * count as usize));
+            let (parts, _) = words.as_chunks::<2>();
+            let parts = parts.iter().map(|&[at, length]| bytes(at, length, memory));
+            format!("[{}]", parts.collect::<Vec<_>>().join(", "))
         }
         Kind::Octal => format!("{value:#o}"),
         Kind::Signal => names::signal(value),
@@ -206,6 +212,16 @@ pub(super) fn written(
             _ => pointer(value),
         },
     }
+}
+
+/// The most parts of a vector that are shown.
+const PARTS: u64 = 8;
+
+/// Bytes that a call takes, quoted; their address where they cannot be read.
+fn bytes(at: u64, length: u64, memory: Memory<'_>) -> String {
+    let shown = usize::try_from(length).unwrap_or(SHOWN).min(SHOWN);
+    let bytes = memory(at, shown);
+    if bytes.len() < shown { pointer(at) } else { quoted(&bytes, length > SHOWN as u64) }
 }
 
 /// Bytes of `struct clone_args` (linux/sched.h, `CLONE_ARGS_SIZE_VER2`).
@@ -376,6 +392,19 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_vector_are_shown_as_far_as_they_can_be_read() {
+        let mut page = Vec::new();
+        for word in [0x1030_u64, 3, 0x9000, 5, 0x1033, 2] {
+            page.extend(word.to_le_bytes());
+        }
+        page.extend(b"ten42");
+        let whole = "writev(fd=1, iov=[\"ten\", 0x9000, \"42\"], iovcnt=3)";
+        assert_eq!(call("writev", Architecture::X86_64, &[1, 0x1000, 3], &page), whole);
+        let none = "writev(fd=1, iov=[], iovcnt=-1)";
+        assert_eq!(call("writev", Architecture::X86_64, &[1, 0x9000, u64::MAX], &page), none);
+    }
+
+    #[test]
     fn long_texts_are_cut_and_unreadable_ones_are_addresses() {
         let long = "x".repeat(100);
         let shown = |bytes: &[u8], at: u64| written(Kind::Text, 0, &[at], Architecture::X86_64, &page(bytes));
@@ -402,7 +431,7 @@ mod tests {
                 let parameters = of(name, on).unwrap_or_default();
                 assert!(parameters.len() <= 6, "{name}");
                 for (_, kind) in parameters {
-                    if let Kind::Bytes(length) = kind {
+                    if let Kind::Bytes(length) | Kind::Vector(length) = kind {
                         assert!(*length < parameters.len(), "{name}");
                     }
                 }
