@@ -1,6 +1,7 @@
 //! The architectures that tenbin is built for, and what building and running for them needs.
 
 use std::env;
+use std::fs;
 use std::path::Path;
 
 use crate::command::Command;
@@ -22,6 +23,8 @@ pub(crate) struct Architecture {
     tools: &'static str,
     compiler_package: &'static str,
     library_package: &'static str,
+    /// File name of the dynamic linker.
+    loader: &'static str,
 }
 
 /// All of them. Adding one is a block here.
@@ -34,6 +37,7 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         tools: "x86_64-linux-gnu",
         compiler_package: "gcc-x86-64-linux-gnu",
         library_package: "libc6-dev-amd64-cross",
+        loader: "ld-linux-x86-64.so.2",
     },
     Architecture {
         name: "aarch64",
@@ -43,6 +47,7 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         tools: "aarch64-linux-gnu",
         compiler_package: "gcc-aarch64-linux-gnu",
         library_package: "libc6-dev-arm64-cross",
+        loader: "ld-linux-aarch64.so.1",
     },
     Architecture {
         name: "riscv64",
@@ -52,6 +57,7 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         tools: "riscv64-linux-gnu",
         compiler_package: "gcc-riscv64-linux-gnu",
         library_package: "libc6-dev-riscv64-cross",
+        loader: "ld-linux-riscv64-lp64d.so.1",
     },
 ];
 
@@ -111,6 +117,22 @@ impl Architecture {
     /// `binary`, run here: by the emulator if need be.
     pub(crate) fn command(&self, binary: &Path) -> Command {
         if self.foreign() { Command::new(self.emulator()).argument(binary) } else { Command::new(binary) }
+    }
+
+    /// Compiles the C file `source` into a dynamic program `to`, and lays what it needs to run into `tree/lib`.
+    pub(crate) fn compile_dynamic(&self, source: &Path, to: &Path, tree: &Path) -> Result<(), Failure> {
+        let here = format!("lay the C library for {} into {}", self.name, tree.display());
+        let failure =
+            |error: std::io::Error| Failure::new(here.clone(), error.to_string(), "see the path above");
+        let libraries = tree.join("lib");
+        fs::create_dir_all(&libraries).map_err(failure)?;
+        for file in [self.loader, "libc.so.6"] {
+            fs::copy(format!("/usr/{}/lib/{file}", self.tools), libraries.join(file)).map_err(failure)?;
+        }
+        Command::new(self.linker())
+            .arguments(["-O2", "-fno-builtin", "-fno-optimize-sibling-calls", "-pthread", "-o"])
+            .arguments([to, source])
+            .run()
     }
 
     fn linker(&self) -> String {

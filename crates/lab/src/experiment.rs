@@ -28,12 +28,17 @@ pub struct Plan {
     pub variants: Option<Vec<Variant>>,
     /// The cells, in order.
     pub cells: Vec<Arrangement>,
+    /// What can be found by looking, beside any cell; asked once, after them. None for most.
+    pub look: Option<Look>,
 }
+
+/// Looks without timing, also where times mean nothing.
+pub type Look = fn(&Request<'_>) -> Result<Vec<Finding>, Unfit>;
 
 /// Cells of the variants that the description names.
 impl From<Vec<Arrangement>> for Plan {
     fn from(cells: Vec<Arrangement>) -> Self {
-        Self { variants: None, cells }
+        Self { cells, ..Self::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
 use place::{Place, ending, text};

@@ -21,6 +21,10 @@ pub fn survey(report: &Report, width: usize) -> String {
 pub fn instrument(report: &Report, width: usize) -> String {
     const UNKNOWN: &str = "How often this instrument errs on that machine is not known yet: `tenbin calibrate` \
          measures it there in five minutes.";
+    // What is found by looking has no error rate.
+    if report.answers.is_empty() {
+        return String::new();
+    }
     format!("\n{}", folded(report.instrument.as_deref().unwrap_or(UNKNOWN), 0, width))
 }
 
@@ -48,7 +52,7 @@ pub fn trial(run: &Run, report: &Report, name: &str, width: usize) -> String {
     let findings: Vec<&Finding> =
         report.findings.iter().filter(|finding| ours(&finding.experiment)).collect();
     if !findings.is_empty() {
-        text.push_str("\nFound beside\n");
+        text.push_str(if trial.cells.is_empty() { "\n" } else { "\nFound beside\n" });
         for finding in findings {
             text.push_str(&found(finding, width));
         }

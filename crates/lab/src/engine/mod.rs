@@ -16,7 +16,7 @@ use tenbin_model::{
 pub(crate) use precondition::{long_enough, refusal};
 pub(crate) use schedule::cell_seed;
 
-use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, Request, Seen, Unfit};
 
 /// Decides when a cell has been measured enough. Statistics live behind it.
 pub trait Rule {
@@ -102,7 +102,7 @@ impl Bench<'_> {
         if let Some(variants) = plan.variants {
             descriptor.variants = variants;
         }
-        let plan = plan.cells;
+        let Plan { cells: plan, look, .. } = plan;
         (self.sink)(Event::Trial { name: &descriptor.name, cells: plan.len() });
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
@@ -129,13 +129,7 @@ impl Bench<'_> {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),
                             // What was measured stands; what could not be looked at is said.
-                            Err(fault) => trial.findings.push(Finding {
-                                experiment: descriptor.name.clone(),
-                                sentence: "What can be found beside the figures could not be looked at."
-                                    .into(),
-                                evidence: fault.to_string(),
-                                confidence: "the machine's own word".into(),
-                            }),
+                            Err(fault) => trial.findings.push(unseen(&descriptor, fault.to_string())),
                         }
                     }
                 }
@@ -145,6 +139,19 @@ impl Bench<'_> {
             }
             (self.sink)(Event::CellDone);
             trial.cells.push(cell);
+        }
+        if let Some(look) = look {
+            match look(request) {
+                Ok(findings) => trial.findings.extend(findings),
+                // Where there is nothing else, it was the one thing asked.
+                Err(Unfit::Refused(refusal)) if trial.cells.is_empty() => trial.refusal = Some(refusal),
+                Err(Unfit::Fault(fault)) if trial.cells.is_empty() => {
+                    trial.refusal = Some(refusal_of(&fault))
+                }
+                Err(Unfit::Refused(refusal)) => trial.findings.push(unseen(&descriptor, refusal.reached)),
+                Err(Unfit::Fault(fault)) => trial.findings.push(unseen(&descriptor, fault.to_string())),
+                Err(other) => return Err(other),
+            }
         }
         Ok(trial)
     }
@@ -336,6 +343,16 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
             remedy: "what does wrong work is not worth timing: mend it first".into(),
         }
     })
+}
+
+/// That something could not be looked at, and why.
+fn unseen(descriptor: &Descriptor, why: String) -> Finding {
+    Finding {
+        experiment: descriptor.name.clone(),
+        sentence: "What can be found beside the figures could not be looked at.".into(),
+        evidence: why,
+        confidence: "the machine's own word".into(),
+    }
 }
 
 /// A fault of the machine as a refusal: what it needs and what helps follow from its kind.

@@ -83,7 +83,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         }
     }
     variants.extend(describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage));
-    Ok(Plan { variants: Some(variants), cells })
+    Ok(Plan { variants: Some(variants), cells, ..Plan::default() })
 }
 
 /// One CPU of each kind of core and each set of caches; the first alone where time is short.

@@ -4,15 +4,16 @@ mod described;
 mod promise;
 mod rungs;
 mod surroundings;
+mod traced;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_metal::calls::{Answer, Call, Question, Seccomp, UNKNOWN, Watchers};
 use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_metal::{Crew, Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Finding, Machine};
+use tenbin_model::{Arrangement, Comparison, Effort, Finding, Machine};
 
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Look, Opened, Plan, Request, Seen, Unfit};
 
 use described::describe;
 use promise::Promise;
@@ -32,6 +33,9 @@ const COMPARISONS: [(&str, &str); 6] = [
 ];
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    if traced::asked(request)? {
+        return Ok(Plan { look: Some(traced::findings), ..Plan::default() });
+    }
     let here = Here::of(request);
     let variants: Vec<u32> = (0_u32..)
         .zip(RUNGS)
@@ -41,7 +45,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let pair = |(left, right)| Comparison { left: index(left), right: index(right) };
     let mut comparisons: Vec<Comparison> = COMPARISONS.into_iter().map(pair).collect();
     comparisons.retain(|pair| [pair.left, pair.right].iter().all(|index| variants.contains(index)));
-    Ok(vec![Arrangement {
+    let cell = Arrangement {
         label: "on one CPU".into(),
         cpus: request.cpus[..1].to_vec(),
         epoch: describe().epoch,
@@ -49,8 +53,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         comparisons,
         headline: true,
         ..Arrangement::default()
-    }]
-    .into())
+    };
+    // A survey asks what a call costs; what it becomes fills pages.
+    let look = (request.effort != Effort::Quick).then_some(traced::findings as Look);
+    Ok(Plan { cells: vec![cell], look, ..Plan::default() })
 }
 
 /// What this process can ask.

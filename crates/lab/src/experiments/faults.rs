@@ -144,6 +144,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(Plan {
         variants: Some(variants),
         cells: counts.into_iter().map(cell).collect::<Result<_, Unfit>>()?,
+        ..Plan::default()
     })
 }
 

@@ -46,7 +46,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         headline: true,
         ..Arrangement::default()
     };
-    Ok(Plan { variants: Some(places.into_iter().map(Place::variant).collect()), cells: vec![cell] })
+    Ok(Plan { variants: Some(places.into_iter().map(Place::variant).collect()), cells: vec![cell], ..Plan::default() })
 }
 
 /// What this kernel has; a refusal where it does not even fork.

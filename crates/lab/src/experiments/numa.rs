@@ -83,7 +83,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     if request.effort != Effort::Quick {
         cells.push(cell(BY_STORES, Picoseconds::from_millis(1), (chases..all).collect(), false));
     }
-    Ok(Plan { variants: Some(variants), cells })
+    Ok(Plan { variants: Some(variants), cells, ..Plan::default() })
 }
 
 /// The CPUs that touch a buffer first: one of each of the firmware's nodes, then others evenly spread.

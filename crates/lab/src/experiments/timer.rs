@@ -133,7 +133,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let times = request.settings.list("times", &times, expected, Time::is_accepted)?;
     let headline = times.iter().position(|&time| time == HEADLINE).unwrap_or(0);
     let cells = times.iter().enumerate().map(|(place, &time)| cell(request, time, place == headline));
-    Ok(Plan { variants: Some(variants(timers::slack()?)), cells: cells.collect() })
+    Ok(Plan { variants: Some(variants(timers::slack()?)), cells: cells.collect(), ..Plan::default() })
 }
 
 fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {

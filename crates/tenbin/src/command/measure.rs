@@ -27,8 +27,11 @@ pub fn run(
     let (run, report) = measured(&order, measure)?;
     let mut answer = answer(&report, measure, |width| archive::detail(&run, &report, width))?;
     let asked = order.asked();
-    let mut asked_for = report.answers.iter().filter(|answer| asked.contains(&answer.experiment.as_str()));
-    let all_refused = asked_for.all(|answer| answer.verdict == Verdict::Refused);
+    let mut asked_for =
+        report.answers.iter().filter(|answer| asked.contains(&answer.experiment.as_str())).peekable();
+    // Where nothing was to be weighed, what was found is the answer.
+    let all_refused =
+        asked_for.peek().is_some() && asked_for.all(|answer| answer.verdict == Verdict::Refused);
     if answer.exit == Exit::Answered && experiments.len() == 1 && all_refused {
         answer.exit = Exit::Refused;
     }

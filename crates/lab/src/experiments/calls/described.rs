@@ -1,8 +1,9 @@
 //! What `calls` says about itself.
 
-use tenbin_model::{Descriptor, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
 
 use super::rungs::RUNGS;
+use crate::trace;
 
 pub(super) fn describe() -> Descriptor {
     let variants = RUNGS.iter().map(|rung| match rung.plant {
@@ -21,6 +22,14 @@ pub(super) fn describe() -> Descriptor {
         subject: "Calls".into(),
         quantity: Quantity::NanosecondsPerOperation,
         variants: variants.collect(),
+        parameters: vec![
+            Parameter::new(
+                "trace",
+                &format!("{} (none with --quick)", trace::USUAL.join(",")),
+                "functions of the C library to follow down to the system call; if set, nothing is timed",
+            ),
+            Parameter::new("probe", "compiled here", "a program that makes the call, compiled elsewhere (docs/trace.md)"),
+        ],
         margin: 0.02,
         epoch: Picoseconds::from_micros(100),
         privileges: "none".into(),

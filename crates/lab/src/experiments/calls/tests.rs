@@ -145,3 +145,19 @@ fn what_comes_up_while_it_is_timed_is_seen() {
         }
     });
 }
+
+#[test]
+fn a_trace_alone_times_nothing_and_a_survey_traces_nothing() {
+    let with = |effort, given: &[(&str, &str)]| {
+        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let settings = Settings::new(given, &describe()).unwrap();
+        with_request(|request| plan(&Request { settings: &settings, effort, ..*request }))
+    };
+    let traced = with(Effort::Quick, &[("trace", "fork,read")]).unwrap();
+    assert!(traced.cells.is_empty() && traced.look.is_some());
+    let survey = with(Effort::Quick, &[]).unwrap();
+    assert!(!survey.cells.is_empty() && survey.look.is_none());
+    let run = with(Effort::Normal, &[]).unwrap();
+    assert!(!run.cells.is_empty() && run.look.is_some());
+    assert!(matches!(with(Effort::Normal, &[("trace", "frok")]), Err(Unfit::Usage(said)) if said.contains("frok")));
+}

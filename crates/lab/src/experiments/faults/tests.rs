@@ -88,7 +88,7 @@ fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_wa
         let given: Vec<(&str, &str)> =
             chosen.iter().map(|&chosen| ("as", chosen)).chain([("threads", "1,2")]).collect();
         with_request(1 << 30, &given, |request| {
-            let Plan { variants, cells } = plan(request).unwrap();
+            let Plan { variants, cells, .. } = plan(request).unwrap();
             for (cell, (threads, processes)) in cells.iter().zip(stands) {
                 let place = format!("{chosen:?} {}", cell.label);
                 assert_eq!(cell.variants.contains(&BASE_IN_ORDER), threads, "{place}");

@@ -1,0 +1,71 @@
+//! What a call becomes, as a user asks for it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Stdio};
+
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
+
+use place::{Place, ending, text};
+
+#[test]
+fn a_trace_is_an_answer_without_a_measurement() {
+    let place = Place::new();
+    let output = place.tenbin(&["run", "calls", "--set", "trace=getpid,printf", "--json"]);
+    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["answers"].as_array().unwrap().len(), 0);
+    let sentences: Vec<&str> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["sentence"].as_str().unwrap())
+        .collect();
+    let [getpid, to_a_pipe, to_a_terminal] = sentences.as_slice() else { panic!("{sentences:?}") };
+    assert!(getpid.contains("getpid() issues getpid"), "{getpid}");
+    let (until, after) = to_a_pipe.split_once("after it has returned").unwrap();
+    assert!(!until.contains("write") && after.contains("write"), "{to_a_pipe}");
+    let (until, after) = to_a_terminal.split_once("after it has returned").unwrap();
+    assert!(until.contains("write") && !after.contains("write"), "{to_a_terminal}");
+
+    // It is kept, and shown again without being traced again.
+    let shown = text(&place.tenbin(&["show", "latest"]).stdout);
+    assert!(shown.contains("getpid() issues getpid") && !shown.contains("Found beside"), "{shown}");
+}
+
+#[test]
+fn without_a_compiler_the_command_that_installs_one_is_named() {
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(arguments)
+            .arg("--no-store")
+            .env("CC", "no-such-compiler")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let output = run(&["run", "calls", "--set", "trace=fork"]);
+    let (status, said) = ending(&output);
+    assert_eq!((status, text(&output.stdout)), (5, String::new()));
+    assert!(said.contains("`no-such-compiler`") && said.contains("apt install gcc"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_traced_is_a_usage_error() {
+    let place = Place::new();
+    for (setting, named) in [
+        ("trace=frok", "fork, vfork, posix_spawn"),
+        ("trace=fork,fork", "twice"),
+        ("trace=fork --set probe=/etc/passwd", "/etc/passwd"),
+    ] {
+        let mut arguments = vec!["run", "calls"];
+        for setting in setting.split(" --set ") {
+            arguments.extend(["--set", setting]);
+        }
+        let output = place.tenbin(&arguments);
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{said}");
+        assert!(said.starts_with("tenbin: usage error: ") && said.contains(named), "{said}");
+    }
+}
