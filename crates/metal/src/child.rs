@@ -60,6 +60,49 @@ pub struct Finished {
     pub stderr: Vec<u8>,
 }
 
+/// Runs `command` to its end or to its deadline with the standard input, output and error that it says, those of this
+/// process unless it says otherwise, and in this process's group: a terminal stays the child's to read, and what
+/// interrupts this process interrupts the child. What the child starts itself is not ended with it.
+///
+/// # Errors
+/// A fault where the child cannot be started or watched. How it ends is no fault.
+pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
+    let dies_with_us = || set_parent_process_death_signal(Some(Signal::KILL)).map_err(Into::into);
+    // SAFETY: the closure runs between fork and exec. It makes one system call, allocates nothing and takes no lock;
+    // rustix turns it into a bare instruction.
+    unsafe { command.pre_exec(dies_with_us) };
+    let started = Instant::now();
+    let mut running = Alone(command.spawn().map_err(|error| fault("start", error))?);
+    let pid = Pid::from_child(&running.0);
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| fault("watch", error.into()))?;
+    loop {
+        let left = deadline.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Ok(End::OutOfTime);
+        }
+        if wait_for(&pidfd, &[], left).map_err(|error| fault("watch", error))? {
+            let status = running.0.wait().map_err(|error| fault("wait for", error))?;
+            return Ok(match status.code() {
+                Some(code) => End::Exited(code),
+                None => End::Signalled(status.signal().unwrap_or_default()),
+            });
+        }
+    }
+}
+
+/// A child without a group of its own, killed when it is dropped, and waited for.
+struct Alone(Child);
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        // That it has ended already is no error: `Child` knows once it was waited for, and then does nothing.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Runs `command` to its end or to its deadline. Its standard input is what `command` says.
 ///
 /// # Errors
@@ -248,6 +291,19 @@ mod tests {
         let within = run(shell(greedy), Bounds { memory: Some(128 << 20), ..ample() }).unwrap();
         assert_eq!(without.end, End::Exited(0));
         assert_ne!(within.end, End::Exited(0));
+    }
+
+    #[test]
+    fn a_child_whose_output_passes_through_writes_where_it_is_told_and_ends_in_time() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut command = shell("echo through; exit 5");
+        command.stdout(file.reopen().unwrap());
+        assert_eq!(through(command, Duration::from_secs(60)).unwrap(), End::Exited(5));
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"through\n");
+        assert_eq!(through(shell("kill -KILL $$"), Duration::from_secs(60)).unwrap(), End::Signalled(9));
+        let hangs = shell("exec sleep 1000");
+        assert_eq!(through(hangs, Duration::from_millis(100)).unwrap(), End::OutOfTime);
+        assert!(through(Command::new("/no/such/program"), Duration::from_secs(60)).is_err());
     }
 
     #[test]
