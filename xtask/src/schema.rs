@@ -20,7 +20,7 @@ pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::python("python3-jsonschema", "jsonschema")]
 }
 
-/// Take a survey's report and a calibration's, and validate both, whole and spoilt.
+/// Take a survey's report, a calibration's and that of `blame`, and validate both, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Dev)?;
@@ -73,6 +73,7 @@ const ANSWERS: &[Answer] = &[
         arguments: &["calibrate", "--works", "alu,truth", "--effects", "0,1", "--pairs", "1", "--json"],
         spoilt: spoilt_calibration,
     },
+    Answer { name: "blame", arguments: &["blame", "sort", "--json"], spoilt: spoilt_blame },
 ];
 
 /// The report with one thing wrong each; `None` if there is nothing to spoil.
@@ -95,6 +96,17 @@ fn spoilt_calibration(report: &Value) -> Option<Spoilt> {
     let mut truth = report.clone();
     *truth["calibration"]["series"].get_mut(0)?["pairs"].get_mut(0)?.get_mut("truth")? = json!("one");
     Some([("alarms-missing", rates), ("purpose-unknown", purpose), ("truth-a-word", truth)])
+}
+
+/// What `blame` found with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_blame(blame: &Value) -> Option<Spoilt> {
+    let mut contract = blame.clone();
+    contract.as_object_mut()?.remove("contract")?;
+    let mut seed = blame.clone();
+    *seed.get_mut("seed")? = json!("one");
+    let mut searched = blame.clone();
+    *searched["searched"].get_mut("inputs")? = json!("many");
+    Some([("contract-missing", contract), ("seed-a-word", seed), ("inputs-a-word", searched)])
 }
 
 fn expect(
@@ -141,5 +153,10 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt_calibration(&json!({"rates": {}, "calibration": {"series": []}})), None);
+        let report = json!({"contract": {}, "seed": 1, "searched": {"inputs": 1}});
+        for (name, spoilt) in spoilt_blame(&report).expect("there is a search to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_blame(&json!({"contract": {}})), None);
     }
 }

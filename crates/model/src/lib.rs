@@ -4,9 +4,10 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`].
 
 pub mod attribution;
+pub mod blame;
 pub mod calibration;
 pub mod experiment;
 pub mod machine;
@@ -18,6 +19,7 @@ pub mod unit;
 pub mod verdict;
 
 pub use attribution::Attribution;
+pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,

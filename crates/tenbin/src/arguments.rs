@@ -87,6 +87,14 @@ pub enum Command {
     /// function elsewhere, ratios that are whole numbers. Says how often it was wrong and which effect it
     /// finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes five minutes.
     Calibrate(Calibrate),
+    /// Say whose fault it is: the caller's, the implementation's, the specification's or nobody's
+    ///
+    /// Holds a function of a shared library against its contract: calls it with all small inputs and with
+    /// random ones in a process that may be lost, and shows the smallest input of each fault. With two
+    /// libraries, what changed from one to the other; with a program, which of its calls break what a
+    /// caller must see to; without either, whether the specification is in order. The library runs with
+    /// your rights: this is no sandbox.
+    Blame(Blame),
     /// List the experiments, a question each
     List {
         #[command(flatten)]
@@ -291,6 +299,40 @@ pub struct GuestRun {
     pub command: Vec<OsString>,
 }
 
+/// What to examine, and against what.
+#[derive(Args, Clone, Debug)]
+pub struct Blame {
+    /// The contract, as --list has them
+    #[arg(value_name = "CONTRACT", required_unless_present = "list")]
+    pub contract: Option<String>,
+    /// A shared library that exports the function, and another one to compare it with
+    #[arg(value_name = "LIBRARY", num_args = 0..=2)]
+    pub libraries: Vec<PathBuf>,
+    /// A program and its arguments, whose calls of the function are watched and forwarded to LIBRARY
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+    /// Which specification of the contract; the one that is right if not given
+    #[arg(long, value_name = "NAME")]
+    pub specification: Option<String>,
+    /// List the contracts and their specifications
+    #[arg(long)]
+    pub list: bool,
+    /// Seed of every random input: the same seed says the same words
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Random inputs to try, beside all small ones
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub cases: u32,
+    /// Seconds that a call may take (10 if not given), or PROGRAM (600)
+    #[arg(long, value_name = "S")]
+    pub within: Option<f64>,
+    #[command(flatten)]
+    pub form: Form,
+    /// Write the answer to a file, replacing it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
 /// Where figures come from that are not measured now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Origin {
@@ -305,6 +347,8 @@ pub enum Shape {
     Report,
     /// A calibration
     Calibration,
+    /// What `blame` found
+    Blame,
 }
 
 /// In which form to answer.

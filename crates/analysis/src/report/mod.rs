@@ -1,5 +1,6 @@
 //! Runs as text for people. Pure: values in, text out; the terminal only prints it.
 
+mod blame;
 mod calibration;
 mod curve;
 mod heat;
@@ -9,6 +10,7 @@ mod row;
 mod table;
 mod text;
 
+pub use blame::{blame, contracts};
 pub use calibration::calibration;
 pub use text::{compared, described, instrument, listed, survey, trial};
 

@@ -2,6 +2,7 @@
 
 mod about;
 mod archive;
+mod blame;
 mod calibrate;
 mod guest;
 mod measure;
@@ -26,6 +27,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
             measure::published(&experiments, &measure)
         }
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
+        Some(Command::Blame(arguments)) => blame::blame(&arguments),
         Some(Command::List { form }) => about::list(form),
         Some(Command::Show { what, form }) => match about::experiment(&what, form) {
             Some(answer) => Ok(answer),

@@ -1,0 +1,84 @@
+//! Whose fault it is, as text.
+
+use tenbin_model::{Attributed, Attribution, Blame, Called, Contracted, Watched};
+
+use super::text::folded;
+
+/// What was found, how much was examined, and the contract that it was held against.
+pub fn blame(blame: &Blame, width: usize) -> String {
+    let mut text = String::new();
+    for finding in &blame.findings {
+        text.push_str(&folded(&finding.sentence, 0, width));
+    }
+    for called in &blame.libraries {
+        text.push_str(&folded(&called_in_words(blame, called), 0, width));
+    }
+    if let Some(program) = &blame.program {
+        text.push_str(&folded(&watched_in_words(program, &blame.contract.name), 0, width));
+    }
+    if let Some(searched) = blame.searched {
+        let tried = format!("{} small inputs and {} outcomes of them", searched.inputs, searched.outcomes);
+        let wrong = |finding: &Attributed| finding.attribution == Attribution::SpecificationError;
+        let sentence = if blame.findings.iter().any(wrong) {
+            format!("The specification was searched with {tried}.")
+        } else {
+            format!("No fault of the specification was found with {tried}.")
+        };
+        text.push_str(&folded(&sentence, 0, width));
+    }
+    text.push('\n');
+    text.push_str(&contract(&blame.contract, width));
+    text
+}
+
+/// How often a library kept the specification.
+fn called_in_words(blame: &Blame, called: &Called) -> String {
+    let Called { library, inputs, met } = called;
+    let wrong = |it: &Attributed| it.attribution.is_fault() && it.subject == *library;
+    let sentence = if blame.findings.iter().any(wrong) {
+        format!("{library} kept the specification for {met} of {inputs} inputs")
+    } else {
+        format!("No fault of {library} was found with {inputs} inputs")
+    };
+    format!(
+        "{sentence}, each with guard pages behind and in front of what it may touch (seed {}).",
+        blame.seed
+    )
+}
+
+/// What a program did.
+fn watched_in_words(watched: &Watched, function: &str) -> String {
+    let Watched { program, calls, outside, cut, ended } = watched;
+    if *calls == 0 {
+        return format!(
+            "{program} made no call of {function}() that passes through the loader, and {ended}; calls of a copy of \
+             its own cannot be seen."
+        );
+    }
+    let cut = if *cut { "; there were more, which were not judged" } else { "" };
+    format!("{program} made {calls} calls, {outside} of them outside of the specification{cut}, and {ended}.")
+}
+
+/// A contract, with the specification that was chosen.
+fn contract(contract: &Contracted, width: usize) -> String {
+    let line = |text: &String| folded(&format!("- {text}"), 4, width);
+    let mut text = folded(&format!("{}: {}", contract.name, contract.prototype), 0, width);
+    text.push_str(&folded(&format!("Requirement: {}", contract.requirement), 2, width));
+    text.push_str(&folded(&format!("Specification `{}`:", contract.specification), 2, width));
+    text.extend(contract.clauses.iter().map(line));
+    text.push_str(&folded("The caller sees to it that:", 2, width));
+    text.extend(contract.precondition.iter().map(line));
+    text
+}
+
+/// Every contract with its specifications.
+pub fn contracts(contracts: &[Contracted], width: usize) -> String {
+    let mut text = String::new();
+    for contract in contracts {
+        text.push_str(&folded(&format!("{}: {}", contract.name, contract.prototype), 0, width));
+        for offered in &contract.specifications {
+            text.push_str(&format!("  {:12}{}\n", offered.name, offered.about));
+        }
+    }
+    text
+}

@@ -1,0 +1,122 @@
+//! What came of a call, and whether that keeps a specification.
+
+use std::time::Duration;
+
+use super::contract::{Clause, Outcome, Says, Specification};
+
+/// What came of one call in a process that may be lost.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Came<O> {
+    /// It returned.
+    Returned {
+        /// With this.
+        outcome: O,
+        /// Bytes that it wrote to standard output and standard error.
+        printed: i32,
+    },
+    /// It ended the process, with this status.
+    Exited(i32),
+    /// This signal ended the process.
+    Signalled(i32),
+    /// It did not return in time.
+    Late,
+    /// It touched the guard pages beside this.
+    Trespassed(String),
+    /// It returned, and the memory in which that should be written down holds no outcome.
+    Garbled,
+}
+
+/// A line of a specification that was broken, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// Which line, from 0.
+    pub(super) clause: usize,
+    /// How.
+    pub(super) how: How,
+}
+
+/// How a line was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// By an outcome that it does not admit.
+    Outcome,
+    /// By touching guard pages, those beside this.
+    Trespassed(String),
+    /// By not returning, in these words.
+    Ended(String),
+}
+
+/// Which line of `specification` was broken, if one was.
+pub(super) fn judge<I, O: Outcome>(
+    specification: &Specification<I, O>,
+    input: &I,
+    came: &Came<O>,
+    within: Duration,
+) -> Option<Broken> {
+    if specification.leaves_open(input) {
+        return None;
+    }
+    let clauses = specification.clauses;
+    let promise =
+        |clause: &Clause<I, O>| clause.promises(input) && matches!(clause.says, Says::Promises { .. });
+    let confine =
+        |clause: &Clause<I, O>| clause.promises(input) && matches!(clause.says, Says::Confines { .. });
+    let (clause, how) = match came {
+        Came::Returned { outcome, .. } => {
+            (clauses.iter().position(|clause| !clause.admits(input, outcome)), How::Outcome)
+        }
+        Came::Trespassed(beside) => {
+            let clause = clauses.iter().position(confine).or_else(|| clauses.iter().position(promise));
+            (clause, How::Trespassed(beside.clone()))
+        }
+        ended => (clauses.iter().position(promise), How::Ended(deed(ended, within))),
+    };
+    clause.map(|clause| Broken { clause, how })
+}
+
+impl Broken {
+    /// What the implementation does, to be read behind "it".
+    pub(super) fn deed<I, O>(&self, specification: &Specification<I, O>) -> String {
+        match (&self.how, specification.clauses.get(self.clause).map(|clause| &clause.says)) {
+            (How::Ended(deed), _) => deed.clone(),
+            (How::Trespassed(beside), _) => format!("touches memory just {beside}"),
+            (How::Outcome, Some(Says::Promises { broken, .. } | Says::Confines { broken, .. })) => {
+                (*broken).into()
+            }
+            (How::Outcome, _) => "does something else".into(),
+        }
+    }
+}
+
+/// What a call that did not return did, to be read behind "it".
+pub(super) fn deed<O>(came: &Came<O>, within: Duration) -> String {
+    match came {
+        Came::Returned { .. } => "returns".into(),
+        Came::Exited(status) => format!("ends the process with status {status}"),
+        Came::Signalled(signal) => format!("is ended by {}", signal_in_words(*signal)),
+        Came::Late => format!("does not return within {} s", within.as_secs_f64()),
+        Came::Trespassed(beside) => format!("touches memory just {beside}"),
+        Came::Garbled => "overwrites memory of its caller".into(),
+    }
+}
+
+/// "signal 11 (SIGSEGV)".
+pub(super) fn signal_in_words(signal: i32) -> String {
+    let name = match signal {
+        2 => "SIGINT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        31 => "SIGSYS",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}

@@ -1,0 +1,108 @@
+//! Two libraries that both keep the specification: in what they differ nevertheless.
+
+use std::path::Path;
+
+use tenbin_model::Attributed;
+
+use super::came::Came;
+use super::contract::{Input, Outcome};
+use super::examine::{Bench, Examined, defined};
+use super::harness::Guard;
+use crate::experiment::Unfit;
+
+impl<I: Input, O: Outcome> Bench<'_, I, O> {
+    /// What changed from `one` to `other`: the first difference of each named aspect, and the first that has no
+    /// name. Only inputs count of which both kept the specification.
+    ///
+    /// # Errors
+    /// As [`super::harness::Harness::call`].
+    pub(super) fn changes(
+        &self,
+        one: &Examined<'_, O>,
+        other: &Examined<'_, O>,
+    ) -> Result<Vec<Attributed>, Unfit> {
+        let mut firsts: Vec<(Option<usize>, usize)> = Vec::new();
+        for place in 0..self.inputs.all().len() {
+            let (Some(before), Some(after)) = (one.tried[place].kept(), other.tried[place].kept()) else {
+                continue;
+            };
+            let Some(aspect) = self.difference(&self.inputs.all()[place], before, after) else { continue };
+            if !firsts.iter().any(|(known, _)| *known == aspect) {
+                firsts.push((aspect, place));
+            }
+        }
+        let mut changes = Vec::new();
+        for (aspect, place) in firsts {
+            changes.extend(self.change(one.library, other.library, aspect, place)?);
+        }
+        Ok(changes)
+    }
+
+    /// In which aspect two outcomes differ, by its number (none within where it has no name); none where they do not.
+    fn difference(&self, input: &I, before: &O, after: &O) -> Option<Option<usize>> {
+        let differ = before != after;
+        differ.then(|| self.contract.aspects.iter().position(|aspect| (aspect.covers)(input, before, after)))
+    }
+
+    fn change(
+        &self,
+        one: &Path,
+        other: &Path,
+        aspect: Option<usize>,
+        place: usize,
+    ) -> Result<Option<Attributed>, Unfit> {
+        let mut last = None;
+        let smallest = self.inputs.shrink(place, |input| {
+            let Some((before, after)) = self.both_alone(one, other, input)? else { return Ok(false) };
+            let shows = self.difference(input, &before, &after) == Some(aspect);
+            if shows {
+                last = Some((before, after));
+            }
+            Ok(shows)
+        })?;
+        // What does not come again in fresh processes is no change from one library to the other.
+        let (Some(input), Some((before, after))) = (smallest, last) else { return Ok(None) };
+        let aspect = aspect.and_then(|place| self.contract.aspects.get(place));
+        let answers = aspect.and_then(|it| (it.answer)(&input, &before).zip((it.answer)(&input, &after)));
+        let (name, what) = match (aspect, answers) {
+            (Some(aspect), Some((was, is))) if was != is => {
+                (aspect.name, format!("{} changed from {was} to {is}", aspect.name))
+            }
+            (Some(aspect), _) => (aspect.name, format!("{} changed", aspect.name)),
+            (None, _) => ("no name", "what has no name in the contract changed".into()),
+        };
+        let (shown, show) = ((self.contract.show_input)(&input), self.contract.show_outcome);
+        let (before, after) = (show(&input, &before), show(&input, &after));
+        let sentence = format!(
+            "Implementation-defined: {what} from {} to {}, and both keep the specification. \
+             Smallest input: {shown}; before: {before}; after: {after}. Nobody is at fault.",
+            one.display(),
+            other.display()
+        );
+        let subject = format!("{} and {}", one.display(), other.display());
+        let found = defined(subject, name, sentence);
+        Ok(Some(Attributed {
+            input: Some(shown),
+            got: Some(format!("before: {before}; after: {after}")),
+            ..found
+        }))
+    }
+
+    /// What both libraries make of one input, each in a fresh process, where both keep the specification.
+    fn both_alone(&self, one: &Path, other: &Path, input: &I) -> Result<Option<(O, O)>, Unfit> {
+        let mut outcomes = Vec::new();
+        for library in [one, other] {
+            let came = self.alone(library, input, Guard::Behind)?;
+            match came {
+                Some(came @ Came::Returned { .. }) if self.judge(input, &came).is_none() => {
+                    if let Came::Returned { outcome, .. } = came {
+                        outcomes.push(outcome);
+                    }
+                }
+                _ => return Ok(None),
+            }
+        }
+        let after = outcomes.pop();
+        Ok(outcomes.pop().zip(after))
+    }
+}

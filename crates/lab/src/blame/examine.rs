@@ -1,0 +1,284 @@
+//! One library held against one specification.
+
+use std::path::Path;
+
+use tenbin_model::{Attributed, Attribution, Called};
+
+use super::came::{Broken, Came, How, judge};
+use super::contract::{Aspect, Contract, Input, Outcome, Specification};
+use super::harness::{Guard, Harness};
+use super::inputs::Inputs;
+use super::search;
+use crate::experiment::Unfit;
+
+/// Times that an input which does not return is tried again to make it smaller: each takes all its time.
+const MOST_LATE: u32 = 6;
+
+/// What a library is held against, and how it is called.
+pub(super) struct Bench<'a, I: 'static, O: 'static> {
+    /// The contract.
+    pub(super) contract: &'static Contract<I, O>,
+    /// The specification of it.
+    pub(super) specification: &'static Specification<I, O>,
+    /// Whether that contradicts itself: then only inputs of which it can be met are judged.
+    pub(super) contradictory: bool,
+    /// What calls.
+    pub(super) harness: &'a Harness<I, O>,
+    /// With what.
+    pub(super) inputs: &'a Inputs<I>,
+}
+
+/// What came of an input, in both arrangements of memory.
+pub(super) struct Tried<O> {
+    /// With the guard pages behind and in front; none where it was not called any more.
+    pub(super) came: [Option<Came<O>>; 2],
+    /// In which of them which line was broken, if one was.
+    pub(super) broken: Option<(Guard, Broken)>,
+}
+
+impl<O> Tried<O> {
+    /// What was returned with the guard pages behind, where nothing was broken.
+    pub(super) fn kept(&self) -> Option<&O> {
+        match (&self.came[0], &self.broken) {
+            (Some(Came::Returned { outcome, .. }), None) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    fn printed(&self) -> i32 {
+        let printed = |came: &Option<Came<O>>| match came {
+            Some(Came::Returned { printed, .. }) => *printed,
+            _ => 0,
+        };
+        self.came.iter().map(printed).max().unwrap_or(0)
+    }
+}
+
+/// A library with what came of every input.
+pub(super) struct Examined<'a, O> {
+    /// Its path, as it was given.
+    pub(super) library: &'a Path,
+    /// What came of the inputs, in their order.
+    pub(super) tried: Vec<Tried<O>>,
+}
+
+impl<I: Input, O: Outcome> Bench<'_, I, O> {
+    /// Calls the library with every input.
+    ///
+    /// # Errors
+    /// As [`Harness::call`].
+    pub(super) fn examine<'a>(&self, library: &'a Path) -> Result<Examined<'a, O>, Unfit> {
+        let inputs = self.inputs.all();
+        let cases: Vec<_> = inputs.iter().flat_map(|input| Guard::BOTH.map(|guard| (input, guard))).collect();
+        let mut came = self.harness.call(library, &cases)?.into_iter();
+        let tried = inputs.iter().map(|input| {
+            let came = [came.next().flatten(), came.next().flatten()];
+            let broken = self.broken(input, &came);
+            Tried { came, broken }
+        });
+        Ok(Examined { library, tried: tried.collect() })
+    }
+
+    /// What is broken, the trespass before what came of it: it says where.
+    fn broken(&self, input: &I, came: &[Option<Came<O>>; 2]) -> Option<(Guard, Broken)> {
+        let broken =
+            |(guard, came): (Guard, &Option<Came<O>>)| Some((guard, self.judge(input, came.as_ref()?)?));
+        let found: Vec<_> = Guard::BOTH.into_iter().zip(came).filter_map(broken).collect();
+        let trespass = found.iter().find(|(_, broken)| matches!(broken.how, How::Trespassed(_)));
+        trespass.or_else(|| found.first()).cloned()
+    }
+
+    /// The line that was broken, if the specification can be met at all.
+    pub(super) fn judge(&self, input: &I, came: &Came<O>) -> Option<Broken> {
+        let possible =
+            !self.contradictory || search::possible(self.contract, self.specification, input) == Some(true);
+        possible.then(|| judge(self.specification, input, came, self.harness.within())).flatten()
+    }
+
+    /// What comes of one input in a process of its own.
+    pub(super) fn alone(&self, library: &Path, input: &I, guard: Guard) -> Result<Option<Came<O>>, Unfit> {
+        Ok(self.harness.call(library, &[(input, guard)])?.pop().flatten())
+    }
+
+    /// How many inputs were called, and of how many the specification was kept.
+    pub(super) fn counted(&self, examined: &Examined<'_, O>) -> Called {
+        let called = examined.tried.iter().filter(|tried| tried.came.iter().any(Option::is_some));
+        let met = called.clone().filter(|tried| tried.broken.is_none()).count() as u64;
+        let library = examined.library.display().to_string();
+        Called { library, inputs: called.count() as u64, met }
+    }
+
+    /// Every way in which the specification is broken, with the smallest input of each.
+    ///
+    /// # Errors
+    /// As [`Harness::call`].
+    pub(super) fn errors(&self, examined: &Examined<'_, O>) -> Result<Vec<Attributed>, Unfit> {
+        let mut seen: Vec<&Broken> = Vec::new();
+        let mut findings = Vec::new();
+        for (place, tried) in examined.tried.iter().enumerate() {
+            let Some((guard, broken)) = &tried.broken else { continue };
+            if seen.contains(&broken) {
+                continue;
+            }
+            seen.push(broken);
+            findings.push(self.error(examined, place, *guard, broken)?);
+        }
+        Ok(findings)
+    }
+
+    fn error(
+        &self,
+        examined: &Examined<'_, O>,
+        place: usize,
+        guard: Guard,
+        broken: &Broken,
+    ) -> Result<Attributed, Unfit> {
+        let mut late = 0;
+        let mut last = None;
+        let smallest = self.inputs.shrink(place, |input| {
+            if late >= MOST_LATE {
+                return Ok(false);
+            }
+            let Some(came) = self.alone(examined.library, input, guard)? else { return Ok(false) };
+            late += u32::from(came == Came::Late);
+            let shows = self.judge(input, &came).as_ref() == Some(broken);
+            if shows {
+                last = Some(came);
+            }
+            Ok(shows)
+        })?;
+        let alone = smallest.is_some();
+        let input = smallest.unwrap_or_else(|| self.inputs.all()[place].clone());
+        let first = examined.tried[place].came[usize::from(guard == Guard::InFront)].clone();
+        let got = self.got(&input, last.or(first).as_ref());
+        let circumstance = if alone { self.circumstance(examined, broken) } else { None };
+        let when = match (alone, circumstance) {
+            (false, _) => " only after other calls in the same process".into(),
+            (true, Some(text)) => format!(" when {text}"),
+            (true, None) => String::new(),
+        };
+        let clause = self.specification.clauses[broken.clause].text;
+        let (library, deed) = (examined.library.display(), broken.deed(self.specification));
+        let shown = (self.contract.show_input)(&input);
+        let smallest = if alone { "Smallest input" } else { "Input" };
+        let sentence = format!(
+            "Implementation error: {}() of {library} breaks the specification: it {deed}{when}. \
+             {smallest}: {shown}; expected: {clause}; got: {got}.",
+            self.contract.symbol
+        );
+        Ok(Attributed {
+            attribution: Attribution::ImplementationError,
+            subject: library.to_string(),
+            sentence,
+            clause: Some(clause.into()),
+            aspect: None,
+            input: Some(shown),
+            expected: Some(clause.into()),
+            got: Some(got),
+        })
+    }
+
+    /// What came of an input, in words.
+    pub(super) fn got(&self, input: &I, came: Option<&Came<O>>) -> String {
+        match came {
+            Some(Came::Returned { outcome, .. }) => (self.contract.show_outcome)(input, outcome),
+            Some(ended) => format!("it {}", super::came::deed(ended, self.harness.within())),
+            None => "nothing".into(),
+        }
+    }
+
+    /// What holds of every input that shows a fault and of none that the same line speaks of and that shows none.
+    fn circumstance(&self, examined: &Examined<'_, O>, broken: &Broken) -> Option<&'static str> {
+        let clause = &self.specification.clauses[broken.clause];
+        let pairs = || self.inputs.all().iter().zip(&examined.tried);
+        let called = || pairs().filter(|(input, tried)| tried.came[0].is_some() && clause.promises(input));
+        let showing = |tried: &Tried<O>| tried.broken.as_ref().is_some_and(|(_, it)| it == broken);
+        let (faulty, sound): (Vec<_>, Vec<_>) =
+            called().filter(|(_, it)| it.broken.is_none() || showing(it)).partition(|(_, it)| showing(it));
+        let tells = |holds: fn(&I) -> bool| {
+            faulty.iter().all(|(input, _)| holds(input)) && !sound.iter().any(|(input, _)| holds(input))
+        };
+        // Two sound ones at least: of a single one almost anything is true.
+        let mut fitting = self.contract.circumstances.iter().filter(|it| sound.len() >= 2 && tells(it.holds));
+        fitting.next().map(|condition| condition.text)
+    }
+
+    /// What the library makes of everything that the specification leaves to it.
+    ///
+    /// # Errors
+    /// As [`Harness::call`].
+    pub(super) fn aspects(&self, examined: &Examined<'_, O>) -> Result<Vec<Attributed>, Unfit> {
+        let mut findings = Vec::new();
+        for aspect in self.contract.aspects {
+            findings.extend(self.aspect(examined, aspect)?);
+        }
+        findings.extend(self.output(examined));
+        Ok(findings)
+    }
+
+    fn aspect(&self, examined: &Examined<'_, O>, aspect: &Aspect<I, O>) -> Result<Option<Attributed>, Unfit> {
+        let inputs = self.inputs.all();
+        let answer = |place: usize| (aspect.answer)(&inputs[place], examined.tried[place].kept()?);
+        let told = (0..inputs.len()).filter_map(|place| Some((place, answer(place)?)));
+        let told: Vec<(usize, &'static str)> = told.collect();
+        let library = examined.library.display().to_string();
+        let Some(&(place, other)) = told.iter().find(|(_, answer)| *answer != aspect.claim) else {
+            let sentence = format!(
+                "Implementation-defined: {} of {library}: {} in all {} cases that could tell.",
+                aspect.name,
+                aspect.claim,
+                told.len()
+            );
+            return Ok((!told.is_empty()).then(|| defined(library, aspect.name, sentence)));
+        };
+        let mut last = None;
+        let smallest = self.inputs.shrink(place, |input| {
+            let came = self.alone(examined.library, input, Guard::Behind)?;
+            let Some(Came::Returned { outcome, .. }) = &came else { return Ok(false) };
+            let kept = came.as_ref().is_some_and(|came| self.judge(input, came).is_none());
+            let shows = kept && (aspect.answer)(input, outcome) == Some(other);
+            if shows {
+                last = came;
+            }
+            Ok(shows)
+        })?;
+        let input = smallest.unwrap_or_else(|| inputs[place].clone());
+        let shown = (self.contract.show_input)(&input);
+        let got = self.got(&input, last.as_ref().or(examined.tried[place].came[0].as_ref()));
+        let sentence = format!(
+            "Implementation-defined: {} of {library}: {other}. Smallest input: {shown}; got: {got}. \
+             The specification does not say; nobody is at fault.",
+            aspect.name
+        );
+        let found = defined(library, aspect.name, sentence);
+        Ok(Some(Attributed { input: Some(shown), got: Some(got), ..found }))
+    }
+
+    /// Whether it prints: no specification of a function says that it does.
+    fn output(&self, examined: &Examined<'_, O>) -> Option<Attributed> {
+        let place = examined.tried.iter().position(|tried| tried.printed() > 0)?;
+        let bytes = examined.tried[place].printed();
+        let input = (self.contract.show_input)(&self.inputs.all()[place]);
+        let library = examined.library.display().to_string();
+        let sentence = format!(
+            "Implementation-defined: output of {library}: it writes to standard output or standard error. \
+             Smallest input: {input}; {bytes} bytes."
+        );
+        let found = defined(library, "output", sentence);
+        Some(Attributed { input: Some(input), got: Some(format!("{bytes} bytes")), ..found })
+    }
+}
+
+/// A finding about what the specification leaves open.
+pub(super) fn defined(subject: String, aspect: &str, sentence: String) -> Attributed {
+    Attributed {
+        attribution: Attribution::ImplementationDefined,
+        subject,
+        sentence,
+        clause: None,
+        aspect: Some(aspect.into()),
+        input: None,
+        expected: None,
+        got: None,
+    }
+}

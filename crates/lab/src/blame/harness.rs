@@ -1,0 +1,186 @@
+//! The program that calls a library: compiled here, bounded, and heard.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tenbin_metal::Fault;
+use tenbin_metal::child::{self, Bounds, End};
+
+use super::came::{Came, signal_in_words};
+use super::contract::{Contract, Input, Outcome};
+use super::wire::Reader;
+use crate::compiled::{Kind, Workshop};
+use crate::experiment::Unfit;
+
+const HOST: &str = include_str!("call.c");
+
+/// Where the guard page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// Right behind what is guarded.
+    Behind,
+    /// Right in front of it.
+    InFront,
+}
+
+impl Guard {
+    /// Both.
+    pub(super) const BOTH: [Self; 2] = [Self::Behind, Self::InFront];
+}
+
+/// What the records of the program are called in `call.c`.
+mod kind {
+    pub(super) const RETURNED: i32 = 0;
+    pub(super) const EXITED: i32 = 1;
+    pub(super) const SIGNALLED: i32 = 2;
+    pub(super) const LATE: i32 = 3;
+    pub(super) const TRESPASSED: i32 = 4;
+    pub(super) const LOADED: i32 = 5;
+    pub(super) const UNLOADABLE: i32 = 6;
+    pub(super) const NO_SYMBOL: i32 = 7;
+}
+
+/// Calls libraries by one contract.
+pub(super) struct Harness<I: 'static, O: 'static> {
+    contract: &'static Contract<I, O>,
+    workshop: Workshop,
+    program: PathBuf,
+    within: Duration,
+}
+
+impl<I: Input, O: Outcome> Harness<I, O> {
+    /// Compiles the program. A call may take as long as `within`.
+    ///
+    /// # Errors
+    /// What is missing where there is no compiler; a fault where it does not compile.
+    pub(super) fn new(contract: &'static Contract<I, O>, within: Duration) -> Result<Self, Unfit> {
+        let workshop = Workshop::open("the program that calls the library is compiled here")?;
+        let source = format!("#define SYMBOL \"{}\"\n{HOST}\n{}", contract.symbol, contract.call);
+        // Neither may the compiler know what the function does, nor turn what calls it into another function.
+        let program = workshop.compile("call", &source, Kind::Program, &["-fno-builtin", "-ldl"])?;
+        Ok(Self { contract, workshop, program, within })
+    }
+
+    /// How long a call may take.
+    pub(super) fn within(&self) -> Duration {
+        self.within
+    }
+
+    /// Calls the library with each input, in one process for as long as that lives. None for what was not called
+    /// any more: behind a few calls that did not return there are no others.
+    ///
+    /// # Errors
+    /// A usage error where the library cannot be loaded; a fault where the program cannot be run.
+    pub(super) fn call(&self, library: &Path, cases: &[(&I, Guard)]) -> Result<Vec<Option<Came<O>>>, Unfit> {
+        let path = self.workshop.path().join("cases");
+        let open = |what: &str, error| Fault::system(format!("{what} {}", path.display()), error);
+        fs::write(&path, self.encoded(cases)).map_err(|error| open("write", error))?;
+        let within = u64::try_from(self.within.as_millis()).unwrap_or(u64::MAX).max(1);
+        let absolute =
+            std::path::absolute(library).map_err(|error| Fault::system("find the library", error))?;
+        let mut command = Command::new(&self.program);
+        command.arg(absolute).arg(within.to_string());
+        command.stdin(File::open(&path).map_err(|error| open("read", error))?);
+        // The program keeps the deadlines of calls itself; this one is for the program.
+        let calls = u32::try_from(cases.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let deadline = self.within.saturating_mul(calls).saturating_add(Duration::from_secs(180));
+        let said = child::run(command, Bounds { deadline, memory: None, output: 256 << 20 })?;
+        self.heard(library, cases, &said.stdout, said.end)
+    }
+
+    fn encoded(&self, cases: &[(&I, Guard)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (input, guard) in cases {
+            let input = (self.contract.encode)(input);
+            let size = u32::try_from(input.len() + 1).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(&size.to_ne_bytes());
+            bytes.push(u8::from(*guard == Guard::InFront));
+            bytes.extend_from_slice(&input);
+        }
+        bytes
+    }
+
+    fn heard(
+        &self,
+        library: &Path,
+        cases: &[(&I, Guard)],
+        said: &[u8],
+        end: End,
+    ) -> Result<Vec<Option<Came<O>>>, Unfit> {
+        let mut came: Vec<Option<Came<O>>> = vec![None; cases.len()];
+        let mut reader = Reader::new(said);
+        let mut loaded = false;
+        while let Some(Record { number, kind, detail, printed, body }) = Record::read(&mut reader) {
+            let Ok(place) = usize::try_from(number) else {
+                loaded |= kind == kind::LOADED;
+                if kind != kind::LOADED {
+                    return Err(Unfit::Usage(unloadable(library, kind, detail, body)));
+                }
+                continue;
+            };
+            let (Some(slot), Some((input, _))) = (came.get_mut(place), cases.get(place)) else { continue };
+            *slot = Some(match kind {
+                kind::RETURNED => match (self.contract.decode)(input, body) {
+                    Some(outcome) => Came::Returned { outcome, printed },
+                    None => Came::Garbled,
+                },
+                kind::EXITED => Came::Exited(detail),
+                kind::SIGNALLED => Came::Signalled(detail),
+                kind::LATE => Came::Late,
+                kind::TRESPASSED => Came::Trespassed(String::from_utf8_lossy(body).into_owned()),
+                _ => Came::Garbled,
+            });
+        }
+        if end != End::Exited(0) {
+            // Only what the library did to its whole process group reaches the program.
+            let lost = match end {
+                End::Signalled(signal) => Came::Signalled(signal),
+                End::Exited(status) => Came::Exited(status),
+                End::OutOfTime => Came::Late,
+            };
+            match came.iter_mut().find(|slot| slot.is_none()) {
+                Some(slot) if loaded => *slot = Some(lost),
+                _ => {
+                    let error = std::io::Error::other(format!("it ended so: {end:?}"));
+                    return Err(Fault::system("call a library by a program of its own", error).into());
+                }
+            }
+        }
+        Ok(came)
+    }
+}
+
+/// A record of the program.
+struct Record<'a> {
+    number: i32,
+    kind: i32,
+    detail: i32,
+    printed: i32,
+    body: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        let (number, kind, detail) = (reader.word()?, reader.word()?, reader.word()?);
+        let (printed, size) = (reader.word()?, reader.word()?);
+        Some(Self { number, kind, detail, printed, body: reader.bytes(usize::try_from(size).ok()?)? })
+    }
+}
+
+/// Why nothing of a library could be called.
+fn unloadable(library: &Path, kind: i32, detail: i32, body: &[u8]) -> String {
+    let library = library.display();
+    match kind {
+        kind::UNLOADABLE => {
+            format!("{library}: it cannot be loaded: {}", String::from_utf8_lossy(body))
+        }
+        kind::NO_SYMBOL => format!("{library}: the loader does not find its function"),
+        kind::SIGNALLED => {
+            format!("{library}: {} ends the process that loads it", signal_in_words(detail))
+        }
+        kind::EXITED => format!("{library}: it ends the process that loads it with status {detail}"),
+        _ => format!("{library}: loading it does not come to an end"),
+    }
+}

@@ -1,0 +1,97 @@
+//! The inputs of an examination: all small ones, then random ones that can be made smaller again.
+
+use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use super::contract::{Contract, Input};
+use crate::experiment::Unfit;
+
+/// Steps after which making an input smaller has gone far enough.
+const MOST_STEPS: u32 = 2_000;
+
+/// Inputs, numbered: the small ones first, from the smallest on, then the random ones.
+pub(super) struct Inputs<I> {
+    all: Vec<I>,
+    small: usize,
+    any: fn() -> BoxedStrategy<I>,
+    smaller: fn(&I) -> Vec<I>,
+    seed: u64,
+}
+
+impl<I: Input> Inputs<I> {
+    /// All small inputs of the contract and `cases` random ones. The seed decides those.
+    pub(super) fn new<O>(contract: &Contract<I, O>, seed: u64, cases: u32) -> Self {
+        let mut all = (contract.small)();
+        let small = all.len();
+        let (mut runner, strategy) = (runner(seed), (contract.any)());
+        all.extend((0..cases).filter_map(|_| Some(strategy.new_tree(&mut runner).ok()?.current())));
+        Self { all, small, any: contract.any, smaller: contract.smaller, seed }
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[I] {
+        &self.all
+    }
+
+    /// The smallest input that can be reached from the one at `place` and of which `shows` is true; none where it
+    /// is not even true of that one. A small input is the smallest already: smaller ones were tried before it. Of a
+    /// random one the library for properties takes the large steps; then no single step of the contract leads on.
+    ///
+    /// # Errors
+    /// Those of `shows`.
+    pub(super) fn shrink(
+        &self,
+        place: usize,
+        mut shows: impl FnMut(&I) -> Result<bool, Unfit>,
+    ) -> Result<Option<I>, Unfit> {
+        let Some(input) = self.all.get(place) else { return Ok(None) };
+        if !shows(input)? {
+            return Ok(None);
+        }
+        let mut smallest = input.clone();
+        let Some(mut tree) = self.tree(place) else { return Ok(Some(smallest)) };
+        let mut steps = 0;
+        let mut going_on = tree.simplify();
+        while going_on && steps < MOST_STEPS {
+            steps += 1;
+            let now = tree.current();
+            going_on = if shows(&now)? {
+                smallest = now;
+                tree.simplify()
+            } else {
+                tree.complicate()
+            };
+        }
+        'smaller: loop {
+            for next in (self.smaller)(&smallest) {
+                if steps == MOST_STEPS {
+                    break 'smaller;
+                }
+                steps += 1;
+                if shows(&next)? {
+                    smallest = next;
+                    continue 'smaller;
+                }
+            }
+            break;
+        }
+        Ok(Some(smallest))
+    }
+
+    /// The random input at `place` with all that it can become, made again from the seed.
+    fn tree(&self, place: usize) -> Option<Box<dyn ValueTree<Value = I>>> {
+        let before = place.checked_sub(self.small)?;
+        let (mut runner, strategy) = (runner(self.seed), (self.any)());
+        for _ in 0..before {
+            strategy.new_tree(&mut runner).ok()?;
+        }
+        strategy.new_tree(&mut runner).ok()
+    }
+}
+
+/// A runner whose sequence is the seed's alone.
+fn runner(seed: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}

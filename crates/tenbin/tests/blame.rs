@@ -1,0 +1,520 @@
+//! `tenbin blame`: libraries and programs of known faults, and whose fault each is said to be.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+#[path = "blame/libraries.rs"]
+mod libraries;
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
+
+use libraries as c;
+use place::{Place, ending, text};
+
+/// Everything is allowed ample time but what is known to take for ever.
+const AMPLE: &[&str] = &["--within", "120"];
+
+/// Compiles `source` by the machine's compiler, or by the one named.
+fn compiled(place: &Place, compiler: &str, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let (path, page) = (place.path(name), place.path(&format!("{name}.c")));
+    fs::write(&page, source).unwrap();
+    let mut command = Command::new(compiler);
+    command.args(["-std=gnu11", "-O1", "-fno-builtin", "-o"]).arg(&path).arg(&page).args(options);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+    path
+}
+
+fn library(place: &Place, name: &str, source: &str) {
+    compiled(place, "cc", name, source, &["-shared", "-fPIC"]);
+}
+
+/// A place with a `sort` of this body as `lib.so`.
+fn with_sort(body: &str) -> Place {
+    let place = Place::new();
+    library(&place, "lib.so", &c::sort(body));
+    place
+}
+
+/// What `tenbin blame …` found, as its JSON, and its exit status.
+fn blamed(place: &Place, arguments: &[&str]) -> (i32, Value) {
+    let mut words = vec!["blame", "--json"];
+    words.extend(arguments);
+    if !arguments.contains(&"--within") && !arguments.contains(&"--") {
+        words.extend(AMPLE);
+    }
+    let output = place.tenbin(&words);
+    let (status, said) = ending(&output);
+    let value = serde_json::from_slice(&output.stdout);
+    (status, value.unwrap_or_else(|error| panic!("{arguments:?}: {error}: {said}")))
+}
+
+/// The findings of one attribution.
+fn of<'a>(blame: &'a Value, attribution: &str) -> Vec<&'a Value> {
+    let findings = blame["findings"].as_array().unwrap();
+    findings.iter().filter(|finding| finding["attribution"] == attribution).collect()
+}
+
+fn string<'a>(finding: &'a Value, key: &str) -> &'a str {
+    finding[key].as_str().unwrap_or_else(|| panic!("no {key}: {finding}"))
+}
+
+#[test]
+fn six_libraries_are_attributed_with_the_smallest_input_of_each() {
+    // What is expected of each: implementation errors (what it does, smallest input), and its stability.
+    type Expected =
+        (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>, &'static str);
+    let expected: [Expected; 6] = [
+        ("correct, stable", c::STABLE, "120", None, "stable"),
+        ("correct, unstable", c::UNSTABLE, "120", None, "not stable"),
+        ("descending", c::DESCENDING, "120", Some(("does not ascend", "ages [0, 1]")), ""),
+        ("drops one", c::DROPS, "120", Some(("loses a person when len is odd", "ages [0]")), ""),
+        (
+            "crashes",
+            c::CRASHES,
+            "120",
+            Some(("is ended by signal 6 (SIGABRT) when len is 0", "ages [], len 0")),
+            "",
+        ),
+        ("sleeps", c::SLEEPS, "0.5", Some(("does not return within", "ages [], len 0")), ""),
+    ];
+    for (name, body, within, error, stability) in expected {
+        let place = with_sort(body);
+        let (status, blame) = blamed(&place, &["sort", "./lib.so", "--within", within]);
+        let errors = of(&blame, "implementation_error");
+        match error {
+            None => {
+                assert_eq!((status, errors.len()), (0, 0), "{name}: {blame}");
+                let aspects = of(&blame, "implementation_defined");
+                let aspect = aspects.iter().find(|aspect| aspect["aspect"] == "stability").unwrap();
+                assert!(
+                    string(aspect, "sentence").contains(&format!("stability of ./lib.so: {stability}")),
+                    "{name}: {aspect}"
+                );
+                assert_eq!(blame["libraries"][0]["met"], blame["libraries"][0]["inputs"], "{name}");
+            }
+            Some((words, input)) => {
+                assert_eq!((status, errors.len()), (4, 1), "{name}: {blame}");
+                let sentence = string(errors[0], "sentence");
+                assert!(
+                    sentence.starts_with("Implementation error: sort() of ./lib.so breaks"),
+                    "{sentence}"
+                );
+                assert!(sentence.contains(words), "{name}: {sentence}");
+                assert_eq!(string(errors[0], "input"), input, "{name}: {sentence}");
+                assert!(!string(errors[0], "expected").is_empty() && !string(errors[0], "got").is_empty());
+            }
+        }
+        assert!(of(&blame, "specification_error").is_empty(), "{name}: {blame}");
+        assert!(of(&blame, "usage_error").is_empty(), "{name}: {blame}");
+    }
+}
+
+#[test]
+fn the_smallest_input_that_shows_instability_has_a_third_person() {
+    let place = with_sort(c::UNSTABLE);
+    let (status, blame) = blamed(&place, &["sort", "./lib.so"]);
+    assert_eq!(status, 0);
+    let aspect = of(&blame, "implementation_defined")[0];
+    assert_eq!(string(aspect, "input"), "ages [1, 1, 0]", "{aspect}");
+}
+
+#[test]
+fn other_ways_of_being_wrong_are_told_apart() {
+    let table = [
+        (c::SCRIBBLES, "touches memory just behind a[]", "ages [0, 0]"),
+        (c::SCRIBBLES_IN_FRONT, "touches memory just in front of a[]", "ages [0]"),
+        (c::REJUVENATES, "alters a person", "ages [0, 0, 1]"),
+        (c::EXITS, "ends the process with status 0", "ages [0, 0]"),
+        (c::WRONG_STATUS, "does not report success", "ages [0, 0]"),
+    ];
+    for (body, words, input) in table {
+        let place = with_sort(body);
+        let (status, blame) = blamed(&place, &["sort", "./lib.so"]);
+        let errors = of(&blame, "implementation_error");
+        let found = errors.iter().find(|error| string(error, "sentence").contains(words));
+        let found = found.unwrap_or_else(|| panic!("{words}: {blame}"));
+        assert_eq!((status, string(found, "input")), (4, input), "{found}");
+    }
+}
+
+#[test]
+fn what_a_library_prints_disturbs_nothing_and_is_told() {
+    let place = with_sort(c::PRINTS);
+    let output = place.tenbin(&["blame", "sort", "./lib.so"]);
+    let (status, said) = ending(&output);
+    assert_eq!((status, said.as_str()), (0, ""), "{}", text(&output.stdout));
+    let shown = text(&output.stdout);
+    assert!(!shown.contains("sorting "), "{shown}");
+    assert!(shown.contains("writes to standard output"), "{shown}");
+}
+
+#[test]
+fn a_fault_that_needs_an_earlier_call_is_found_and_said_to() {
+    let place = with_sort(c::REMEMBERS);
+    let (status, blame) = blamed(&place, &["sort", "./lib.so"]);
+    let errors = of(&blame, "implementation_error");
+    assert_eq!((status, errors.len()), (4, 1), "{blame}");
+    assert!(string(errors[0], "sentence").contains("only after other calls"), "{blame}");
+}
+
+#[test]
+fn what_only_large_inputs_show_is_shrunk_to_the_smallest_of_them() {
+    let place = with_sort(c::EIGHT);
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "--cases", "200"]);
+    assert_eq!(status, 4, "{blame}");
+    let input = string(of(&blame, "implementation_error")[0], "input");
+    let ages: Vec<i64> = serde_json::from_str(input.trim_start_matches("ages ")).unwrap();
+    assert_eq!(ages.len(), 9, "{input}");
+    assert_eq!(ages.iter().sum::<i64>(), 1, "one person is a year older than the last one: {input}");
+}
+
+#[test]
+fn the_same_seed_says_the_same_words() {
+    let place = with_sort(c::EIGHT);
+    let arguments = ["blame", "sort", "./lib.so", "--seed", "7", "--cases", "100", "--within", "120"];
+    let (first, second) = (place.tenbin(&arguments), place.tenbin(&arguments));
+    assert_eq!(ending(&first).0, 4);
+    assert_eq!(text(&first.stdout), text(&second.stdout));
+}
+
+#[test]
+fn the_altered_specifications_are_at_fault_each_for_its_reason_and_the_shipped_ones_are_not() {
+    let place = Place::new();
+    let table = [
+        ("sort", "descending", "admits what the requirement forbids", "ages [0, 1]"),
+        ("sort", "strict", "contradicts itself: no outcome meets all of it", "ages [0, 0]"),
+        (
+            "sort",
+            "undefined",
+            "contradicts itself: one line leaves undefined what another answers",
+            "ages [], len -1",
+        ),
+        ("memcpy", "text", "admits what the requirement forbids", "bytes [0, 0]"),
+        (
+            "memcpy",
+            "careless",
+            "contradicts itself: no outcome meets all of it",
+            "bytes [0, 1], to = from + 1",
+        ),
+        ("memcpy", "undefined", "contradicts itself: one line leaves undefined", "bytes [0], to = from"),
+    ];
+    for (contract, name, reason, input) in table {
+        let (status, blame) = blamed(&place, &[contract, "--specification", name]);
+        let findings = blame["findings"].as_array().unwrap();
+        assert_eq!((status, findings.len()), (4, 1), "{name}: {blame}");
+        assert_eq!(findings[0]["attribution"], "specification_error", "{name}");
+        let sentence = string(&findings[0], "sentence");
+        assert!(
+            sentence.starts_with("Specification error: ") && sentence.contains(reason),
+            "{name}: {sentence}"
+        );
+        assert_eq!(string(&findings[0], "input"), input, "{name}: {sentence}");
+    }
+    for contract in ["sort", "memcpy"] {
+        let (status, blame) = blamed(&place, &[contract]);
+        assert_eq!((status, blame["findings"].as_array().unwrap().len()), (0, 0), "{blame}");
+        assert!(blame["searched"]["outcomes"].as_u64().unwrap() > 1_000, "{blame}");
+    }
+}
+
+/// A library that does what a contradictory specification makes impossible to do is not blamed for it.
+#[test]
+fn the_blame_for_a_wrong_specification_is_not_the_librarys() {
+    let place = with_sort(c::STABLE);
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "--specification", "strict"]);
+    assert_eq!(status, 4);
+    assert_eq!(of(&blame, "specification_error").len(), 1, "{blame}");
+    assert!(of(&blame, "implementation_error").is_empty(), "{blame}");
+    let (_, blame) = blamed(&place, &["sort", "./lib.so", "--specification", "descending"]);
+    let errors = of(&blame, "implementation_error");
+    assert_eq!(string(errors[0], "input"), "ages [0, 1]", "it was to descend: {blame}");
+}
+
+#[test]
+fn from_stable_to_unstable_is_a_change_of_what_was_the_implementations_to_choose() {
+    let place = with_sort(c::STABLE);
+    library(&place, "next.so", &c::sort(c::UNSTABLE));
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "./next.so"]);
+    assert_eq!(status, 0, "{blame}");
+    let changes = of(&blame, "implementation_defined");
+    let change = changes
+        .iter()
+        .find(|change| {
+            string(change, "subject").contains("./next.so and")
+                || string(change, "sentence").contains("changed")
+        })
+        .unwrap();
+    let sentence = string(change, "sentence");
+    assert!(sentence.contains("stability changed from stable to not stable"), "{sentence}");
+    assert_eq!((&change["aspect"], string(change, "input")), (&Value::from("stability"), "ages [1, 1, 0]"));
+    let (_, blame) = blamed(&place, &["sort", "./lib.so", "./lib.so"]);
+    assert!(!blame.to_string().contains("changed"), "{blame}");
+}
+
+#[test]
+fn a_copy_in_another_order_is_a_change_that_only_overlapping_regions_show() {
+    let place = Place::new();
+    library(&place, "forward.so", &c::memcpy(c::FORWARD));
+    library(&place, "backward.so", &c::memcpy(c::BACKWARD));
+    library(&place, "words.so", &c::memcpy(c::WORDS));
+    let (status, blame) = blamed(&place, &["memcpy", "forward.so", "backward.so"]);
+    assert_eq!(status, 0, "{blame}");
+    let change = of(&blame, "implementation_defined");
+    let change = change.iter().find(|found| string(found, "sentence").contains("changed")).unwrap();
+    assert_eq!(change["aspect"], "overlapping regions");
+    let (status, blame) = blamed(&place, &["memcpy", "words.so"]);
+    let errors = of(&blame, "implementation_error");
+    assert_eq!((status, string(errors[0], "input")), (4, "bytes [0]"), "{blame}");
+    assert!(string(errors[0], "sentence").contains("when n is odd"), "{blame}");
+}
+
+#[test]
+fn a_caller_that_passes_an_age_below_zero_makes_a_usage_error() {
+    let place = Place::new();
+    library(&place, "libsort.so", &c::sort(c::STABLE));
+    let here = format!("-Wl,-rpath,{}", place.folder.path().display());
+    let folder = format!("-L{}", place.folder.path().display());
+    compiled(&place, "cc", "caller", c::CALLER, &[&folder, "-lsort", &here]);
+    let output = place.tenbin(&[
+        "blame",
+        "sort",
+        "./libsort.so",
+        "--json",
+        "-o",
+        "blame.json",
+        "--",
+        "./caller",
+        "-10",
+    ]);
+    let (status, said) = ending(&output);
+    assert_eq!(status, 4, "{said}");
+    assert_eq!(text(&output.stdout), "./caller says 0 1 0\n", "the program's own words pass through");
+    let blame: Value = serde_json::from_slice(&fs::read(place.path("blame.json")).unwrap()).unwrap();
+    let errors = of(&blame, "usage_error");
+    assert_eq!((errors.len(), blame["findings"].as_array().unwrap().len()), (1, 1), "{blame}");
+    let sentence = string(errors[0], "sentence");
+    assert!(
+        sentence.starts_with("Usage error: ./caller") && sentence.contains("every age is 0 or more"),
+        "{sentence}"
+    );
+    assert_eq!(string(errors[0], "input"), "ages [3, -10, 1]", "{sentence}");
+    assert_eq!(
+        (&blame["program"]["calls"], &blame["program"]["outside"]),
+        (&Value::from(3), &Value::from(1))
+    );
+    assert_eq!(string(&blame["program"], "ended"), "exited with status 7");
+
+    let output = place.tenbin(&["blame", "sort", "./libsort.so", "--", "./caller"]);
+    assert_eq!(ending(&output).0, 0, "{}", text(&output.stdout));
+    assert!(text(&output.stdout).starts_with("./caller says 0 0 0\n"));
+    assert!(text(&output.stdout).contains("3 calls"), "{}", text(&output.stdout));
+
+    // The same call through a library that is wrong: then it is the library's fault and not the caller's.
+    library(&place, "descending.so", &c::sort(c::DESCENDING));
+    let output = place.tenbin(&["blame", "sort", "./descending.so", "--", "./caller"]);
+    assert_eq!(ending(&output).0, 4);
+    let said = text(&output.stdout);
+    assert!(
+        said.contains("Implementation error: sort() of ./descending.so") && !said.contains("Usage error"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_caller_whose_call_never_returns_is_told_by_what_it_passed() {
+    let place = Place::new();
+    library(&place, "libsort.so", &c::sort(c::STABLE));
+    let here = format!("-Wl,-rpath,{}", place.folder.path().display());
+    let folder = format!("-L{}", place.folder.path().display());
+    compiled(&place, "cc", "nobody", c::NOBODY, &[&folder, "-lsort", &here]);
+    // Through a shell: children are watched too.
+    let (status, blame) = blamed(&place, &["sort", "--", "sh", "-c", "exec ./nobody"]);
+    assert_eq!((status, blame["findings"].as_array().unwrap().len()), (4, 1), "{blame}");
+    let error = of(&blame, "usage_error")[0];
+    assert!(string(error, "sentence").contains("a[] holds len persons"), "{error}");
+    assert_eq!(string(error, "input"), "ages [3], len 2");
+    assert_eq!(string(&blame["program"], "ended"), "ended by signal 11 (SIGSEGV)");
+
+    // The same with a proper call is the library's fault.
+    library(
+        &place,
+        "crashes.so",
+        &c::sort("(void)insertion; (void)wrong; if (len == 2) abort(); return a == NULL;"),
+    );
+    compiled(&place, "cc", "caller", c::CALLER, &[&folder, "-lsort", &here]);
+    let (status, blame) = blamed(&place, &["sort", "crashes.so", "--", "./caller"]);
+    let errors = of(&blame, "implementation_error");
+    assert_eq!((status, errors.len()), (4, 1), "{blame}");
+    assert!(string(errors[0], "sentence").contains("is ended by signal 6 (SIGABRT)"), "{blame}");
+}
+
+#[test]
+fn a_copy_between_overlapping_regions_is_the_callers_fault() {
+    let place = Place::new();
+    compiled(&place, "cc", "overlaps", c::OVERLAPS, &[]);
+    let (status, blame) = blamed(&place, &["memcpy", "--", "./overlaps"]);
+    let errors = of(&blame, "usage_error");
+    assert_eq!((status, errors.len()), (4, 1), "{blame}");
+    assert_eq!(string(errors[0], "input"), "n 5, to = from + 1");
+    assert_eq!(blame["program"]["outside"], 1, "{blame}");
+}
+
+/// What was started for a library is gone when tenbin is, however that ends.
+#[test]
+fn nothing_outlives_tenbin() {
+    let place = with_sort(c::SLEEPS);
+    let library = place.path("lib.so");
+    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        .args(["blame", "sort", "--within", "10000"])
+        .arg(&library)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The supervisor and the worker have the library's path behind their own; so does tenbin.
+    let own = tenbin.id();
+    let holding = || {
+        let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+            let process: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let words = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+            let held = text(&words).contains(library.to_str()?);
+            (held && u32::try_from(process) != Ok(own)).then_some(process)
+        });
+        processes.collect::<Vec<i32>>()
+    };
+    let mut processes = holding();
+    while processes.len() < 2 {
+        std::thread::yield_now();
+        processes = holding();
+    }
+    tenbin.kill().unwrap();
+    tenbin.wait().unwrap();
+    // Killed is not gone yet; a process that would stay keeps this test from its end.
+    while !holding().is_empty() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn wrong_input_is_a_usage_error_that_names_the_thing() {
+    let place = with_sort(c::STABLE);
+    library(&place, "other.so", "int other(void) { return 1; }\n");
+    library(
+        &place,
+        "needy.so",
+        &c::sort("extern int nowhere(void); (void)wrong; (void)insertion; (void)a; return len + nowhere();"),
+    );
+    compiled(&place, "cc", "program", "int main(void) { return 0; }\n", &[]);
+    compiled(&place, "cc", "static", "int main(void) { return 0; }\n", &["-static"]);
+    compiled(&place, "cc", "object.o", "int sort(void *a, int len) { return a ? len : 0; }\n", &["-c"]);
+    fs::create_dir(place.path("folder.so")).unwrap();
+    fs::write(place.path("script.so"), "#!/bin/sh\nexit 0\n").unwrap();
+    fs::write(place.path("empty.so"), "").unwrap();
+    let whole = fs::read(place.path("lib.so")).unwrap();
+    fs::write(place.path("short.so"), &whole[..100]).unwrap();
+    // The machine of an ELF file is a half word at offset 18; 22 is IBM's S/390.
+    let mut foreign = whole.clone();
+    foreign[18..20].copy_from_slice(&22_u16.to_le_bytes());
+    fs::write(place.path("foreign.so"), &foreign).unwrap();
+    let mut cases: Vec<(&[&str], &[&str])> = vec![
+        (&["sort", "other.so"], &["other.so", "exports no `sort`", "other"]),
+        (&["sort", "needy.so"], &["needy.so", "cannot be loaded", "nowhere"]),
+        (&["sort", "program"], &["program", "no shared library"]),
+        (&["sort", "object.o"], &["object.o", "no shared library"]),
+        (&["sort", "folder.so"], &["folder.so", "it is a folder"]),
+        (&["sort", "script.so"], &["script.so", "script"]),
+        (&["sort", "empty.so"], &["empty.so", "empty"]),
+        (&["sort", "short.so"], &["short.so", "damaged"]),
+        (&["sort", "foreign.so"], &["foreign.so", "another architecture", "S390"]),
+        (&["sort", "/dev/null"], &["/dev/null", "no file"]),
+        (&["sort", "absent.so"], &["absent.so", "there is no such file"]),
+        (&["sort", "lib.so", "absent.so"], &["absent.so", "there is no such file"]),
+        (&["sort", "lib.so", "lib.so", "lib.so"], &["lib.so"]),
+        (&["sort", "lib.so", "--specification", "loose"], &["`loose`", "descending, strict, undefined"]),
+        (&["sort", "lib.so", "--cases", "many"], &["many"]),
+        (&["sort", "lib.so", "--within", "0"], &["--within"]),
+        (&["sort", "lib.so", "-o", "folder.so"], &["folder.so", "directory"]),
+        (&["sorted", "lib.so"], &["`sorted`", "sort, memcpy"]),
+        (&["sort", "lib.so", "other.so", "--", "./program"], &["one library"]),
+        (&["sort", "lib.so", "--", "./no-such-program"], &["no-such-program"]),
+        (&["sort", "lib.so", "--", "./static"], &["./static", "cannot be watched"]),
+        (&[], &["CONTRACT"]),
+    ];
+    let cross = Command::new("riscv64-linux-gnu-gcc").arg("--version").output().is_ok();
+    if cross && cfg!(not(target_arch = "riscv64")) {
+        compiled(&place, "riscv64-linux-gnu-gcc", "riscv.so", &c::sort(c::STABLE), &["-shared", "-fPIC"]);
+        cases.push((&["sort", "riscv.so"], &["riscv.so", "another architecture", "Riscv64"]));
+    } else {
+        eprintln!("skipped: a real library for another architecture, for want of riscv64-linux-gnu-gcc");
+    }
+    for (arguments, named) in cases {
+        let output = place.tenbin(&[&["blame"], arguments].concat());
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty(), "{arguments:?}: an answer beside an error");
+        for words in named {
+            assert!(said.contains(words), "{arguments:?} does not name `{words}`: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_library_that_may_not_be_read_is_named() {
+    let place = with_sort(c::STABLE);
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    allow(place.folder.path(), 0o755);
+    allow(&place.path("lib.so"), 0o000);
+    // Root may read anything, so root becomes nobody first; nobody may not enter root's folders, so the binary
+    // goes along.
+    let binary = place.path("tenbin");
+    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
+        command
+    } else {
+        Command::new(&binary)
+    };
+    command.args(["blame", "sort", "./lib.so"]).current_dir(place.folder.path()).stdin(Stdio::null());
+    let (status, said) = ending(&command.output().unwrap());
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("./lib.so") && said.contains("denied"), "{said}");
+}
+
+#[test]
+fn without_a_compiler_it_is_said_what_installs_one() {
+    let place = with_sort(c::STABLE);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+    command.args(["blame", "sort", "./lib.so"]).env("CC", "no-such-compiler");
+    command.current_dir(place.folder.path()).stdin(Stdio::null());
+    let (status, said) = ending(&command.output().unwrap());
+    assert_eq!(status, 5, "{said}");
+    assert!(said.contains("no-such-compiler") && said.contains("apt install gcc"), "{said}");
+    // Where no library is examined, none is needed.
+    command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+    command.args(["blame", "sort"]).env("CC", "no-such-compiler").stdin(Stdio::null());
+    assert_eq!(ending(&command.output().unwrap()).0, 0);
+}
+
+#[test]
+fn the_list_names_every_contract_with_its_specifications() {
+    let output = Place::new().tenbin(&["blame", "--list"]);
+    assert_eq!(ending(&output).0, 0);
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn the_schema_of_blame_is_published() {
+    let output = Place::new().tenbin(&["schema", "blame"]);
+    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for property in ["schema", "contract", "searched", "libraries", "program", "findings"] {
+        assert!(schema["properties"][property].is_object(), "{property}");
+    }
+}

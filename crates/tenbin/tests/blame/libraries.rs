@@ -1,0 +1,154 @@
+//! The libraries and programs that the tests of `blame` examine, as C text.
+
+/// What every one of them begins with: the structure, and a check of the input that the specification asks for.
+const COMMON: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+struct person { char *name; int age; };
+static int wrong(struct person *a[], int len)
+{
+    if (len < 1) return 1;
+    for (int i = 0; i < len; i++) if (a[i]->age < 0) return 1;
+    return 0;
+}
+static inline void insertion(struct person *a[], int len)
+{
+    for (int i = 1; i < len; i++)
+        for (int j = i; j > 0 && a[j - 1]->age > a[j]->age; j--) {
+            struct person *moved = a[j]; a[j] = a[j - 1]; a[j - 1] = moved;
+        }
+}
+"#;
+
+/// A library whose `sort` has this body.
+pub fn sort(body: &str) -> String {
+    format!("{COMMON}int sort(struct person *a[], int len)\n{{\n{body}\n}}\n")
+}
+
+pub const STABLE: &str = "if (wrong(a, len)) return 1; insertion(a, len); return 0;";
+
+/// Selection: equal persons overtake each other.
+pub const UNSTABLE: &str = "
+    if (wrong(a, len)) return 1;
+    for (int i = 0; i < len; i++) {
+        int least = i;
+        for (int j = i + 1; j < len; j++) if (a[j]->age < a[least]->age) least = j;
+        struct person *moved = a[i]; a[i] = a[least]; a[least] = moved;
+    }
+    return 0;";
+
+pub const DESCENDING: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len);
+    for (int i = 0; i < len / 2; i++) {
+        struct person *moved = a[i]; a[i] = a[len - 1 - i]; a[len - 1 - i] = moved;
+    }
+    return 0;";
+
+pub const DROPS: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len);
+    if (len % 2) a[len - 1] = NULL;
+    return 0;";
+
+pub const CRASHES: &str = "
+    if (len == 0) abort();
+    if (wrong(a, len)) return 1; insertion(a, len); return 0;";
+
+pub const SLEEPS: &str = "(void)wrong(a, len); (void)insertion; for (;;) pause();";
+
+/// One element too many: the last bound is wrong.
+pub const SCRIBBLES: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len);
+    if (len > 1) ((struct person *volatile *)a)[len] = a[0];
+    return 0;";
+
+pub const SCRIBBLES_IN_FRONT: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len);
+    ((struct person *volatile *)a)[-1] = a[0];
+    return 0;";
+
+pub const REJUVENATES: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len);
+    if (len == 3) a[2]->age = a[1]->age;
+    return 0;";
+
+pub const PRINTS: &str = "
+    printf(\"sorting %d\\n\", len);
+    if (wrong(a, len)) return 1; insertion(a, len); return 0;";
+
+pub const EXITS: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len);
+    if (len > 1) exit(0);
+    return 0;";
+
+pub const WRONG_STATUS: &str = "if (wrong(a, len)) return 1; insertion(a, len); return len > 1 ? 1 : 0;";
+
+/// Fails only where it was called before in the same process.
+pub const REMEMBERS: &str = "
+    static int calls;
+    if (wrong(a, len)) return 1;
+    if (++calls % 2) insertion(a, len);
+    return 0;";
+
+/// Sorts no more than eight: too large for the cases that are tried one by one.
+pub const EIGHT: &str = "
+    if (wrong(a, len)) return 1;
+    insertion(a, len < 8 ? len : 8);
+    return 0;";
+
+/// A program that sorts two good arrays and one with an age of −10, and says what it was told.
+pub const CALLER: &str = r#"
+#include <stdio.h>
+struct person { char *name; int age; };
+int sort(struct person *a[], int len);
+int main(int argc, char **argv)
+{
+    struct person one = {"one", 3}, two = {"two", 1}, three = {"three", argc > 1 ? -10 : 10};
+    struct person *good[] = {&one, &two}, *asked[] = {&one, &three, &two};
+    int first = sort(good, 2), second = sort(asked, 3), third = sort(good, 2);
+    printf("%s says %d %d %d\n", argv[0], first, second, third);
+    return second ? 7 : 0;
+}
+"#;
+
+/// A program that passes an array with nobody in its second place.
+pub const NOBODY: &str = r#"
+struct person { char *name; int age; };
+int sort(struct person *a[], int len);
+int main(void)
+{
+    struct person one = {"one", 3}, *asked[] = {&one, 0};
+    return sort(asked, 2);
+}
+"#;
+
+/// A program that copies its own bytes one place to the right, from a length that no compiler knows.
+pub const OVERLAPS: &str = r#"
+#include <string.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    static char text[64] = "abcdefgh";
+    memcpy(text + 32, text, 4 + (size_t)argc);
+    memcpy(text + 1, text, 4 + (size_t)argc);
+    return argv == NULL;
+}
+"#;
+
+/// A library whose `memcpy` has this body; `to`, `from` and `n` are its arguments.
+pub fn memcpy(body: &str) -> String {
+    format!(
+        "#include <stddef.h>\nvoid *memcpy(void *restrict to, const void *restrict from, size_t n)\n{{\n\
+         volatile unsigned char *t = to; const volatile unsigned char *f = from;\n{body}\nreturn to;\n}}\n"
+    )
+}
+
+pub const FORWARD: &str = "for (size_t i = 0; i < n; i++) t[i] = f[i];";
+pub const BACKWARD: &str = "for (size_t i = n; i > 0; i--) t[i - 1] = f[i - 1];";
+pub const WORDS: &str = "for (size_t i = 0; i + 1 < n; i += 2) { t[i] = f[i]; t[i + 1] = f[i + 1]; }";
