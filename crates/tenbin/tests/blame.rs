@@ -132,6 +132,8 @@ fn other_ways_of_being_wrong_are_told_apart() {
         (c::SCRIBBLES_IN_FRONT, "touches memory just in front of a[]", "ages [0]"),
         (c::REJUVENATES, "alters a person", "ages [0, 0, 1]"),
         (c::EXITS, "ends the process with status 0", "ages [0, 0]"),
+        (c::KILLS, "is ended by signal 9 (SIGKILL)", "ages [0, 0]"),
+        (c::CLOSES, "closes files of its caller", "ages [0, 0]"),
         (c::WRONG_STATUS, "does not report success", "ages [0, 0]"),
     ];
     for (body, words, input) in table {
@@ -364,6 +366,19 @@ fn a_copy_between_overlapping_regions_is_the_callers_fault() {
     assert_eq!((status, errors.len()), (4, 1), "{blame}");
     assert_eq!(string(errors[0], "input"), "n 5, to = from + 1");
     assert_eq!(blame["program"]["outside"], 1, "{blame}");
+}
+
+/// A library may start what leaves its group and its session.
+#[test]
+fn what_a_library_starts_is_gone_when_it_was_examined() {
+    let place = with_sort(c::DAEMON);
+    let library = place.path("lib.so");
+    let (status, blame) = blamed(&place, &["sort", library.to_str().unwrap(), "--cases", "0"]);
+    assert_eq!(status, 0, "{blame}");
+    for entry in fs::read_dir("/proc").unwrap() {
+        let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
+        assert!(!text(&words).contains(library.to_str().unwrap()), "{}", text(&words));
+    }
 }
 
 /// What was started for a library is gone when tenbin is, however that ends.

@@ -190,7 +190,7 @@ static void bound_all(void)
     signal(SIGXFSZ, SIG_IGN);
     bound(RLIMIT_CORE, 0);
     bound(RLIMIT_FSIZE, 0);
-    bound(RLIMIT_AS, (rlim_t)2 << 30);
+    bound(RLIMIT_AS, (rlim_t)512 << 20);
     bound(RLIMIT_CPU, 3600);
     bound(RLIMIT_NPROC, 4096);
 }
@@ -301,14 +301,37 @@ static int pass_on(int *loaded, int *ended)
         *ended |= record.kind == TRESPASSED || record.kind == UNLOADABLE || record.kind == NO_SYMBOL;
         passed += record.number != NO_CASE;
     }
+    /* What is known is said at once: the library may reach for this process too. */
+    fflush(stdout);
     return passed;
 }
 
 static void tell(int32_t about, enum kind kind, int detail)
 {
     struct record record = { about, (int32_t)kind, detail, 0, 0 };
-    if (fwrite(&record, sizeof record, 1, stdout) != 1)
+    if (fwrite(&record, sizeof record, 1, stdout) != 1 || fflush(stdout))
         exit(BROKEN);
+}
+
+/* Ends what the library has started: its group, and whatever left that and came to this process as an orphan. */
+static void end_what_is_left(pid_t worker)
+{
+    kill(-worker, SIGKILL);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (;;) {
+        FILE *children = fopen(path, "re");
+        int child, any = 0;
+        while (children && fscanf(children, "%d", &child) == 1) {
+            any = 1;
+            kill(child, SIGKILL);
+            waitpid(child, NULL, 0);
+        }
+        if (children)
+            fclose(children);
+        if (!any)
+            return;
+    }
 }
 
 /* Lets a worker call from case `next` on. Gives the case to go on with; negative where the library is not loaded. */
@@ -326,8 +349,11 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != supervisor)
             _exit(BROKEN);
+        /* A group of its own: what the library does to its group does not reach the supervisor. */
+        setpgid(0, 0);
         work(library, next, channel[1]);
     }
+    setpgid(worker, worker);
     close(channel[1]);
     int end = (int)syscall(SYS_pidfd_open, worker, 0);
     if (end < 0)
@@ -357,6 +383,7 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
         if (was_late)
             kill(worker, SIGKILL);
         waitpid(worker, &status, 0);
+        end_what_is_left(worker);
         int done = ended || (loaded && next == count);
         if (!done) {
             int32_t about = loaded ? next : NO_CASE;
@@ -380,6 +407,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return BROKEN;
     page = (size_t)sysconf(_SC_PAGESIZE);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     size_t room = 0;
     for (ssize_t some = 1; some > 0; cases_size += (size_t)some) {
         if (room - cases_size < 65536) {

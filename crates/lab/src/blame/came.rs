@@ -22,7 +22,7 @@ pub(super) enum Came<O> {
     Late,
     /// It touched the guard pages beside this.
     Trespassed(String),
-    /// It returned, and the memory in which that should be written down holds no outcome.
+    /// It returned, and what came of it could not be written down: memory or files were no more what they were.
     Garbled,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn deed<O>(came: &Came<O>, within: Duration) -> String {
         Came::Signalled(signal) => format!("is ended by {}", signal_in_words(*signal)),
         Came::Late => format!("does not return within {} s", within.as_secs_f64()),
         Came::Trespassed(beside) => format!("touches memory just {beside}"),
-        Came::Garbled => "overwrites memory of its caller".into(),
+        Came::Garbled => "overwrites memory or closes files of its caller".into(),
     }
 }
 

@@ -117,7 +117,10 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         let mut findings = Vec::new();
         for (place, tried) in examined.tried.iter().enumerate() {
             let Some((guard, broken)) = &tried.broken else { continue };
-            if seen.contains(&broken) {
+            // What ends a process ends it whatever was promised: it is one fault, whichever line it breaks.
+            let same =
+                |other: &&Broken| *other == broken || other.how == broken.how && broken.how != How::Outcome;
+            if seen.iter().any(same) {
                 continue;
             }
             seen.push(broken);
@@ -189,6 +192,10 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
 
     /// What holds of every input that shows a fault and of none that the same line speaks of and that shows none.
     fn circumstance(&self, examined: &Examined<'_, O>, broken: &Broken) -> Option<&'static str> {
+        // Of an examination that was cut short too much is unknown.
+        if examined.tried.iter().any(|tried| tried.came.contains(&None)) {
+            return None;
+        }
         let clause = &self.specification.clauses[broken.clause];
         let pairs = || self.inputs.all().iter().zip(&examined.tried);
         let called = || pairs().filter(|(input, tried)| tried.came[0].is_some() && clause.promises(input));
@@ -224,10 +231,10 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         let library = examined.library.display().to_string();
         let Some(&(place, other)) = told.iter().find(|(_, answer)| *answer != aspect.claim) else {
             let sentence = format!(
-                "Implementation-defined: {} of {library}: {} in all {} cases that could tell.",
+                "Implementation-defined: {} of {library}: {} in {} that could tell.",
                 aspect.name,
                 aspect.claim,
-                told.len()
+                if told.len() == 1 { "the one case".into() } else { format!("all {} cases", told.len()) }
             );
             return Ok((!told.is_empty()).then(|| defined(library, aspect.name, sentence)));
         };

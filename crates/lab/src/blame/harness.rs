@@ -30,6 +30,9 @@ impl Guard {
     pub(super) const BOTH: [Self; 2] = [Self::Behind, Self::InFront];
 }
 
+/// The status with which the program gives up: its memory or its files are no more what they were.
+const BROKEN: i32 = 101;
+
 /// What the records of the program are called in `call.c`.
 mod kind {
     pub(super) const RETURNED: i32 = 0;
@@ -126,6 +129,7 @@ impl<I: Input, O: Outcome> Harness<I, O> {
                     Some(outcome) => Came::Returned { outcome, printed },
                     None => Came::Garbled,
                 },
+                kind::EXITED if detail == BROKEN => Came::Garbled,
                 kind::EXITED => Came::Exited(detail),
                 kind::SIGNALLED => Came::Signalled(detail),
                 kind::LATE => Came::Late,

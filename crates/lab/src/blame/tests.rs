@@ -194,7 +194,7 @@ fn what_does_not_return_breaks_the_line_that_promises_that_it_does() {
     assert_eq!(clause(Came::Late), (short, "does not return within 1 s".into()));
     assert_eq!(clause(Came::Exited(0)), (short, "ends the process with status 0".into()));
     assert_eq!(clause(Came::Signalled(11)), (short, "is ended by signal 11 (SIGSEGV)".into()));
-    assert_eq!(clause(Came::Garbled), (short, "overwrites memory of its caller".into()));
+    assert_eq!(clause(Came::Garbled), (short, "overwrites memory or closes files of its caller".into()));
     let (memory, deed) = clause(Came::Trespassed("behind a[]".into()));
     assert!(memory.contains("no memory is touched") && deed == "touches memory just behind a[]", "{memory}");
     // What is undefined may end as it likes.

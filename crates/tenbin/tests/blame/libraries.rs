@@ -2,6 +2,7 @@
 
 /// What every one of them begins with: the structure, and a check of the input that the specification asks for.
 const COMMON: &str = r#"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -85,6 +86,22 @@ pub const EXITS: &str = "
     if (wrong(a, len)) return 1;
     insertion(a, len);
     if (len > 1) exit(0);
+    return 0;";
+
+/// Ends its whole process group.
+pub const KILLS: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    if (len > 1) kill(0, SIGKILL);
+    return 0;";
+
+pub const CLOSES: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    for (int file = 0; len > 1 && file < 1024; file++) close(file);
+    return 0;";
+
+pub const DAEMON: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    if (len == 2 && fork() == 0) { setsid(); for (;;) pause(); }
     return 0;";
 
 pub const WRONG_STATUS: &str = "if (wrong(a, len)) return 1; insertion(a, len); return len > 1 ? 1 : 0;";
