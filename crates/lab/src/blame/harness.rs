@@ -138,14 +138,14 @@ impl<I: Input, O: Outcome> Harness<I, O> {
             });
         }
         if end != End::Exited(0) {
-            // Only what the library did to its whole process group reaches the program.
+            // The program itself ends with 0. What else ends it is the library's doing: a worker may kill its parent.
             let lost = match end {
                 End::Signalled(signal) => Came::Signalled(signal),
                 End::Exited(status) => Came::Exited(status),
                 End::OutOfTime => Came::Late,
             };
             match came.iter_mut().find(|slot| slot.is_none()) {
-                Some(slot) if loaded => *slot = Some(lost),
+                Some(slot) if loaded || matches!(end, End::Signalled(_)) => *slot = Some(lost),
                 _ => {
                     let error = std::io::Error::other(format!("it ended so: {end:?}"));
                     return Err(Fault::system("call a library by a program of its own", error).into());
