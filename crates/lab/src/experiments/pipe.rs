@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_metal::pipe::{
-    Discard, How, Keep, Pipe, Reader, Text, Verify, Writer, hold, probe, writer,
+    Discard, How, Keep, LARGE, Pipe, Reader, Text, Verify, Writer, hold, probe, writer,
 };
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{
@@ -16,7 +16,7 @@ use crate::published::rows;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 /// The variants that are measured, in the order of the descriptor.
-const WAYS: [How; 7] = [
+const WAYS: [How; 8] = [
     How::Printf,
     How::Write,
     How::TwoBuffers { gift: false },
@@ -24,6 +24,7 @@ const WAYS: [How; 7] = [
     How::Tee,
     How::Splice,
     How::Constant { huge: true },
+    How::TeeLarge,
 ];
 const PRINTF: u32 = 0;
 const WRITE: u32 = 1;
@@ -32,6 +33,7 @@ const CONSTANT: u32 = 3;
 const TEE: u32 = 4;
 const SPLICE: u32 = 5;
 const CONSTANT_HUGE: u32 = 6;
+const TEE_LARGE: u32 = 7;
 
 /// Sizes that an ordinary user may give a pipe: the seed's first, then the default and the limit.
 const SIZES_KIB: [u64; 3] = [256, 64, 1024];
@@ -96,12 +98,17 @@ fn cell(
         _ => (request.cpus.iter().copied().cycle().take(2).collect(), "on two CPUs"),
     };
     let size = Bytes::from_kib(kib);
+    let fits = |&variant: &u32| variant != TEE_LARGE || size.0.is_multiple_of(LARGE as u64);
+    let variants: Vec<u32> = variants.iter().copied().filter(fits).collect();
     // The most telling first: the two ends of the scale, then everything against the seed's first
     // program (printf) and its last (vmsplice with two buffers).
     let against = |right: u32| variants.iter().map(move |&left| Comparison { left, right });
-    let mut comparisons = vec![Comparison { left: CONSTANT, right: WRITE }];
+    let mut comparisons =
+        vec![Comparison { left: TEE_LARGE, right: WRITE }, Comparison { left: CONSTANT, right: WRITE }];
     comparisons.extend(against(PRINTF).chain(against(TWO_BUFFERS)));
-    comparisons.extend([Comparison { left: TEE, right: CONSTANT }, Comparison { left: SPLICE, right: TEE }]);
+    comparisons.extend(
+        [(TEE, CONSTANT), (SPLICE, TEE), (TEE_LARGE, TEE)].map(|(left, right)| Comparison { left, right }),
+    );
     comparisons.retain(|pair| {
         // The last program against the first is there already, the other way round.
         let again = *pair == Comparison { left: PRINTF, right: TWO_BUFFERS };
@@ -118,7 +125,7 @@ fn cell(
         work: size.0,
         epoch: describe().epoch,
         least_iterations: LEAST_PIPEFULS,
-        variants: variants.to_vec(),
+        variants,
         comparisons,
         headline,
         ..Arrangement::default()
@@ -236,7 +243,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn changing(how: How) -> Text {
     Text::numbered(match how {
         How::Printf | How::Write | How::TwoBuffers { .. } => 65_537,
-        How::Constant { .. } | How::Tee | How::Splice => 4096 / Text::NUMBERED,
+        How::Constant { .. } | How::Tee | How::TeeLarge | How::Splice => 4096 / Text::NUMBERED,
     })
 }
 
@@ -300,6 +307,7 @@ impl Pipes {
             ("the same with SPLICE_F_GIFT", How::TwoBuffers { gift: true }),
             ("vmsplice of constant pages", How::Constant { huge: false }),
             ("tee", How::Tee),
+            ("tee of large buffers", How::TeeLarge),
         ] {
             let text = changing(how);
             let pipe = Pipe::new(capacity)?;
@@ -396,6 +404,10 @@ fn describe() -> Descriptor {
             Variant::measured("tee", "fill a pipe once, duplicate its pages by tee(2)"),
             Variant::measured("splice", "splice(2) from a file in memory that is written once"),
             Variant::measured("constant huge page", "vmsplice of constant pages that lie in a huge page"),
+            Variant::measured(
+                "tee of large buffers",
+                "the same with buffers of 32 KiB, made by splicing from a socket: eight pages in one place of the pipe",
+            ),
             Variant::sabotage("one wrong byte", "write with one byte of line 1000 changed"),
         ],
         parameters: vec![
@@ -412,6 +424,10 @@ fn describe() -> Descriptor {
             Source::new("vmsplice(2), tee(2), splice(2), pipe(7)", "what the calls promise, and pipe-max-size"),
             Source::new("GNU coreutils, yes.c", "8 KiB of whole lines in one write"),
             Source::new("uutils coreutils, pull request 11458", "write once, then tee"),
+            Source::new(
+                "Linux, net/unix/af_unix.c and net/core/skbuff.c (skb_splice_bits)",
+                "what went through a socket lies in pieces of 32 KiB, and each becomes one buffer of a pipe",
+            ),
         ],
         published: published(),
         ..Descriptor::default()

@@ -1,4 +1,4 @@
-//! Lines through a pipe: six ways to put them in, and the ways to take them out.
+//! Lines through a pipe: seven ways to put them in, and the ways to take them out.
 //!
 //! Both ends are owned by the side that uses them. A side that fails drops its end, so the other
 //! one sees the end of the pipe instead of waiting for ever.
@@ -14,7 +14,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 pub use reader::{Discard, Held, Keep, Reader, Verify, Wrong, hold};
 pub use text::Text;
-pub use writer::{How, Writer, probe, writer};
+pub use writer::{How, LARGE, Writer, probe, writer};
 
 use crate::fault::Fault;
 
@@ -107,6 +107,7 @@ mod tests {
             (How::TwoBuffers { gift: true }, long),
             (How::Constant { huge: false }, page.clone()),
             (How::Tee, page.clone()),
+            (How::TeeLarge, page.clone()),
             (How::Splice, page),
         ]
     }

@@ -1,8 +1,9 @@
-//! Six ways to put lines into a pipe. The first, second and third are the seed's, line by line.
+//! Seven ways to put lines into a pipe. The first, second and third are the seed's, line by line.
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::ptr::NonNull;
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -33,9 +34,15 @@ pub enum How {
     },
     /// A pipe filled once, whose pages `tee(2)` duplicates into the output.
     Tee,
+    /// The same with buffers of [`LARGE`] bytes in place of pages.
+    TeeLarge,
     /// `splice(2)` from a file in memory that is written once.
     Splice,
 }
+
+/// Bytes of a large buffer: what a stream socket of `AF_UNIX` allocates in one piece (`UNIX_SKB_FRAGS_SZ`,
+/// net/unix/af_unix.c), and what `splice(2)` then moves into one place of a pipe.
+pub const LARGE: usize = 32 << 10;
 
 /// Puts lines into a pipe; knows its place in the endless text.
 pub trait Writer: Send {
@@ -50,7 +57,7 @@ pub trait Writer: Send {
 ///
 /// `send` takes multiples of `capacity` only. For [`How::Constant`] and [`How::Splice`] the text's
 /// period must divide `capacity`; for [`How::Tee`] it must divide a page, because a partial `tee`
-/// starts again at the first page.
+/// starts again at the first page, and for [`How::TeeLarge`] too, where `capacity` is a multiple of [`LARGE`].
 ///
 /// # Errors
 /// [`Fault::System`] when memory, a huge page, a file or a stream cannot be had.
@@ -60,7 +67,8 @@ pub fn writer(how: How, input: OwnedFd, capacity: usize, text: &Text) -> Result<
         How::Write => Box::new(Write::new(input, text)),
         How::TwoBuffers { gift } => Box::new(TwoBuffers::new(input, capacity, text, gift)?),
         How::Constant { huge } => Box::new(Constant::new(input, capacity, text, huge)?),
-        How::Tee => Box::new(Tee::new(input, capacity, text)?),
+        How::Tee => Box::new(Tee { input, master: filled(capacity, text)? }),
+        How::TeeLarge => Box::new(Tee { input, master: filled_with_large(capacity, text)? }),
         How::Splice => Box::new(Splice::new(input, capacity, text)?),
     })
 }
@@ -70,11 +78,11 @@ pub fn writer(how: How, input: OwnedFd, capacity: usize, text: &Text) -> Result<
 /// # Errors
 /// [`Fault::System`] with the first call that failed.
 pub fn probe(how: How) -> Result<(), Fault> {
-    let page = rustix::param::page_size();
-    let pipe = Pipe::new(page)?;
-    let mut sender = writer(how, pipe.input, page, &Text::yes())?;
-    // One page fits into an empty pipe, so this cannot wait; the reading end is open until it is done.
-    let sent = sender.send(page).map_err(|error| Fault::system(format!("send a page by {how:?}"), error));
+    let bytes = if how == How::TeeLarge { LARGE } else { rustix::param::page_size() };
+    let pipe = Pipe::new(bytes)?;
+    let mut sender = writer(how, pipe.input, bytes, &Text::yes())?;
+    // They fit into an empty pipe, so this cannot wait; the reading end is open until it is done.
+    let sent = sender.send(bytes).map_err(|error| Fault::system(format!("send {bytes} B by {how:?}"), error));
     drop(pipe.output);
     sent
 }
@@ -242,26 +250,56 @@ impl Writer for Constant {
     }
 }
 
-/// A pipe that was filled once; `tee` duplicates references to its pages and consumes nothing.
+/// A pipe that was filled once; `tee` duplicates references to its buffers and consumes nothing.
 struct Tee {
     input: OwnedFd,
     master: Pipe,
 }
 
-impl Tee {
-    fn new(input: OwnedFd, capacity: usize, text: &Text) -> Result<Self, Fault> {
-        let master = Pipe::new(capacity)?;
-        let mut bytes = vec![0; capacity];
-        text.fill(&mut bytes, 0);
-        // One write into an empty pipe fills whole pages, so every page begins the text anew.
-        let filled = uninterrupted(|| rustix::io::write(&master.input, &bytes))
-            .map_err(|error| Fault::system("fill the pipe to tee from", error))?;
-        if filled != capacity {
-            let error = io::Error::other(format!("{filled} of {capacity} bytes fitted"));
-            return Err(Fault::system("fill the pipe to tee from", error));
+/// A pipe full of pages that each begin the text anew.
+fn filled(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
+    let master = Pipe::new(capacity)?;
+    let mut bytes = vec![0; capacity];
+    text.fill(&mut bytes, 0);
+    // One write into an empty pipe fills whole pages.
+    let filled = uninterrupted(|| rustix::io::write(&master.input, &bytes))
+        .map_err(|error| Fault::system("fill the pipe to tee from", error))?;
+    whole(filled, capacity)?;
+    Ok(master)
+}
+
+/// A pipe with `capacity` bytes in large buffers that each begin the text anew.
+fn filled_with_large(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
+    let fault = |error: io::Error| Fault::system("fill a pipe with large buffers", error);
+    let master = Pipe::new(capacity)?;
+    // What comes from a socket is counted as if every place held a page, so it lands where there is room for that.
+    // Between pipes whole buffers move: what goes through a pipe with one place is one.
+    let (landing, one) = (Pipe::new(LARGE)?, Pipe::new(rustix::param::page_size())?);
+    let (near, far) = UnixStream::pair().map_err(fault)?;
+    let mut bytes = vec![0; LARGE];
+    text.fill(&mut bytes, 0);
+    for _ in 0..capacity / LARGE {
+        whole(uninterrupted(|| rustix::io::write(&near, &bytes)).map_err(fault)?, LARGE)?;
+        let hops = [
+            (far.as_fd(), &landing.input),
+            (landing.output.as_fd(), &one.input),
+            (one.output.as_fd(), &master.input),
+        ];
+        for (from, to) in hops {
+            let moved = uninterrupted(|| splice(from, None, to, None, LARGE, SpliceFlags::NONBLOCK));
+            whole(moved.map_err(fault)?, LARGE)?;
         }
-        Ok(Self { input, master })
     }
+    Ok(master)
+}
+
+/// Whether all bytes went in at once.
+fn whole(found: usize, wanted: usize) -> Result<(), Fault> {
+    if found == wanted {
+        return Ok(());
+    }
+    let error = io::Error::other(format!("{found} of {wanted} bytes fitted"));
+    Err(Fault::system("fill the pipe to tee from", error))
 }
 
 impl Writer for Tee {
