@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use tenbin_metal::inherited;
 use tenbin_model::{Attribution, Missing};
 
 /// How the process ends; the numbers (see its conversion) are part of the interface.
@@ -101,17 +102,7 @@ impl fmt::Display for Trouble {
 pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
     let written = result.and_then(|answer| {
         match &answer.to {
-            None => {
-                let mut out = io::stdout().lock();
-                match out.write_all(answer.text.as_bytes()).and_then(|()| out.flush()) {
-                    // The reader has seen enough; that is its right.
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                    Err(error) => {
-                        Err(Trouble::internal(format!("write the answer to standard output: {error}")))
-                    }
-                    Ok(()) => Ok(()),
-                }
-            }
+            None => to_standard_output(answer.text.as_bytes()),
             Some(path) => write_whole(path, |out| out.write_all(answer.text.as_bytes())),
         }
         .map(|()| answer)
@@ -137,12 +128,25 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
 pub fn pass_on(stdout: &[u8], stderr: &[u8]) -> Result<(), Trouble> {
     // A standard error that is closed is no reason to fail.
     let _ = io::stderr().write_all(stderr);
+    to_standard_output(stdout)
+}
+
+/// Writes all of it. What is asked for and can be written nowhere is no success.
+fn to_standard_output(bytes: &[u8]) -> Result<(), Trouble> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let trouble =
+        |error: io::Error| Trouble::internal(format!("write the answer to standard output: {error}"));
+    // Rust has put /dev/null in the place of what was closed.
+    if inherited::standard_output_was_closed() {
+        return Err(trouble(rustix::io::Errno::BADF.into()));
+    }
     let mut out = io::stdout().lock();
-    match out.write_all(stdout).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::internal(format!("write to standard output: {error}")))
-        }
-        _ => Ok(()),
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        // The reader has seen enough; that is its right.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(trouble),
     }
 }
 

@@ -313,6 +313,18 @@ fn a_reader_that_leaves_early_is_no_error() {
 }
 
 #[test]
+fn a_standard_output_that_is_closed_is_no_success() {
+    let output = Command::new("sh")
+        .args(["-c", "exec \"$0\" list >&-", env!("CARGO_BIN_EXE_tenbin")])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let (status, said) = ending(&output);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("standard output"), "{said}");
+}
+
+#[test]
 fn the_schema_is_json_and_names_what_the_design_promises() {
     let output = Place::new().tenbin(&["schema"]);
     let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -2,7 +2,8 @@
 //!
 //! Writer and reader are pinned to one CPU each, as the seed had them. In every round every pair of them carries as
 //! many bytes as take it about a third of a second, in a random order; a ratio is one of a single round, so that what
-//! the machine does meanwhile is in both of its sides. Every pair is verified first, byte for byte.
+//! the machine does meanwhile is in both of its sides. What each writer hands to each reader is compared first, byte for
+//! byte; where a reader gives on what it takes (pv, head), behind it.
 
 mod cell;
 mod table;
@@ -79,7 +80,7 @@ pub(super) fn run(stand: &Stand<'_>, rounds: &c2c::Arguments, arguments: &Argume
             cells.push((cell, FIRST.max((FIRST as f64 / first * SECONDS) as u64)));
         }
     }
-    println!("every pair carried {} MiB without a wrong byte", FIRST >> 20);
+    println!("every writer wrote {} MiB without a wrong byte; so did pv and head of each", FIRST >> 20);
     let mut speeds = Speeds::new(&writers, &readers);
     let mut random = Pcg64::seed_from_u64(SEED);
     for round in 1..=rounds.rounds {
