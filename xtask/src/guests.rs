@@ -23,6 +23,9 @@ pub(crate) fn needs() -> Vec<Requirement> {
     needs
 }
 
+/// The tests of ptrace, by the beginning of their names.
+pub(crate) const TRACING: &str = "tracee::tests";
+
 /// What `tenbin run calls` must say in a guest, whatever its architecture: times are refused, and a call is followed
 /// down to the kernel.
 const SAID_OF_CALLS: &[&str] = &[
@@ -46,7 +49,39 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run()?;
     let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
-    ARCHITECTURES.iter().filter(|it| it.foreign()).try_for_each(|it| calls(workspace, &tenbin, it))
+    ARCHITECTURES.iter().filter(|it| it.foreign()).try_for_each(|it| {
+        tracing(workspace, &tenbin, it)?;
+        calls(workspace, &tenbin, it)
+    })
+}
+
+/// Runs the tests of ptrace in a guest.
+fn tracing(workspace: &Workspace, tenbin: &Path, architecture: &Architecture) -> Result<(), Failure> {
+    let built = Command::cargo(workspace)
+        .variables(architecture.cargo_variables())
+        .arguments([
+            "test",
+            "--package",
+            "tenbin-metal",
+            "--lib",
+            "--no-run",
+            "--target",
+            architecture.target,
+        ])
+        .arguments(["--message-format", "json"])
+        .read()?;
+    let tests = built
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find_map(|message| message["executable"].as_str().map(str::to_owned))
+        .ok_or_else(|| {
+            Failure::new("find the tests that were built", "cargo names none", "see its output")
+        })?;
+    Command::new(tenbin)
+        .arguments(["guest", "run", "--arch", architecture.name, "--seconds", "300", "--carry"])
+        .argument(format!("{tests}:/tests"))
+        .arguments(["--", "/tests", TRACING])
+        .run()
 }
 
 /// Has a guest's tenbin follow calls by ptrace, which no emulator of programs has.
