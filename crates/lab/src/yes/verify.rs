@@ -42,7 +42,7 @@ pub enum End {
         /// How many those are.
         asked: u64,
     },
-    /// No byte came: there is nothing to say about.
+    /// No byte came: there is nothing to say about it.
     Nothing,
     /// The next line was wrong.
     Wrong(Wrong),
@@ -69,23 +69,24 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines;
-        let right =
-            if lines == 1 { "1 line is right".to_owned() } else { format!("{lines} lines are right") };
+        let (counted, are) = (counted(lines, "line"), if lines == 1 { "is" } else { "are" });
+        let right = format!("{counted} {are} right");
         match &self.end {
             End::Enough => write!(f, "{right}, as many as were asked for."),
             End::Input { of_a_line: 0 } => write!(f, "{right}; then the input ended."),
             End::Input { of_a_line } => {
+                let bytes = self::counted(*of_a_line as u64, "right byte");
+                write!(f, "{right}; then the input ended within a line, after {bytes} of it.")
+            }
+            End::TooFew { asked } => {
+                let (right, were) =
+                    (self::counted(lines, "right line"), if *asked == 1 { "was" } else { "were" });
                 write!(
                     f,
-                    "{right}; then the input ended within a line, after {of_a_line} right byte(s) of it."
+                    "Implementation error of what was examined: it ended after {right}, and {asked} {were} asked for."
                 )
             }
-            End::TooFew { asked } => write!(
-                f,
-                "Implementation error of what was examined: it ended after {lines} right line(s), \
-                 and {asked} were asked for."
-            ),
-            End::Nothing => write!(f, "Refused: no byte came, so there is nothing to say about."),
+            End::Nothing => write!(f, "Refused: no byte came, so there is nothing to say about it."),
             End::Wrong(Wrong { byte, expected, found }) => write!(
                 f,
                 "Implementation error of what was examined: line {} is wrong from its byte {byte} on.\n\
@@ -95,6 +96,12 @@ impl fmt::Display for Finding {
             ),
         }
     }
+}
+
+/// A number of things that form their plural with an s.
+fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }
 
 /// Reads `input` and compares it with `line`, its newline included, over and over.
@@ -235,6 +242,38 @@ mod tests {
         ];
         for (input, line, lines, expected) in cases {
             assert_eq!(found(input, line, *lines), *expected, "{:?}", String::from_utf8_lossy(input));
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_said_in_the_right_number() {
+        let cases = [
+            (
+                0,
+                End::Input { of_a_line: 1 },
+                "0 lines are right; then the input ended within a line, after 1 right byte of it.",
+            ),
+            (
+                1,
+                End::Input { of_a_line: 2 },
+                "1 line is right; then the input ended within a line, after 2 right bytes of it.",
+            ),
+            (2, End::Input { of_a_line: 0 }, "2 lines are right; then the input ended."),
+            (1, End::Enough, "1 line is right, as many as were asked for."),
+            (
+                0,
+                End::TooFew { asked: 1 },
+                "Implementation error of what was examined: it ended after 0 right lines, and 1 was asked for.",
+            ),
+            (
+                1,
+                End::TooFew { asked: 2 },
+                "Implementation error of what was examined: it ended after 1 right line, and 2 were asked for.",
+            ),
+            (0, End::Nothing, "Refused: no byte came, so there is nothing to say about it."),
+        ];
+        for (lines, end, expected) in cases {
+            assert_eq!(Finding { lines, end }.to_string(), expected);
         }
     }
 
