@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Attribution {
-    /// The caller broke the specification: it asked for something outside of what is promised.
+    /// The caller broke what it must see to, the precondition, whatever came of the call.
     UsageError,
     /// The implementation broke the specification.
     ImplementationError,
