@@ -87,13 +87,7 @@ impl Asked {
 /// What is missing where there is no compiler and no probe. A refusal where the kernel does not let this process
 /// trace, is too old to tell, or where the probe does not end.
 pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
-    let apis = asked.functions.iter().map(|name| {
-        api::find(name).ok_or_else(|| {
-            let known = known().collect::<Vec<_>>().join(", ");
-            Unfit::Usage(format!("no function `{name}` can be traced; those that can: {known}"))
-        })
-    });
-    let apis: Vec<&'static Api> = apis.collect::<Result<_, _>>()?;
+    let apis = apis(asked)?;
     // Lives as long as the program in it is used.
     let mut workshop = None;
     let path = match &asked.probe {
@@ -108,14 +102,7 @@ pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
     let (path, image) = probe(&path)?;
     let mut findings = Vec::new();
     for api in apis {
-        if image.import(api.name).is_none() {
-            return Err(Unfit::Usage(format!(
-                "the probe {} does not call {}: the C library that it was compiled against has none, or it is \
-                 another program",
-                path.display(),
-                api.name
-            )));
-        }
+        calls(&path, &image, api)?;
         for case in api.cases {
             let seen = trace(asked, &path, &image, api, case)?;
             let bound =
@@ -124,6 +111,41 @@ pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
         }
     }
     Ok(findings)
+}
+
+/// Looks at what of `asked` can be wrong before anything runs: the names of the functions, and the probe that was
+/// compiled elsewhere (whether it is there, a dynamic program of this architecture, and calls them all).
+///
+/// # Errors
+/// The usage errors of [`findings`], but for a probe that does not know how to make a call that is in it.
+pub fn check(asked: &Asked) -> Result<(), Unfit> {
+    let apis = apis(asked)?;
+    let Some(path) = &asked.probe else { return Ok(()) };
+    let (path, image) = probe(path)?;
+    apis.into_iter().try_for_each(|api| calls(&path, &image, api))
+}
+
+/// The functions that are asked for.
+fn apis(asked: &Asked) -> Result<Vec<&'static Api>, Unfit> {
+    let find = |name: &String| {
+        api::find(name).ok_or_else(|| {
+            let known = known().collect::<Vec<_>>().join(", ");
+            Unfit::Usage(format!("no function `{name}` can be traced; those that can: {known}"))
+        })
+    };
+    asked.functions.iter().map(find).collect()
+}
+
+/// Whether the probe at `path` takes the function from a library.
+fn calls(path: &Path, image: &Image, api: &Api) -> Result<(), Unfit> {
+    if image.import(api.name).is_some() {
+        return Ok(());
+    }
+    Err(Unfit::Usage(format!(
+        "the probe {} does not call {}: the C library that it was compiled against has none, or it is another program",
+        path.display(),
+        api.name
+    )))
 }
 
 /// Reads a probe, and whether it can be one.

@@ -58,14 +58,17 @@ fn what_cannot_be_traced_is_a_usage_error() {
         ("trace=frok", "fork, vfork, posix_spawn"),
         ("trace=fork,fork", "twice"),
         ("trace=fork --set probe=/etc/passwd", "/etc/passwd"),
+        ("probe=/nowhere/probe", "/nowhere/probe cannot be found"),
+        ("probe=/etc/passwd --quick", "with --quick nothing is traced"),
     ] {
         let mut arguments = vec!["run", "calls"];
-        for setting in setting.split(" --set ") {
-            arguments.extend(["--set", setting]);
-        }
+        arguments.push("--set");
+        arguments.extend(setting.split(' '));
         let output = place.tenbin(&arguments);
         let (status, said) = ending(&output);
         assert_eq!(status, 2, "{said}");
         assert!(said.starts_with("tenbin: usage error: ") && said.contains(named), "{said}");
+        // The store is made before anything is measured: where there is none, nothing was.
+        assert!(!place.path("store.db").exists(), "{setting} has begun");
     }
 }

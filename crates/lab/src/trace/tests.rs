@@ -337,9 +337,16 @@ fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
             "does not know how to call fork",
         ),
     ] {
+        // What can be seen without running it is said beforehand, in the same words.
+        let checked = check(&Asked { probe: Some(path.clone()), ..bench.asked(&["fork"]) });
         let message = with(path);
         assert!(message.contains(said), "{said}: {message}");
+        match checked {
+            Ok(()) => assert!(said.contains("does not know how"), "{said}: not found beforehand"),
+            Err(_) => assert_eq!(usage(checked.map(|()| Vec::new())), message),
+        }
     }
+    assert!(check(&bench.asked(&["fork"])).is_ok());
 }
 
 #[test]

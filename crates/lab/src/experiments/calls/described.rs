@@ -26,13 +26,14 @@ pub(super) fn describe() -> Descriptor {
             Parameter::new(
                 "trace",
                 &format!("{} (none with --quick)", trace::USUAL.join(",")),
-                "functions of the C library to follow down to the system call; if set, nothing is timed",
+                "functions of the C library to follow down to the system call, beside the figures; given by --set, only \
+                 they are followed and nothing is timed",
             ),
             Parameter::new("probe", "compiled here", "a program that makes the call, compiled elsewhere (docs/trace.md)"),
         ],
         margin: 0.02,
         epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
+        privileges: "for the figures none; for the trace a C compiler and permission to ptrace".into(),
         touches: "none".into(),
         sources: vec![
             Source::new("seed 002, on APIs, ABIs and system calls", "the question, and the sum that is called"),

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use tenbin_metal::calls::{Answer, Call, ClockName, Question, Sum};
 use tenbin_metal::vdso::{NoVdso, VERSION, Vdso};
 
-/// Names that are compared, as they read inside a sentence.
+/// Names that are compared or looked for, as they read inside a sentence.
+pub(super) const INLINED: &str = "an inlined call";
 pub(super) const CALLED: &str = "a direct call";
 pub(super) const LINKED: &str = "a call through a linkage table";
 pub(super) const CLOCK_IN_THE_VDSO: &str = "clock_gettime(MONOTONIC) in the vDSO";
@@ -55,7 +56,7 @@ pub(super) enum Plant {
 /// In the order of the descriptor: from what costs nothing down to the kernel, what is planted last.
 pub(super) const RUNGS: &[Rung] = &[
     sum("an empty loop", "counts its turns and calls nothing: what every rung has in it", Sum::Loop),
-    sum("an inlined call", "the sum of two words, written into the loop", Sum::Inlined),
+    sum(INLINED, "the sum of two words, written into the loop", Sum::Inlined),
     sum(CALLED, "the same sum by a function: a call, an addition and a return", Sum::Called),
     sum(
         LINKED,

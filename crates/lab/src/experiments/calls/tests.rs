@@ -161,3 +161,39 @@ fn a_trace_alone_times_nothing_and_a_survey_traces_nothing() {
     assert!(!run.cells.is_empty() && run.look.is_some());
     assert!(matches!(with(Effort::Normal, &[("trace", "frok")]), Err(Unfit::Usage(said)) if said.contains("frok")));
 }
+
+/// A plan starts nothing, so a probe that is wrong costs no measurement.
+#[test]
+fn a_probe_is_looked_at_in_the_plan() {
+    let said = |effort, given: &[(&str, &str)]| {
+        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let settings = Settings::new(given, &describe()).unwrap();
+        match with_request(|request| plan(&Request { settings: &settings, effort, ..*request })) {
+            Err(Unfit::Usage(said)) => said,
+            Err(other) => panic!("{other:?}"),
+            Ok(_) => panic!("it was planned"),
+        }
+    };
+    let nowhere = ("probe", "/nowhere/probe");
+    for effort in [Effort::Quick, Effort::Normal, Effort::Thorough] {
+        let said = said(effort, &[nowhere, ("trace", "fork")]);
+        assert!(said.contains("/nowhere/probe cannot be found"), "{said}");
+    }
+    let usual = said(Effort::Normal, &[nowhere]);
+    assert!(usual.contains("/nowhere/probe cannot be found"), "{usual}");
+    // A probe may be sound and still be of no use.
+    let unused = said(Effort::Quick, &[nowhere]);
+    assert!(unused.contains("probe=/nowhere/probe") && unused.contains("--set trace="), "{unused}");
+}
+
+/// What lies below what the place of code costs is shown and not judged.
+#[test]
+fn the_jump_of_a_linkage_table_is_no_pair() {
+    with_request(|request| {
+        let cell = plan(request).unwrap().cells.remove(0);
+        let pairs: Vec<_> = cell.comparisons.iter().map(|pair| (pair.left, pair.right)).collect();
+        assert!(cell.variants.contains(&index(rungs::LINKED)));
+        assert!(pairs.iter().all(|&(left, right)| ![left, right].contains(&index(rungs::LINKED))), "{pairs:?}");
+        assert!(pairs.contains(&(index(rungs::INLINED), index(rungs::CALLED))), "{pairs:?}");
+    });
+}
