@@ -61,7 +61,8 @@ impl Arguments {
 const EXIT_STATUS: &str = "\
 Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked was refused,
 4 a fault was found in what was examined, 5 something is missing on this machine.
-`yes` ends as GNU's does: 1 for whatever fails.
+`yes` ends as GNU's does, 1 for whatever fails; `yes --verify` as above: 3 nothing came, 4 a line
+is wrong. `guest run` ends with the status of its command.
 The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 
 /// The commands.
@@ -151,7 +152,7 @@ pub enum Command {
     ///
     /// The same arguments, messages and exit statuses (1 for whatever fails); a link to tenbin that is named `yes` is
     /// one. With --verify in the first place it reads such lines instead, says how many are right, and names the
-    /// first that is not (4).
+    /// first that is not (4); 3 if nothing came.
     #[command(disable_help_flag = true)]
     Yes {
         /// `--verify [--lines N|all]`, then the strings of the line; `y` if there is none
@@ -161,7 +162,7 @@ pub enum Command {
     /// Work in a guest: a machine in QEMU that is booted, runs one command and is gone
     #[command(subcommand)]
     Guest(Guest),
-    /// Print the JSON schema of what --json prints for measurements and for `show`
+    /// Print the JSON schema of what --json prints of measurements, a calibration or `blame`
     Schema {
         /// Of which answer
         #[arg(value_enum, default_value_t = Shape::Report)]
@@ -257,9 +258,9 @@ pub enum Guest {
 }
 
 const GUEST_STATUS: &str = "\
-Exit status: that of the command, 127 if the guest has no such command. If there is none, standard error
-says `tenbin:` and why: 1 the guest could not be made, 2 usage error, 4 the guest hung, panicked or broke
-off, 5 something is missing on this machine.";
+Exit status: that of the command, 127 if the guest has no such command. If there is none,
+standard error begins with `tenbin guest:` and says why: 1 the guest could not be made, 4 it hung,
+panicked or broke off, 5 something is missing on this machine. 2 is a usage error, told as ever.";
 
 /// How to boot a guest, and what to do in it.
 #[derive(Args, Clone, Debug)]
@@ -282,7 +283,7 @@ pub struct GuestRun {
     /// Where to put what is brought back: its path in the guest, below this folder
     #[arg(long, value_name = "FOLDER", requires = "bring")]
     pub into: Option<PathBuf>,
-    /// How long all of it may take, the boot of about ten seconds counted in
+    /// How long the guest may take, its boot of about ten seconds counted in; fetching a kernel is not
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
     /// CPUs of the guest
@@ -343,11 +344,11 @@ pub enum Origin {
 /// Which answer a schema is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shape {
-    /// Measurements
+    /// Measurements: `tenbin`, `run`, `show RUN`
     Report,
-    /// A calibration
+    /// A calibration: `calibrate`, `show calibration`
     Calibration,
-    /// What `blame` found
+    /// What `blame` found; its part `Contracted` is each element of `blame --list`
     Blame,
 }
 
@@ -372,4 +373,53 @@ pub enum Format {
     Go,
     /// Google Benchmark's JSON, for its compare.py
     GoogleBenchmark,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::descriptors;
+
+    /// What help is wrapped at.
+    const WIDEST: usize = 100;
+
+    /// Runs `visit` on the command and on all below it, each with its path.
+    fn each(command: &mut clap::Command, path: &str, visit: &mut impl FnMut(&mut clap::Command, &str)) {
+        let path = format!("{path} {}", command.get_name());
+        visit(command, &path);
+        for below in command.get_subcommands_mut() {
+            each(below, &path, visit);
+        }
+    }
+
+    fn hold(text: &str, path: &str) {
+        for line in text.lines() {
+            assert!(line.chars().count() <= WIDEST, "{path}: {line}");
+        }
+    }
+
+    #[test]
+    fn no_line_of_help_is_too_wide() {
+        let mut visited = 0;
+        each(&mut Arguments::whole(&descriptors()), "", &mut |command, path| {
+            let mut command = command.clone().term_width(WIDEST);
+            hold(&command.render_help().to_string(), path);
+            hold(&command.render_long_help().to_string(), path);
+            visited += 1;
+        });
+        assert!(visited > 15, "{visited}");
+    }
+
+    /// What is broken into lines by hand would be broken a second time. The list below `run` is left to the parser.
+    #[test]
+    fn no_line_that_was_broken_by_hand_is_broken_again() {
+        let mut held = 0;
+        each(&mut Arguments::command(), "", &mut |command, path| {
+            for text in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
+                hold(&text.to_string(), path);
+                held += 1;
+            }
+        });
+        assert!(held >= 2, "{held}");
+    }
 }

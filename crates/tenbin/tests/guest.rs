@@ -112,8 +112,19 @@ fn a_guest_without_an_answer_is_a_fault_and_its_console_is_shown() {
         let output = desk.run(&["--seconds", seconds, "--", "true"]);
         let (status, said) = ending(&output);
         assert_eq!((status, &output.stdout[..]), (4, &b""[..]), "{script}: {said}");
-        assert!(said.starts_with("tenbin: ") && said.contains(expected), "{script}: {said}");
+        assert!(said.starts_with("tenbin guest: ") && said.contains(expected), "{script}: {said}");
     }
+}
+
+/// A tenbin in the guest that finds a fault ends with the status of a guest that hung, and says `tenbin:`.
+#[test]
+fn a_carried_tenbin_that_fails_is_told_from_a_guest_that_fails() {
+    let desk = Desk::new();
+    let carried = answering(4, "end").replace("echo err >", "echo 'tenbin: it hung' >");
+    desk.emulator(&carried);
+    let (status, said) = ending(&desk.run(&["--", "tenbin", "blame"]));
+    assert_eq!(status, 4, "{said}");
+    assert!(said.starts_with("tenbin: it hung\n") && !said.contains("tenbin guest: "), "{said}");
 }
 
 #[test]
@@ -122,6 +133,7 @@ fn an_emulator_that_fails_is_no_fault_of_the_guest() {
     desk.emulator("echo 'no such board' >&2; exit 1");
     let (status, said) = ending(&desk.run(&["--", "true"]));
     assert_eq!(status, 1, "{said}");
+    assert!(said.starts_with("tenbin guest: "), "{said}");
     assert!(said.contains("qemu-system-x86_64") && said.contains("no such board"), "{said}");
 }
 
@@ -130,6 +142,7 @@ fn what_is_missing_is_named_with_the_command_that_installs_it() {
     let desk = Desk::new();
     let (status, said) = ending(&desk.run(&["--", "true"]));
     assert_eq!(status, 5, "{said}");
+    assert!(said.starts_with("tenbin guest: "), "{said}");
     assert!(
         said.contains("qemu-system-x86_64") && said.contains("apt-get install qemu-system-x86"),
         "{said}"

@@ -17,9 +17,22 @@ const TENBIN: &str = "/bin/tenbin";
 
 /// Boots a guest, runs the command in it, and passes on what it left.
 ///
+/// What kept the guest from an answer is said under a name of its own: a tenbin that runs in the guest and fails says
+/// `tenbin:`, and its status may be the same.
+///
 /// # Errors
-/// Whatever kept the guest from an answer.
+/// A usage error.
 pub(super) fn run(arguments: GuestRun) -> Result<Answer, Trouble> {
+    match passed_on(arguments) {
+        Err(Trouble { exit, message }) if exit != Exit::Usage => {
+            let remark = Some(format!("tenbin guest: {message}"));
+            Ok(Answer { text: String::new(), to: None, remark, exit })
+        }
+        other => other,
+    }
+}
+
+fn passed_on(arguments: GuestRun) -> Result<Answer, Trouble> {
     let host = || Trouble::usage("guests have no architecture like this machine's: name one with --arch");
     let architecture = match arguments.arch {
         Some(architecture) => architecture,

@@ -145,8 +145,8 @@ A STRING that begins with a dash comes after `--`. As `tenbin yes`, and in the f
 
       --verify [--lines N|all] [STRING]...
                  read such lines from standard input instead, and say how many are right
-                 and which is the first that is not (exit status 4); stops after N lines,
-                 or at 268435454 as the test did that this one is made after
+                 and which is the first that is not (exit status 4; 3 if nothing came); stops
+                 after N lines, or at 268435454 as the test did that this one is made after
 ";
 
 /// `tenbin yes --verify`.
