@@ -5,14 +5,15 @@
 //! the machine's own compiler (`$CC`, else `cc`) into a folder that vanishes.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tenbin_metal::Fault;
-use tenbin_metal::child::{self, Bounds, End};
+use tenbin_metal::child::{self, Bounds, End, Finished};
 use tenbin_model::Missing;
 
 use crate::experiment::Unfit;
@@ -29,41 +30,83 @@ pub enum Kind {
     Library,
 }
 
+/// What execve(2) says where there is no such program, and where it is none.
+const ENOENT: i32 = 2;
+const EACCES: i32 = 13;
+
+/// How a shell, or a program that stands in front of a compiler, ends when there is no such program.
+const NO_SUCH_PROGRAM: i32 = 127;
+
 /// A folder of compiled things, gone with it.
 #[derive(Debug)]
 pub struct Workshop {
     folder: tempfile::TempDir,
-    compiler: OsString,
+    /// Its name and what is given to it first: `ccache gcc`, `gcc -m64`.
+    compiler: Vec<OsString>,
 }
 
 impl Workshop {
     /// An empty one, for `needed`, the sentence that says what it is for.
     ///
     /// # Errors
-    /// What is missing where there is no compiler; a fault where no folder can be made.
+    /// What is missing where there is no compiler; a fault where there is one that cannot be used, and where no
+    /// folder can be made.
     pub fn open(needed: &str) -> Result<Self, Unfit> {
         let compiler = env::var_os("CC").filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into());
         Self::with(compiler, needed)
     }
 
-    /// As [`open`](Self::open), with this compiler.
+    /// As [`open`](Self::open), with this compiler: words with white space between, as `$CC` has them.
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn with(compiler: OsString, needed: &str) -> Result<Self, Unfit> {
-        let mut ask = Command::new(&compiler);
-        ask.arg("--version").stdin(Stdio::null());
-        let answers = child::run(ask, Bounds::within(DEADLINE)).is_ok_and(|said| said.end == End::Exited(0));
-        if !answers {
-            return Err(Unfit::Missing(Missing {
+        let missing = || {
+            Unfit::Missing(Missing {
                 what: format!("a C compiler (`{}`)", compiler.to_string_lossy()),
                 needed: needed.into(),
                 install: "apt install gcc libc6-dev".into(),
-            }));
-        }
+            })
+        };
+        let words = compiler.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let words: Vec<OsString> = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
         let folder = tempfile::tempdir()
             .map_err(|error| Fault::system("make a folder for compiled programs", error))?;
-        Ok(Self { folder, compiler })
+        let workshop = Self { folder, compiler: words };
+        let mut ask = workshop.command().ok_or_else(missing)?;
+        ask.arg("--version");
+        let said = child::run(ask, Bounds::within(DEADLINE)).map_err(|fault| match &fault {
+            Fault::System { error, .. } if matches!(error.raw_os_error(), Some(ENOENT | EACCES)) => missing(),
+            _ => Unfit::Fault(fault),
+        })?;
+        match said.end {
+            End::Exited(0) => Ok(workshop),
+            End::Exited(NO_SUCH_PROGRAM) => Err(missing()),
+            _ => Err(Unfit::Fault(workshop.failed("ask the version of", &said))),
+        }
+    }
+
+    /// The compiler, to be told what to do. None where no word names one.
+    fn command(&self) -> Option<Command> {
+        let (program, first) = self.compiler.split_first()?;
+        let mut command = Command::new(program);
+        // What it leaves when it is killed is gone with the folder.
+        command.args(first).env("TMPDIR", self.path()).stdin(Stdio::null());
+        Some(command)
+    }
+
+    /// That the compiler did not do what was `tried`, in its own words where it has some.
+    fn failed(&self, tried: &str, said: &Finished) -> Fault {
+        let words = String::from_utf8_lossy(&said.stderr);
+        let words = words.trim().lines().take(5).collect::<Vec<_>>().join("; ");
+        let ended = match said.end {
+            End::Exited(status) => format!("it ended with status {status}"),
+            End::Signalled(number) => format!("signal {number} ended it"),
+            End::OutOfTime => format!("it was still running after {DEADLINE:?}"),
+        };
+        let error = if words.is_empty() { ended } else { format!("{ended}: {words}") };
+        let compiler = self.compiler.join(OsStr::new(" "));
+        Fault::system(format!("{tried} `{}`", compiler.to_string_lossy()), std::io::Error::other(error))
     }
 
     /// The folder itself.
@@ -80,20 +123,24 @@ impl Workshop {
         let (path, page) = (self.path().join(name), self.path().join(format!("{name}.c")));
         fs::write(&page, source)
             .map_err(|error| Fault::system(format!("write {}", page.display()), error))?;
-        let mut command = Command::new(&self.compiler);
-        command.args(["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]);
+        let tried = format!("compile {name}.c with");
+        let mut command = self
+            .command()
+            .ok_or_else(|| Fault::system(tried.as_str(), std::io::Error::other("no compiler is named")))?;
+        command.args(["-std=gnu11", "-O2"]);
+        if cfg!(test) {
+            // A compiler that warns of what no test of ours has seen is no reason to have no answer.
+            command.args(["-Wall", "-Wextra", "-Werror"]);
+        }
         if kind == Kind::Library {
             command.args(["-shared", "-fPIC"]);
         }
-        command.arg("-o").arg(&path).arg(&page).args(options).stdin(Stdio::null());
+        command.arg("-o").arg(&path).arg(&page).args(options);
         let said = child::run(command, Bounds::within(DEADLINE))?;
         if said.end == End::Exited(0) {
             return Ok(path);
         }
-        let words = String::from_utf8_lossy(&said.stderr);
-        let words = words.trim().lines().take(5).collect::<Vec<_>>().join("; ");
-        let error = std::io::Error::other(if words.is_empty() { format!("{:?}", said.end) } else { words });
-        Err(Fault::system(format!("compile {name}.c with `{}`", self.compiler.to_string_lossy()), error))
+        Err(self.failed(&tried, &said))
     }
 }
 
@@ -129,5 +176,59 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    /// A compiler of a line of shell, in `folder`. The shell reads it: a file that has just been written may not be
+    /// executed while another test starts a process.
+    fn script(folder: &Path, name: &str, lines: &str) -> OsString {
+        let path = folder.join(name);
+        fs::write(&path, format!("{lines}\n")).unwrap();
+        let mut words = OsString::from("sh ");
+        words.push(path);
+        words
+    }
+
+    #[test]
+    fn a_compiler_that_is_there_and_fails_is_not_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = |name: &str, lines: &str| {
+            Workshop::with(script(folder.path(), name, lines), "a test compiles").map(drop)
+        };
+        let fault = |answer| match answer {
+            Err(Unfit::Fault(fault)) => fault.to_string(),
+            other => panic!("{other:?}"),
+        };
+        let said = fault(opened("strict", "echo no licence >&2; exit 3"));
+        assert!(said.contains("status 3") && said.contains("no licence"), "{said}");
+        let said = fault(opened("dying", "kill -9 $$"));
+        assert!(said.contains("signal 9"), "{said}");
+        // One that stands in front of a compiler which is not there.
+        let behind = opened("front", "exec no-such-compiler \"$@\"");
+        assert!(matches!(behind, Err(Unfit::Missing(_))), "{behind:?}");
+        let page = folder.path().join("page");
+        fs::write(&page, "no program").unwrap();
+        let unfit = Workshop::with(page.into(), "a test compiles").map(drop);
+        assert!(matches!(unfit, Err(Unfit::Missing(_))), "{unfit:?}");
+        let blank = Workshop::with(" ".into(), "a test compiles").map(drop);
+        assert!(matches!(blank, Err(Unfit::Missing(_))), "{blank:?}");
+    }
+
+    #[test]
+    fn a_compiler_may_be_several_words_and_keeps_what_is_temporary_in_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut compiler = script(
+            folder.path(),
+            "front",
+            "test \"$1\" = -DANSWER=41 || exit 3; echo $TMPDIR >>$0.log; exec cc \"$@\"",
+        );
+        compiler.push("  -DANSWER=41\t-DMORE=1 ");
+        let workshop = Workshop::with(compiler, "a test compiles").unwrap();
+        let source = "int main(void) { return ANSWER + MORE; }\n";
+        let program = workshop.compile("answer", source, Kind::Program, &[]).unwrap();
+        let finished = child::run(Command::new(&program), Bounds::within(DEADLINE)).unwrap();
+        assert_eq!(finished.end, End::Exited(42));
+        let log = fs::read_to_string(folder.path().join("front.log")).unwrap();
+        let own = workshop.path().to_str().unwrap();
+        assert_eq!(log.lines().collect::<Vec<_>>(), [own, own]);
     }
 }
