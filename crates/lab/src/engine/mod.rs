@@ -143,14 +143,15 @@ impl Bench<'_> {
         if let Some(look) = look {
             match look(request) {
                 Ok(findings) => trial.findings.extend(findings),
+                Err(usage @ Unfit::Usage(_)) => return Err(usage),
                 // Where there is nothing else, it was the one thing asked.
-                Err(Unfit::Refused(refusal)) if trial.cells.is_empty() => trial.refusal = Some(refusal),
-                Err(Unfit::Fault(fault)) if trial.cells.is_empty() => {
-                    trial.refusal = Some(refusal_of(&fault))
-                }
-                Err(Unfit::Refused(refusal)) => trial.findings.push(unseen(&descriptor, refusal.reached)),
-                Err(Unfit::Fault(fault)) => trial.findings.push(unseen(&descriptor, fault.to_string())),
-                Err(other) => return Err(other),
+                Err(why) if trial.cells.is_empty() => match why {
+                    Unfit::Refused(refusal) => trial.refusal = Some(refusal),
+                    Unfit::Fault(fault) => trial.refusal = Some(refusal_of(&fault)),
+                    other => return Err(other),
+                },
+                // What was measured stands.
+                Err(why) => trial.findings.push(unseen(&descriptor, in_words(why))),
             }
         }
         Ok(trial)
@@ -343,6 +344,16 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
             remedy: "what does wrong work is not worth timing: mend it first".into(),
         }
     })
+}
+
+/// Why something could not be looked at, and what helps.
+fn in_words(why: Unfit) -> String {
+    match why {
+        Unfit::Refused(refusal) => format!("{}; {}", refusal.reached, refusal.remedy),
+        Unfit::Missing(missing) => missing.to_string(),
+        Unfit::Fault(fault) => fault.to_string(),
+        Unfit::Usage(said) => said,
+    }
 }
 
 /// That something could not be looked at, and why.

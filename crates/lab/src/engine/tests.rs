@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tenbin_metal::Clock;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Quantity, Reading, Sizes, Variant};
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Sizes, Variant};
 
 use super::*;
 use crate::experiment::Settings;
@@ -271,4 +271,64 @@ fn an_unknown_setting_is_a_usage_error_that_names_it_and_what_there_is() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// What the script's look says: by the seed, so that a plain function can be told.
+fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
+    let text = str::to_owned;
+    Err(match request.seed {
+        0 => Unfit::Refused(Refusal { reached: text("no"), needs: text("leave"), remedy: text("ask") }),
+        1 => {
+            Unfit::Missing(Missing { what: text("a tool"), needed: text("looking"), install: text("get it") })
+        }
+        2 => Unfit::Fault(Fault::Panicked),
+        _ => Unfit::Usage(text("what is that?")),
+    })
+}
+
+/// What cannot be looked at is said beside what was measured, with what helps; alone it is the answer.
+#[test]
+fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
+    let looked = |cells: Vec<Arrangement>, seed| {
+        let (cpus, settings, sizes) = ([Cpu(0)], Settings::default(), Sizes::default());
+        let machine = machine(Virtualisation::None);
+        let request = Request {
+            machine: &machine,
+            clock: Clock::kernel(),
+            cpus: &cpus,
+            effort: Effort::Quick,
+            settings: &settings,
+            sizes: &sizes,
+            seed,
+        };
+        let plan: fn(&Request<'_>) -> Result<Plan, Unfit> = if cells.is_empty() {
+            |_| Ok(Plan { look: Some(look), ..Plan::default() })
+        } else {
+            |_| Ok(Plan { cells: vec![arrangement()], look: Some(look), ..Plan::default() })
+        };
+        let experiment = Experiment {
+            describe: descriptor,
+            plan,
+            open: |_, _| {
+                let refusal =
+                    Refusal { reached: "not set up".into(), needs: String::new(), remedy: String::new() };
+                Err(Unfit::Refused(refusal))
+            },
+            published: None,
+        };
+        let watch = || Picoseconds(0);
+        let mut bench = Bench { rule: &After(1), watch: &watch, counters: None, sink: &mut |_| {} };
+        bench.run(&experiment, &request)
+    };
+    for (seed, said) in [(0, "no; ask"), (1, "a tool is missing: looking; install it: get it"), (2, "panic")]
+    {
+        let trial = looked(vec![arrangement()], seed).unwrap();
+        assert_eq!((trial.cells.len(), trial.findings.len(), trial.refusal), (1, 1, None));
+        assert!(trial.findings[0].evidence.contains(said), "{:?}", trial.findings[0]);
+    }
+    assert!(matches!(looked(vec![arrangement()], 3), Err(Unfit::Usage(_))));
+    assert_eq!(looked(Vec::new(), 0).unwrap().refusal.unwrap().remedy, "ask");
+    assert!(matches!(looked(Vec::new(), 1), Err(Unfit::Missing(_))));
+    assert!(looked(Vec::new(), 2).unwrap().refusal.is_some());
+    assert!(matches!(looked(Vec::new(), 3), Err(Unfit::Usage(_))));
 }
