@@ -8,13 +8,16 @@
 //! Reading order: [`findings`], then `trace/follow.rs`.
 
 use std::ffi::OsString;
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::thread;
 use std::time::Duration;
 
+use tenbin_metal::calls::Watchers;
 use tenbin_metal::child::End;
-use tenbin_metal::tracee::{self, Trouble};
+use tenbin_metal::tracee::{self, Tracee, Trouble};
 use tenbin_metal::{Fault, terminal};
 use tenbin_model::{Finding, Refusal};
 
@@ -37,6 +40,7 @@ pub use api::{USUAL, known};
 pub use architecture::Architecture;
 
 use api::{Api, Case};
+use follow::Reached;
 use image::Image;
 use seen::Seen;
 
@@ -52,13 +56,41 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// How the probe ends when it does not know what it is told.
 const UNKNOWN: i32 = 64;
 
+/// A function of the C library that can be traced. It is parsed from its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Function(&'static Api);
+
+impl Function {
+    /// Those to trace where none are named.
+    pub fn usual() -> Vec<Self> {
+        USUAL.iter().filter_map(|name| name.parse().ok()).collect()
+    }
+}
+
+impl FromStr for Function {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        api::find(name).map(Self).ok_or_else(|| {
+            let known = known().collect::<Vec<_>>().join(", ");
+            format!("no function `{name}` can be traced; those that can: {known}")
+        })
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
 /// What is to be traced.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Name of the experiment that asks; findings carry it.
     pub experiment: String,
-    /// The functions, by name: see [`known`].
-    pub functions: Vec<String>,
+    /// The functions.
+    pub functions: Vec<Function>,
     /// A probe that was compiled elsewhere. Without one it is compiled here.
     pub probe: Option<PathBuf>,
     /// Variables for the probe's environment, beside those of this process.
@@ -68,11 +100,11 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The functions named `functions`, for `experiment`, with a probe that is compiled here.
-    pub fn new(experiment: &str, functions: &[&str]) -> Self {
+    /// `functions`, for `experiment`, with a probe that is compiled here.
+    pub fn new(experiment: &str, functions: Vec<Function>) -> Self {
         Self {
             experiment: experiment.into(),
-            functions: functions.iter().map(|&name| name.into()).collect(),
+            functions,
             probe: None,
             environment: Vec::new(),
             deadline: DEADLINE,
@@ -81,13 +113,13 @@ impl Asked {
 }
 
 /// What the calls of `asked` become here: a finding for each way to call each function, in the order of the request.
+/// Where one cannot be traced and another can, its finding says why.
 ///
 /// # Errors
-/// A usage error for a function that is not known (it lists those that are), and for a probe that cannot be one.
-/// What is missing where there is no compiler and no probe. A refusal where the kernel does not let this process
-/// trace, is too old to tell, or where the probe does not end.
+/// Where nothing could be traced, why the first could not. A usage error for a probe that cannot be one or does not
+/// make the call. What is missing where there is no compiler and no probe. A refusal where the kernel does not let this
+/// process trace, is too old to tell, or where the probe does not end.
 pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
-    let apis = apis(asked)?;
     // Lives as long as the program in it is used.
     let mut workshop = None;
     let path = match &asked.probe {
@@ -100,52 +132,102 @@ pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
         }
     };
     let (path, image) = probe(&path)?;
-    let mut findings = Vec::new();
-    for api in apis {
-        calls(&path, &image, api)?;
+    let (mut findings, mut failure, mut traced) = (Vec::new(), None, false);
+    for Function(api) in &asked.functions {
         for case in api.cases {
-            let seen = trace(asked, &path, &image, api, case)?;
-            let bound =
-                seen.bound.as_ref().filter(|_| seen.called).ok_or_else(|| uncalled(&path, api, &seen))?;
-            findings.push(words::finding(&asked.experiment, api, case, &seen, bound, Architecture::HERE));
+            match told(asked, &path, &image, api, case) {
+                Ok(finding) => {
+                    findings.push(finding);
+                    traced = true;
+                }
+                // What keeps every call from being traced need not be waited for as often.
+                Err(Untraced { why, of_all: true }) if !traced => return Err(why),
+                Err(Untraced { why, .. }) => {
+                    findings.push(untraced(&asked.experiment, api, case, &why));
+                    failure.get_or_insert(why);
+                }
+            }
         }
     }
-    Ok(findings)
+    match failure {
+        Some(why) if !traced => Err(why),
+        _ => Ok(findings),
+    }
 }
 
-/// Looks at what of `asked` can be wrong before anything runs: the names of the functions, and the probe that was
-/// compiled elsewhere (whether it is there, a dynamic program of this architecture, and calls them all).
+/// Why one call was not traced.
+#[derive(Debug)]
+struct Untraced {
+    why: Unfit,
+    /// Whether no other call of the same probe can be traced either.
+    of_all: bool,
+}
+
+impl From<Unfit> for Untraced {
+    fn from(why: Unfit) -> Self {
+        Self { why, of_all: false }
+    }
+}
+
+/// One call, traced and told.
+fn told(
+    asked: &Asked,
+    path: &Path,
+    image: &Image,
+    api: &'static Api,
+    case: &'static Case,
+) -> Result<Finding, Untraced> {
+    if image.import(api.name).is_none() {
+        return Err(absent(path, api).into());
+    }
+    let seen = trace(asked, path, image, api, case)?;
+    match seen.bound.as_ref().filter(|_| seen.called) {
+        Some(bound) => Ok(words::finding(&asked.experiment, api, case, &seen, bound, Architecture::HERE)),
+        None => Err(uncalled(asked, path, api, &seen).into()),
+    }
+}
+
+/// That one call was not traced, beside others that were.
+fn untraced(experiment: &str, api: &Api, case: &Case, why: &Unfit) -> Finding {
+    let said = if case.said.is_empty() { String::new() } else { format!(" {}", case.said) };
+    let (why, evidence) = match why {
+        Unfit::Usage(why) => (why.clone(), "The same probe made other calls".into()),
+        Unfit::Refused(refusal) => {
+            (refusal.reached.clone(), format!("It needs {}; {}", refusal.needs, refusal.remedy))
+        }
+        Unfit::Missing(missing) => (missing.to_string(), "Others were traced".into()),
+        Unfit::Fault(fault) => (fault.to_string(), "Others were traced".into()),
+    };
+    Finding {
+        experiment: experiment.into(),
+        sentence: format!("{}(){said} was not traced: {why}.", api.name),
+        evidence,
+        confidence: "it was tried".into(),
+    }
+}
+
+/// Looks at a probe that was compiled elsewhere before anything runs: whether it is there, a dynamic program of this
+/// architecture, and takes any of the functions from a library.
 ///
 /// # Errors
 /// The usage errors of [`findings`], but for a probe that does not know how to make a call that is in it.
 pub fn check(asked: &Asked) -> Result<(), Unfit> {
-    let apis = apis(asked)?;
     let Some(path) = &asked.probe else { return Ok(()) };
     let (path, image) = probe(path)?;
-    apis.into_iter().try_for_each(|api| calls(&path, &image, api))
-}
-
-/// The functions that are asked for.
-fn apis(asked: &Asked) -> Result<Vec<&'static Api>, Unfit> {
-    let find = |name: &String| {
-        api::find(name).ok_or_else(|| {
-            let known = known().collect::<Vec<_>>().join(", ");
-            Unfit::Usage(format!("no function `{name}` can be traced; those that can: {known}"))
-        })
-    };
-    asked.functions.iter().map(find).collect()
-}
-
-/// Whether the probe at `path` takes the function from a library.
-fn calls(path: &Path, image: &Image, api: &Api) -> Result<(), Unfit> {
-    if image.import(api.name).is_some() {
-        return Ok(());
+    let calls = |Function(api): &Function| image.import(api.name).is_some();
+    match asked.functions.first() {
+        Some(Function(first)) if !asked.functions.iter().any(calls) => Err(absent(&path, first)),
+        _ => Ok(()),
     }
-    Err(Unfit::Usage(format!(
+}
+
+/// The probe takes no such function from a library.
+fn absent(path: &Path, api: &Api) -> Unfit {
+    Unfit::Usage(format!(
         "the probe {} does not call {}: the C library that it was compiled against has none, or it is another program",
         path.display(),
         api.name
-    )))
+    ))
 }
 
 /// Reads a probe, and whether it can be one.
@@ -153,10 +235,7 @@ fn probe(path: &Path) -> Result<(PathBuf, Image), Unfit> {
     let shown = path.display();
     let usage = |why: String| Unfit::Usage(format!("the probe {shown} {why}"));
     let path = path.canonicalize().map_err(|error| usage(format!("cannot be found: {error}")))?;
-    if path.is_dir() {
-        return Err(usage("is a folder".into()));
-    }
-    let bytes = fs::read(&path).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let bytes = image::bytes(&path).map_err(usage)?;
     let image = Image::parse(&bytes).map_err(usage)?;
     match image.architecture {
         Some(Architecture::HERE) => {}
@@ -180,66 +259,157 @@ fn trace(
     image: &Image,
     api: &'static Api,
     case: &'static Case,
-) -> Result<Seen, Unfit> {
+) -> Result<Seen, Untraced> {
     let mut command = Command::new(path);
-    command.arg(case.told).stdin(Stdio::null()).stderr(Stdio::null());
+    command.arg(case.told).stdin(Stdio::null());
     command.envs(asked.environment.iter().map(|(name, value)| (name, value)));
     // Every function is bound before the program begins, and the word that holds its address can be read.
     command.env("LD_BIND_NOW", "1");
+    let pipe = || std::io::pipe().map_err(|error| Unfit::from(Fault::system("make a pipe", error)));
     // The other end stays open as long as the probe writes; what little it writes is not read.
     let _reader = if case.terminal {
-        let (outside, inside) = terminal::pair()?;
+        let (outside, inside) = terminal::pair().map_err(Unfit::from)?;
         command.stdout(inside);
         outside
     } else {
-        let (reader, writer) = std::io::pipe().map_err(|error| Fault::system("make a pipe", error))?;
+        let (reader, writer) = pipe()?;
         command.stdout(writer);
         reader.into()
     };
-    tracee::traced(command, asked.deadline, |tracee| follow::follow(tracee, api, case, image))
-        .map_err(|trouble| unfit(trouble, api))
-}
-
-/// Why there is no trace, as what the user is told.
-fn unfit(trouble: Trouble, api: &Api) -> Unfit {
-    let refused = |needs: &str, remedy: &str| {
-        Unfit::Refused(Refusal { reached: trouble.to_string(), needs: needs.into(), remedy: remedy.into() })
-    };
-    match &trouble {
-        Trouble::Forbidden(_) => refused(
-            "ptrace(2), to stop the probe at every system call",
-            "allow it: as root, or `sysctl kernel.yama.ptrace_scope=1`; in a container, run it with a seccomp profile \
-             that allows ptrace",
-        ),
-        Trouble::Unsupported => refused("PTRACE_GET_SYSCALL_INFO", "run on Linux 5.3 or later"),
-        Trouble::OutOfTime(_) => refused(
-            &format!("the probe's call of {}() to come to an end", api.name),
-            "run again; if it happens again, that call hangs here",
-        ),
-        Trouble::Gone(_) => {
-            Unfit::Fault(Fault::system("trace the probe", std::io::Error::other(trouble.to_string())))
+    let (errors, writer) = pipe()?;
+    command.stderr(writer);
+    let mut reached = Reached::Nothing;
+    let (answer, complaint) = thread::scope(|scope| {
+        // Ends when the last process that holds the other end has ended, which is when the trace has.
+        let listener = scope.spawn(|| complaint(errors));
+        let follow = |tracee: &mut Tracee<'_>| follow::follow(tracee, api, case, image, &mut reached);
+        let answer = tracee::traced(command, asked.deadline, follow);
+        (answer, listener.join().unwrap_or_default())
+    });
+    match answer {
+        Ok(seen) => Ok(Seen { complaint, ..seen }),
+        Err(trouble) => {
+            let given = asked.probe.is_some().then_some(path);
+            let tracer = Watchers::of_this_process().ok().and_then(|seen| seen.tracer);
+            Err(unfit(trouble, api, Standing { reached, given, tracer, complaint: &complaint }))
         }
-        Trouble::Fault(_) => match trouble {
-            Trouble::Fault(fault) => Unfit::Fault(fault),
-            other => Unfit::Usage(other.to_string()),
-        },
     }
 }
 
-/// The probe has ended and not made the call.
-fn uncalled(path: &Path, api: &Api, seen: &Seen) -> Unfit {
-    let path = path.display();
-    match seen.ended {
-        Some(End::Exited(UNKNOWN)) => {
-            Unfit::Usage(format!("the probe {path} does not know how to call {}", api.name))
+/// Bytes of the probe's standard error that are kept.
+const COMPLAINT: u64 = 2000;
+
+/// What the probe writes to standard error: the beginning, in one line. The rest is read, so that nobody waits for room,
+/// and dropped.
+fn complaint(mut errors: impl Read) -> String {
+    let mut kept = Vec::new();
+    // What cannot be read is not quoted.
+    let _ = errors.by_ref().take(COMPLAINT).read_to_end(&mut kept);
+    let _ = std::io::copy(&mut errors, &mut std::io::sink());
+    let text = String::from_utf8_lossy(&kept);
+    let lines = text.lines().map(|line| line.replace(char::is_control, " ").trim().to_owned());
+    lines.filter(|line| !line.is_empty()).take(3).collect::<Vec<_>>().join("; ")
+}
+
+/// What the complaint adds to a sentence.
+fn quoted(complaint: &str) -> String {
+    if complaint.is_empty() { String::new() } else { format!("; it wrote: {complaint}") }
+}
+
+/// How things stood when a trace broke off.
+#[derive(Clone, Copy)]
+struct Standing<'a> {
+    reached: Reached,
+    /// The probe, if it was compiled elsewhere.
+    given: Option<&'a Path>,
+    /// Who traces this process: 0 if nobody does, none where that is not known.
+    tracer: Option<u64>,
+    complaint: &'a str,
+}
+
+/// Why there is no trace, as what the user is told.
+fn unfit(trouble: Trouble, api: &Api, standing: Standing<'_>) -> Untraced {
+    let Standing { reached, given, tracer, complaint } = standing;
+    let refused = |needs: &str, remedy: &str| {
+        let reached = format!("{trouble}{}", quoted(complaint));
+        Unfit::Refused(Refusal { reached, needs: needs.into(), remedy: remedy.into() })
+    };
+    let (why, of_all) = match (&trouble, given) {
+        (Trouble::Forbidden(_), _) => {
+            let remedy = match tracer {
+                Some(tracer @ 1..) => format!(
+                    "tenbin itself is traced, by process {tracer}, and a process has one tracer: run it without strace, \
+                     gdb or whatever that is"
+                ),
+                _ => "allow it: as root, or `sysctl kernel.yama.ptrace_scope=1`; in a container, run it with a seccomp \
+                      profile that allows ptrace"
+                    .into(),
+            };
+            (refused("ptrace(2), to stop the probe at every system call", &remedy), true)
         }
-        Some(end) => Unfit::Fault(Fault::system(
-            format!("trace {}() in {path}", api.name),
-            std::io::Error::other(format!("the probe ended before it made the call: {end:?}")),
-        )),
-        None => Unfit::Fault(Fault::system(
-            format!("trace {}() in {path}", api.name),
-            std::io::Error::other("the probe's end was not seen"),
-        )),
+        (Trouble::Unsupported, _) => (refused("PTRACE_GET_SYSCALL_INFO", "run on Linux 5.3 or later"), true),
+        (Trouble::OutOfTime(_), _) if reached == Reached::Call => {
+            let needs = format!("the probe's call of {}() to come to an end", api.name);
+            (refused(&needs, "run again; if it happens again, that call hangs here"), false)
+        }
+        (Trouble::OutOfTime(deadline), Some(path)) => {
+            let path = path.display();
+            let why = format!(
+                "the probe {path} was still running after {deadline:?} and had not called {}(){}; {WHAT_IS_ONE}",
+                api.name,
+                quoted(complaint)
+            );
+            (Unfit::Usage(why), true)
+        }
+        (Trouble::OutOfTime(_), None) => {
+            let needs = format!("the probe to come to its call of {}()", api.name);
+            (refused(&needs, "run again on a quieter machine"), true)
+        }
+        (Trouble::Fault(Fault::System { error, .. }), Some(path))
+            if reached == Reached::Nothing && not_started(error) =>
+        {
+            let path = path.display();
+            let why =
+                format!("the probe {path} cannot be started, or the dynamic linker that it names: {error}");
+            (Unfit::Usage(why), true)
+        }
+        _ => {
+            let fault = match trouble {
+                Trouble::Fault(fault) => fault,
+                other => Fault::system("trace the probe", std::io::Error::other(other.to_string())),
+            };
+            (Unfit::Fault(fault), false)
+        }
+    };
+    Untraced { why, of_all }
+}
+
+/// Whether execve(2) says so of the file and not of the machine.
+fn not_started(error: &std::io::Error) -> bool {
+    const ENOENT: i32 = 2;
+    const ENOEXEC: i32 = 8;
+    const EACCES: i32 = 13;
+    matches!(error.raw_os_error(), Some(ENOENT | ENOEXEC | EACCES))
+}
+
+/// What to give instead of what is no probe.
+const WHAT_IS_ONE: &str = "a probe is compiled from `crates/lab/src/trace/probe.c`";
+
+/// The probe has ended and not made the call.
+fn uncalled(asked: &Asked, path: &Path, api: &Api, seen: &Seen) -> Unfit {
+    let path = path.display();
+    if seen.ended == Some(End::Exited(UNKNOWN)) {
+        return Unfit::Usage(format!("the probe {path} does not know how to call {}", api.name));
+    }
+    let ended = seen.ended.map_or_else(|| "ended unseen".into(), words::ended);
+    let quoted = quoted(&seen.complaint);
+    if asked.probe.is_some() {
+        let name = api.name;
+        Unfit::Usage(format!("the probe {path} {ended} before it called {name}(){quoted}; {WHAT_IS_ONE}"))
+    } else {
+        Unfit::Fault(Fault::system(
+            format!("trace {}()", api.name),
+            std::io::Error::other(format!("the probe {ended} before it made the call{quoted}")),
+        ))
     }
 }

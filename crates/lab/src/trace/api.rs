@@ -10,8 +10,39 @@ pub(super) struct Api {
     pub(super) name: &'static str,
     /// Its arguments that are passed in registers, in order.
     pub(super) parameters: &'static [Parameter],
+    /// What it gives back.
+    pub(super) result: Given,
     /// How it is called.
     pub(super) cases: &'static [Case],
+}
+
+/// What a function gives back, in the register for results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    /// Nothing: it is void, or does not return.
+    Nothing,
+    /// A number with a sign, as wide as an int. The register's upper half is left open.
+    Int,
+    /// A number without, as wide.
+    Unsigned,
+    /// A number with a sign, as wide as the register.
+    Long,
+    /// An address.
+    Address,
+}
+
+impl Given {
+    /// The contents `value` of the register as what they mean; none where they mean nothing.
+    pub(super) fn written(self, value: u64) -> Option<String> {
+        Some(match self {
+            Self::Nothing => return None,
+            Self::Int => (value as i32).to_string(),
+            Self::Unsigned => (value as u32).to_string(),
+            Self::Long => value.cast_signed().to_string(),
+            Self::Address if value == 0 => "NULL".into(),
+            Self::Address => format!("{value:#x}"),
+        })
+    }
 }
 
 /// One way to call it.
@@ -40,13 +71,15 @@ const fn printed(told: &'static str, terminal: bool) -> Case {
     Case { told, said: if terminal { "to a terminal" } else { "to a pipe" }, terminal, to_the_end: true }
 }
 
+use Given::{Address, Int, Long, Nothing, Unsigned};
 use Kind::{Bytes, Descriptor, Number, Opening, Pointer, Signal, Size, Text};
 
 macro_rules! apis {
-    ($($name:literal ($($argument:literal: $kind:expr),*) $($case:expr),*;)*) => {
+    ($($name:literal ($($argument:literal: $kind:expr),*) -> $result:ident $(, $case:expr)*;)*) => {
         &[$(Api {
             name: $name,
             parameters: &[$(($argument, $kind)),*],
+            result: $result,
             cases: apis!(@cases $name $($case),*),
         }),*]
     };
@@ -56,46 +89,46 @@ macro_rules! apis {
 
 /// All of them.
 pub(super) const APIS: &[Api] = apis! {
-    "fork" ();
-    "vfork" ();
+    "fork" () -> Int;
+    "vfork" () -> Int;
     "posix_spawn" ("pid": Pointer, "path": Text, "actions": Pointer, "attributes": Pointer, "argv": Pointer,
-        "envp": Pointer);
-    "pthread_create" ("thread": Pointer, "attributes": Pointer, "routine": Pointer, "argument": Pointer);
-    "printf" ("format": Text, "first": Text, "second": Number) printed("printf", false), printed("printf", true);
-    "puts" ("s": Text) printed("puts", false), printed("puts", true);
-    "read" ("fd": Descriptor, "buf": Pointer, "count": Size);
-    "write" ("fd": Descriptor, "buf": Bytes(2), "count": Size);
-    "open" ("path": Text, "flags": Opening);
-    "close" ("fd": Descriptor);
-    "malloc" ("size": Size) sized("malloc-small", "of 100 bytes"), sized("malloc-large", "of 1 MiB");
-    "free" ("ptr": Pointer) sized("free-small", "of 100 bytes"), sized("free-large", "of 1 MiB");
-    "getpid" ();
-    "getppid" ();
-    "gettid" ();
-    "time" ("tloc": Pointer);
-    "gettimeofday" ("tv": Pointer, "tz": Pointer);
-    "clock_gettime" ("clock": Kind::One(names::CLOCK), "tp": Pointer);
-    "nanosleep" ("request": Kind::Time, "remain": Pointer);
-    "sleep" ("seconds": Size);
-    "system" ("command": Text);
-    "popen" ("command": Text, "type": Text);
-    "exit" ("status": Number);
-    "abort" ();
-    "raise" ("signal": Signal);
-    "sem_wait" ("sem": Pointer);
-    "pthread_mutex_lock" ("mutex": Pointer);
-    "dlopen" ("file": Text, "mode": Size);
-    "signal" ("signal": Signal, "handler": Pointer);
-    "sigaction" ("signal": Signal, "act": Pointer, "oldact": Pointer);
+        "envp": Pointer) -> Int;
+    "pthread_create" ("thread": Pointer, "attributes": Pointer, "routine": Pointer, "argument": Pointer) -> Int;
+    "printf" ("format": Text, "first": Text, "second": Number) -> Int, printed("printf", false), printed("printf", true);
+    "puts" ("s": Text) -> Int, printed("puts", false), printed("puts", true);
+    "read" ("fd": Descriptor, "buf": Pointer, "count": Size) -> Long;
+    "write" ("fd": Descriptor, "buf": Bytes(2), "count": Size) -> Long;
+    "open" ("path": Text, "flags": Opening) -> Int;
+    "close" ("fd": Descriptor) -> Int;
+    "malloc" ("size": Size) -> Address, sized("malloc-small", "of 100 bytes"), sized("malloc-large", "of 1 MiB");
+    "free" ("ptr": Pointer) -> Nothing, sized("free-small", "of 100 bytes"), sized("free-large", "of 1 MiB");
+    "getpid" () -> Int;
+    "getppid" () -> Int;
+    "gettid" () -> Int;
+    "time" ("tloc": Pointer) -> Long;
+    "gettimeofday" ("tv": Pointer, "tz": Pointer) -> Int;
+    "clock_gettime" ("clock": Kind::One(names::CLOCK), "tp": Pointer) -> Int;
+    "nanosleep" ("request": Kind::Time, "remain": Pointer) -> Int;
+    "sleep" ("seconds": Size) -> Unsigned;
+    "system" ("command": Text) -> Int;
+    "popen" ("command": Text, "type": Text) -> Address;
+    "exit" ("status": Number) -> Nothing;
+    "abort" () -> Nothing;
+    "raise" ("signal": Signal) -> Int;
+    "sem_wait" ("sem": Pointer) -> Int;
+    "pthread_mutex_lock" ("mutex": Pointer) -> Int;
+    "dlopen" ("file": Text, "mode": Size) -> Address;
+    "signal" ("signal": Signal, "handler": Pointer) -> Address;
+    "sigaction" ("signal": Signal, "act": Pointer, "oldact": Pointer) -> Int;
     "mmap" ("addr": Pointer, "length": Size, "prot": Kind::Set(names::PROTECTION),
-        "flags": Kind::Set(names::MAPPING), "fd": Descriptor, "offset": Size);
-    "brk" ("addr": Pointer);
-    "sbrk" ("increment": Number);
-    "getrandom" ("buf": Pointer, "count": Size, "flags": Kind::Set(names::RANDOM));
-    "arc4random" ();
-    "stat" ("path": Text, "buf": Pointer);
-    "opendir" ("name": Text);
-    "isatty" ("fd": Descriptor);
+        "flags": Kind::Set(names::MAPPING), "fd": Descriptor, "offset": Size) -> Address;
+    "brk" ("addr": Pointer) -> Int;
+    "sbrk" ("increment": Number) -> Address;
+    "getrandom" ("buf": Pointer, "count": Size, "flags": Kind::Set(names::RANDOM)) -> Long;
+    "arc4random" () -> Unsigned;
+    "stat" ("path": Text, "buf": Pointer) -> Int;
+    "opendir" ("name": Text) -> Address;
+    "isatty" ("fd": Descriptor) -> Int;
 };
 
 /// The functions to trace where none are named.
@@ -115,6 +148,23 @@ pub(super) fn find(name: &str) -> Option<&'static Api> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn results_are_written_as_what_they_are() {
+        let minus = u64::MAX;
+        for (given, value, said) in [
+            (Given::Int, 77, Some("77")),
+            // The upper half is what an earlier call left there.
+            (Given::Int, 0x7fff_ffff_ffff, Some("-1")),
+            (Given::Unsigned, minus, Some("4294967295")),
+            (Given::Long, minus, Some("-1")),
+            (Given::Address, 0x7000, Some("0x7000")),
+            (Given::Address, 0, Some("NULL")),
+            (Given::Nothing, 77, None),
+        ] {
+            assert_eq!(given.written(value).as_deref(), said, "{given:?}");
+        }
+    }
 
     #[test]
     fn every_case_stands_in_the_probe_once_and_every_name_is_given_once() {

@@ -56,6 +56,17 @@ struct Actor {
     asked: Option<u64>,
 }
 
+/// How far a trace has come, also of one that breaks off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// The program has not been started.
+    Nothing,
+    /// The program runs.
+    Program,
+    /// It has made the call.
+    Call,
+}
+
 pub(super) struct Follower<'t, 'a> {
     tracee: &'t mut Tracee<'a>,
     api: &'static Api,
@@ -75,16 +86,20 @@ pub(super) struct Follower<'t, 'a> {
     other: Option<u64>,
     /// Functions of the vDSO that a breakpoint stands at.
     kernel_functions: BTreeMap<u64, String>,
+    reached: &'t mut Reached,
     seen: Seen,
 }
 
-/// Follows the tracee, which stands at its first instruction, through the call of `api`.
+/// Follows the tracee, which stands at its first instruction, through the call of `api`, and keeps in `reached` how far it has
+/// come.
 pub(super) fn follow(
     tracee: &mut Tracee<'_>,
     api: &'static Api,
     case: &'static Case,
     probe: &Image,
+    reached: &mut Reached,
 ) -> Result<Seen, Trouble> {
+    *reached = Reached::Program;
     let leader = tracee.leader();
     let entry = entry_point(leader)?;
     let program = place::at(&place::mappings(leader)?, entry).map(|found| found.path.clone());
@@ -103,6 +118,7 @@ pub(super) fn follow(
         back: None,
         other: None,
         kernel_functions: BTreeMap::new(),
+        reached,
         seen: Seen::new(),
     };
     follower.plant(leader, entry)?;
@@ -163,8 +179,12 @@ impl Follower<'_, '_> {
     }
 
     fn note(&mut self, thread: Thread, said: String) {
+        self.step(thread, What::Note(said));
+    }
+
+    fn step(&mut self, thread: Thread, what: What) {
         if let Some(actor) = self.actors.get(&thread).filter(|actor| actor.watched) {
-            self.seen.steps.push(Step { actor: actor.name, after: actor.returned, what: What::Note(said) });
+            self.seen.steps.push(Step { actor: actor.name, after: actor.returned, what });
         }
     }
 
@@ -183,7 +203,7 @@ impl Follower<'_, '_> {
         } else if self.back == Some(at) {
             self.returned(thread)?;
         } else if let Some(name) = self.kernel_functions.remove(&at) {
-            self.note(thread, format!("calls {name} of the vDSO, which runs in user mode"));
+            self.step(thread, What::Vdso(name));
         }
         Ok(true)
     }
@@ -201,9 +221,7 @@ impl Follower<'_, '_> {
         let offset = self.function - found.start + found.offset;
         let image = self.image(thread, &found, &mappings);
         let address = image.and_then(|image| image.address(offset));
-        let here = image.and_then(|image| {
-            image.defined.iter().find(|symbol| symbol.name == name && Some(symbol.address) == address)
-        });
+        let here = image.and_then(|image| image.definition(name, address?, import.version.as_deref()));
         let definition =
             here.map(|symbol| Definition { symbol: symbol.versioned(), library: found.path.clone() });
         let family = image.and_then(|image| image.library.clone());
@@ -268,14 +286,15 @@ impl Follower<'_, '_> {
                 text: signature::written(*kind, number, &values, here, &self.memory(thread)),
             })
             .collect();
-        self.seen.called_from = place::short(&caller).into();
+        self.seen.called_from = caller;
         self.phase = Phase::Inside;
+        *self.reached = Reached::Call;
         self.back = Some(back);
         self.plant(thread, back)?;
-        self.watch_the_kernels_functions(thread, &mappings);
         if let Some(actor) = self.actors.get_mut(&thread) {
             actor.watched = true;
         }
+        self.watch_the_kernels_functions(thread, &mappings);
         Ok(())
     }
 
@@ -290,21 +309,16 @@ impl Follower<'_, '_> {
             .defined
             .iter()
             .filter(|symbol| named(&symbol.name) && symbol.size > 0)
-            .map(|symbol| (start.wrapping_add(symbol.address), format!("{}()", symbol.name)))
+            .map(|symbol| (start.wrapping_add(symbol.address), symbol.name.clone()))
             .collect();
         for (at, name) in functions {
             if at == self.function {
-                self.note_entry(name);
+                self.step(thread, What::Vdso(name));
             } else if self.plant(thread, at).is_ok() {
                 // A kernel that does not let its page be written to leaves the answer without this line.
                 self.kernel_functions.insert(at, name);
             }
         }
-    }
-
-    fn note_entry(&mut self, name: String) {
-        let said = format!("is in {name} of the vDSO, which runs in user mode");
-        self.seen.steps.push(Step { actor: 0, after: false, what: What::Note(said) });
     }
 
     /// The function has returned in one of the processes.
@@ -315,7 +329,8 @@ impl Follower<'_, '_> {
             self.seen.result = Some(result);
             self.phase = Phase::Returned;
         } else {
-            self.note(thread, format!("returns from {}(), with {result}", self.api.name));
+            let with = self.api.result.written(result).map(|result| format!(", with {result}"));
+            self.note(thread, format!("returns from {}(){}", self.api.name, with.unwrap_or_default()));
         }
         let follows = self.case.to_the_end;
         if let Some(actor) = self.actors.get_mut(&thread) {
@@ -331,7 +346,8 @@ impl Follower<'_, '_> {
         let here = Architecture::HERE;
         let called =
             here.call_name(entered.number).map_or_else(|| format!("call {}", entered.number), str::to_owned);
-        let parameters = signature::of(&called, here);
+        let parameters =
+            signature::of(&called, here).map(|parameters| signature::taken(parameters, &entered.arguments));
         // Of a call that is not known, every register is shown.
         let unknown: Vec<_> =
             ["first", "second", "third", "fourth", "fifth", "sixth"].map(|name| (name, Kind::Pointer)).into();
@@ -445,7 +461,7 @@ impl Follower<'_, '_> {
                     bytes
                 })
             } else {
-                fs::read(&found.path).ok()
+                super::image::bytes(found.path.as_ref()).ok()
             };
             let image = bytes.and_then(|bytes| Image::parse(&bytes).ok());
             self.images.insert(found.path.clone(), image);

@@ -3,6 +3,10 @@
 //! Symbol versions are those of the GNU extension (`.gnu.version`, `.gnu.version_d`, `.gnu.version_r`), which the
 //! LSB Core Specification describes.
 
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
 use object::elf::{FileHeader64, STT_GNU_IFUNC, VersymIndex};
 use object::read::elf::{ElfFile64, ElfSymbol64, FileHeader, ProgramHeader};
 use object::{
@@ -10,6 +14,35 @@ use object::{
 };
 
 use super::architecture::Architecture;
+
+/// The most bytes of a file that are read, 64 MiB. A C library has a few.
+const MOST: u64 = 64 << 20;
+
+/// The bytes of the file at `path`, whole. Opens nothing but files: a pipe without a writer never answers, and a device
+/// may not end.
+///
+/// # Errors
+/// Why they are not read, as the rest of a sentence that begins with its name.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |error| format!("cannot be read: {error}");
+    let found = fs::metadata(path).map_err(unreadable)?;
+    if found.is_dir() {
+        return Err("is a folder".into());
+    }
+    if !found.is_file() {
+        return Err("is neither a file nor a link to one".into());
+    }
+    let mut bytes = Vec::new();
+    if found.len() <= MOST {
+        // It may have grown meanwhile, and what the kernel makes up has no length.
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    if found.len().max(bytes.len() as u64) > MOST {
+        return Err(format!("has more than {} MiB, which no probe needs", MOST >> 20));
+    }
+    Ok(bytes)
+}
 
 /// A function or object that a file defines for others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +174,13 @@ impl Image {
         self.imported.iter().find(|(imported, _)| imported == name).map(|(_, import)| import)
     }
 
+    /// What it defines as `name` at `address`. A file may define one function in several versions at one address:
+    /// `version` is preferred, which a caller was linked against, and else the default.
+    pub(super) fn definition(&self, name: &str, address: u64, version: Option<&str>) -> Option<&Symbol> {
+        let here = self.defined.iter().filter(|symbol| symbol.name == name && symbol.address == address);
+        here.max_by_key(|symbol| (version.is_some() && symbol.version.as_deref() == version, symbol.default))
+    }
+
     /// The address, in the file's own numbering, of what lies at `offset` in the file.
     pub(super) fn address(&self, offset: u64) -> Option<u64> {
         // A mapping begins and ends with pages, and a segment anywhere.
@@ -211,6 +251,61 @@ mod tests {
         assert!(Image::parse(b"").unwrap_err().contains("not an ELF file"));
         assert!(Image::parse(b"\x7fELF\x01\x01\x01").unwrap_err().contains("64 bits"));
         assert!(Image::parse(b"\x7fELF\x02\x01\x01").unwrap_err().contains("damaged"));
+    }
+
+    #[test]
+    fn of_several_versions_at_one_address_the_wanted_one_is_the_definition() {
+        let symbol = |address, version: &str, default| Symbol {
+            name: "dlopen".into(),
+            address,
+            size: 1,
+            version: Some(version.into()),
+            default,
+            indirect: false,
+        };
+        // In the order of the C library's own table: the old version first, or last.
+        for defined in [
+            vec![symbol(16, "OLD", false), symbol(16, "NEW", true), symbol(32, "OTHER", true)],
+            vec![symbol(32, "OTHER", true), symbol(16, "NEW", true), symbol(16, "OLD", false)],
+        ] {
+            let image = Image {
+                architecture: None,
+                interpreted: true,
+                entry: 0,
+                defined,
+                library: None,
+                imported: Vec::new(),
+                segments: Vec::new(),
+            };
+            let found = |address, version| image.definition("dlopen", address, version)?.version.as_deref();
+            assert_eq!(found(16, Some("NEW")), Some("NEW"));
+            assert_eq!(found(16, Some("OLD")), Some("OLD"));
+            assert_eq!(found(16, Some("NEVER")), Some("NEW"));
+            assert_eq!(found(16, None), Some("NEW"));
+            assert_eq!(found(32, Some("OLD")), Some("OTHER"));
+            assert_eq!(found(48, Some("OLD")), None);
+            assert!(image.definition("dlclose", 16, None).is_none());
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let large = folder.path().join("large");
+        // A hole: it takes no room.
+        File::create(&large).unwrap().set_len(MOST + 1).unwrap();
+        for (path, said) in [
+            (large.as_path(), "more than 64 MiB"),
+            (Path::new("/dev/zero"), "neither a file"),
+            (folder.path(), "is a folder"),
+            (&folder.path().join("nowhere"), "cannot be read"),
+        ] {
+            let why = bytes(path).unwrap_err();
+            assert!(why.contains(said), "{said}: {why}");
+        }
+        let small = folder.path().join("small");
+        fs::write(&small, b"tenbin").unwrap();
+        assert_eq!(bytes(&small).unwrap(), b"tenbin");
     }
 
     proptest! {

@@ -81,12 +81,14 @@ const OPENING: &[Named] = &[
 
 /// Where the generic values and those of arm64 differ (arch/arm64/include/uapi/asm/fcntl.h).
 const OPENING_GENERIC: &[Named] = &[
+    (0o2020_0000, "O_TMPFILE"),
     (0o4_0000, "O_DIRECT"),
     (0o10_0000, "O_LARGEFILE"),
     (0o20_0000, "O_DIRECTORY"),
     (0o40_0000, "O_NOFOLLOW"),
 ];
 const OPENING_AARCH64: &[Named] = &[
+    (0o2004_0000, "O_TMPFILE"),
     (0o4_0000, "O_DIRECTORY"),
     (0o10_0000, "O_NOFOLLOW"),
     (0o20_0000, "O_DIRECT"),
@@ -245,15 +247,24 @@ pub(super) fn clone(flags: u64) -> String {
     }
 }
 
+/// Either of the flags of open with which access rights are passed: `O_CREAT`, and `O_TMPFILE` without the `O_DIRECTORY`
+/// that is part of its name. They are the same on all three architectures.
+pub(super) const MAKES_A_FILE: u64 = 0o100 | 0o2000_0000;
+
 /// The flags of open, on the architecture `on`.
 pub(super) fn opening(flags: u64, on: Architecture) -> String {
     let mode = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"][(flags & 3) as usize];
-    let own = if on == Architecture::Aarch64 { OPENING_AARCH64 } else { OPENING_GENERIC };
-    let names: Vec<Named> = OPENING.iter().chain(own).copied().collect();
     match flags & !3 {
         0 => mode.into(),
-        rest => format!("{mode}|{}", set(rest, &names)),
+        rest => format!("{mode}|{}", descriptor(rest, on)),
     }
+}
+
+/// The flags that open, pipe2 and dup3 have in common, on the architecture `on`.
+pub(super) fn descriptor(flags: u64, on: Architecture) -> String {
+    let own = if on == Architecture::Aarch64 { OPENING_AARCH64 } else { OPENING_GENERIC };
+    let names: Vec<Named> = OPENING.iter().chain(own).copied().collect();
+    set(flags, &names)
 }
 
 /// The operation of futex with its flags.

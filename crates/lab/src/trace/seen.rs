@@ -30,6 +30,8 @@ pub(super) struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Call(Call),
+    /// A function of the vDSO runs, in user mode: its name.
+    Vdso(String),
     Note(String),
 }
 
@@ -75,7 +77,7 @@ pub(super) struct Seen {
     pub(super) called: bool,
     pub(super) bound: Option<Bound>,
     pub(super) arguments: Vec<Argument>,
-    /// The file that the call came from.
+    /// The file that the call came from, which is the program.
     pub(super) called_from: String,
     /// Who took part, in the order of appearance; the process that called first.
     pub(super) actors: Vec<String>,
@@ -84,6 +86,8 @@ pub(super) struct Seen {
     pub(super) result: Option<u64>,
     /// How the process ended.
     pub(super) ended: Option<End>,
+    /// What it wrote to standard error, the beginning of it, in a line. Empty where it wrote nothing.
+    pub(super) complaint: String,
 }
 
 impl Seen {
@@ -97,6 +101,7 @@ impl Seen {
             steps: Vec::new(),
             result: None,
             ended: None,
+            complaint: String::new(),
         }
     }
 

@@ -23,8 +23,8 @@ pub(super) enum Kind {
     Bytes(usize),
     /// The address of a list of `struct iovec` that are read; the argument of that number says how many.
     Vector(usize),
-    /// Access rights.
-    Octal,
+    /// Access rights of a file that is made, if the flags of open in the argument of that number make one.
+    Mode(usize),
     /// The number of a signal.
     Signal,
     /// Flags.
@@ -37,6 +37,8 @@ pub(super) enum Kind {
     CloneArguments,
     /// The flags of open.
     Opening,
+    /// The flags of a new descriptor: those of open without a way to access.
+    DescriptorFlags,
     /// The operation of futex.
     Futex,
     /// The address of a `struct timespec`.
@@ -86,13 +88,13 @@ pub(super) fn of(name: &str, on: Architecture) -> Option<&'static [Parameter]> {
         "readv" => &[("fd", Descriptor), ("iov", Pointer), ("iovcnt", Number)],
         "writev" => &[("fd", Descriptor), ("iov", Vector(2)), ("iovcnt", Number)],
         "lseek" => &[("fd", Descriptor), ("offset", Number), ("whence", Number)],
-        "open" => &[("path", Text), ("flags", Opening), ("mode", Octal)],
-        "openat" => &[("dirfd", Descriptor), ("path", Text), ("flags", Opening), ("mode", Octal)],
+        "open" => &[("path", Text), ("flags", Opening), ("mode", Mode(1))],
+        "openat" => &[("dirfd", Descriptor), ("path", Text), ("flags", Opening), ("mode", Mode(2))],
         "close" => &[("fd", Descriptor)],
-        "pipe2" => &[("fds", Pointer), ("flags", Opening)],
+        "pipe2" => &[("fds", Pointer), ("flags", DescriptorFlags)],
         "dup" => &[("fd", Descriptor)],
         "dup2" => &[("old", Descriptor), ("new", Descriptor)],
-        "dup3" => &[("old", Descriptor), ("new", Descriptor), ("flags", Opening)],
+        "dup3" => &[("old", Descriptor), ("new", Descriptor), ("flags", DescriptorFlags)],
         "fcntl" => &[("fd", Descriptor), ("command", One(names::FILE_CONTROL)), ("argument", Pointer)],
         "ioctl" => &[("fd", Descriptor), ("request", One(names::CONTROL)), ("argument", Pointer)],
         "stat" | "lstat" => &[("path", Text), ("buf", Pointer)],
@@ -156,6 +158,17 @@ pub(super) fn of(name: &str, on: Architecture) -> Option<&'static [Parameter]> {
     })
 }
 
+/// Those of `parameters` that a call with these values takes. Access rights are passed only with flags that make a file
+/// (open(2)); without, their register holds what an earlier call left there.
+pub(super) fn taken<'p>(parameters: &'p [Parameter], values: &[u64]) -> &'p [Parameter] {
+    let idle = |kind: &Kind| match *kind {
+        Kind::Mode(flags) => values.get(flags).is_none_or(|flags| flags & names::MAKES_A_FILE == 0),
+        _ => false,
+    };
+    let end = parameters.iter().position(|(_, kind)| idle(kind));
+    &parameters[..end.unwrap_or(parameters.len())]
+}
+
 /// Reads memory of the thread that called: at most so many bytes at an address, fewer where it ends.
 pub(super) type Memory<'a> = &'a dyn Fn(u64, usize) -> Vec<u8>;
 
@@ -196,7 +209,7 @@ pub(super) fn written(
             let parts = parts.iter().map(|&[at, length]| bytes(at, length, memory));
             format!("[{}]", parts.collect::<Vec<_>>().join(", "))
         }
-        Kind::Octal => format!("{value:#o}"),
+        Kind::Mode(_) => format!("{value:#o}"),
         Kind::Signal => names::signal(value),
         Kind::Set(names) => names::set(value, names),
         Kind::One(names) => names::one(value & 0xffff_ffff, names),
@@ -206,6 +219,7 @@ pub(super) fn written(
             clone_arguments(&memory(value, usize::try_from(size).unwrap_or_default().min(CLONE_ARGUMENTS)))
         }
         Kind::Opening => names::opening(value, on),
+        Kind::DescriptorFlags => names::descriptor(value, on),
         Kind::Futex => names::futex(value),
         Kind::Time => match words(&memory(value, 16)).as_slice() {
             &[seconds, nanoseconds] => format!("{{{seconds} s, {nanoseconds} ns}}"),
@@ -299,9 +313,10 @@ mod tests {
 
     /// Every argument of a call in words.
     fn call(name: &str, on: Architecture, values: &[u64], memory: &[u8]) -> String {
-        let arguments = of(name, on).unwrap().iter().enumerate().map(|(number, (argument, kind))| {
-            format!("{argument}={}", written(*kind, number, values, on, &page(memory)))
-        });
+        let arguments =
+            taken(of(name, on).unwrap(), values).iter().enumerate().map(|(number, (argument, kind))| {
+                format!("{argument}={}", written(*kind, number, values, on, &page(memory)))
+            });
         format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))
     }
 
@@ -341,8 +356,33 @@ mod tests {
                 Aarch64,
                 &[u64::MAX - 99, 0x1000, 0o4_0000, 0],
                 text,
-                "openat(dirfd=AT_FDCWD, path=\"/dev/null\", flags=O_RDONLY|O_DIRECTORY, mode=0o0)",
+                "openat(dirfd=AT_FDCWD, path=\"/dev/null\", flags=O_RDONLY|O_DIRECTORY)",
             ),
+            // What an earlier call left in the register is no mode.
+            (
+                "open",
+                X86_64,
+                &[0x1000, 0o1001, 0o7777],
+                text,
+                "open(path=\"/dev/null\", flags=O_WRONLY|O_TRUNC)",
+            ),
+            (
+                "openat",
+                Riscv64,
+                &[u64::MAX - 99, 0x1000, 0o101, 0o640],
+                text,
+                "openat(dirfd=AT_FDCWD, path=\"/dev/null\", flags=O_WRONLY|O_CREAT, mode=0o640)",
+            ),
+            (
+                "open",
+                X86_64,
+                &[0x1000, 0o2020_0002, 0o600],
+                text,
+                "open(path=\"/dev/null\", flags=O_RDWR|O_TMPFILE, mode=0o600)",
+            ),
+            ("pipe2", Aarch64, &[0x2000, 0o200_0000], b"", "pipe2(fds=0x2000, flags=O_CLOEXEC)"),
+            ("pipe2", X86_64, &[0x2000, 0], b"", "pipe2(fds=0x2000, flags=0)"),
+            ("dup3", X86_64, &[3, 4, 0o200_0000], b"", "dup3(old=3, new=4, flags=O_CLOEXEC)"),
             ("write", Riscv64, &[1, 0x1000, 3], text, "write(fd=1, buf=\"/de\", count=3)"),
             ("write", X86_64, &[1, 0x9000, 3], text, "write(fd=1, buf=0x9000, count=3)"),
             (
@@ -431,7 +471,7 @@ mod tests {
                 let parameters = of(name, on).unwrap_or_default();
                 assert!(parameters.len() <= 6, "{name}");
                 for (_, kind) in parameters {
-                    if let Kind::Bytes(length) | Kind::Vector(length) = kind {
+                    if let Kind::Bytes(length) | Kind::Vector(length) | Kind::Mode(length) = kind {
                         assert!(*length < parameters.len(), "{name}");
                     }
                 }

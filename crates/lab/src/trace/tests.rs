@@ -1,6 +1,7 @@
 use super::*;
 
-use seen::{Call, What};
+use seen::{Call, Definition, What};
+use std::fs;
 use tenbin_metal::tracee::Trouble;
 
 /// A probe, compiled, in a folder that vanishes with it.
@@ -19,7 +20,14 @@ impl Bench {
     }
 
     fn asked(&self, functions: &[&str]) -> Asked {
+        let functions = functions.iter().map(|name| name.parse().unwrap()).collect();
         Asked { probe: Some(self.path.clone()), ..Asked::new("calls", functions) }
+    }
+
+    /// As [`asked`](Self::asked), of another program, which is compiled from `source`.
+    fn asked_of(&self, name: &str, source: &str, functions: &[&str]) -> Asked {
+        let path = self.workshop.compile(name, source, Kind::Program, OPTIONS).unwrap();
+        Asked { probe: Some(path), ..self.asked(functions) }
     }
 
     /// Every case of a function, traced.
@@ -55,9 +63,20 @@ fn notes(seen: &Seen, actor: usize) -> Vec<&str> {
     let own = seen.steps.iter().filter(|step| step.actor == actor);
     own.filter_map(|step| match &step.what {
         What::Note(note) => Some(note.as_str()),
-        What::Call(_) => None,
+        What::Call(_) | What::Vdso(_) => None,
     })
     .collect()
+}
+
+/// The functions of the vDSO that the process ran.
+fn of_the_vdso(seen: &Seen) -> Vec<&str> {
+    let steps = seen.steps.iter().filter(|step| step.actor == 0);
+    steps
+        .filter_map(|step| match &step.what {
+            What::Vdso(function) => Some(function.as_str()),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The one call of several names that makes a process or thread, and the text of its flags.
@@ -180,7 +199,7 @@ fn the_clock_is_read_without_a_system_call_where_there_is_a_vdso() {
     let bench = Bench::new();
     let seen = bench.one("clock_gettime");
     let calls = names(seen.calls(0, false));
-    let answered = notes(&seen, 0).iter().any(|note| note.contains("_clock_gettime() of the vDSO"));
+    let answered = of_the_vdso(&seen).iter().any(|function| function.ends_with("_clock_gettime"));
     // A kernel or a clock source that the vDSO cannot read leaves the system call.
     assert!(answered || calls == ["clock_gettime"], "{calls:?}");
     if answered {
@@ -214,7 +233,7 @@ fn an_indirect_function_is_named_as_what_chose() {
 #[test]
 fn every_function_that_is_known_can_be_traced() {
     let bench = Bench::new();
-    let mut traced = 0;
+    let (mut traced, mut versions) = (0, 0);
     for api in api::APIS {
         if bench.image.import(api.name).is_none() {
             // An old C library has neither.
@@ -226,6 +245,15 @@ fn every_function_that_is_known_can_be_traced() {
             assert_eq!((seen.called, seen.ended), (true, Some(end)), "{}: {seen:?}", api.name);
             assert_eq!(seen.result.is_none(), ["exit", "abort"].contains(&api.name));
             assert_eq!(seen.arguments.len(), api.parameters.len());
+            assert_eq!(seen.complaint, "");
+            // The C library has several versions of some at one address; the program is bound to the one it asks for.
+            let bound = seen.bound.as_ref().unwrap();
+            if let Some(Definition { symbol, .. }) =
+                bound.definition.as_ref().filter(|_| bound.library.is_some())
+            {
+                assert_eq!(symbol.replace("@@", "@"), bound.wanted);
+                versions += 1;
+            }
             // No call is left open but those that cannot come back.
             for step in &seen.steps {
                 if let What::Call(call) = &step.what {
@@ -236,7 +264,7 @@ fn every_function_that_is_known_can_be_traced() {
             traced += 1;
         }
     }
-    assert!(traced >= 41, "{traced}");
+    assert!(traced >= 41 && versions >= 38, "{traced} {versions}");
 }
 
 #[test]
@@ -266,7 +294,7 @@ fn a_call_that_does_not_come_from_the_program_is_not_taken_for_its_own() {
     let asked = bench.preloaded("close", PLANTED);
     let api = api::find("close").unwrap();
     let seen = trace(&asked, &bench.path, &bench.image, api, &api.cases[0]).unwrap();
-    assert_eq!(seen.called_from, "probe");
+    assert_eq!(Path::new(&seen.called_from), bench.path);
     assert_ne!(seen.arguments[0].text, "-1");
     assert_eq!(seen.calls(0, false).next().unwrap().outcome, Some(Ok("0".into())));
 }
@@ -293,8 +321,9 @@ fn usage(answer: Result<Vec<Finding>, Unfit>) -> String {
 }
 
 #[test]
-fn a_function_that_is_not_known_is_a_usage_error_that_lists_those_that_are() {
-    let said = usage(findings(&Asked::new("calls", &["fork", "frok"])));
+fn a_name_that_is_no_functions_is_answered_with_those_that_are() {
+    assert_eq!("fork".parse::<Function>(), Ok(api::find("fork").map(Function).unwrap()));
+    let said = "frok".parse::<Function>().unwrap_err();
     assert!(said.contains("`frok`"), "{said}");
     assert!(known().all(|name| said.contains(name)), "{said}");
 }
@@ -322,6 +351,9 @@ fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
     for (path, said) in [
         (folder.join("nowhere"), "cannot be found"),
         (folder.to_path_buf(), "is a folder"),
+        ("/dev/zero".into(), "neither a file"),
+        // Readable, and not to be executed.
+        (written("idle", &own), "cannot be started"),
         (written("script", b"#!/bin/sh\nexit 0\n"), "not an ELF file"),
         (written("other", &foreign(other)), "this machine is"),
         (written("unknown", &foreign(22)), "not known here"),
@@ -342,37 +374,134 @@ fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
         let message = with(path);
         assert!(message.contains(said), "{said}: {message}");
         match checked {
-            Ok(()) => assert!(said.contains("does not know how"), "{said}: not found beforehand"),
+            Ok(()) => {
+                let seen_by_running = ["does not know how to call fork", "cannot be started"];
+                assert!(seen_by_running.contains(&said), "{said}: not found beforehand");
+            }
             Err(_) => assert_eq!(usage(checked.map(|()| Vec::new())), message),
         }
     }
     assert!(check(&bench.asked(&["fork"])).is_ok());
 }
 
+/// Imports fork, read and getpid; calls fork only if it is told to, and ends or hangs otherwise.
+const UNWILLING: &str = "#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n\
+    int main(int n, char **a) {\n\
+        if (n > 1 && strcmp(a[1], \"getpid\") == 0) return getpid() < 0;\n\
+        fputs(\"I will\\n\\tnot\\n\", stderr);\n\
+        if (n > 1 && strcmp(a[1], \"read\") == 0) for (;;) pause();\n\
+        return n > 9 ? fork() + read(0, 0, 0) : 3;\n\
+    }\n";
+
 #[test]
-fn a_program_that_ends_before_the_call_is_a_fault_and_no_finding() {
+fn a_given_program_that_does_not_come_to_the_call_is_a_usage_error_that_quotes_it() {
     let bench = Bench::new();
-    let source =
-        "#include <unistd.h>\nint main(int n, char **a) { return n > 9 ? fork() : (a[0][0] ? 3 : 1); }\n";
-    let path = bench.workshop.compile("early", source, Kind::Program, &[]).unwrap();
-    match findings(&Asked { probe: Some(path), ..bench.asked(&["fork"]) }) {
-        Err(Unfit::Fault(fault)) => assert!(fault.to_string().contains("before it made the call"), "{fault}"),
+    let asked = bench.asked_of("unwilling", UNWILLING, &["fork"]);
+    let said = usage(findings(&asked));
+    let expected =
+        "ended with status 3 before it called fork(); it wrote: I will; not; a probe is compiled from";
+    assert!(said.contains(expected), "{said}");
+    // Of one that is compiled here it would be a fault of ours.
+    let api = api::find("fork").unwrap();
+    let seen = Seen { ended: Some(End::Signalled(11)), ..Seen::new() };
+    match uncalled(&Asked { probe: None, ..asked }, &bench.path, api, &seen) {
+        Unfit::Fault(fault) => {
+            assert!(fault.to_string().contains("was ended by SIGSEGV before it made the call"), "{fault}");
+        }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_given_program_that_hangs_before_the_call_is_not_told_that_the_call_hangs() {
+    let bench = Bench::new();
+    let asked = bench.asked_of("unwilling", UNWILLING, &["read", "read", "read"]);
+    let said = usage(findings(&Asked { deadline: Duration::from_millis(700), ..asked }));
+    assert!(
+        said.contains("still running after") && said.contains("had not called read(); it wrote: I will"),
+        "{said}"
+    );
+    assert!(!said.contains("hangs"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_traced_stands_beside_what_can() {
+    let bench = Bench::new();
+    let found = findings(&bench.asked_of("unwilling", UNWILLING, &["fork", "getpid", "gettid"])).unwrap();
+    let sentences: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+    let [fork, getpid, gettid] = sentences.try_into().unwrap();
+    assert!(
+        fork.starts_with("fork() was not traced: the probe ") && fork.contains("with status 3"),
+        "{fork}"
+    );
+    assert_eq!(getpid, "glibc's getpid() issues getpid() here.");
+    assert!(
+        gettid.starts_with("gettid() was not traced: the probe ") && gettid.contains("does not call"),
+        "{gettid}"
+    );
+    // Nothing at all is no finding.
+    usage(findings(&bench.asked_of("unwilling", UNWILLING, &["fork", "gettid"])));
+}
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert!(matches!(probe(&path), Err(Unfit::Usage(said)) if said.contains("neither a file")));
+}
+
+#[test]
+fn of_standard_error_the_beginning_is_kept_in_a_line_and_all_is_read() {
+    assert_eq!(complaint(&b""[..]), "");
+    assert_eq!(complaint(&b"\n a\x1b[1m \n\nb\xff\nc\nd\n"[..]), "a [1m; b\u{fffd}; c");
+    let mut long = std::io::repeat(b'x').take(1 << 20);
+    assert_eq!(complaint(&mut long).len() as u64, COMPLAINT);
+    assert_eq!(long.limit(), 0);
 }
 
 #[test]
 fn where_tracing_is_not_permitted_it_is_refused_with_a_remedy() {
     let api = api::find("fork").unwrap();
     let denied = || std::io::Error::from_raw_os_error(1);
-    for (trouble, said) in
-        [(Trouble::Forbidden(denied()), "ptrace_scope"), (Trouble::Unsupported, "Linux 5.3")]
-    {
-        match unfit(trouble, api) {
-            Unfit::Refused(refusal) => assert!(refusal.remedy.contains(said), "{refusal:?}"),
+    let path = Path::new("/given");
+    let standing = Standing { reached: Reached::Nothing, given: Some(path), tracer: Some(0), complaint: "" };
+    for (trouble, tracer, said) in [
+        (Trouble::Forbidden(denied()), Some(0), "ptrace_scope"),
+        (Trouble::Forbidden(denied()), None, "ptrace_scope"),
+        (Trouble::Forbidden(denied()), Some(81), "tenbin itself is traced, by process 81"),
+        (Trouble::Unsupported, Some(81), "Linux 5.3"),
+    ] {
+        match unfit(trouble, api, Standing { tracer, ..standing }) {
+            Untraced { why: Unfit::Refused(refusal), of_all: true } => {
+                assert!(refusal.remedy.contains(said), "{refusal:?}");
+            }
             other => panic!("{other:?}"),
         }
     }
-    let fault = Trouble::Fault(Fault::system("try", denied()));
-    assert!(matches!(unfit(fault, api), Unfit::Fault(_)));
+    // The file's fault while it is started, and the machine's whenever else.
+    let fault = |number| Trouble::Fault(Fault::system("try", std::io::Error::from_raw_os_error(number)));
+    let (eio, eacces) = (5, 13);
+    assert!(matches!(unfit(fault(eio), api, standing).why, Unfit::Fault(_)));
+    assert!(matches!(unfit(fault(eacces), api, standing).why, Unfit::Usage(_)));
+    for standing in [Standing { reached: Reached::Program, ..standing }, Standing { given: None, ..standing }]
+    {
+        assert!(matches!(unfit(fault(eacces), api, standing).why, Unfit::Fault(_)));
+    }
+    let late = |reached, given| {
+        unfit(Trouble::OutOfTime(Duration::from_secs(1)), api, Standing { reached, given, ..standing })
+    };
+    for (reached, given, hangs, of_all) in [
+        (Reached::Call, Some(path), true, false),
+        (Reached::Call, None, true, false),
+        (Reached::Program, None, false, true),
+    ] {
+        match late(reached, given) {
+            Untraced { why: Unfit::Refused(refusal), of_all: all } => {
+                assert_eq!((refusal.remedy.contains("hangs"), all), (hangs, of_all), "{refusal:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(matches!(late(Reached::Program, Some(path)).why, Unfit::Usage(_)));
 }

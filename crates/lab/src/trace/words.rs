@@ -6,6 +6,7 @@ use tenbin_model::Finding;
 use super::api::{Api, Case};
 use super::architecture::Architecture;
 use super::image::Library;
+use super::names::signal;
 use super::place::short;
 use super::seen::{Argument, Bound, Call, Definition, Seen, What};
 
@@ -41,41 +42,43 @@ fn sentence(api: &Api, case: &Case, seen: &Seen, bound: &Bound) -> String {
     let mut text = format!("{owner}'s {}(){said} ", api.name);
     let own: Vec<&Call> = seen.calls(0, false).collect();
     if own.is_empty() {
-        let vdso = seen.steps.iter().find_map(|step| match &step.what {
-            What::Note(note) if note.contains("of the vDSO") => {
-                note.split_whitespace().find(|word| word.contains("()"))
-            }
+        let during = seen.steps.iter().filter(|step| step.actor == 0 && !step.after);
+        let vdso = during.filter_map(|step| match &step.what {
+            What::Vdso(function) => Some(function),
             _ => None,
         });
-        text.push_str(&match vdso {
+        text.push_str(&match vdso.into_iter().next() {
             Some(function) => {
-                format!("issues no system call here: {function} of the vDSO answers in user mode")
+                format!("issues no system call here: {function}() of the vDSO answers in user mode")
             }
             None => "issues no system call here".into(),
         });
     } else {
-        text.push_str(&format!("issues {} here", listed(&own)));
+        text.push_str(&format!("issues {} here", listed(&own, &seen.called_from)));
     }
     for actor in 1..seen.actors.len() {
         let calls: Vec<&Call> = seen.calls(actor, false).collect();
         if !calls.is_empty() {
-            text.push_str(&format!("; {} issues {}", seen.actors[actor], listed(&calls)));
+            text.push_str(&format!("; {} issues {}", seen.actors[actor], listed(&calls, &seen.called_from)));
         }
     }
     let later: Vec<&Call> = seen.calls(0, true).collect();
     if !later.is_empty() {
-        text.push_str(&format!("; after it has returned, the end of the process issues {}", listed(&later)));
+        text.push_str(&format!(
+            "; after it has returned, the end of the process issues {}",
+            listed(&later, &seen.called_from)
+        ));
     }
     text.push('.');
     text
 }
 
 /// Calls in the order of their first time: one with its arguments, many by their names. What makes a process or
-/// a thread is always shown with its flags.
-fn listed(calls: &[&Call]) -> String {
+/// a thread is always shown with its flags. `program` is the file of the program that called.
+fn listed(calls: &[&Call], program: &str) -> String {
     let mut parts: Vec<(String, usize)> = Vec::new();
     for call in calls {
-        let part = if calls.len() == 1 || makes(call) { brief(call) } else { call.name.clone() };
+        let part = if calls.len() == 1 || makes(call) { brief(call, program) } else { call.name.clone() };
         match parts.iter_mut().find(|(known, _)| *known == part) {
             Some((_, times)) => *times += 1,
             None => parts.push((part, 1)),
@@ -95,8 +98,9 @@ fn makes(call: &Call) -> bool {
     matches!(call.name.as_str(), "clone" | "clone3" | "fork" | "vfork" | "execve")
 }
 
-/// A call with the arguments that read the same every time: no address.
-fn brief(call: &Call) -> String {
+/// A call with the arguments that read the same every time: no address, and of the program's own file, which may lie in
+/// a folder that vanishes, the name alone.
+fn brief(call: &Call, program: &str) -> String {
     let fields: Vec<String> = match call.arguments.as_slice() {
         // Of the structure, what it asks for and not where things lie.
         [structure, ..] if structure.text.starts_with('{') && call.name == "clone3" => {
@@ -109,6 +113,7 @@ fn brief(call: &Call) -> String {
             .map(|argument| match argument.text.as_str() {
                 "NULL" => String::new(),
                 text if text.starts_with("0x") => String::new(),
+                text if names(text, program) => format!("{}=\"…/{}\"", argument.name, short(program)),
                 text => format!("{}={text}", argument.name),
             })
             .collect(),
@@ -118,6 +123,82 @@ fn brief(call: &Call) -> String {
     shown.dedup();
     format!("{}({})", call.name, shown.join(", "))
 }
+
+/// Whether `text`, which is quoted and may be cut, is the path of the file `program`.
+fn names(text: &str, program: &str) -> bool {
+    match text.strip_prefix('"').and_then(|text| text.rsplit_once('"')) {
+        Some((path, "")) => path == program,
+        Some((beginning, _)) => !beginning.is_empty() && program.starts_with(beginning),
+        None => false,
+    }
+}
+
+/// The same call several times without another one between.
+struct Row<'s> {
+    first: &'s Call,
+    /// The one argument that is not the same in all of them, by its place, if there is one.
+    differs: Option<usize>,
+    more: Vec<&'s Call>,
+}
+
+impl<'s> Row<'s> {
+    fn begun(first: &'s Call) -> Self {
+        Self { first, differs: None, more: Vec::new() }
+    }
+
+    /// Takes one more, if nothing that matters is lost by it: every argument and the outcome are those of the first,
+    /// or one argument alone differs, always the same one, and none failed.
+    fn take(&mut self, what: &'s What) -> bool {
+        let What::Call(call) = what else { return false };
+        let Call { name, arguments, issuer, outcome, .. } = self.first;
+        let same = call.name == *name
+            && call.issuer == *issuer
+            && call.arguments.len() == arguments.len()
+            && call.outcome.is_some()
+            && call.outcome == *outcome
+            && !makes(call);
+        let pairs = arguments.iter().zip(&call.arguments);
+        let differing: Vec<usize> = pairs
+            .enumerate()
+            .filter(|(_, (one, other))| one.text != other.text)
+            .map(|(place, _)| place)
+            .collect();
+        let (taken, differs) = match (differing.as_slice(), self.differs) {
+            ([], differs) => (same, differs),
+            (&[place], None) => (same && matches!(outcome, Some(Ok(_))), Some(place)),
+            (&[place], Some(known)) => (same && place == known, Some(known)),
+            _ => (false, None),
+        };
+        if taken {
+            self.differs = differs;
+            self.more.push(call);
+        }
+        taken
+    }
+
+    /// What stands below the lines of the first.
+    fn line(&self) -> Option<String> {
+        let (number, name) = (self.more.len(), &self.first.name);
+        if number == 0 {
+            return None;
+        }
+        let Some(place) = self.differs else { return Some(format!("  and {number} more {name} in a row")) };
+        let texts: Vec<&str> = self.more.iter().map(|call| call.arguments[place].text.as_str()).collect();
+        let texts = match texts.as_slice() {
+            [first, second, third, .., last] if number > LISTED => {
+                format!("{first}, {second}, {third}, …, {last}")
+            }
+            all => all.join(", "),
+        };
+        Some(format!(
+            "  and {number} more {name} in a row, with {}={texts}",
+            self.first.arguments[place].name
+        ))
+    }
+}
+
+/// The most values of an argument that are listed.
+const LISTED: usize = 8;
 
 /// The steps, a line each.
 fn evidence(api: &Api, seen: &Seen, bound: &Bound, on: Architecture) -> String {
@@ -133,26 +214,29 @@ fn evidence(api: &Api, seen: &Seen, bound: &Bound, on: Architecture) -> String {
             while let Some(step) = steps.next() {
                 match &step.what {
                     What::Note(note) => lines.push(format!("  {note}")),
+                    What::Vdso(function) => {
+                        lines.push(format!("  runs {function}() of the vDSO, in user mode"))
+                    }
                     What::Call(call) => {
                         lines.extend(call_lines(call, on));
-                        let mut more = 0;
-                        while steps.next_if(|step| alike(&step.what, call)).is_some() {
-                            more += 1;
-                        }
-                        if more > 0 {
-                            lines.push(format!("  and {more} more {} at once", call.name));
-                        }
+                        let mut row = Row::begun(call);
+                        while steps.next_if(|step| row.take(&step.what)).is_some() {}
+                        lines.extend(row.line());
                     }
                 }
             }
         }
     }
-    match seen.result {
-        Some(result) => lines.push(format!("Result: {} = {}", on.result(), hexadecimal(result))),
-        None => lines.push("Result: none; the function does not return".into()),
-    }
+    lines.push(match seen.result.map(|result| api.result.written(result)) {
+        Some(Some(result)) => format!("Result: {} = {result}", on.result()),
+        Some(None) => "The function returns and has no result".into(),
+        None => "Result: none; the function does not return".into(),
+    });
     if let Some(odd) = seen.ended.filter(|end| *end != End::Exited(0) && seen.result.is_some()) {
-        lines.push(format!("The probe then ended with {odd:?}: what it called did not do what it should"));
+        lines.push(format!("The probe then {}: what it called did not do what it should", ended(odd)));
+    }
+    if !seen.complaint.is_empty() {
+        lines.push(format!("On standard error: {}", seen.complaint));
     }
     lines.join("\n")
 }
@@ -170,9 +254,13 @@ fn api_line(bound: &Bound) -> String {
     format!("API: the call of {} is bound to {file}; C library: {library}", bound.wanted)
 }
 
-/// Whether a step is one more of the same call, which would be shown in as many lines again.
-fn alike(what: &What, call: &Call) -> bool {
-    matches!(what, What::Call(other) if other.name == call.name && other.outcome.is_some() && !makes(call))
+/// How a process ended, as the rest of a sentence that begins with its name.
+pub(super) fn ended(end: End) -> String {
+    match end {
+        End::Exited(status) => format!("ended with status {status}"),
+        End::Signalled(number) => format!("was ended by {}", signal(u64::from(number.unsigned_abs()))),
+        End::OutOfTime => "was ended at the deadline".into(),
+    }
 }
 
 fn named(library: &Library) -> String {
@@ -188,7 +276,7 @@ fn abi_line(api: &Api, seen: &Seen, on: Architecture) -> String {
         [] if api.parameters.is_empty() => "no argument".into(),
         arguments => arguments.iter().map(register).collect::<Vec<_>>().join(", "),
     };
-    format!("ABI: {}, {}; called from {}: {arguments}", on.name(), on.convention(), seen.called_from)
+    format!("ABI: {}, {}; called from {}: {arguments}", on.name(), on.convention(), short(&seen.called_from))
 }
 
 fn register(argument: &Argument) -> String {
@@ -257,7 +345,8 @@ mod tests {
             library: glibc.clone(),
             c_library: glibc,
         };
-        let mut seen = Seen { called: true, called_from: "probe".into(), result: Some(77), ..Seen::new() };
+        let mut seen =
+            Seen { called: true, called_from: "/tmp/.tmpAbCd/probe".into(), result: Some(77), ..Seen::new() };
         let child = seen.name("child");
         let clone = vec![
             argument("x0", 0x0120_0011, "flags", "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD"),
@@ -309,7 +398,7 @@ mod tests {
             "    x8=94 exit_group",
             "    x0=0 status",
             "    does not return",
-            "Result: x0 = 0x4d",
+            "Result: x0 = 77",
         ];
         assert_eq!(found.evidence, lines.join("\n"));
         assert_eq!(found.experiment, "calls");
@@ -333,7 +422,7 @@ mod tests {
             "planted.so's fork() issues rt_sigprocmask (3 times), \
              clone3(flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD, …) and openat here."
         );
-        assert!(found.evidence.contains("  and 2 more rt_sigprocmask at once\n"), "{}", found.evidence);
+        assert!(found.evidence.contains("  and 2 more rt_sigprocmask in a row\n"), "{}", found.evidence);
         assert!(found.evidence.contains("    error: ENOENT\n"), "{}", found.evidence);
     }
 
@@ -342,11 +431,7 @@ mod tests {
         let (mut seen, mut bound) = fork();
         let (wanted, time) = ("time@GLIBC_2.17".to_owned(), "time@@GLIBC_2.17".to_owned());
         let libc = bound.definition.take().unwrap().library;
-        seen.steps = vec![Step {
-            actor: 0,
-            after: false,
-            what: What::Note("is in __vdso_time() of the vDSO, which runs in user mode".into()),
-        }];
+        seen.steps = vec![Step { actor: 0, after: false, what: What::Vdso("__vdso_time".into()) }];
         bound = Bound {
             wanted,
             definition: Some(Definition { symbol: "time@@LINUX_2.6".into(), library: "[vdso]".into() }),
@@ -364,8 +449,109 @@ mod tests {
             "API: the call of time@GLIBC_2.17 is bound to time@@LINUX_2.6 in [vdso], chosen by the indirect function \
              time@@GLIBC_2.17 of /usr/lib/aarch64-linux-gnu/libc.so.6; C library: glibc 2.36\n"
         ));
+        assert!(
+            found.evidence.contains("\n  runs __vdso_time() of the vDSO, in user mode\n"),
+            "{}",
+            found.evidence
+        );
         seen.steps.clear();
         bound.library.clone_from(&bound.c_library);
         assert_eq!(told("getpid", &seen, &bound).sentence, "glibc's getpid() issues no system call here.");
+    }
+
+    /// The lines of a process that makes `calls`, without those that show an argument.
+    fn lines(calls: impl IntoIterator<Item = What>) -> Vec<String> {
+        let (mut seen, bound) = fork();
+        seen.steps = calls.into_iter().map(|what| Step { actor: 0, after: false, what }).collect();
+        let evidence = told("fork", &seen, &bound).evidence;
+        evidence
+            .lines()
+            .filter(|line| line.starts_with("  ") && !line.starts_with("    "))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn calls_that_differ_in_more_than_one_argument_or_in_what_came_of_them_all_stand_there() {
+        let write = |fd: u64, at: u64, outcome| {
+            let arguments = vec![
+                argument("x0", fd, "fd", &fd.to_string()),
+                argument("x1", at, "buf", &format!("\"{at}\"")),
+            ];
+            call("write", 64, arguments, Some(outcome))
+        };
+        let brk =
+            |text: &str, answer| call("brk", 214, vec![argument("x0", 0, "end", text)], Some(Ok(answer)));
+        let shown = |what: What| match &what {
+            What::Call(call) => format!("  {} by `svc #0` of libc.so.6, in _Fork", call.name),
+            other => panic!("{other:?}"),
+        };
+        for pair in [
+            // Another file and other bytes; an error after none, and of the same error another file; an end that grows.
+            [write(1, 1, Ok("3")), write(2, 2, Ok("3"))],
+            [write(1, 1, Ok("3")), write(1, 1, Err("EBADF"))],
+            [write(1, 1, Ok("3")), write(1, 1, Ok("2"))],
+            [write(1, 1, Err("EBADF")), write(2, 1, Err("EBADF"))],
+            [brk("NULL", "0x1000"), brk("0x2000", "0x2000")],
+        ] {
+            assert_eq!(lines(pair.clone()), pair.map(shown));
+        }
+        // One argument after the other is two that differ.
+        let three = [write(1, 1, Ok("3")), write(2, 1, Ok("3")), write(1, 2, Ok("3"))];
+        let first = shown(three[0].clone());
+        assert_eq!(lines(three), [first.as_str(), "  and 1 more write in a row, with fd=2", &first]);
+        // Another call between them is seen.
+        let between = [write(1, 1, Ok("3")), brk("NULL", "0x1000"), write(1, 1, Ok("3"))];
+        assert_eq!(lines(between.clone()), between.map(shown));
+    }
+
+    #[test]
+    fn what_is_the_same_or_differs_in_one_argument_alone_is_counted() {
+        let action = |number: u64| {
+            let arguments = vec![
+                argument("x0", number, "signal", &super::signal(number)),
+                argument("x1", 9, "act", "0x9"),
+            ];
+            call("rt_sigaction", 134, arguments, Some(Ok("0")))
+        };
+        let first = "  rt_sigaction by `svc #0` of libc.so.6, in _Fork".to_owned();
+        let sweep = lines((1..=64).map(action));
+        let folded = "  and 63 more rt_sigaction in a row, with signal=SIGINT, SIGQUIT, SIGILL, …, 64";
+        assert_eq!(sweep, [first.clone(), folded.into()]);
+        let few = "  and 2 more rt_sigaction in a row, with signal=SIGINT, SIGQUIT";
+        assert_eq!(lines((1..=3).map(action)), [first.clone(), few.into()]);
+        // The same error for the same question.
+        let failed = || call("rt_sigaction", 134, vec![], Some(Err("EINVAL")));
+        assert_eq!(lines([failed(), failed()]), [first, "  and 1 more rt_sigaction in a row".into()]);
+    }
+
+    #[test]
+    fn the_programs_own_file_is_told_without_the_folder_that_vanishes() {
+        let (seen, _) = fork();
+        let program = seen.called_from.as_str();
+        let execve = |path: &str| {
+            let What::Call(call) = call("execve", 221, vec![argument("x0", 9, "path", path)], None) else {
+                panic!("a call")
+            };
+            brief(&call, program)
+        };
+        assert_eq!(execve("\"/tmp/.tmpAbCd/probe\""), "execve(path=\"…/probe\")");
+        assert_eq!(execve("\"/tmp/.tmpAb\"…"), "execve(path=\"…/probe\")");
+        assert_eq!(execve("\"/bin/sh\""), "execve(path=\"/bin/sh\")");
+        assert_eq!(execve("\"\""), "execve(path=\"\")");
+    }
+
+    #[test]
+    fn a_function_without_a_result_has_none_and_an_end_is_told_in_words() {
+        let (mut seen, bound) = fork();
+        seen.ended = Some(End::Exited(70));
+        seen.complaint = "free(): invalid pointer".into();
+        let evidence = told("free", &seen, &bound).evidence;
+        let last = "\nThe function returns and has no result\n\
+                    The probe then ended with status 70: what it called did not do what it should\n\
+                    On standard error: free(): invalid pointer";
+        assert!(evidence.ends_with(last), "{evidence}");
+        assert_eq!(ended(End::Signalled(6)), "was ended by SIGABRT");
+        assert_eq!(ended(End::OutOfTime), "was ended at the deadline");
     }
 }
