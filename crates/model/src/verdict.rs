@@ -10,9 +10,11 @@ use crate::run::{Check, Provenance};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval of the ratio excludes 1 and reaches beyond the margin around it.
+    /// The interval of the ratio excludes 1 and reaches beyond the margin around it. Of a law: it grows with size, or falls;
+    /// the interval of its slope excludes 0 and reaches beyond what the margin allows. Of lateness: the ratio of two of them.
     Different,
-    /// The interval lies within 1 ± the margin, whether or not it holds 1.
+    /// The interval lies within 1 ± the margin, whether or not it holds 1. Of a law: every size costs the same within the
+    /// margin.
     Equivalent,
     /// Neither: too little was reached, or measuring was not possible at all.
     Refused,
@@ -40,7 +42,9 @@ pub struct Evidence {
     pub interval: Interval,
     /// Probability of a false "different" that the whole family was given.
     pub family_level: f64,
-    /// How many comparisons share that level.
+    /// How many intervals share that level: one for each comparison, and of a law also two for each line (its constant and
+    /// its slope) and two for each size of it. How late each variant is by itself has an interval at the whole level, which
+    /// is not counted here: nothing is decided by it.
     pub family: usize,
     /// Probability of a false "different" that was left for this interval.
     pub level: f64,

@@ -74,14 +74,22 @@ pub struct Law {
 pub struct Deviation {
     /// The size.
     pub size: f64,
-    /// The deviation, as a part: 0.1 where it costs a tenth more than the line says.
+    /// The deviation, as a part: 0.1 where it costs a tenth more than the line says. Always finite; see [`law`].
     pub part: Estimate,
+    /// What the size costs beyond the constant of the line of its block, as a part of that constant.
+    pub of_constant: Estimate,
+}
+
+/// By how much `here` is more than `said`, as a part of `said`; as a part of `here` where nothing or less was said.
+fn beyond(here: f64, said: f64) -> Option<f64> {
+    if said > 0.0 { Some(here / said - 1.0) } else { (here > 0.0).then(|| (here - said) / here) }
 }
 
 /// The law of `blocks`, each of which holds its points, every interval at `level` by itself.
 ///
 /// None if no block gives a line; blocks without one are left out. Where the line of a block says that a size costs nothing
-/// or less, the deviation there is infinite.
+/// or less, nothing is a part of that: the deviation there is a part of what the size does cost, and so 1 or more. A block
+/// in which it costs nothing either has no deviation there, and a size without any is left out.
 pub fn law(blocks: &[Vec<Point>], level: f64) -> Option<Law> {
     let fitted: Vec<(&Vec<Point>, Line)> =
         blocks.iter().filter_map(|points| Some((points, Line::through(points)?))).collect();
@@ -94,13 +102,16 @@ pub fn law(blocks: &[Vec<Point>], level: f64) -> Option<Law> {
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup();
     let deviation = |&size: &f64| {
-        let of_block = |(points, line): &(&Vec<Point>, Line)| {
-            let costs = points.iter().filter(|point| point.size == size).map(|point| point.cost);
-            let (here, said) = (Ordered::new(costs.collect())?.median(), line.at(size));
-            Some(if said > 0.0 { here / said - 1.0 } else { f64::INFINITY })
+        let parts = |said: fn(&Line, f64) -> f64| {
+            let of_block = |(points, line): &(&Vec<Point>, Line)| {
+                let costs = points.iter().filter(|point| point.size == size).map(|point| point.cost);
+                beyond(Ordered::new(costs.collect())?.median(), said(line, size))
+            };
+            let parts = Ordered::new(fitted.iter().filter_map(of_block).collect())?;
+            Some(Estimate::of(&parts, level))
         };
-        let parts = Ordered::new(fitted.iter().filter_map(of_block).collect())?;
-        Some(Deviation { size, part: Estimate::of(&parts, level) })
+        let (part, of_constant) = (parts(Line::at)?, parts(|line, _| line.constant)?);
+        Some(Deviation { size, part, of_constant })
     };
     Some(Law {
         constant: estimate(|line| line.constant)?,
@@ -143,6 +154,18 @@ mod tests {
             law.deviations.iter().max_by(|one, other| one.part.median.total_cmp(&other.part.median));
         assert_eq!(furthest.unwrap().size, 64.0);
         assert!(furthest.unwrap().part.interval.unwrap().interval.low > 0.1, "{law:?}");
+    }
+
+    #[test]
+    fn where_the_line_says_nothing_or_less_the_deviation_is_a_part_of_what_it_costs_there() {
+        let squares: Vec<Point> = SIZES.iter().map(|&size| Point { size, cost: 1.0 + size * size }).collect();
+        assert!(Line::through(&squares).unwrap().at(0.0) < 0.0);
+        let found = law(&vec![squares; 8], 0.05).unwrap();
+        assert_eq!(found.deviations[0].part.median, 17.5, "1 is 17.5 above −16.5");
+        // Nothing is a part of nothing: there is no deviation, and none of the others suffers.
+        let still: Vec<Point> = SIZES.iter().map(|&size| Point { size, cost: size }).collect();
+        let found = law(&vec![still; 8], 0.05).unwrap();
+        assert_eq!(found.deviations.iter().map(|deviation| deviation.size).collect::<Vec<_>>(), SIZES[1..]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The judge of laws: from times over resident memory to a line for each way, with what one page more costs.
 //!
-//! A way *grows* where the interval of its slope excludes 0, and *costs the same at any size* where the whole interval lies
-//! so near to 0 that even the largest size costs no more than the margin beyond none: an equivalence, with its margin said.
-//! Neither is refused. Beside that stands whether the line is one: a size whose median lies beyond [`BENT`] of the line of its
+//! A line *lies level* where the whole interval of its slope is so near to 0 that even the largest size costs no more than the
+//! margin beyond none. A way *costs the same at any size* where its line lies level and each of its sizes, block by
+//! block, lies within the margin of the constant with its whole interval: an equivalence, with its margin
+//! said. A way *grows*, or *falls*, where the interval of its slope excludes 0 and reaches beyond what lies level. What is
+//! neither is refused. Beside that stands whether the line is one: a size whose median lies beyond [`BENT`] of the line of its
 //! block, with its whole interval, is no part of it, and that is said instead of the line.
 //!
-//! All intervals of a trial share its level with its comparisons (Bonferroni): two for each way, and one for each size of it.
+//! All intervals of a trial share its level with its comparisons (Bonferroni): two for each way, and two for each size of it.
 //! What was taken is judged once, at the end, so there are no looks to pay for. See [`crate::stats::law`].
 
 mod words;
@@ -20,10 +22,10 @@ use tenbin_model::{
 use super::comparisons::{self, empty, refused};
 use super::decide::LEVEL;
 use super::sentence;
-use crate::stats::law::{Law, Point, law};
+use crate::stats::law::{Deviation, Law, Point, law};
 use crate::stats::multiple::bonferroni;
 use crate::stats::order::Ordered;
-use crate::stats::sign::least_pairs;
+use crate::stats::sign::{Estimate, least_pairs};
 
 /// A size that surely lies further from the line than this, as a part of what the line says, is no part of it.
 const BENT: f64 = 0.1;
@@ -61,7 +63,8 @@ pub(crate) struct Found {
     constant: Interval,
     /// Where the slope lies.
     slope: Interval,
-    /// A slope nearer to 0 than this makes the largest size cost no more than the margin beyond none.
+    /// A slope nearer to 0 than this makes the largest size cost no more than the margin beyond none. 0 where none costs
+    /// nothing or less by the line.
     negligible: f64,
     growth: Growth,
     shape: Shape,
@@ -89,20 +92,22 @@ impl Found {
             Growth::Grows => "grows",
             Growth::Falls => "falls",
             Growth::Same if !self.is_bent() => "stays",
-            Growth::Same | Growth::Open => "refused",
+            Growth::Same | Growth::Uneven { .. } | Growth::Open => "refused",
         }
     }
 }
 
 /// What more memory does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Growth {
     /// It costs more.
     Grows,
     /// It costs less.
     Falls,
-    /// It costs the same, within the margin.
+    /// Every size costs the same, within the margin.
     Same,
+    /// The line lies level, but this size is not surely within the margin: so far off the constant, as a part of it.
+    Uneven { memory: Bytes, interval: Interval },
     /// It may be either.
     Open,
 }
@@ -112,8 +117,8 @@ enum Growth {
 enum Shape {
     /// Every size lies within [`BENT`] of it, surely; the furthest by so much at the most.
     Straight(f64),
-    /// A size surely lies further.
-    Bent { memory: Bytes, part: f64, interval: Interval },
+    /// A size surely lies further. `nothing`: the line says that it costs nothing or less.
+    Bent { memory: Bytes, part: f64, interval: Interval, nothing: bool },
     /// Neither.
     Unsure { memory: Bytes, interval: Interval },
 }
@@ -125,7 +130,7 @@ pub(super) fn family(descriptor: &Descriptor, comparisons: usize) -> usize {
     let sizes = lines.len();
     lines.sort_unstable();
     lines.dedup();
-    comparisons + 2 * lines.len() + sizes
+    comparisons + 2 * lines.len() + 2 * sizes
 }
 
 /// The line that a variant is a point of, and its pages.
@@ -198,11 +203,13 @@ fn found(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64)
     let law = level.and_then(|level| law(blocks, level));
     let intervals = law.and_then(|law| {
         let (constant, slope) = (law.constant.interval?.interval, law.slope.interval?.interval);
-        let deviations: Option<Vec<Interval>> =
-            law.deviations.iter().map(|deviation| Some(deviation.part.interval?.interval)).collect();
-        Some((constant, slope, deviations?, law))
+        let each = |read: fn(&Deviation) -> Estimate| -> Option<Vec<Interval>> {
+            law.deviations.iter().map(|deviation| Some(read(deviation).interval?.interval)).collect()
+        };
+        let (deviations, off) = (each(|deviation| deviation.part)?, each(|deviation| deviation.of_constant)?);
+        Some((constant, slope, deviations, off, law))
     });
-    let Some((constant, slope, deviations, law)) = intervals else {
+    let Some((constant, slope, deviations, off, law)) = intervals else {
         let needed = level.and_then(least_pairs).map_or_else(|| "more".into(), |blocks| blocks.to_string());
         return Err(Refusal {
             reached: format!("{} blocks were measured", blocks.len()),
@@ -210,9 +217,10 @@ fn found(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64)
             remedy: "give it more time (--thorough)".into(),
         });
     };
-    let negligible = margin * law.constant.median / largest;
-    let growth = if slope.low >= -negligible && slope.high <= negligible {
-        Growth::Same
+    let negligible = (margin * law.constant.median / largest).max(0.0);
+    let is_level = law.constant.median > 0.0 && slope.low >= -negligible && slope.high <= negligible;
+    let growth = if is_level {
+        even(&law, sizes, &off, margin)
     } else if slope.low > 0.0 {
         Growth::Grows
     } else if slope.high < 0.0 {
@@ -224,20 +232,44 @@ fn found(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64)
     Ok(Found { law, constant, slope, negligible, growth, shape })
 }
 
+/// Whether every size of a line that lies level costs the same, within the margin.
+///
+/// A line through sizes of which one stands apart can be as level as any, so the slope alone shows nothing.
+fn even(law: &Law, sizes: &[Size], off: &[Interval], margin: f64) -> Growth {
+    let each = law.deviations.iter().zip(off);
+    match each.max_by(|(_, one), (_, other)| reach(one).total_cmp(&reach(other))) {
+        Some((deviation, &interval)) if reach(&interval) > margin => {
+            Growth::Uneven { memory: memory_of(sizes, deviation.size), interval }
+        }
+        _ => Growth::Same,
+    }
+}
+
+/// The end of an interval that is further from 0.
+fn reach(interval: &Interval) -> f64 {
+    interval.high.abs().max(interval.low.abs())
+}
+
+fn memory_of(sizes: &[Size], pages: f64) -> Bytes {
+    sizes.iter().find(|size| size.pages == pages).map_or(Bytes(0), |size| size.memory)
+}
+
 fn shape(law: &Law, sizes: &[Size], deviations: &[Interval]) -> Shape {
-    let memory =
-        |pages: f64| sizes.iter().find(|size| size.pages == pages).map_or(Bytes(0), |size| size.memory);
     let each = || law.deviations.iter().zip(deviations);
     let bent = each().filter(|(_, interval)| interval.low > BENT || interval.high < -BENT);
     let furthest =
         bent.max_by(|(one, _), (other, _)| one.part.median.abs().total_cmp(&other.part.median.abs()));
     if let Some((deviation, &interval)) = furthest {
-        return Shape::Bent { memory: memory(deviation.size), part: deviation.part.median, interval };
+        return Shape::Bent {
+            memory: memory_of(sizes, deviation.size),
+            part: deviation.part.median,
+            interval,
+            nothing: law.constant.median + law.slope.median * deviation.size <= 0.0,
+        };
     }
-    let reach = |interval: &Interval| interval.high.abs().max(interval.low.abs());
     match each().max_by(|(_, one), (_, other)| reach(one).total_cmp(&reach(other))) {
         Some((deviation, interval)) if reach(interval) > BENT => {
-            Shape::Unsure { memory: memory(deviation.size), interval: *interval }
+            Shape::Unsure { memory: memory_of(sizes, deviation.size), interval: *interval }
         }
         Some((_, interval)) => Shape::Straight(reach(interval)),
         None => Shape::Straight(0.0),

@@ -13,7 +13,7 @@ const PAGES: [f64; 5] = [0.0, 1024.0, 4096.0, 16384.0, 65536.0];
 const MARGIN: f64 = 0.05;
 
 /// Intervals of a trial like the real one: 11 ways of 5 sizes, 8 comparisons.
-const FAMILY: usize = 8 + 11 * (2 + 5);
+const FAMILY: usize = 8 + 11 * (2 + 2 * 5);
 
 /// Picoseconds: 60 µs, and 7 ns a page.
 const CONSTANT: f64 = 60e6;
@@ -127,6 +127,23 @@ fn what_is_flat_does_not_grow() {
         assert!(at_most(wrong, RUNS) <= LEVEL, "{disturbance:?}: {wrong} of {RUNS}");
         assert_eq!(bent, 0, "{disturbance:?}");
         assert!(disturbance.noise > 0.02 || same >= RUNS * 99 / 100, "{disturbance:?}: {same} of {RUNS}");
+    }
+}
+
+/// A step beyond the margin is never said to cost the same at any size, wherever it stands and whatever the line makes of it.
+#[test]
+fn a_step_beyond_the_margin_is_never_the_same() {
+    const RUNS: u64 = 300;
+    for (index, disturbance) in DISTURBANCES.into_iter().enumerate() {
+        for (place, first) in [1024.0, 4096.0, 65536.0].into_iter().enumerate() {
+            let step = |size: f64| if size >= first { 1.09 * CONSTANT } else { CONSTANT };
+            let [same] = counts(RUNS, |run| {
+                let seed = 700_000_000 + 1_000_000 * (10 * index + place) as u64 + run;
+                [judged(seed, 60, disturbance, step).growth == Growth::Same]
+            });
+            println!("{disturbance:?}, step at {first}: {same} of {RUNS} the same");
+            assert!(at_most(same, RUNS) <= 0.02, "{disturbance:?}, step at {first}: {same} of {RUNS}");
+        }
     }
 }
 

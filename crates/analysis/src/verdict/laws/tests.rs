@@ -10,12 +10,16 @@ use crate::verdict;
 
 const MIB: [u64; 5] = [0, 4, 16, 64, 256];
 
-/// A way and what it costs, in picoseconds, with so many MiB.
+/// What something costs, in picoseconds, with so many MiB.
+type Cost = fn(f64) -> f64;
+
+/// A way and what it costs.
+#[derive(Clone, Copy)]
 struct Made {
     name: &'static str,
     way: u64,
     huge: bool,
-    cost: fn(f64) -> f64,
+    cost: Cost,
 }
 
 const MADE: [Made; 4] = [
@@ -128,8 +132,8 @@ fn each_way_has_its_verdict_and_the_comparisons_follow() {
         answers[2].sentence
     );
     let evidence = answers[4].evidence.as_ref().unwrap();
-    // A comparison, and for each of four ways two figures and five sizes.
-    assert_eq!(evidence.family, 1 + 4 * 7);
+    // A comparison, and for each of four ways two figures and two of each of five sizes.
+    assert_eq!(evidence.family, 1 + 4 * 12);
     assert!(answers[4].sentence.contains("vfork is 2.4"), "{}", answers[4].sentence);
 }
 
@@ -149,6 +153,60 @@ fn a_bent_law_is_said_and_not_hidden() {
     let answer = judged(&[bump], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
     assert!(answer.sentence.contains("with 16 MiB it costs 49.9 % more"), "{}", answer.sentence);
+    assert!(answer.sentence.starts_with("Refused: fork follows no line: with"), "{}", answer.sentence);
+}
+
+/// A line can lie level and a size beside it: then that size does not cost the same.
+#[test]
+fn a_step_is_not_the_same_at_any_size() {
+    let steps: [(&str, Cost); 2] = [
+        ("with none", |mib| if mib == 0.0 { 100e6 } else { 109e6 }),
+        ("with 64 MiB", |mib| if mib == 64.0 { 107e6 } else { 100e6 }),
+    ];
+    for (size, cost) in steps {
+        let ways = [MADE[0], Made { name: "vfork", way: 1, huge: false, cost }];
+        let answers = judged(&ways, 60, 0.01);
+        assert_eq!(answers[1].verdict, Verdict::Refused, "{}", answers[1].sentence);
+        let refusal = answers[1].refusal.as_ref().unwrap();
+        assert!(refusal.reached.contains(size), "{refusal:?}");
+        assert!(refusal.needs.contains("every size within 5 %"), "{refusal:?}");
+        assert!(!answers[0].sentence.contains("the same at any size"), "{}", answers[0].sentence);
+    }
+    let small =
+        Made { name: "vfork", way: 1, huge: false, cost: |mib| if mib == 0.0 { 100e6 } else { 103e6 } };
+    assert_eq!(judged(&[small], 60, 0.01)[0].verdict, Verdict::Equivalent, "the margin is 5 %");
+}
+
+/// What huge pages do is said in the headline, and a bend there is not said to be the same.
+#[test]
+fn a_bent_sister_is_not_said_to_be_the_same() {
+    let sister = |cost| [MADE[0], Made { name: "fork in huge pages", way: 0, huge: true, cost }];
+    let headline = |cost| judged(&sister(cost), 60, 0.01).remove(0).sentence;
+    let bent = headline(|mib| if mib == 16.0 { 90e6 } else { 60e6 });
+    assert!(bent.contains("; in huge pages along no one line (with 16 MiB it costs 4"), "{bent}");
+    assert!(!bent.contains("the same at any size"), "{bent}");
+    let step = headline(|mib| if mib == 0.0 { 100e6 } else { 109e6 });
+    assert!(step.contains("; in huge pages not surely the same at every size (with none "), "{step}");
+    assert!(headline(|_| 60e6).contains("; in huge pages the same at any size ("));
+}
+
+/// A line that says less than nothing somewhere is no line, and no figure is infinite.
+#[test]
+fn a_line_below_nothing_is_bent_with_finite_figures() {
+    let square = Made { name: "fork", way: 0, huge: false, cost: |mib| 1e6 * (1.0 + mib * mib) };
+    let answer = judged(&[square], 60, 0.01).remove(0);
+    assert!(answer.figures.iter().all(|figure| figure.value.is_finite()), "{:?}", answer.figures);
+    let said = "With none fork costs more than the line through all sizes says, which is nothing or less.";
+    assert!(answer.sentence.contains(said), "{}", answer.sentence);
+}
+
+#[test]
+fn the_most_is_said_with_three_digits_and_never_too_small() {
+    for (value, said) in
+        [(0.000_926_1, "0.000927"), (0.000_93, "0.000930"), (1.234_1, "1.24"), (0.0, "0"), (999.1, "1000")]
+    {
+        assert_eq!(words::three_digits_up(value), said);
+    }
 }
 
 #[test]

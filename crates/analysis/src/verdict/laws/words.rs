@@ -16,7 +16,7 @@ pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
     let sister = others.iter().find(|other| other.way == first.way && other.huge != first.huge);
     let beside = sister.and_then(|sister| Some(in_other_pages(sister, sister.found.as_ref().ok()?)));
     let mut text =
-        format!("{}{}. {}", cost(first, found, page, margin), beside.unwrap_or_default(), fit(found));
+        format!("{}{}. {}", cost(first, found, page, margin), beside.unwrap_or_default(), fit(first, found));
     let same = others.iter().filter_map(|line| {
         let found = line.found.as_ref().ok()?;
         (found.growth == Growth::Same && !found.is_bent()).then_some((line, found))
@@ -43,18 +43,32 @@ pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
 
 /// The sentence of one line.
 pub(super) fn of(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
-    format!("{}. {}", cost(line, found, page, margin), fit(found))
+    format!("{}. {}", cost(line, found, page, margin), fit(line, found))
 }
 
 /// Why a line is not answered; none where it is.
 pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Option<Refusal> {
     let (named, largest) = (&line.name, largest(line));
-    if found.growth == Growth::Same && found.is_bent() {
-        // No trend, and yet not the same everywhere.
+    let has_trend = matches!(found.growth, Growth::Grows | Growth::Falls);
+    if found.is_bent() && !has_trend {
+        // Not the same everywhere, and no trend either that could be said.
         return Some(Refusal {
-            reached: format!("{named} does not grow with memory, but {}", bend(found)),
+            reached: format!("{named} follows no line: {}", bend(found, "it")),
             needs: format!("every size within {} of the line", percent(super::BENT)),
             remedy: "read the sizes one by one, or run again on a quieter machine".into(),
+        });
+    }
+    if let Growth::Uneven { memory: size, interval } = found.growth {
+        let constant = time(found.law.constant.median);
+        return Some(Refusal {
+            reached: format!(
+                "{named} costs {constant} by a line that lies level, but with {} it is off that by {} %",
+                memory(&size),
+                parts(interval)
+            ),
+            needs: format!("every size within {} of that, before it costs the same", percent(margin)),
+            remedy: "read the sizes one by one, or give it more time (--thorough) or a quieter machine"
+                .into(),
         });
     }
     (found.growth == Growth::Open).then(|| Refusal {
@@ -121,6 +135,16 @@ fn in_other_pages(line: &Line, found: &Found) -> String {
     let kind = if line.huge { "huge" } else { "base" };
     let bent = if found.is_bent() { ", along no one line" } else { "" };
     match found.growth {
+        Growth::Same | Growth::Uneven { .. } | Growth::Open if found.is_bent() => {
+            format!("; in {kind} pages along no one line ({})", bend(found, "it"))
+        }
+        Growth::Uneven { memory: size, interval } => {
+            let off = parts(interval);
+            format!(
+                "; in {kind} pages not surely the same at every size (with {} off by {off} %)",
+                memory(&size)
+            )
+        }
         Growth::Same => {
             format!("; in {kind} pages the same at any size ({} ns a page)", nanoseconds(found.slope))
         }
@@ -129,34 +153,41 @@ fn in_other_pages(line: &Line, found: &Found) -> String {
     }
 }
 
-/// How well the sizes fit, as a sentence.
-fn fit(found: &Found) -> String {
+/// How well the sizes fit, as a sentence. It names its line: between that and this others may have been said.
+fn fit(line: &Line, found: &Found) -> String {
+    let name = &line.name;
     match found.shape {
-        Shape::Straight(most) => format!("No size lies further than {} from that.", percent_up(most)),
+        Shape::Straight(most) => {
+            format!("No size lies further than {} from the line of {name}.", percent_up(most))
+        }
         Shape::Bent { .. } => {
-            let bend = bend(found);
+            let bend = bend(found, name);
             format!("{}{}.", bend[..1].to_uppercase(), &bend[1..])
         }
         Shape::Unsure { memory: size, interval } => format!(
-            "Whether that holds at every size stays open: with {} it is off by {} %.",
+            "Whether the line of {name} holds at every size stays open: with {} it is off by {} %.",
             memory(&size),
             parts(interval)
         ),
     }
 }
 
-/// Where it bends, as a clause; where it is unsure as well.
-fn bend(found: &Found) -> String {
+/// Where what is called `named` bends, as a clause; where it is unsure as well.
+fn bend(found: &Found, named: &str) -> String {
     match found.shape {
-        Shape::Bent { memory: size, part, interval } => format!(
-            "with {} it costs {} {} than the line through all sizes says ({} %)",
+        Shape::Bent { memory: size, nothing: true, .. } => format!(
+            "with {} {named} costs more than the line through all sizes says, which is nothing or less",
+            memory(&size)
+        ),
+        Shape::Bent { memory: size, part, interval, .. } => format!(
+            "with {} {named} costs {} {} than the line through all sizes says ({} %)",
             memory(&size),
             percent(part.abs()),
             if part < 0.0 { "less" } else { "more" },
             parts(interval)
         ),
         Shape::Unsure { memory: size, interval } => {
-            format!("with {} it is off the line by {} %", memory(&size), parts(interval))
+            format!("with {} {named} is off the line by {} %", memory(&size), parts(interval))
         }
         Shape::Straight(most) => format!("no size lies further than {} from the line", percent_up(most)),
     }
@@ -188,10 +219,14 @@ fn percent_up(part: f64) -> String {
     percent((part * 1e3).ceil() / 1e3)
 }
 
-/// Two digits, rounded up: what is printed as the most is never less than it is.
-fn three_digits_up(value: f64) -> String {
-    let scale = 10_f64.powi(1 - value.abs().max(1e-6).log10().floor() as i32);
-    three_digits((value * scale).ceil() / scale)
+/// Three digits, rounded up: what is printed as the most is never less than it is.
+pub(super) fn three_digits_up(value: f64) -> String {
+    if value <= 0.0 {
+        return three_digits(value);
+    }
+    let scale = 10_f64.powi(2 - value.log10().floor() as i32);
+    // A value that has three digits up to its last bits keeps them.
+    three_digits((value * scale - 1e-9).ceil() / scale)
 }
 
 /// A length of time with the unit that fits.
