@@ -51,7 +51,7 @@ fn spreads(trial: &Trial, cell: &Cell) -> Option<String> {
             time(late.worst),
         ]
     };
-    let header = ["late by", "firings", "median", "median within (99 %)", "p5", "p95", "p99", "worst"];
+    let header = ["call", "firings", "median", "median within (99 %)", "p5", "p95", "p99", "worst"];
     (!late.is_empty()).then(|| drawn(&header, late.iter().map(row).collect()))
 }
 
@@ -61,7 +61,7 @@ fn side_by_side(grid: &Grid) -> String {
     let labels: Vec<Vec<String>> = grid.columns.iter().map(words).collect();
     let alike = |place: usize| labels.iter().all(|label| label.get(place) == labels[0].get(place));
     let shared = (0..labels[0].len()).take_while(|&place| alike(place)).count();
-    let mut header = vec!["late by".to_owned()];
+    let mut header = vec!["call".to_owned()];
     header.extend(labels.iter().map(|label| label[shared..].concat()));
     let shown = |value: &Option<f64>| value.map_or_else(|| "–".into(), time);
     let row = |(name, values): (&String, &Vec<Option<f64>>)| {

@@ -6,11 +6,11 @@
 //! whether either matters.
 
 use tenbin_model::verdict::Grid;
-use tenbin_model::{Answer, Cell, Evidence, Figure, Interval, Machine, Picoseconds, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Figure, Interval, Machine, Picoseconds, Trial, Verdict};
 
 use super::comparisons;
 use super::decide::{LEVEL, percent};
-use super::sentence::{self, outward};
+use super::sentence;
 use crate::stats::order::Ordered;
 
 /// Blocks that have [`told`] their 99th percentile: 300 events of each variant.
@@ -84,7 +84,7 @@ impl Late {
             }
             _ => format!("median; the smallest of {count} is {least}, the largest {worst}"),
         };
-        format!("{median} late by {name} ({spread})")
+        format!("{median} late with {name} ({spread})")
     }
 }
 
@@ -137,8 +137,9 @@ fn weighed(trial: &Trial, answer: &Answer) -> String {
                 (sentence::difference(quantity, evidence), sentence::range(quantity, evidence));
             format!("; {said} ({range}).")
         }
-        (Verdict::Equivalent, Some(Evidence { margin, interval, .. }), _) => {
-            format!("; both are equally late within {} (ratio {}).", percent(*margin), outward(*interval))
+        (Verdict::Equivalent, Some(evidence), _) => {
+            let (margin, ratio) = (percent(evidence.margin), sentence::equivalence(evidence));
+            format!("; both are equally late within {margin} ({ratio}).")
         }
         (_, _, Some(refusal)) => {
             let said = sentence::refusal(refusal);

@@ -18,20 +18,28 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
                 Quantity::BytesPerSecond => "carry the same",
                 Quantity::Lateness => "are equally late",
             };
-            let Interval { low, high } = evidence.interval;
-            let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
             format!(
-                "{subject}: {} and {} {equal} within {} {label} (ratio {}{beside}; from {} a difference would show).",
+                "{subject}: {} and {} {equal} within {} {label} ({}).",
                 evidence.left,
                 evidence.right,
                 percent(evidence.margin),
-                outward(evidence.interval),
-                percent(evidence.detectable)
+                equivalence(evidence)
             )
         }
         (_, _, Some(why)) => refusal(why),
         (_, _, None) => "Refused.".into(),
     }
+}
+
+/// What an equivalence rests on: the ratio, whether it is a difference after all, and what would have shown.
+pub(super) fn equivalence(evidence: &Evidence) -> String {
+    let Interval { low, high } = evidence.interval;
+    let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
+    format!(
+        "ratio {}{beside}; from {} a difference would show",
+        outward(evidence.interval),
+        percent(evidence.detectable)
+    )
 }
 
 /// A refusal: what was reached, what is needed, what would change it.
