@@ -1,6 +1,6 @@
 //! Whose fault it is, as text.
 
-use tenbin_model::{Attributed, Attribution, Blame, Called, Contracted, Watched};
+use tenbin_model::{Attributed, Attribution, Blame, Called, Contracted, Searched, Watched};
 
 use super::text::folded;
 
@@ -17,18 +17,23 @@ pub fn blame(blame: &Blame, width: usize) -> String {
         text.push_str(&folded(&watched_in_words(program, &blame.contract.name), 0, width));
     }
     if let Some(searched) = blame.searched {
-        let tried = format!("{} small inputs and {} outcomes of them", searched.inputs, searched.outcomes);
         let wrong = |finding: &Attributed| finding.attribution == Attribution::SpecificationError;
-        let sentence = if blame.findings.iter().any(wrong) {
-            format!("The specification was searched with {tried}.")
-        } else {
-            format!("No fault of the specification was found with {tried}.")
-        };
-        text.push_str(&folded(&sentence, 0, width));
+        let is_wrong = blame.findings.iter().any(wrong);
+        text.push_str(&folded(&searched_in_words(searched, is_wrong), 0, width));
     }
     text.push('\n');
     text.push_str(&contract(&blame.contract, width));
     text
+}
+
+/// How much of the specification was searched.
+fn searched_in_words(searched: Searched, is_wrong: bool) -> String {
+    let tried = format!("{} outcomes of {} small inputs", searched.outcomes, searched.inputs);
+    if is_wrong {
+        format!("The specification was searched through {tried}.")
+    } else {
+        format!("No fault of the specification was found among {tried}.")
+    }
 }
 
 /// How often a library kept the specification.
@@ -56,7 +61,12 @@ fn watched_in_words(watched: &Watched, function: &str) -> String {
         );
     }
     let cut = if *cut { "; there were more, which were not judged" } else { "" };
-    format!("{program} made {calls} calls, {outside} of them outside of the specification{cut}, and {ended}.")
+    let made = match (calls, outside) {
+        (1, 0) => "1 call, within the specification".to_owned(),
+        (1, _) => "1 call, outside of the specification".to_owned(),
+        _ => format!("{calls} calls, {outside} of them outside of the specification"),
+    };
+    format!("{program} made {made}{cut}, and {ended}.")
 }
 
 /// A contract, with the specification that was chosen.
@@ -82,3 +92,6 @@ pub fn contracts(contracts: &[Contracted], width: usize) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! What one variant did in a cell, over all its epochs.
 
-use tenbin_model::{Cell, Descriptor, Picoseconds, Reading, Sample};
+use tenbin_model::{Cell, Descriptor, Reading, Sample};
 
 use crate::stats::fairness::jain;
 use crate::stats::order::Ordered;
@@ -14,10 +14,8 @@ pub(super) struct Row {
     pub(super) cost: sign::Estimate,
     /// Failed attempts for one success; none where nobody could fail.
     pub(super) failures: Option<f64>,
-    /// User seconds of the process for a million units of work.
-    pub(super) user: f64,
-    /// System seconds of the process for a million units of work.
-    pub(super) system: f64,
+    /// Seconds of CPU time, in user mode and in the kernel together, for a million units of work.
+    pub(super) charged: f64,
     /// How alike the workers fared, where there were several.
     pub(super) workers: Option<Workers>,
     /// The variant's gauges by name.
@@ -42,9 +40,7 @@ impl Row {
         let units = |sample: &Sample| sample.iterations as f64 * work;
         let cost = samples.iter().map(|sample| time(descriptor.judge, sample) / work).collect();
         let total: f64 = samples.iter().map(|sample| units(sample)).sum();
-        let for_a_million = |part: fn(&Sample) -> Picoseconds| {
-            samples.iter().map(|sample| part(sample).as_seconds()).sum::<f64>() * 1e6 / total
-        };
+        let charged = samples.iter().map(|sample| (sample.user + sample.system).as_seconds()).sum::<f64>();
         let shares = || samples.iter().flat_map(|sample| &sample.shares);
         let failed: u64 = shares().map(|share| share.failures).sum();
         let gauges = cell.gauges.iter().filter(|gauge| gauge.variant == variant);
@@ -52,8 +48,7 @@ impl Row {
             name: descriptor.variants[variant as usize].name.clone(),
             cost: sign::Estimate::of(&Ordered::new(cost)?, LEVEL),
             failures: shares().next().map(|_| failed as f64 / total),
-            user: for_a_million(|sample| sample.user),
-            system: for_a_million(|sample| sample.system),
+            charged: charged * 1e6 / total,
             workers: Workers::of(&samples),
             gauges: gauges.map(|gauge| (gauge.name.clone(), gauge.reading)).collect(),
         })

@@ -67,12 +67,11 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
         column(name, each(&reading));
     }
     if counted {
+        // The sum alone: the kernel divides it by where ticks met the thread over the whole of its life, so neither part is
+        // the variant's. User time that others published is of work that makes no system call, and compares with the sum.
         // Published figures come without.
-        let charged = rows.iter().any(|row| row.user > 0.0);
-        column("user s/10⁶", each(&|row| charged.then(|| three_digits(row.user))));
-        // A hundredth of user time is the resolution of what the kernel accounts; less is no news.
-        let system = |row: &Row| (row.system > 0.01 * row.user).then(|| three_digits(row.system));
-        column("system s/10⁶", each(&system));
+        let is_charged = rows.iter().any(|row| row.charged > 0.0);
+        column("CPU s/10⁶", each(&|row| is_charged.then(|| three_digits(row.charged))));
     }
     Some(drawn(&header, cells))
 }

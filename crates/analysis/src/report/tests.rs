@@ -83,6 +83,32 @@ fn a_survey_is_a_sentence_an_experiment() {
 }
 
 #[test]
+fn what_a_lateness_is_taken_of_is_a_firing_and_no_epoch() {
+    let scale = |descriptor| {
+        let text = described(descriptor, 100);
+        text.lines().find(|line| line.starts_with("scale")).unwrap().to_owned()
+    };
+    let late = late(&[("timerfd", None, 6_000.0)], 1, 1).descriptor;
+    assert_eq!(scale(&late), "scale     a sample is one firing; equivalent means within 5.00 %");
+    let other = run(2.0, Machine::unobserved("a test")).trials.remove(0).descriptor;
+    assert_eq!(scale(&other), "scale     epochs of 100 µs; equivalent means within 1.00 %");
+}
+
+/// How the kernel divides a thread's time into user and system is not the variant's doing; their sum is.
+#[test]
+fn what_the_kernel_charged_is_one_column() {
+    let mut run = full(Quantity::NanosecondsPerOperation);
+    let whole = trial(&run, &verdict::report(&run, None), "made-up", 100);
+    for sample in &mut run.trials[0].cells[0].samples {
+        (sample.user, sample.system) =
+            (Picoseconds(sample.user.0 - sample.user.0 / 4), Picoseconds(sample.user.0 / 4));
+    }
+    let divided = trial(&run, &verdict::report(&run, None), "made-up", 100);
+    assert!(whole.contains("CPU s/10⁶") && !whole.contains("user s/10⁶"), "{whole}");
+    assert_eq!(whole, divided);
+}
+
+#[test]
 fn two_runs_are_shown_machines_first() {
     let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
     insta::assert_snapshot!(compared(&verdict::across(&one, &other), 100));

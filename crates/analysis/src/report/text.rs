@@ -164,11 +164,11 @@ pub fn described(descriptor: &Descriptor, width: usize) -> String {
     ] {
         text.push_str(&entry(title, body, width));
     }
-    let margin = format!(
-        "epochs of {}; equivalent means within {} %",
-        descriptor.epoch,
-        three_digits(descriptor.margin * 100.0)
-    );
+    let sample = match descriptor.judge {
+        Judge::Lateness => "a sample is one firing".to_owned(),
+        _ => format!("epochs of {}", descriptor.epoch),
+    };
+    let margin = format!("{sample}; equivalent means within {} %", three_digits(descriptor.margin * 100.0));
     text.push_str(&entry("scale", &margin, width));
     text.push_str("\nvariants\n");
     for variant in &descriptor.variants {
@@ -218,6 +218,13 @@ pub fn compared(across: &Across, width: usize) -> String {
     }
     if across.unshared > 0 {
         text.push_str(&format!("{} comparisons were made by one of the runs only.\n", across.unshared));
+    }
+    if !across.uncompared.is_empty() {
+        let named = match across.uncompared.as_slice() {
+            [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+            all => all.concat(),
+        };
+        text.push_str(&folded(&format!("What {named} answers is no ratio, and was not compared."), 0, width));
     }
     text.push_str(&folded(
         "Ratios are compared and times are not: epochs of two runs were never interleaved.",

@@ -5,7 +5,7 @@
 //! do not meet; each interval misses with at most its level, so the two together with at most the sum.
 
 use serde::Serialize;
-use tenbin_model::{Answer, Evidence, Interval, Quantity, Run, Trial, Verdict};
+use tenbin_model::{Answer, Evidence, Interval, Judge, Quantity, Run, Trial, Verdict};
 
 use super::answers;
 use crate::comparable::{Comparability, compare};
@@ -19,6 +19,9 @@ pub struct Across {
     pub shared: Vec<Shared>,
     /// How many comparisons only one of them made.
     pub unshared: usize,
+    /// Experiments of either run whose own answer is no ratio, such as a law or a size: it is made of times, which two runs
+    /// have no common measure for, or of what was seen.
+    pub uncompared: Vec<String>,
 }
 
 /// One comparison that both runs made.
@@ -63,8 +66,21 @@ pub fn across(first: &Run, second: &Run) -> Across {
     Across {
         machines: compare(&first.machine, &second.machine),
         unshared: ours.len() + theirs.len() - 2 * shared.len(),
+        uncompared: uncompared(&[first, second]),
         shared,
     }
+}
+
+/// The experiments of these runs that are judged by more than ratios, each once, in their order.
+fn uncompared(runs: &[&Run]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for descriptor in runs.iter().flat_map(|run| &run.trials).map(|trial| &trial.descriptor) {
+        let is_ratio = matches!(descriptor.judge, Judge::Comparisons | Judge::Thrashing | Judge::Lateness);
+        if !is_ratio && !names.contains(&descriptor.name) {
+            names.push(descriptor.name.clone());
+        }
+    }
+    names
 }
 
 /// One measured comparison, with what makes it the same question elsewhere.
