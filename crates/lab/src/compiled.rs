@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End, Finished};
-use tenbin_model::Missing;
+use tenbin_model::{Missing, Refusal};
 
 use crate::experiment::Unfit;
 
@@ -49,8 +49,8 @@ impl Workshop {
     /// An empty one, for `needed`, the sentence that says what it is for.
     ///
     /// # Errors
-    /// What is missing where there is no compiler; a fault where there is one that cannot be used, and where no
-    /// folder can be made.
+    /// What is missing where there is no compiler; a refusal where there is one that does not work; a fault where
+    /// no folder can be made.
     pub fn open(needed: &str) -> Result<Self, Unfit> {
         let compiler = env::var_os("CC").filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into());
         Self::with(compiler, needed)
@@ -82,7 +82,11 @@ impl Workshop {
         match said.end {
             End::Exited(0) => Ok(workshop),
             End::Exited(NO_SUCH_PROGRAM) => Err(missing()),
-            _ => Err(Unfit::Fault(workshop.failed("ask the version of", &said))),
+            _ => Err(Unfit::Refused(Refusal {
+                reached: format!("{}; {needed}", workshop.failed("ask the version of", &said)),
+                needs: "a C compiler that works".into(),
+                remedy: "name one in the environment, as in CC=gcc".into(),
+            })),
         }
     }
 
@@ -194,13 +198,13 @@ mod tests {
         let opened = |name: &str, lines: &str| {
             Workshop::with(script(folder.path(), name, lines), "a test compiles").map(drop)
         };
-        let fault = |answer| match answer {
-            Err(Unfit::Fault(fault)) => fault.to_string(),
+        let refused = |answer| match answer {
+            Err(Unfit::Refused(refusal)) => refusal.reached,
             other => panic!("{other:?}"),
         };
-        let said = fault(opened("strict", "echo no licence >&2; exit 3"));
+        let said = refused(opened("strict", "echo no licence >&2; exit 3"));
         assert!(said.contains("status 3") && said.contains("no licence"), "{said}");
-        let said = fault(opened("dying", "kill -9 $$"));
+        let said = refused(opened("dying", "kill -9 $$"));
         assert!(said.contains("signal 9"), "{said}");
         // One that stands in front of a compiler which is not there.
         let behind = opened("front", "exec no-such-compiler \"$@\"");
