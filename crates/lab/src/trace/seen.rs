@@ -35,6 +35,16 @@ pub(super) enum What {
     Note(String),
 }
 
+impl What {
+    /// The system call, if it is one.
+    pub(super) fn call(&self) -> Option<&Call> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Vdso(_) | Self::Note(_) => None,
+        }
+    }
+}
+
 /// One thing that happened, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
@@ -115,9 +125,8 @@ impl Seen {
 
     /// The system calls that `actor` made before the function returned, or after it had.
     pub(super) fn calls(&self, actor: usize, after: bool) -> impl Iterator<Item = &Call> {
-        self.steps.iter().filter_map(move |step| match &step.what {
-            What::Call(call) if step.actor == actor && step.after == after => Some(call),
-            _ => None,
+        self.steps.iter().filter_map(move |step| {
+            if step.actor == actor && step.after == after { step.what.call() } else { None }
         })
     }
 }

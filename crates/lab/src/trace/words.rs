@@ -1,5 +1,7 @@
 //! A trace as a finding: a sentence, the steps line by line, and what it rests on.
 
+use std::collections::BTreeSet;
+
 use tenbin_metal::child::End;
 use tenbin_model::Finding;
 
@@ -133,67 +135,98 @@ fn names(text: &str, program: &str) -> bool {
     }
 }
 
-/// The same call several times without another one between.
+/// The same call, or the same two in turns, several times without another one between.
 struct Row<'s> {
-    first: &'s Call,
-    /// The one argument that is not the same in all of them, by its place, if there is one.
-    differs: Option<usize>,
-    more: Vec<&'s Call>,
+    /// What comes again.
+    first: &'s [&'s Call],
+    /// Of each of those the one argument that is not the same every time, by its place, if there is one.
+    differs: Vec<Option<usize>>,
+    /// The calls that came again.
+    more: &'s [&'s Call],
 }
 
 impl<'s> Row<'s> {
-    fn begun(first: &'s Call) -> Self {
-        Self { first, differs: None, more: Vec::new() }
+    /// The longest one that `calls` begin with, of one call or of two; alone if nothing comes again.
+    fn of(calls: &'s [&'s Call]) -> Self {
+        let one = Self::turns(calls, 1);
+        let two = Self::turns(calls, 2);
+        if !two.more.is_empty() && two.length() > one.length() { two } else { one }
     }
 
-    /// Takes one more, if nothing that matters is lost by it: every argument and the outcome are those of the first,
-    /// or one argument alone differs, always the same one, and none failed.
-    fn take(&mut self, what: &'s What) -> bool {
-        let What::Call(call) = what else { return false };
-        let Call { name, arguments, issuer, outcome, .. } = self.first;
-        let same = call.name == *name
-            && call.issuer == *issuer
-            && call.arguments.len() == arguments.len()
-            && call.outcome.is_some()
-            && call.outcome == *outcome
-            && !makes(call);
-        let pairs = arguments.iter().zip(&call.arguments);
-        let differing: Vec<usize> = pairs
-            .enumerate()
-            .filter(|(_, (one, other))| one.text != other.text)
-            .map(|(place, _)| place)
-            .collect();
-        let (taken, differs) = match (differing.as_slice(), self.differs) {
-            ([], differs) => (same, differs),
-            (&[place], None) => (same && matches!(outcome, Some(Ok(_))), Some(place)),
-            (&[place], Some(known)) => (same && place == known, Some(known)),
-            _ => (false, None),
-        };
-        if taken {
-            self.differs = differs;
-            self.more.push(call);
+    /// As far as the first `length` calls come again.
+    fn turns(calls: &'s [&'s Call], length: usize) -> Self {
+        let (first, rest) = calls.split_at(length.min(calls.len()));
+        let mut row = Self { first, differs: vec![None; first.len()], more: &[] };
+        for turn in rest.chunks_exact(length) {
+            let known = first.iter().zip(turn).zip(&row.differs);
+            let fitting: Option<Vec<_>> =
+                known.map(|((one, other), &differs)| again(one, other, differs)).collect();
+            let Some(differs) = fitting else { break };
+            // Two calls in turns are about the same thing.
+            let about = |(call, place): (&&'s Call, &Option<usize>)| {
+                place.map(|place| (call.arguments[place].name, call.arguments[place].text.as_str()))
+            };
+            let told: BTreeSet<_> = turn.iter().zip(&differs).filter_map(about).collect();
+            if told.len() > 1 {
+                break;
+            }
+            row.differs = differs;
+            row.more = &rest[..row.more.len() + length];
         }
-        taken
+        row
+    }
+
+    /// How many calls it is.
+    fn length(&self) -> usize {
+        self.first.len() + self.more.len()
     }
 
     /// What stands below the lines of the first.
     fn line(&self) -> Option<String> {
-        let (number, name) = (self.more.len(), &self.first.name);
-        if number == 0 {
-            return None;
-        }
-        let Some(place) = self.differs else { return Some(format!("  and {number} more {name} in a row")) };
-        let texts: Vec<&str> = self.more.iter().map(|call| call.arguments[place].text.as_str()).collect();
+        let turns = self.more.len() / self.first.len().max(1);
+        let what = match self.first {
+            _ if turns == 0 => return None,
+            [call] => format!("  and {turns} more {} in a row", call.name),
+            _ => format!("  and these two {turns} more times in a row"),
+        };
+        let Some((of, place)) = (0..).zip(&self.differs).find_map(|(of, place)| Some((of, (*place)?))) else {
+            return Some(what);
+        };
+        let of_each = self.more.iter().skip(of).step_by(self.first.len());
+        let texts: Vec<&str> = of_each.map(|call| call.arguments[place].text.as_str()).collect();
         let texts = match texts.as_slice() {
-            [first, second, third, .., last] if number > LISTED => {
+            [first, second, third, .., last] if turns > LISTED => {
                 format!("{first}, {second}, {third}, …, {last}")
             }
             all => all.join(", "),
         };
-        Some(format!(
-            "  and {number} more {name} in a row, with {}={texts}",
-            self.first.arguments[place].name
-        ))
+        Some(format!("{what}, with {}={texts}", self.first[of].arguments[place].name))
+    }
+}
+
+/// Whether `call` is `first` once more, so that nothing that matters is lost if it is not shown: every argument and the
+/// outcome are the same, or one argument alone differs, `differs` if that is known, and none failed. Which argument
+/// it is from then on.
+fn again(first: &Call, call: &Call, differs: Option<usize>) -> Option<Option<usize>> {
+    let Call { name, arguments, issuer, outcome, .. } = first;
+    let same = call.name == *name
+        && call.issuer == *issuer
+        && call.arguments.len() == arguments.len()
+        && call.outcome.is_some()
+        && call.outcome == *outcome
+        && !makes(call);
+    if !same {
+        return None;
+    }
+    let pairs = arguments.iter().zip(&call.arguments).enumerate();
+    let differing: Vec<usize> =
+        pairs.filter(|(_, (one, other))| one.text != other.text).map(|(place, _)| place).collect();
+    match differing.as_slice() {
+        [] => Some(differs),
+        &[place] if differs.is_none_or(|known| known == place) && matches!(outcome, Some(Ok(_))) => {
+            Some(Some(place))
+        }
+        _ => None,
     }
 }
 
@@ -205,25 +238,31 @@ fn evidence(api: &Api, seen: &Seen, bound: &Bound, on: Architecture) -> String {
     let mut lines = vec![api_line(bound), abi_line(api, seen, on)];
     for (number, actor) in seen.actors.iter().enumerate() {
         for after in [false, true] {
-            let mut steps =
-                seen.steps.iter().filter(|step| step.actor == number && step.after == after).peekable();
-            if steps.peek().is_some() {
+            let steps = seen.steps.iter().filter(|step| step.actor == number && step.after == after);
+            let steps: Vec<&What> = steps.map(|step| &step.what).collect();
+            if !steps.is_empty() {
                 let when = if after { ", after the function has returned" } else { "" };
                 lines.push(format!("{}{when}:", capital(actor)));
             }
-            while let Some(step) = steps.next() {
-                match &step.what {
-                    What::Note(note) => lines.push(format!("  {note}")),
+            let mut steps = steps.as_slice();
+            while let [what, rest @ ..] = steps {
+                steps = match what {
+                    What::Note(note) => {
+                        lines.push(format!("  {note}"));
+                        rest
+                    }
                     What::Vdso(function) => {
-                        lines.push(format!("  runs {function}() of the vDSO, in user mode"))
+                        lines.push(format!("  runs {function}() of the vDSO, in user mode"));
+                        rest
                     }
-                    What::Call(call) => {
-                        lines.extend(call_lines(call, on));
-                        let mut row = Row::begun(call);
-                        while steps.next_if(|step| row.take(&step.what)).is_some() {}
+                    What::Call(_) => {
+                        let calls: Vec<&Call> = steps.iter().map_while(|what| what.call()).collect();
+                        let row = Row::of(&calls);
+                        lines.extend(row.first.iter().flat_map(|call| call_lines(call, on)));
                         lines.extend(row.line());
+                        &steps[row.length()..]
                     }
-                }
+                };
             }
         }
     }
@@ -520,6 +559,22 @@ mod tests {
         assert_eq!(sweep, [first.clone(), folded.into()]);
         let few = "  and 2 more rt_sigaction in a row, with signal=SIGINT, SIGQUIT";
         assert_eq!(lines((1..=3).map(action)), [first.clone(), few.into()]);
+        // Each is asked for and then set, in turns.
+        let asked = |number: u64, at: &str| {
+            let old = if at == "NULL" { "0x9" } else { "NULL" };
+            let arguments = vec![
+                argument("x0", number, "signal", &super::signal(number)),
+                argument("x1", 9, "act", at),
+                argument("x2", 9, "oldact", old),
+            ];
+            call("rt_sigaction", 134, arguments, Some(Ok("0")))
+        };
+        let turns = (1..=64).flat_map(|number| [asked(number, "NULL"), asked(number, "0x9")]);
+        let folded = "  and these two 63 more times in a row, with signal=SIGINT, SIGQUIT, SIGILL, …, 64";
+        assert_eq!(lines(turns), [first.clone(), first.clone(), folded.into()]);
+        // What is not about the same signal is not one of them.
+        let odd = [(1, "NULL"), (1, "0x9"), (2, "NULL"), (3, "0x9")].map(|(number, at)| asked(number, at));
+        assert_eq!(lines(odd), [first.as_str(); 4]);
         // The same error for the same question.
         let failed = || call("rt_sigaction", 134, vec![], Some(Err("EINVAL")));
         assert_eq!(lines([failed(), failed()]), [first, "  and 1 more rt_sigaction in a row".into()]);
