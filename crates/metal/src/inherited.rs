@@ -56,6 +56,17 @@ pub fn restore_pipe_signal() -> io::Result<()> {
     }
 }
 
+/// Gives `SIGCHLD` its default disposition, whatever the parent left.
+///
+/// Where it is ignored, which `execve` hands on, the kernel takes children off its list itself, and every wait for one
+/// fails in the end (wait(2), on `ECHILD`). A program that waits for its children has to say so before it makes the
+/// first. Those that it starts do not inherit it either. It cannot fail: the kernel refuses no disposition of this signal
+/// (sigaction(2)).
+pub fn keep_children_until_waited_for() {
+    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal handler.
+    let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

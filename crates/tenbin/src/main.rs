@@ -13,6 +13,7 @@ mod terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    tenbin_metal::inherited::keep_children_until_waited_for();
     if let Some(invocation) = command::yes::Invocation::among(std::env::args_os()) {
         return invocation.run().into();
     }

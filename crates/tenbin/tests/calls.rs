@@ -72,3 +72,24 @@ fn what_cannot_be_traced_is_a_usage_error() {
         assert!(!place.path("store.db").exists(), "{setting} has begun");
     }
 }
+
+/// `env --ignore-signal` of GNU hands the disposition on, as a shell's `trap '' CHLD` or a careless supervisor does.
+#[test]
+fn a_parent_that_ignored_the_end_of_its_children_takes_no_answer_away() {
+    let ignoring = |program: &str| {
+        let mut command = Command::new("env");
+        command.arg("--ignore-signal=CHLD").arg(program).stdin(Stdio::null());
+        command
+    };
+    if !ignoring("true").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: `env` knows no --ignore-signal");
+        return;
+    }
+    let output = ignoring(env!("CARGO_BIN_EXE_tenbin"))
+        .args(["run", "calls", "--set", "trace=getpid", "--no-store"])
+        .output()
+        .unwrap();
+    let (status, said) = ending(&output);
+    assert_eq!(status, 0, "{said}");
+    assert!(text(&output.stdout).contains("getpid() issues getpid"), "{}", text(&output.stdout));
+}
