@@ -1,5 +1,8 @@
 use std::fs;
+use std::sync::atomic::AtomicBool;
+use std::thread;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::current_timer_slack;
 
 use super::*;
@@ -66,6 +69,60 @@ fn a_timer_that_would_fire_again_is_seen_to_be_armed() {
     let firing = only(&mut waiters(1), order(Way::Again, 1_000));
     assert!(firing.armed && firing.fired >= 1, "{firing:?}");
     assert_eq!(firing.early, None);
+}
+
+/// The call that a process waits in, by the kernel's word (`proc_pid_syscall(5)`); none where it runs or is gone.
+fn waits_in(process: u32) -> std::io::Result<Option<i64>> {
+    let said = fs::read_to_string(format!("/proc/{process}/syscall"))?;
+    Ok(said.split_whitespace().next().and_then(|number| number.parse().ok()))
+}
+
+fn is_stopped(process: u32) -> bool {
+    // The name stands in brackets and may hold anything; the state is the word behind it (proc_pid_stat(5)).
+    let said = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    said.rsplit_once(") ").unwrap().1.starts_with('T')
+}
+
+/// What Ctrl-Z and `fg` do.
+#[test]
+fn a_timer_is_waited_for_by_who_was_stopped_and_continued_meanwhile() {
+    let mut waiters = waiters(1);
+    let process = waiters.crew.processes()[0];
+    if let Err(error) = waits_in(process) {
+        eprintln!("skipped: /proc/PID/syscall: {error}");
+        return;
+    }
+    let pid = Pid::from_raw(process as i32).unwrap();
+    let mut stopped = false;
+    // Who looks for it may come too late. Then the timer is asked for again, and is a longer one.
+    for milliseconds in [100, 1_000, 10_000] {
+        let over = AtomicBool::new(false);
+        let firing = thread::scope(|scope| {
+            let stopping = scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    if waits_in(process).ok().flatten() == Some(libc::SYS_rt_sigtimedwait) {
+                        kill_process(pid, Signal::STOP).unwrap();
+                        while !is_stopped(process) {
+                            thread::yield_now();
+                        }
+                        kill_process(pid, Signal::CONT).unwrap();
+                        return true;
+                    }
+                    thread::yield_now();
+                }
+                false
+            });
+            let firing = waiters.wait(&[order(Way::Setitimer, milliseconds * 1_000)]);
+            over.store(true, Ordering::Relaxed);
+            stopped |= stopping.join().unwrap();
+            firing.unwrap().remove(0)
+        });
+        assert_eq!((firing.early, firing.fired, firing.armed), (None, 1, false), "{firing:?}");
+        if stopped {
+            return;
+        }
+    }
+    panic!("it was never seen to wait");
 }
 
 #[test]

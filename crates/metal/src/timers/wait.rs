@@ -22,7 +22,7 @@ use crate::usage::Usage;
 const LEAST: NonZeroU64 = NonZeroU64::MIN;
 
 /// How much longer than its timer a signal is waited for, in seconds.
-const PATIENCE: i64 = 5;
+const PATIENCE: u64 = 5;
 
 /// How long before the end [`Way::TooSoon`] begins to read the clock, in nanoseconds.
 const SPUN: u64 = 500_000;
@@ -179,16 +179,25 @@ fn alarm() -> libc::sigset_t {
 }
 
 /// Fetches a `SIGALRM` within `limit` nanoseconds: whether there was one.
-fn fetched(set: &libc::sigset_t, limit: i64) -> Result<bool, Errno> {
-    let limit =
-        libc::timespec { tv_sec: (limit / 1_000_000_000) as _, tv_nsec: (limit % 1_000_000_000) as _ };
-    // SAFETY: `set` and `limit` are live; a null pointer says that nothing more is asked about the signal.
-    match unsafe { libc::sigtimedwait(set, ptr::null_mut(), &limit) } {
-        libc::SIGALRM => Ok(true),
-        _ => match errno() {
-            Errno::AGAIN => Ok(false),
-            error => Err(error),
-        },
+///
+/// Being stopped and continued interrupts this call, and the kernel does not begin it anew by itself as it does the other
+/// waits here (signal(7), "Interruption of system calls and library functions by stop signals").
+fn fetched(set: &libc::sigset_t, limit: u64) -> Result<bool, Errno> {
+    let until = now().saturating_add(limit);
+    let mut left = limit;
+    loop {
+        let most =
+            libc::timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
+        // SAFETY: `set` and `most` are live; a null pointer says that nothing more is asked about the signal.
+        match unsafe { libc::sigtimedwait(set, ptr::null_mut(), &most) } {
+            libc::SIGALRM => return Ok(true),
+            _ => match errno() {
+                Errno::AGAIN => return Ok(false),
+                // With nothing left it is asked once more, whether the signal has come meanwhile.
+                Errno::INTR => left = until.saturating_sub(now()),
+                error => return Err(error),
+            },
+        }
     }
 }
 
@@ -219,7 +228,7 @@ fn setitimer(length: u64) -> Result<Waited, Errno> {
         return Err(errno());
     }
     while fetched(&set, 0)? {}
-    let limit = (length as i64).saturating_add(PATIENCE * 1_000_000_000);
+    let limit = length.saturating_add(PATIENCE * 1_000_000_000);
     let from = now();
     arm(length / 1_000)?;
     let first = fetched(&set, limit);
