@@ -11,7 +11,7 @@ mod program;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::thread::futex;
@@ -30,8 +30,8 @@ pub const ASKED: i32 = program::STATUS;
 /// How a child is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// `clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)`, the system call that the C libraries' `fork` issues;
-    /// what they do around it in user mode is not in it.
+    /// `clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)`, the system call that glibc's `fork` issues; musl's
+    /// issues `fork` itself on x86-64. What they do around it in user mode is not in it.
     Fork,
     /// The same call; the child then executes a program that ends at once.
     ForkExec,
@@ -64,6 +64,11 @@ impl Way {
         }
     }
 
+    /// The status that the child should end with: [`ASKED`]; none for a thread, which ends without one.
+    pub fn status(self) -> Option<i32> {
+        (self != Self::Thread).then_some(ASKED)
+    }
+
     /// Whether the child runs code of ours, which can leave word of itself.
     fn speaks(self) -> bool {
         self != Self::PosixSpawn
@@ -92,7 +97,7 @@ pub struct Watched {
     pub read: u64,
     /// Whether the parent sees what the child wrote into its own memory.
     pub seen_by_parent: bool,
-    /// The status that it ended with; none where a signal ended it. A thread has no status and counts as asked.
+    /// The status that it ended with; none where a signal ended it, and for a thread, which has none.
     pub status: Option<i32>,
 }
 
@@ -119,7 +124,7 @@ pub struct Footprint {
 }
 
 /// Makes children for whoever has it: it is set up once, and after that allocates nothing and locks nothing, so a task
-/// of a [`crate::Crew`] may use it. It serves one thread at a time.
+/// of a [`crate::Crew`] may use it. It serves one thread at a time: another that asks meanwhile is refused with `EBUSY`.
 #[derive(Debug)]
 pub struct Spawner {
     /// A program that ends at once, in memory.
@@ -128,6 +133,8 @@ pub struct Spawner {
     path: CString,
     /// Of a child that runs beside its parent in the same memory. It never uses it.
     stack: Pages,
+    /// A child is being made or is there: stack and words are its own.
+    busy: AtomicBool,
     /// Private memory of whoever makes children: written before the call, and read by the child.
     said: AtomicU64,
     /// Private memory as well: the child writes it.
@@ -168,6 +175,7 @@ impl Spawner {
             file,
             path,
             stack: Pages::map(STACK, PageKind::Base)?,
+            busy: AtomicBool::new(false),
             said: AtomicU64::new(0),
             heard: AtomicU64::new(0),
             thread: AtomicU32::new(0),
@@ -188,7 +196,7 @@ impl Spawner {
             let ended = self.child(way, false, || calls = calls.wrapping_add(since()));
             lives = lives.wrapping_add(since());
             match ended {
-                Ok(status) if status == Some(ASKED) => {}
+                Ok(status) if status == way.status() => {}
                 Ok(_) => wrong += 1,
                 Err(refused) => {
                     wrong += 1;
@@ -279,8 +287,19 @@ impl Spawner {
     /// itself. The status, if it ended with one.
     ///
     /// # Errors
-    /// The error number.
+    /// The error number; `EBUSY` while there is another child.
     fn child(&self, way: Way, watched: bool, made: impl FnOnce()) -> Result<Option<i32>, c_int> {
+        if self.busy.swap(true, Ordering::Acquire) {
+            return Err(libc::EBUSY);
+        }
+        // Should `made` panic it stays busy, as the child may be there still.
+        let ended = self.only_child(way, watched, made);
+        self.busy.store(false, Ordering::Release);
+        ended
+    }
+
+    /// As [`child`](Self::child), which sees to it that nobody else of this process is here at the same time.
+    fn only_child(&self, way: Way, watched: bool, made: impl FnOnce()) -> Result<Option<i32>, c_int> {
         if way == Way::PosixSpawn {
             let process = self.posix_spawn();
             made();
@@ -336,8 +355,9 @@ impl Spawner {
             thread: way == Way::Thread,
         };
         // SAFETY: every address in `birth` is one of this value's or of this frame's, and this frame does not end before
-        // the child has: it is waited for below. A child that shares the memory runs on a stack that `self` owns and
-        // nobody else uses, or on this one while the kernel holds this thread (`CLONE_VFORK`).
+        // the child has: it is waited for below, and `made` reads a clock and does not panic. A child that shares the
+        // memory runs on a stack that `self` owns and that `busy`, set by `child`, keeps for it alone, or on this one
+        // while the kernel holds this thread (`CLONE_VFORK`).
         let answer = unsafe { call::make(&birth) };
         made();
         match answer {
@@ -386,7 +406,7 @@ impl Spawner {
         loop {
             let number = self.thread.load(Ordering::Acquire);
             if number == 0 {
-                return Ok(Some(ASKED));
+                return Ok(None);
             }
             // Not private: the kernel wakes it as a futex that processes may share. Every failure means the same: look again.
             let _ = futex::wait(&self.thread, futex::Flags::empty(), number, None);

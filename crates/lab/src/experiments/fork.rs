@@ -229,14 +229,16 @@ fn memory(parent: &mut Parent, place: Place) -> Result<Result<String, String>, F
 /// Whether the child did what it should, in words either way.
 fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
     let Watched { runs, read, seen_by_parent, status } = *watched;
-    if status != Some(ASKED) {
+    if status != way.status() {
         let ended = status.map_or_else(|| "by a signal".into(), |status| format!("with status {status}"));
-        return Err(format!("the child ended {ended} and not with {ASKED}"));
+        let asked = way.status().map_or_else(|| "without one".into(), |asked| format!("with {asked}"));
+        return Err(format!("the child ended {ended} and not {asked}"));
     }
+    let ended = status.map_or_else(|| "1 thread, which has no status".into(), |status| format!("1 child, status {status}"));
     match (runs, way.shares_memory()) {
         (Some(1), Some(shares)) if read == said && seen_by_parent == shares => {
             let whose = if shares { "its parent's" } else { "a copy of its parent's" };
-            Ok(format!("1 child, status {ASKED}, memory {whose}"))
+            Ok(format!("{ended}, memory {whose}"))
         }
         (Some(1), Some(_)) if read != said => Err("the child did not see what was written before the call".into()),
         (Some(1), Some(shares)) => {
@@ -244,7 +246,7 @@ fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
             Err(format!("the parent {is} see what the child wrote, and {should}"))
         }
         (Some(runs), _) => Err(format!("{runs} children came of one call")),
-        (None, _) => Ok(format!("1 child, status {ASKED}")),
+        (None, _) => Ok(ended),
     }
 }
 

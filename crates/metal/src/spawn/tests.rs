@@ -26,7 +26,7 @@ fn a_child_runs_once_sees_what_was_said_ends_as_asked_and_shares_what_it_should(
         for said in [1, u64::MAX, 0x1234_5678_9abc_def0] {
             spawner.watch(way, said);
             let watched = spawner.watched(way).unwrap();
-            assert_eq!(watched.status, Some(ASKED), "{way:?}");
+            assert_eq!(watched.status, way.status(), "{way:?}");
             if way == Way::PosixSpawn {
                 assert_eq!((watched.runs, watched.seen_by_parent), (None, false));
             } else {
@@ -53,6 +53,24 @@ fn what_is_planted_is_seen() {
             assert!(watched.seen_by_parent && Way::ForkThatShares.shares_memory() == Some(false));
         }
         Some(why) => eprintln!("skipped: {why}"),
+    }
+}
+
+#[test]
+fn a_thread_ends_without_a_status_and_all_others_with_one() {
+    assert_eq!(WAYS.map(Way::status), [0, 1, 2, 3, 4, 5, 6].map(|way| (way < 6).then_some(ASKED)));
+    assert_eq!(WAYS[6], Way::Thread);
+}
+
+/// Two children that shared the memory would share a stack as well.
+#[test]
+fn who_asks_for_a_child_while_there_is_another_is_refused() {
+    let spawner = Spawner::new().unwrap();
+    for way in here(&spawner) {
+        let meanwhile = std::cell::Cell::new(None);
+        let ended = spawner.child(way, false, || meanwhile.set(Some(spawner.child(Way::Fork, false, || {}))));
+        assert_eq!((ended, meanwhile.get()), (Ok(way.status()), Some(Err(libc::EBUSY))), "{way:?}");
+        assert_eq!(spawner.child(way, false, || {}), Ok(way.status()), "{way:?}: afterwards there is room");
     }
 }
 

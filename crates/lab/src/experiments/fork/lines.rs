@@ -50,7 +50,7 @@ const LITTLE: u64 = 64;
 pub(super) const LINES: [Line; 11] = [
     Line {
         name: "fork",
-        what: "clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD), the system call of the C library's fork()",
+        what: "clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD), the system call of glibc's fork()",
         way: Way::Fork,
         huge: false,
         timed: Timed::Life,

@@ -178,7 +178,7 @@ fn what_is_timed_is_within_the_epoch_and_a_child_that_ends_otherwise_is_seen_the
 #[test]
 fn every_way_to_break_the_specification_is_told_apart() {
     let good = Watched { runs: Some(1), read: 7, seen_by_parent: false, status: Some(ASKED) };
-    let table: [(Way, Watched, Result<&str, &str>); 9] = [
+    let table: [(Way, Watched, Result<&str, &str>); 11] = [
         (Way::Fork, good, Ok("a copy of its parent's")),
         (Way::Fork, Watched { seen_by_parent: true, ..good }, Err("can see what the child wrote, and should not")),
         (Way::Fork, Watched { runs: Some(2), ..good }, Err("2 children came of one call")),
@@ -188,6 +188,12 @@ fn every_way_to_break_the_specification_is_told_apart() {
         (Way::Vfork, good, Err("cannot see what the child wrote, and should")),
         (Way::Vfork, Watched { seen_by_parent: true, ..good }, Ok("memory its parent's")),
         (Way::PosixSpawn, Watched { runs: None, read: 0, ..good }, Ok("1 child, status 42")),
+        (
+            Way::Thread,
+            Watched { seen_by_parent: true, status: None, ..good },
+            Ok("1 thread, which has no status, memory its parent's"),
+        ),
+        (Way::Thread, Watched { seen_by_parent: true, ..good }, Err("with status 42 and not without one")),
     ];
     for (way, watched, expected) in table {
         match (child(way, &watched, 7), expected) {
