@@ -13,12 +13,25 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, kill_process_group, pidfd_open,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getpid, getppid, kill_process_group, pidfd_open,
     set_parent_process_death_signal, setrlimit,
 };
 
 use crate::fault::Fault;
+
+/// In a child that was just forked: has the kernel kill it when the thread that forked it ends.
+///
+/// A parent that is gone already would never be told of: then somebody else is the parent by now, and the child has to
+/// end by itself. It makes two system calls, allocates nothing and locks nothing.
+///
+/// # Errors
+/// `ESRCH` where `parent`, the process that forked, is gone; and what the kernel said.
+pub(crate) fn die_with(parent: Pid) -> Result<(), Errno> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH) }
+}
 
 /// What a child may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +82,10 @@ pub struct Finished {
 pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
-    let dies_with_us = || set_parent_process_death_signal(Some(Signal::KILL)).map_err(Into::into);
-    // SAFETY: the closure runs between fork and exec. It makes one system call, allocates nothing and takes no lock;
-    // rustix turns it into a bare instruction.
+    let parent = getpid();
+    let dies_with_us = move || die_with(parent).map_err(Into::into);
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no lock;
+    // rustix turns them into bare instructions.
     unsafe { command.pre_exec(dies_with_us) };
     let started = Instant::now();
     let mut running = Alone(command.spawn().map_err(|error| fault("start", error))?);
@@ -111,9 +125,9 @@ pub fn run(mut command: Command, bounds: Bounds) -> Result<Finished, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let memory = bounds.memory;
+    let (memory, parent) = (bounds.memory, getpid());
     let bounded = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
+        die_with(parent)?;
         // A core file would be left behind.
         setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
         if memory.is_some() {
@@ -125,11 +139,11 @@ pub fn run(mut command: Command, bounds: Bounds) -> Result<Finished, Fault> {
     // lock; rustix turns them into bare instructions.
     unsafe { command.pre_exec(bounded) };
     let started = Instant::now();
-    let mut running = Running(command.spawn().map_err(|error| fault("start", error))?);
+    let mut running = Running::new(command.spawn().map_err(|error| fault("start", error))?);
     let pidfd =
         pidfd_open(running.pid(), PidfdFlags::empty()).map_err(|error| fault("watch", error.into()))?;
-    let mut stdout = Stream::new(running.0.stdout.take().map(OwnedFd::from), bounds.output);
-    let mut stderr = Stream::new(running.0.stderr.take().map(OwnedFd::from), bounds.output);
+    let mut stdout = Stream::new(running.child.stdout.take().map(OwnedFd::from), bounds.output);
+    let mut stderr = Stream::new(running.child.stderr.take().map(OwnedFd::from), bounds.output);
     let mut out_of_time = false;
     loop {
         let left = bounds.deadline.saturating_sub(started.elapsed());
@@ -163,33 +177,44 @@ fn wait_for(pidfd: &OwnedFd, streams: &[&Stream], left: Duration) -> Result<bool
     let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
     match poll(&mut watched, Some(&left)) {
         Ok(_) => Ok(!watched[0].revents().is_empty()),
-        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
 /// A child that is killed with its group when it is dropped, and waited for.
-struct Running(Child);
+struct Running {
+    child: Child,
+    /// It has been waited for: its number may be another's by now.
+    reaped: bool,
+}
 
 impl Running {
+    /// Takes a child that leads a process group of its own.
+    fn new(child: Child) -> Self {
+        Self { child, reaped: false }
+    }
+
     fn pid(&self) -> Pid {
         // Its own child: it exists, as a zombie at least, until it is waited for.
-        Pid::from_child(&self.0)
+        Pid::from_child(&self.child)
     }
 
     /// Kills what is left of the group and waits for the child.
     fn end(&mut self) -> Result<ExitStatus, std::io::Error> {
-        // The child leads a group of its own, so its number is the group's while it has not been waited for. That
-        // nobody is left in it is no error.
-        let _ = kill_process_group(self.pid(), Signal::KILL);
-        self.0.wait()
+        // The child's number is the group's as long as it has not been waited for, and even when it has ended there may
+        // be others in the group. So this comes before any wait. That nobody is left in it is no error.
+        if !self.reaped {
+            let _ = kill_process_group(self.pid(), Signal::KILL);
+        }
+        self.reaped = true;
+        self.child.wait()
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A child that has been waited for has a status, and its number may be another's by now.
-        if matches!(self.0.try_wait(), Ok(None)) {
+        if !self.reaped {
             let _ = self.end();
         }
     }
@@ -259,23 +284,62 @@ mod tests {
         assert_eq!(run(shell("kill -SEGV $$"), ample()).unwrap().end, End::Signalled(libc::SIGSEGV));
     }
 
-    #[test]
-    fn a_child_that_hangs_is_ended_with_all_its_group() {
-        // The grandchild holds the output open and would keep a reader waiting for ever.
-        let bounds = Bounds::within(Duration::from_millis(200));
-        let finished = run(shell("sleep 1000 & echo $!; wait"), bounds).unwrap();
-        assert_eq!(finished.end, End::OutOfTime);
-        let grandchild: i32 = String::from_utf8(finished.stdout).unwrap().trim().parse().unwrap();
-        // Killed is not gone yet: its end is waited for, and that it is no more at all is as good.
-        if let Ok(pidfd) = pidfd_open(Pid::from_raw(grandchild).unwrap(), PidfdFlags::empty()) {
-            assert!(wait_for(&pidfd, &[], Duration::from_secs(60)).unwrap());
+    /// Waits for the end of the process whose number was written. Killed is not gone yet; that it is no more at all is as
+    /// good.
+    fn gone(number: &[u8]) -> bool {
+        let number: i32 = std::str::from_utf8(number).unwrap().trim().parse().unwrap();
+        match pidfd_open(Pid::from_raw(number).unwrap(), PidfdFlags::empty()) {
+            Ok(pidfd) => wait_for(&pidfd, &[], Duration::from_secs(60)).unwrap(),
+            Err(error) => error == Errno::SRCH,
         }
     }
 
     #[test]
+    fn a_child_that_hangs_is_ended_with_all_its_group() {
+        // How soon a shell has come to speak is the machine's business: one that has not gets more time.
+        let spoke = [200, 2_000, 20_000, 200_000].into_iter().any(|milliseconds| {
+            let bounds = Bounds::within(Duration::from_millis(milliseconds));
+            // The grandchild holds the output open and would keep a reader waiting for ever.
+            let finished = run(shell("sleep 1000 & echo $!; wait"), bounds).unwrap();
+            assert_eq!(finished.end, End::OutOfTime);
+            let spoke = finished.stdout.ends_with(b"\n");
+            assert!(!spoke || gone(&finished.stdout));
+            spoke
+        });
+        assert!(spoke);
+    }
+
+    #[test]
     fn a_child_that_ends_takes_what_it_left_behind_with_it() {
-        let finished = run(shell("sleep 1000 & exit 3"), ample()).unwrap();
+        let finished = run(shell("sleep 1000 & echo $!; exit 3"), ample()).unwrap();
         assert_eq!(finished.end, End::Exited(3));
+        assert!(gone(&finished.stdout));
+    }
+
+    #[test]
+    fn a_child_that_has_ended_and_is_dropped_unwaited_takes_its_group_with_it() {
+        let mut command = shell("sleep 1000 >/dev/null & echo $!");
+        let mut running = Running::new(command.process_group(0).stdout(Stdio::piped()).spawn().unwrap());
+        let mut said = Vec::new();
+        running.child.stdout.take().unwrap().read_to_end(&mut said).unwrap();
+        let pidfd = pidfd_open(running.pid(), PidfdFlags::empty()).unwrap();
+        assert!(wait_for(&pidfd, &[], Duration::from_secs(60)).unwrap(), "the shell has ended");
+        drop(running);
+        assert!(gone(&said));
+    }
+
+    #[test]
+    fn a_child_whose_parent_is_gone_does_not_begin() {
+        let spawned = |parent: Pid| {
+            let mut command = shell("exit 0");
+            // SAFETY: two system calls; nothing is allocated.
+            unsafe { command.pre_exec(move || die_with(parent).map_err(Into::into)) };
+            command.status().map(|status| status.code())
+        };
+        assert_eq!(spawned(getpid()).unwrap(), Some(0));
+        // Somebody else is the parent: the one that was said is not there any more.
+        let other = Pid::from_raw(i32::MAX).unwrap();
+        assert_eq!(spawned(other).unwrap_err().raw_os_error(), Some(libc::ESRCH));
     }
 
     #[test]

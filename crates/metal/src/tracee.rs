@@ -24,11 +24,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, kill_process,
-    set_parent_process_death_signal, setrlimit, wait, waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, kill_process,
+    setrlimit, wait, waitid,
 };
 
-use crate::child::End;
+use crate::child::{End, die_with};
 use crate::fault::Fault;
 
 mod registers;
@@ -168,7 +168,7 @@ pub struct Tracee<'a> {
     births: BTreeMap<Thread, Half>,
     /// New threads that are to be reported next.
     begun: VecDeque<Thread>,
-    /// Every thread that has been told of.
+    /// Every thread that has been told of and is there still.
     known: BTreeSet<Thread>,
 }
 
@@ -216,8 +216,9 @@ impl<'a> Tracee<'a> {
     fn launch(mut command: Command, deadline: Duration, living: &'a Mutex<Living>) -> Result<Self, Trouble> {
         let name = command.get_program().to_string_lossy().into_owned();
         command.process_group(0);
-        let prepared = || {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
+        let parent = getpid();
+        let prepared = move || {
+            die_with(parent)?;
             // A core file would be left behind.
             setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
             request::trace_me()
@@ -403,9 +404,11 @@ impl<'a> Tracee<'a> {
     /// What a status of wait(2) means; none where it is half of a birth.
     fn understood(&mut self, thread: Thread, status: i32) -> Result<Option<Stop>, Trouble> {
         if libc::WIFEXITED(status) {
+            self.forget(thread);
             return Ok(Some(Stop::Ended(End::Exited(libc::WEXITSTATUS(status)))));
         }
         if libc::WIFSIGNALED(status) {
+            self.forget(thread);
             return Ok(Some(Stop::Ended(End::Signalled(libc::WTERMSIG(status)))));
         }
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
@@ -418,7 +421,16 @@ impl<'a> Tracee<'a> {
             libc::PTRACE_EVENT_VFORK => born(Birth::Vforked)?,
             libc::PTRACE_EVENT_CLONE => born(Birth::Cloned)?,
             libc::PTRACE_EVENT_VFORK_DONE => return Ok(Some(Stop::Released)),
-            libc::PTRACE_EVENT_EXEC => return Ok(Some(Stop::Executed)),
+            libc::PTRACE_EVENT_EXEC => {
+                // A thread that executes takes the number of the first one, and the end of its own is never told of
+                // (ptrace(2), "execve(2) under ptrace").
+                let before = request::message(thread).map_err(|error| self.failed(thread, "ask", error))?;
+                if let Some(before) = Thread::try_from(before).ok().filter(|&before| before != thread) {
+                    self.lock().threads.remove(&before);
+                    self.forget(before);
+                }
+                return Ok(Some(Stop::Executed));
+            }
             _ if signal == libc::SIGTRAP | 0x80 => return self.system_call(thread).map(Some),
             _ if signal == libc::SIGTRAP => {
                 let at = self.registers(thread)?.trapped_at();
@@ -443,6 +455,12 @@ impl<'a> Tracee<'a> {
         }
         self.known.insert(child);
         Ok(Some(Stop::Born { child, how }))
+    }
+
+    /// A number that is no thread's any more may be given to a new one, which is told of like any other.
+    fn forget(&mut self, thread: Thread) {
+        self.known.remove(&thread);
+        self.births.remove(&thread);
     }
 
     /// What the kernel tells of a thread that stands at the entry or the end of a system call.

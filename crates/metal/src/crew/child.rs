@@ -6,11 +6,12 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, futex, sched_setaffinity};
 use tenbin_model::{Cpu, Picoseconds};
 
 use super::shared::Atomics;
+use crate::child::die_with;
 use crate::clock::{Clock, Ticks};
 use crate::pin::current_cpu;
 use crate::stack;
@@ -124,7 +125,7 @@ pub(super) struct Birth<'a> {
 pub(super) fn live(birth: &Birth<'_>) -> ! {
     let Birth { board, slot, .. } = *birth;
     // It dies with the thread that forked it. If that was gone before it could ask, another process is the parent.
-    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || getppid() != Some(birth.parent) {
+    if die_with(birth.parent).is_err() {
         leave(ORPHANED);
     }
     let pin = match pin(birth.cpu) {

@@ -127,26 +127,49 @@ fn gone(process: Thread) -> bool {
         Ok(pidfd) => {
             poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&LONG)).is_ok_and(|ready| ready == 1)
         }
-        Err(_) => true,
+        Err(error) => error == Errno::SRCH,
     }
 }
 
 #[test]
 fn a_program_that_hangs_is_ended_at_the_deadline_with_its_children() {
-    let seen = Mutex::new(BTreeSet::new());
-    let deadline = Duration::from_secs(1);
-    let trouble = traced(shell("sleep 1000 & sleep 1000"), deadline, |tracee| {
-        seen.lock().unwrap().insert(tracee.leader());
-        tracee.resume(tracee.leader(), Until::Event, None)?;
-        while let Some((thread, _)) = tracee.next_stop()? {
-            seen.lock().unwrap().insert(thread);
-            tracee.resume(thread, Until::Event, None)?;
-        }
-        Ok(())
+    // How soon a shell has come to make a child is the machine's business: one that has not gets more time.
+    let with_a_child = [1, 10, 100].into_iter().map(Duration::from_secs).any(|deadline| {
+        let seen = Mutex::new(BTreeSet::new());
+        let trouble = traced(shell("sleep 1000 & sleep 1000"), deadline, |tracee| {
+            seen.lock().unwrap().insert(tracee.leader());
+            tracee.resume(tracee.leader(), Until::Event, None)?;
+            while let Some((thread, _)) = tracee.next_stop()? {
+                seen.lock().unwrap().insert(thread);
+                tracee.resume(thread, Until::Event, None)?;
+            }
+            Ok(())
+        });
+        assert!(matches!(trouble, Err(Trouble::OutOfTime(late)) if late == deadline), "{trouble:?}");
+        let seen = seen.into_inner().unwrap();
+        assert!(seen.iter().all(|&thread| gone(thread)));
+        seen.len() > 1
     });
-    assert!(matches!(trouble, Err(Trouble::OutOfTime(late)) if late == deadline), "{trouble:?}");
-    let seen = seen.into_inner().unwrap();
-    assert!(!seen.is_empty() && seen.into_iter().all(gone));
+    assert!(with_a_child);
+}
+
+/// The kernel gives numbers again; here it is its words that are played, since none can be made to come soon.
+#[test]
+fn a_number_that_comes_again_is_a_new_thread() {
+    const CHILD: Thread = 77;
+    let stopped = libc::SIGSTOP << 8 | 0x7f;
+    let living = Mutex::new(Living::default());
+    for ended in [3 << 8, libc::SIGKILL] {
+        for births in [BTreeMap::new(), BTreeMap::from([(CHILD, Half::Announced)])] {
+            let (known, begun) = (BTreeSet::from([1, CHILD]), VecDeque::new());
+            let mut tracee = Tracee { living: &living, deadline: AMPLE, leader: 1, births, begun, known };
+            let end = tracee.understood(CHILD, ended).unwrap();
+            assert!(matches!(end, Some(Stop::Ended(_))), "{end:?}");
+            // The first half of a birth, and no signal that would be delivered and stop it for ever.
+            assert_eq!(tracee.understood(CHILD, stopped).unwrap(), None);
+            assert_eq!(tracee.births.get(&CHILD), Some(&Half::Stopped));
+        }
+    }
 }
 
 #[test]
