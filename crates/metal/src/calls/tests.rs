@@ -47,6 +47,7 @@ fn a_parent_is_named_alike_by_everyone() {
 fn a_number_that_stands_for_no_call_is_refused_as_such() {
     let call = Call::of_the_kernel(Question::Unknown).unwrap();
     assert_eq!(call.run(1).returned, UNKNOWN);
+    assert_eq!(answer_to_unknown(), UNKNOWN);
     // The library turns the error into -1.
     let call = Call::of_the_librarys_syscall(Question::Unknown).unwrap();
     assert_eq!(call.run(1).returned, -1);
