@@ -75,7 +75,8 @@ impl Way {
         }
     }
 
-    /// Whether the kernel lets such a timer be late by the thread's slack, so that several can share an interrupt.
+    /// Whether the kernel lets such a timer be late by the thread's slack, so that several can share an interrupt; `ppoll`
+    /// by a thousandth of its time up to 100 ms, where that is more (`fs/select.c`).
     /// prctl(2), `PR_SET_TIMERSLACK`, names those calls; `timerfd` and `setitimer` start their timers without any
     /// (`fs/timerfd.c`, `kernel/time/itimer.c`).
     pub fn has_slack(self) -> bool {

@@ -1,6 +1,6 @@
 //! What is found beside the lateness: the slack that was in force, what the CPU does meanwhile, and what wakes it.
 
-use tenbin_metal::timers::{self, Idle};
+use tenbin_metal::timers::{self, Idle, Way};
 use tenbin_metal::Fault;
 use tenbin_model::{Cpu, Finding, Picoseconds};
 
@@ -26,20 +26,33 @@ fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
 }
 
 fn of_slack(found: Picoseconds, least: Picoseconds) -> Finding {
-    let names = |wanted: bool| {
+    let names = |wanted: fn(&Way) -> bool| {
         let mut names: Vec<&str> = Vec::new();
         for (way, _) in &WAYS[..MEASURED] {
-            if way.has_slack() == wanted && !names.contains(&way.name()) {
+            if wanted(way) && !names.contains(&way.name()) {
                 names.push(way.name());
             }
         }
-        let last = names.pop().unwrap_or_default();
-        format!("{} and {last}", names.join(", "))
+        names.join(" and ")
     };
-    let slack = if found == Picoseconds::ZERO { "nothing".into() } else { found.to_string() };
+    // One call does not stop at the thread's slack (`select_estimate_accuracy`, `fs/select.c`).
+    let steady = names(|way| way.has_slack() && *way != Way::Poll);
+    let growing = names(|way| *way == Way::Poll);
+    let none = names(|way| !way.has_slack());
+    let sentence = match found {
+        // As a thread of a real-time class has it, of which nothing else is asked either.
+        Picoseconds::ZERO => format!("Timer slack lets {steady} and {growing} be late by nothing here; {none} have none."),
+        found => format!(
+            "Timer slack lets {steady} be late by {found} here, and {growing} by a thousandth of its time up to 100 ms where \
+             that is more; {none} have none."
+        ),
+    };
     finding(
-        format!("Timer slack lets {} be late by {slack} here; {} have none.", names(true), names(false)),
-        format!("the waiting process has {found}, and {least} where 1 ns was set (PR_GET_TIMERSLACK)"),
+        sentence,
+        format!(
+            "the waiting process has {found}, and {least} where 1 ns was set (PR_GET_TIMERSLACK); what {growing} adds is \
+             what the kernel's source says (fs/select.c), for a process that is not nice"
+        ),
         "the kernel's own word; which calls have slack is the manual's",
     )
 }
@@ -108,8 +121,8 @@ mod tests {
         let said = of_slack(Picoseconds::from_micros(50), Picoseconds::from_nanos(1));
         assert_eq!(
             said.sentence,
-            "Timer slack lets clock_nanosleep, a futex time-out and ppoll be late by 50.0 µs here; timerfd and setitimer \
-             have none."
+            "Timer slack lets clock_nanosleep and a futex time-out be late by 50.0 µs here, and ppoll by a thousandth of its \
+             time up to 100 ms where that is more; timerfd and setitimer have none."
         );
         assert!(of_slack(Picoseconds::ZERO, Picoseconds::ZERO).sentence.contains("late by nothing here"));
     }
