@@ -8,7 +8,8 @@ mod image;
 
 use std::fmt;
 
-pub use image::{Malformed, Symbol, extent, functions};
+pub use image::{Malformed, Symbol};
+use image::{extent, functions};
 
 /// The version under which this architecture's functions are offered.
 #[cfg(target_arch = "x86_64")]

@@ -57,7 +57,7 @@ const MOST_SYMBOLS: usize = 4096;
 ///
 /// # Errors
 /// What is wrong with the headers.
-pub fn extent(first_page: &[u8]) -> Read<usize> {
+pub(super) fn extent(first_page: &[u8]) -> Read<usize> {
     Ok(Image::open(first_page)?.length)
 }
 
@@ -65,7 +65,7 @@ pub fn extent(first_page: &[u8]) -> Read<usize> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn functions(bytes: &[u8]) -> Read<Vec<Symbol>> {
+pub(super) fn functions(bytes: &[u8]) -> Read<Vec<Symbol>> {
     let image = Image::open(bytes)?;
     let dynamic = image.dynamic()?;
     let versions = dynamic.versions(&image)?;

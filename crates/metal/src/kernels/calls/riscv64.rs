@@ -39,6 +39,7 @@ counted_loop! {
     /// The stub is the entry of a linkage table as the ABI writes it (RISC-V ELF psABI, on the procedure linkage
     /// table), in instructions of full length. The linker may not shorten it.
     tenbin_kernel_call_table:
+    ".option push",
     ".option norelax",
     "addi sp, sp, -16",
     "sd ra, 8(sp)",
@@ -71,6 +72,7 @@ counted_loop! {
     ".Lslot_of_the_sum:",
     ".dword .Lsum_in_the_library",
     ".popsection",
+    ".option pop",
 }
 
 counted_loop! {
