@@ -2,7 +2,7 @@
 //!
 //! What is examined may crash, hang, scribble or fork. So it runs in a process group of its own, which is killed as a
 //! whole when the deadline passes, and the kernel kills the child if the thread that started it ends first
-//! (`PR_SET_PDEATHSIG`, prctl(2)). A descendant that leaves the group is not followed.
+//! (`PR_SET_PDEATHSIG`, prctl(2)). A descendant that leaves the group is not followed, but for the time of [`Orphans`].
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -15,9 +15,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, getpid, getppid, kill_process_group, pidfd_open,
-    set_parent_process_death_signal, setrlimit,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, child_subreaper, getpid, getppid, kill_process,
+    kill_process_group, pidfd_open, set_child_subreaper, set_parent_process_death_signal, setrlimit, waitpid,
 };
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::fault::Fault;
 
@@ -77,16 +78,23 @@ pub struct Finished {
 /// process unless it says otherwise, and in this process's group: a terminal stays the child's to read, and what
 /// interrupts this process interrupts the child. What the child starts itself is not ended with it.
 ///
+/// As in system(3), a terminal's interrupt and quit (`SIGINT`, `SIGQUIT`) are the child's alone to answer while it runs.
+///
 /// # Errors
 /// A fault where the child cannot be started or watched. How it ends is no fault.
 pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
+    let undisturbed = Undisturbed::begin().map_err(|error| fault("prepare for", error))?;
+    let was = undisturbed.was;
     let parent = getpid();
-    let dies_with_us = move || die_with(parent).map_err(Into::into);
-    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no lock;
-    // rustix turns them into bare instructions.
-    unsafe { command.pre_exec(dies_with_us) };
+    let as_it_was = move || {
+        die_with(parent)?;
+        was.iter().try_for_each(|(signal, was)| dispose(*signal, was).map(drop))
+    };
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
+    // lock; sigaction(2) may be called there.
+    unsafe { command.pre_exec(as_it_was) };
     let started = Instant::now();
     let mut running = Alone(command.spawn().map_err(|error| fault("start", error))?);
     let pid = Pid::from_child(&running.0);
@@ -104,6 +112,98 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
             });
         }
     }
+}
+
+/// The time for which this process ignores what a terminal sends to interrupt and to quit; then it is as it was.
+struct Undisturbed {
+    was: [(i32, libc::sigaction); 2],
+}
+
+impl Undisturbed {
+    fn begin() -> Result<Self, std::io::Error> {
+        // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
+        let mut ignored: libc::sigaction = unsafe { std::mem::zeroed() };
+        ignored.sa_sigaction = libc::SIG_IGN;
+        let interrupt = (libc::SIGINT, dispose(libc::SIGINT, &ignored)?);
+        let quit = dispose(libc::SIGQUIT, &ignored).inspect_err(|_| {
+            let _ = dispose(interrupt.0, &interrupt.1);
+        })?;
+        Ok(Self { was: [interrupt, (libc::SIGQUIT, quit)] })
+    }
+}
+
+impl Drop for Undisturbed {
+    fn drop(&mut self) {
+        for (signal, was) in &self.was {
+            // What the kernel gave out it takes back.
+            let _ = dispose(*signal, was);
+        }
+    }
+}
+
+/// Sets what a signal does, and gives what it did. `action` ignores it, or is what an earlier call gave.
+fn dispose(signal: i32, action: &libc::sigaction) -> Result<libc::sigaction, std::io::Error> {
+    // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
+    let mut was: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: both point to structures that outlive the call. No handler is set that was not set before: the callers
+    // in this file pass the action that ignores, or one that this function gave.
+    let answer = unsafe { libc::sigaction(signal, action, &raw mut was) };
+    if answer == 0 { Ok(was) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// The time since an unnamed point in the past, the same for all processes (`CLOCK_MONOTONIC`).
+pub fn monotonic() -> Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// The time for which this process is the parent of whatever its descendants leave behind (`PR_SET_CHILD_SUBREAPER`,
+/// prctl(2)). When it is over, those are killed and waited for.
+///
+/// For a program that starts no other children from its first thread meanwhile: that thread gets the orphans.
+#[derive(Debug)]
+pub struct Orphans {
+    before: Vec<Pid>,
+    was: Option<Pid>,
+}
+
+impl Orphans {
+    /// From now on.
+    ///
+    /// # Errors
+    /// A fault where the kernel does not let this process be what it asks for.
+    pub fn adopt() -> Result<Self, Fault> {
+        let fault = |error: rustix::io::Errno| Fault::system("become the parent of orphans", error);
+        let was = child_subreaper().map_err(fault)?;
+        set_child_subreaper(Some(getpid())).map_err(fault)?;
+        Ok(Self { before: children(), was })
+    }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        // One that is killed may leave others behind, which come here too.
+        loop {
+            let left: Vec<Pid> =
+                children().into_iter().filter(|child| !self.before.contains(child)).collect();
+            if left.is_empty() {
+                break;
+            }
+            for child in left {
+                // Our own child, and so there until it is waited for, as a zombie at least.
+                let _ = kill_process(child, Signal::KILL);
+                let _ = waitpid(Some(child), WaitOptions::empty());
+            }
+        }
+        let _ = set_child_subreaper(self.was);
+    }
+}
+
+/// The children of this process's first thread, as the kernel lists them; none where it does not.
+fn children() -> Vec<Pid> {
+    let listed =
+        std::fs::read_to_string(format!("/proc/self/task/{}/children", getpid())).unwrap_or_default();
+    listed.split_whitespace().filter_map(|it| Pid::from_raw(it.parse().ok()?)).collect()
 }
 
 /// A child without a group of its own, killed when it is dropped, and waited for.
