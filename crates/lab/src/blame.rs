@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tenbin_metal::child;
 use tenbin_model::{Blame, Contracted, Offered};
 
 mod came;
@@ -22,6 +23,7 @@ mod elf;
 mod examine;
 mod harness;
 mod inputs;
+mod listed;
 mod search;
 mod watched;
 mod wire;
@@ -34,8 +36,8 @@ use contract::{Contract, Input, Outcome, Specification};
 /// How long one call may take unless somebody says otherwise.
 const CALL: Duration = Duration::from_secs(10);
 
-/// How long a program that is watched may take unless somebody says otherwise.
-const PROGRAM: Duration = Duration::from_secs(600);
+/// How long one call of a program that is watched may take unless somebody says otherwise; the program may take twice that.
+const PROGRAM: Duration = Duration::from_secs(300);
 
 /// What is to be examined.
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ pub struct Request {
     pub seed: u64,
     /// How many random inputs.
     pub cases: u32,
-    /// How long one call, or the program, may take.
+    /// How long one call may take. A program that is watched may take twice that.
     pub within: Option<Duration>,
     /// A program with its arguments, whose calls are watched instead.
     pub program: Vec<OsString>,
@@ -148,6 +150,8 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         if request.libraries.is_empty() {
             return Ok(blame);
         }
+        // What a library starts and leaves behind is ours to end, whatever becomes of the program that calls it.
+        let _orphans = child::Orphans::adopt()?;
         let harness = harness::Harness::new(self, request.within.unwrap_or(CALL))?;
         let inputs = inputs::Inputs::new(self, request.seed, request.cases);
         let bench = examine::Bench {

@@ -78,8 +78,17 @@ pub struct Called {
     pub library: String,
     /// Inputs that it was called with, each in two arrangements of memory.
     pub inputs: u64,
-    /// Inputs for which it did what the specification says, or of which the specification says nothing.
+    /// Inputs for which it did what the specification says.
     pub met: u64,
+    /// Inputs of which nothing was judged: of them the specification says nothing, or cannot be met, or is not known
+    /// to be.
+    pub unjudged: u64,
+    /// Inputs that were to be tried and were not called any more.
+    pub uncalled: u64,
+    /// Why they were not, to be read behind "because"; none where all were called.
+    pub cut: Option<String>,
+    /// The size of the largest input that it was called with, with what is counted: "300 persons".
+    pub largest: String,
 }
 
 /// A program whose calls were watched.

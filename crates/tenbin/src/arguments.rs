@@ -316,15 +316,15 @@ pub struct Blame {
     #[arg(long, value_name = "NAME")]
     pub specification: Option<String>,
     /// List the contracts and their specifications
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["contract", "libraries", "program", "specification", "within"])]
     pub list: bool,
-    /// Seed of every random input: the same seed says the same words
+    /// Seed of every random input: of a library that does the same each time, the same seed says the same words
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Random inputs to try, beside all small ones
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub cases: u32,
-    /// Seconds that a call may take (10 if not given), or PROGRAM (600)
+    /// Seconds that a call may take: 10 if not given, 300 if PROGRAM makes it, which itself may take twice as long
     #[arg(long, value_name = "S")]
     pub within: Option<f64>,
     #[command(flatten)]

@@ -3,10 +3,15 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
 #[path = "blame/libraries.rs"]
@@ -133,7 +138,7 @@ fn other_ways_of_being_wrong_are_told_apart() {
         (c::REJUVENATES, "alters a person", "ages [0, 0, 1]"),
         (c::EXITS, "ends the process with status 0", "ages [0, 0]"),
         (c::KILLS, "is ended by signal 9 (SIGKILL)", "ages [0, 0]"),
-        (c::CLOSES, "closes files of its caller", "ages [0, 0]"),
+        (c::CLOSES, "changes memory or files of its caller", "ages [0, 0]"),
         (c::WRONG_STATUS, "does not report success", "ages [0, 0]"),
     ];
     for (body, words, input) in table {
@@ -404,17 +409,194 @@ fn nothing_outlives_tenbin() {
         });
         processes.collect::<Vec<i32>>()
     };
+    let own_end = pidfd(tenbin.id());
     let mut processes = holding();
+    let begun = Instant::now();
     while processes.len() < 2 {
-        std::thread::yield_now();
+        // Its end would be the end of all hope for them.
+        assert!(!ends_within(&own_end, Duration::from_millis(10)), "tenbin ended by itself");
+        assert!(begun.elapsed() < PATIENCE, "nothing was started");
         processes = holding();
     }
+    let ends: Vec<OwnedFd> = processes.iter().map(|&process| pidfd(process.cast_unsigned())).collect();
     tenbin.kill().unwrap();
     tenbin.wait().unwrap();
-    // Killed is not gone yet; a process that would stay keeps this test from its end.
-    while !holding().is_empty() {
-        std::thread::yield_now();
+    // Killed is not gone yet.
+    for end in &ends {
+        assert!(ends_within(end, PATIENCE), "a process outlives tenbin");
     }
+}
+
+/// Longer than anything here takes on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn pidfd(process: u32) -> OwnedFd {
+    let process = Pid::from_raw(process.cast_signed()).unwrap();
+    pidfd_open(process, PidfdFlags::empty()).unwrap()
+}
+
+fn ends_within(end: &OwnedFd, time: Duration) -> bool {
+    let time = Timespec::try_from(time).unwrap();
+    poll(&mut [PollFd::new(end, PollFlags::IN)], Some(&time)).unwrap() > 0
+}
+
+/// A place with a `sort` of this body as `libsort.so` and a program that is linked with it.
+fn with_program(body: &str, source: &str) -> Place {
+    let place = Place::new();
+    library(&place, "libsort.so", &c::sort(body));
+    let here = format!("-Wl,-rpath,{}", place.folder.path().display());
+    let folder = format!("-L{}", place.folder.path().display());
+    compiled(&place, "cc", "program", source, &[&folder, "-lsort", "-pthread", &here]);
+    place
+}
+
+#[test]
+fn a_proper_call_that_cannot_be_looked_at_whole_is_held_against_nobody() {
+    let place = with_program(&c::at_most(0), c::MANY);
+    let (status, blame) = blamed(&place, &["sort", "--", "./program", "200000"]);
+    assert_eq!((status, &blame["program"]["calls"]), (0, &Value::from(1)), "{blame}");
+    assert!(blame["findings"].as_array().unwrap().is_empty(), "{blame}");
+    let place = with_program(&c::at_most(9), c::SECLUDED);
+    let (status, blame) = blamed(&place, &["sort", "--", "./program"]);
+    assert_eq!(string(&blame["program"], "ended"), "exited with status 0", "{blame}");
+    assert_eq!((status, &blame["program"]["calls"]), (0, &Value::from(1)), "{blame}");
+}
+
+#[test]
+fn what_a_library_calls_itself_is_not_the_programs_call() {
+    let place = with_program(c::RECURSIVE, c::CALLER);
+    let output = place.tenbin(&["blame", "sort", "--", "./program"]);
+    let said = text(&output.stdout);
+    assert_eq!(ending(&output).0, 0, "{said}");
+    assert!(said.contains("3 calls, 0 of them outside"), "{said}");
+}
+
+#[test]
+fn what_ends_a_program_is_not_the_call_that_happens_to_be_open() {
+    let place = with_program(c::STAYS, c::DISTURBED);
+    for (what, ended) in [("n", "ended by signal 11 (SIGSEGV)"), ("t", "ended by signal 15 (SIGTERM)")] {
+        let (status, blame) = blamed(&place, &["sort", "--", "./program", what]);
+        assert_eq!(string(&blame["program"], "ended"), ended, "{blame}");
+        assert_eq!((status, &blame["program"]["calls"]), (0, &Value::from(1)), "{blame}");
+    }
+    // The same call, left alone for all its time.
+    let output = place.tenbin(&["blame", "sort", "--within", "0.2", "--", "./program"]);
+    assert_eq!(ending(&output).0, 4, "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("does not return within 0.2 s"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn an_interrupt_from_the_terminal_is_the_programs_and_the_answer_is_still_given() {
+    let place = with_program(c::STABLE, c::INTERRUPTS);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+    command.args(["blame", "sort", "--json", "--", "./program"]).current_dir(place.folder.path());
+    let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
+    let blame: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(string(&blame["program"], "ended"), "ended by signal 2 (SIGINT)");
+    let sentence = string(of(&blame, "usage_error")[0], "sentence");
+    assert!(
+        sentence.contains("breaks what its caller must see to: every age is 0 or more. 1 of 1"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_library_that_writes_much_is_not_late() {
+    let place = with_sort(c::VERBOSE);
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "--cases", "0"]);
+    assert_eq!(status, 0, "{blame}");
+    let defined = of(&blame, "implementation_defined");
+    let output = defined.iter().find(|found| found["aspect"] == "output").unwrap();
+    assert_eq!((string(output, "got"), string(output, "input")), ("160000 bytes", "ages [0, 0]"));
+}
+
+#[test]
+fn a_signal_that_is_sent_is_no_less_than_a_fault_and_a_copy_of_the_process_is_heard_of_by_nobody() {
+    let place = with_sort(c::RAISES);
+    let (_, blame) = blamed(&place, &["sort", "./lib.so", "--cases", "0"]);
+    let error = of(&blame, "implementation_error")[0];
+    assert!(string(error, "sentence").contains("is ended by signal 11 (SIGSEGV)"), "{error}");
+    let place = with_sort(c::FORKS);
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "--cases", "0"]);
+    assert_eq!(status, 0, "{blame}");
+    assert_eq!(blame["libraries"][0]["met"], blame["libraries"][0]["inputs"], "{blame}");
+}
+
+#[test]
+fn what_comes_of_addresses_comes_again_and_what_comes_once_is_not_blamed_on_earlier_calls() {
+    let place = with_sort(c::SWAPPED);
+    let arguments = ["blame", "sort", "./lib.so", "--cases", "50", "--within", "120"];
+    let (first, second) = (place.tenbin(&arguments), place.tenbin(&arguments));
+    assert_eq!((ending(&first).0, text(&first.stdout)), (4, text(&second.stdout)));
+    assert!(!text(&first.stdout).contains("other calls"), "{}", text(&first.stdout));
+    let place = Place::new();
+    let mark = place.path("mark");
+    library(&place, "lib.so", &c::sort(&c::once(mark.to_str().unwrap())));
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "--cases", "0"]);
+    let error = of(&blame, "implementation_error")[0];
+    assert_eq!(status, 4, "{blame}");
+    assert!(string(error, "sentence").contains("seen once, and not again"), "{error}");
+}
+
+#[test]
+fn what_is_left_by_a_library_that_ends_its_watcher_is_gone_too() {
+    let place = with_sort(c::PARRICIDE);
+    let library = place.path("lib.so");
+    let (status, blame) = blamed(&place, &["sort", library.to_str().unwrap(), "--cases", "0"]);
+    assert_eq!(status, 4, "{blame}");
+    assert!(blame["libraries"][0]["uncalled"].as_u64().unwrap() > 0, "{blame}");
+    assert!(string(&blame["libraries"][0], "cut").contains("was ended"), "{blame}");
+    for entry in fs::read_dir("/proc").unwrap() {
+        let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
+        assert!(!text(&words).contains(library.to_str().unwrap()), "{}", text(&words));
+    }
+}
+
+#[test]
+fn what_was_not_judged_or_not_called_is_counted_apart() {
+    let place = with_sort(c::STABLE);
+    let (_, blame) = blamed(&place, &["sort", "./lib.so", "--specification", "strict"]);
+    let called = &blame["libraries"][0];
+    let of = |key: &str| called[key].as_u64().unwrap();
+    assert!(of("unjudged") > 400 && of("met") > 0 && of("met") + of("unjudged") == of("inputs"), "{called}");
+    assert_eq!(string(called, "largest"), "300 persons");
+    let place = with_sort(c::SLEEPS);
+    let output = place.tenbin(&["blame", "sort", "./lib.so", "--within", "0.2"]);
+    let said = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("for 0 of 2 inputs"), "{said}");
+    assert!(said.contains("more were not called, because 3 calls did not return"), "{said}");
+}
+
+#[test]
+fn what_only_hundreds_of_persons_or_thousands_of_bytes_show_is_found() {
+    let place = with_sort(&c::at_most(150));
+    let (status, blame) = blamed(&place, &["sort", "./lib.so", "--cases", "0"]);
+    let error = of(&blame, "implementation_error")[0];
+    assert_eq!(status, 4, "{blame}");
+    assert!(string(error, "input").contains("… and 139 more"), "{error}");
+    assert!(string(error, "sentence").contains("512 MiB of address space"), "{error}");
+    library(&place, "memcpy.so", &c::memcpy("for (size_t i = 0; i < n && i < 65000; i++) t[i] = f[i];"));
+    let (status, blame) = blamed(&place, &["memcpy", "./memcpy.so", "--cases", "0"]);
+    let error = of(&blame, "implementation_error")[0];
+    assert_eq!(status, 4, "{blame}");
+    assert!(string(error, "input").contains("and 64989 more"), "{error}");
+}
+
+#[test]
+fn a_fortified_copy_is_seen_too() {
+    let place = Place::new();
+    compiled(
+        &place,
+        "cc",
+        "overlaps",
+        c::OVERLAPS,
+        &["-fbuiltin", "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"],
+    );
+    let words = fs::read(place.path("overlaps")).unwrap();
+    assert!(text(&words).contains("__memcpy_chk"), "the compiler was to leave the check to the library");
+    let (status, blame) = blamed(&place, &["memcpy", "--", "./overlaps"]);
+    assert_eq!((status, &blame["program"]["outside"]), (4, &Value::from(1)), "{blame}");
 }
 
 #[test]
@@ -455,6 +637,7 @@ fn wrong_input_is_a_usage_error_that_names_the_thing() {
         (&["sort", "lib.so", "--specification", "loose"], &["`loose`", "descending, strict, undefined"]),
         (&["sort", "lib.so", "--cases", "many"], &["many"]),
         (&["sort", "lib.so", "--within", "0"], &["--within"]),
+        (&["sort", "./absent.so", "--list"], &["--list", "cannot be used with"]),
         (&["sort", "lib.so", "-o", "folder.so"], &["folder.so", "directory"]),
         (&["sorted", "lib.so"], &["`sorted`", "sort, memcpy"]),
         (&["sort", "lib.so", "other.so", "--", "./program"], &["one library"]),

@@ -36,19 +36,27 @@ fn searched_in_words(searched: Searched, is_wrong: bool) -> String {
     }
 }
 
-/// How often a library kept the specification.
+/// How often a library kept the specification, and what of the examination does not count for that.
 fn called_in_words(blame: &Blame, called: &Called) -> String {
-    let Called { library, inputs, met } = called;
+    let Called { library, inputs, met, unjudged, uncalled, cut, largest } = called;
     let wrong = |it: &Attributed| it.attribution.is_fault() && it.subject == *library;
-    let sentence = if blame.findings.iter().any(wrong) {
-        format!("{library} kept the specification for {met} of {inputs} inputs")
+    let judged = inputs.saturating_sub(*unjudged);
+    let mut text = if blame.findings.iter().any(wrong) {
+        format!("{library} kept the specification for {met} of {judged} inputs")
     } else {
-        format!("No fault of {library} was found with {inputs} inputs")
+        format!("No fault of {library} was found with {judged} inputs")
     };
-    format!(
-        "{sentence}, each with guard pages behind and in front of what it may touch (seed {}).",
+    text.push_str(&format!(
+        ", each with guard pages behind and in front of what it may touch (the largest of {largest}; seed {})",
         blame.seed
-    )
+    ));
+    if *unjudged > 0 {
+        text.push_str(&format!("; of {unjudged} more nothing was judged"));
+    }
+    if let Some(cut) = cut {
+        text.push_str(&format!("; {uncalled} more were not called, because {cut}"));
+    }
+    text + "."
 }
 
 /// What a program did.

@@ -7,6 +7,8 @@
  * Input: for each case the word `size` and so many bytes, the first of which is 1 where the guard page is to lie in
  * front of what is guarded and 0 where behind. Output: records of five words (case, kind, detail, printed, size) and
  * `size` bytes. All words have 32 bits and the machine's order.
+ *
+ * Nothing lies at an address of chance, so that a library which reads what it must not reads the same each time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -41,7 +44,7 @@ static size_t cases_size;
 /* The bytes of the case at hand, and of its outcome. */
 static const unsigned char *taken;
 static size_t left;
-static unsigned char outcome[1 << 16];
+static unsigned char outcome[1 << 18];
 static size_t given;
 
 static void give_up(void)
@@ -90,9 +93,11 @@ static int region_count;
 static int guard_in_front;
 static size_t page;
 
-static void *mapped(size_t size)
+/* The same place for the same region of every case: 256 MiB apart, where nothing else is mapped on any machine. */
+static void *mapped(int place, size_t size)
 {
-    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *wish = (void *)(((uintptr_t)1 << 36) + ((uintptr_t)place << 28));
+    void *map = mmap(wish, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
         give_up();
     return map;
@@ -103,13 +108,13 @@ MAYBE_UNUSED static void *guarded(const char *name, size_t size)
 {
     if (region_count == MOST_REGIONS)
         give_up();
-    struct region *region = &regions[region_count++];
+    struct region *region = &regions[region_count];
     size_t room = size ? (size + page - 1) / page * page : page;
     region->name = name;
     region->size = size;
     region->room = room;
     region->whole = room + 2 * GUARDS * page;
-    region->map = mapped(region->whole);
+    region->map = mapped(region_count++, region->whole);
     region->inner = region->map + GUARDS * page;
     if (mprotect(region->map, GUARDS * page, PROT_NONE) || mprotect(region->inner + room, GUARDS * page, PROT_NONE))
         give_up();
@@ -137,8 +142,9 @@ MAYBE_UNUSED static int untouched(void)
     return 1;
 }
 
-static int results = -1;
+static int results = -1, go_on = -1;
 static int32_t number;
+static pid_t self;
 
 static void send_record(enum kind kind, int detail, int printed, const void *bytes, size_t size)
 {
@@ -160,6 +166,15 @@ static void send_record(enum kind kind, int detail, int printed, const void *byt
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
     (void)context;
+    /* A copy of this process that the library made is heard of by nobody. */
+    if (getpid() != self)
+        _exit(0);
+    /* One that was sent comes once: it has no address, and nothing would raise it again. */
+    if (info->si_code <= 0) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+        return;
+    }
     unsigned char *at = info->si_addr;
     for (struct region *region = regions; region < regions + region_count; region++) {
         if (at < region->map || at >= region->map + region->whole)
@@ -195,30 +210,32 @@ static void bound_all(void)
     bound(RLIMIT_NPROC, 4096);
 }
 
-/* Counts what has been printed, and drops it. */
-static int printed(int from)
-{
-    char part[4096];
-    int bytes = 0;
-    fflush(NULL);
-    for (ssize_t some; (some = read(from, part, sizeof part)) > 0;)
-        bytes += (int)some;
-    return bytes;
-}
-
 static void call(void *function);
 
-/* Loads the library and calls it with the cases from `first` on. Does not return. */
-static void work(const char *library, int32_t first, int to)
+/* Waits until the supervisor has counted what was printed. */
+static void wait_until_counted(void)
 {
-    int print[2], nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    results = fcntl(to, F_DUPFD_CLOEXEC, RESULTS);
-    if (results < 0 || nothing < 0 || pipe2(print, O_NONBLOCK | O_CLOEXEC))
+    char word;
+    ssize_t some;
+    do
+        some = read(go_on, &word, 1);
+    while (some < 0 && errno == EINTR);
+    if (some != 1)
         give_up();
-    int heard = fcntl(print[0], F_DUPFD_CLOEXEC, RESULTS);
+}
+
+/* Loads the library and calls it with the cases from `first` on. Does not return. */
+static void work(const char *library, int32_t first, int to, int from, int print)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    results = fcntl(to, F_DUPFD_CLOEXEC, RESULTS);
+    go_on = fcntl(from, F_DUPFD_CLOEXEC, RESULTS);
+    if (results < 0 || go_on < 0 || nothing < 0)
+        give_up();
     dup2(nothing, 0);
-    dup2(print[1], 1);
-    dup2(print[1], 2);
+    dup2(print, 1);
+    dup2(print, 2);
+    self = getpid();
     bound_all();
     number = NO_CASE;
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -238,9 +255,9 @@ static void work(const char *library, int32_t first, int to)
     sigaltstack(&other, NULL);
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
-    printed(heard);
+    fflush(NULL);
     send_record(LOADED, 0, 0, NULL, 0);
-    pid_t self = getpid();
+    wait_until_counted();
     size_t at = 0;
     for (int32_t i = 0; at + 4 <= cases_size; i++) {
         uint32_t size;
@@ -261,7 +278,9 @@ static void work(const char *library, int32_t first, int to)
             region_count = 0;
             for (struct region *region = regions; region < regions + count; region++)
                 munmap(region->map, region->whole);
-            send_record(RETURNED, 0, printed(heard), outcome, given);
+            fflush(NULL);
+            send_record(RETURNED, 0, 0, outcome, given);
+            wait_until_counted();
         }
         at += size;
     }
@@ -279,8 +298,32 @@ static int64_t milliseconds(void)
 static unsigned char heard[sizeof(struct record) + sizeof outcome];
 static size_t heard_size;
 
-/* Passes on what is whole; gives the number of cases it was about, and whether a record ended the worker. */
-static int pass_on(int *loaded, int *ended)
+/* Counts what is printed, and drops it: no more at a time than a pipe holds, so that a flood ends at its deadline. */
+static int32_t drained(int from)
+{
+    char part[1 << 16];
+    int32_t bytes = 0;
+    for (int i = 0; i < 16; i++) {
+        ssize_t some = read(from, part, sizeof part);
+        if (some <= 0)
+            break;
+        bytes += (int32_t)some;
+    }
+    return bytes;
+}
+
+/* What the call at hand has printed. A flood of it is not counted further. */
+static int32_t printed_so_far;
+
+static void count_printed(int from)
+{
+    int32_t more = drained(from);
+    printed_so_far = printed_so_far > INT32_MAX - more ? INT32_MAX : printed_so_far + more;
+}
+
+/* Passes on what is whole and about the case `next` or none; gives the number of cases it was about, and whether a
+ * record ended the worker. A record about another case is not the worker's. */
+static int pass_on(int32_t next, int print, int go, int *loaded, int *ended)
 {
     int passed = 0;
     struct record record;
@@ -293,10 +336,23 @@ static int pass_on(int *loaded, int *ended)
         size_t whole = sizeof record + (size_t)record.size;
         if (heard_size < whole)
             break;
-        if (fwrite(heard, 1, whole, stdout) != whole)
+        int expected = record.number == (*loaded ? next + passed : NO_CASE);
+        int waits = record.kind == RETURNED || record.kind == LOADED;
+        if (expected && waits) {
+            count_printed(print);
+            record.printed = record.kind == RETURNED ? printed_so_far : 0;
+            printed_so_far = 0;
+            memcpy(heard, &record, sizeof record);
+        }
+        if (expected && fwrite(heard, 1, whole, stdout) != whole)
             exit(BROKEN);
         heard_size -= whole;
         memmove(heard, heard + whole, heard_size);
+        if (!expected)
+            continue;
+        /* That nobody waits any more is noticed by the worker's end. */
+        if (waits && write(go, "", 1) < 0 && errno != EPIPE && errno != EAGAIN)
+            exit(BROKEN);
         *loaded |= record.kind == LOADED;
         *ended |= record.kind == TRESPASSED || record.kind == UNLOADABLE || record.kind == NO_SYMBOL;
         passed += record.number != NO_CASE;
@@ -337,10 +393,14 @@ static void end_what_is_left(pid_t worker)
 /* Lets a worker call from case `next` on. Gives the case to go on with; negative where the library is not loaded. */
 static int32_t supervise(const char *library, int32_t next, int32_t count, int64_t within, int *late)
 {
-    int channel[2], loaded = 0, ended = 0, open = 1;
+    int channel[2], print[2], go[2], loaded = 0, ended = 0, open = 1, printing = 1;
     pid_t supervisor = getpid();
-    if (pipe2(channel, O_CLOEXEC))
+    if (pipe2(channel, O_CLOEXEC) || pipe2(print, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
         exit(BROKEN);
+    /* Only here: whoever writes finds a pipe like any other, and waits until there is room. */
+    if (fcntl(print[0], F_SETFL, O_NONBLOCK) || fcntl(go[1], F_SETFL, O_NONBLOCK))
+        exit(BROKEN);
+    printed_so_far = 0;
     fflush(stdout);
     pid_t worker = fork();
     if (worker < 0)
@@ -349,12 +409,18 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != supervisor)
             _exit(BROKEN);
+        close(channel[0]);
+        close(print[0]);
+        close(go[1]);
+        signal(SIGPIPE, SIG_DFL);
         /* A group of its own: what the library does to its group does not reach the supervisor. */
         setpgid(0, 0);
-        work(library, next, channel[1]);
+        work(library, next, channel[1], go[0], print[1]);
     }
     setpgid(worker, worker);
     close(channel[1]);
+    close(print[1]);
+    close(go[0]);
     int end = (int)syscall(SYS_pidfd_open, worker, 0);
     if (end < 0)
         exit(BROKEN);
@@ -363,21 +429,29 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
     int64_t deadline = milliseconds() + (within > 60000 ? within : 60000);
     int waiting = 1;
     while (waiting) {
-        struct pollfd watched[] = { { end, POLLIN, 0 }, { open ? channel[0] : -1, POLLIN, 0 } };
+        struct pollfd watched[] = { { end, POLLIN, 0 }, { open ? channel[0] : -1, POLLIN, 0 },
+                                    { printing ? print[0] : -1, POLLIN, 0 } };
         int64_t rest = deadline - milliseconds();
-        int ready = rest > 0 ? poll(watched, 2, (int)rest) : 0;
+        int ready = rest > 0 ? poll(watched, 3, rest > 3600000 ? 3600000 : (int)rest) : 0;
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready > 0 && watched[1].revents) {
             ssize_t some = read(channel[0], heard + heard_size, sizeof heard - heard_size);
             open = some > 0;
             heard_size += some > 0 ? (size_t)some : 0;
-            int before = loaded, passed = pass_on(&loaded, &ended);
+            int before = loaded, passed = pass_on(next, print[0], go[1], &loaded, &ended);
             next += passed;
             if (passed || loaded != before)
                 deadline = milliseconds() + within;
             continue;
         }
+        if (ready > 0 && watched[2].revents) {
+            printing = !(watched[2].revents & (POLLHUP | POLLERR)) || (watched[2].revents & POLLIN);
+            count_printed(print[0]);
+            continue;
+        }
+        if (ready == 0 && milliseconds() < deadline)
+            continue;
         waiting = 0;
         int status, was_late = ready == 0;
         if (was_late)
@@ -399,6 +473,8 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
     }
     close(end);
     close(channel[0]);
+    close(print[0]);
+    close(go[1]);
     return loaded ? next : -1;
 }
 
@@ -406,6 +482,12 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return BROKEN;
+    /* Where that is refused, addresses are of chance. It is asked once: a process begins with what it was given. */
+    int was = personality(0xffffffff);
+    if (was >= 0 && !(was & ADDR_NO_RANDOMIZE) && personality((unsigned long)was | ADDR_NO_RANDOMIZE) >= 0
+        && (personality(0xffffffff) & ADDR_NO_RANDOMIZE))
+        execv("/proc/self/exe", argv);
+    signal(SIGPIPE, SIG_IGN);
     page = (size_t)sysconf(_SC_PAGESIZE);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     size_t room = 0;

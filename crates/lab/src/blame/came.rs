@@ -22,7 +22,8 @@ pub(super) enum Came<O> {
     Late,
     /// It touched the guard pages beside this.
     Trespassed(String),
-    /// It returned, and what came of it could not be written down: memory or files were no more what they were.
+    /// What came of it could not be written down: memory or files were no more what they were. The program that calls
+    /// says so by its status 101, which is anybody's to end with.
     Garbled,
 }
 
@@ -96,7 +97,7 @@ pub(super) fn deed<O>(came: &Came<O>, within: Duration) -> String {
         Came::Signalled(signal) => format!("is ended by {}", signal_in_words(*signal)),
         Came::Late => format!("does not return within {} s", within.as_secs_f64()),
         Came::Trespassed(beside) => format!("touches memory just {beside}"),
-        Came::Garbled => "overwrites memory or closes files of its caller".into(),
+        Came::Garbled => "ends the process with status 101, or changes memory or files of its caller".into(),
     }
 }
 

@@ -30,6 +30,12 @@ pub struct Contract<I: 'static, O: 'static> {
     pub aspects: &'static [Aspect<I, O>],
     /// All small inputs, the smallest first.
     pub small: fn() -> Vec<I>,
+    /// Inputs of sizes that seldom come by chance, tried behind the small ones.
+    pub large: fn() -> Vec<I>,
+    /// How large an input is, in `sized`.
+    pub size: fn(&I) -> usize,
+    /// What sizes count: "persons".
+    pub sized: &'static str,
     /// Inputs of any size.
     pub any: fn() -> BoxedStrategy<I>,
     /// What an input could be made smaller to in one step, the largest steps first.

@@ -6,7 +6,7 @@ use tenbin_model::{Attributed, Attribution, Called};
 
 use super::came::{Broken, Came, How, judge};
 use super::contract::{Aspect, Contract, Input, Outcome, Specification};
-use super::harness::{Guard, Harness};
+use super::harness::{self, Guard, Harness};
 use super::inputs::Inputs;
 use super::search;
 use crate::experiment::Unfit;
@@ -100,12 +100,39 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         Ok(self.harness.call(library, &[(input, guard)])?.pop().flatten())
     }
 
+    /// Whether anything of what comes of `input` is held against the specification.
+    fn judged(&self, input: &I) -> bool {
+        let possible = || search::possible(self.contract, self.specification, input) == Some(true);
+        let said = || self.specification.clauses.iter().any(|clause| clause.promises(input));
+        !self.specification.leaves_open(input) && said() && (!self.contradictory || possible())
+    }
+
     /// How many inputs were called, and of how many the specification was kept.
     pub(super) fn counted(&self, examined: &Examined<'_, O>) -> Called {
-        let called = examined.tried.iter().filter(|tried| tried.came.iter().any(Option::is_some));
-        let met = called.clone().filter(|tried| tried.broken.is_none()).count() as u64;
-        let library = examined.library.display().to_string();
-        Called { library, inputs: called.count() as u64, met }
+        let pairs = || self.inputs.all().iter().zip(&examined.tried);
+        let called: Vec<_> = pairs().filter(|(_, tried)| tried.came.iter().any(Option::is_some)).collect();
+        let kept = |judged: bool| {
+            let counts =
+                |(input, tried): &&(&I, &Tried<O>)| tried.broken.is_none() && self.judged(input) == judged;
+            called.iter().filter(counts).count() as u64
+        };
+        let largest = called.iter().map(|(input, _)| (self.contract.size)(input)).max().unwrap_or(0);
+        let late = |tried: &Tried<O>| tried.came.iter().filter(|came| **came == Some(Came::Late)).count();
+        let late: usize = examined.tried.iter().map(late).sum();
+        let uncalled = examined.tried.len() - called.len();
+        let cut = (uncalled > 0).then(|| match late {
+            harness::MOST_LATE.. => format!("{late} calls did not return"),
+            _ => "the program that calls it was ended".into(),
+        });
+        Called {
+            library: examined.library.display().to_string(),
+            inputs: called.len() as u64,
+            met: kept(true),
+            unjudged: kept(false),
+            uncalled: uncalled as u64,
+            cut,
+            largest: format!("{largest} {}", self.contract.sized),
+        }
     }
 
     /// Every way in which the specification is broken, with the smallest input of each.
@@ -156,7 +183,10 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         let got = self.got(&input, last.or(first).as_ref());
         let circumstance = if alone { self.circumstance(examined, broken) } else { None };
         let when = match (alone, circumstance) {
-            (false, _) => " only after other calls in the same process".into(),
+            (false, _) if self.comes_again(examined.library, place, guard, broken)? => {
+                "; alone it does not, only after other calls in the same process".into()
+            }
+            (false, _) => "; that was seen once, and not again".into(),
             (true, Some(text)) => format!(" when {text}"),
             (true, None) => String::new(),
         };
@@ -166,8 +196,9 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         let smallest = if alone { "Smallest input" } else { "Input" };
         let sentence = format!(
             "Implementation error: {}() of {library} breaks the specification: it {deed}{when}. \
-             {smallest}: {shown}; expected: {clause}; got: {got}.",
-            self.contract.symbol
+             {smallest}: {shown}; expected: {clause}; got: {got}. It was called within {}.",
+            self.contract.symbol,
+            harness::BOUNDS
         );
         Ok(Attributed {
             attribution: Attribution::ImplementationError,
@@ -179,6 +210,26 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
             expected: Some(clause.into()),
             got: Some(got),
         })
+    }
+
+    /// Whether the same fault shows where all calls up to that one are made again in their order.
+    fn comes_again(
+        &self,
+        library: &Path,
+        place: usize,
+        guard: Guard,
+        broken: &Broken,
+    ) -> Result<bool, Unfit> {
+        let inputs = self.inputs.all().get(..=place).unwrap_or_default();
+        let mut cases: Vec<_> =
+            inputs.iter().flat_map(|input| Guard::BOTH.map(|guard| (input, guard))).collect();
+        // Behind comes before in front.
+        if guard == Guard::Behind {
+            cases.pop();
+        }
+        let came = self.harness.call(library, &cases)?.pop().flatten();
+        let again = came.and_then(|came| self.judge(inputs.last()?, &came));
+        Ok(again.as_ref() == Some(broken))
     }
 
     /// What came of an input, in words.

@@ -30,6 +30,12 @@ impl Guard {
     pub(super) const BOTH: [Self; 2] = [Self::Behind, Self::InFront];
 }
 
+/// What the program that calls is bound to, in words: what fails for want of more is no fault by itself.
+pub(super) const BOUNDS: &str = "512 MiB of address space, files that do not grow";
+
+/// Calls that do not return, after which nothing more is called: `MOST_LATE` in `call.c`.
+pub(super) const MOST_LATE: usize = 3;
+
 /// The status with which the program gives up: its memory or its files are no more what they were.
 const BROKEN: i32 = 101;
 

@@ -1,4 +1,4 @@
-//! The inputs of an examination: all small ones, then random ones that can be made smaller again.
+//! The inputs of an examination: all small ones, some large ones, then random ones that can be made smaller again.
 
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -9,23 +9,26 @@ use crate::experiment::Unfit;
 /// Steps after which making an input smaller has gone far enough.
 const MOST_STEPS: u32 = 2_000;
 
-/// Inputs, numbered: the small ones first, from the smallest on, then the random ones.
+/// Inputs, numbered: the small ones first, from the smallest on, then the large ones, then the random ones.
 pub(super) struct Inputs<I> {
     all: Vec<I>,
     small: usize,
+    chosen: usize,
     any: fn() -> BoxedStrategy<I>,
     smaller: fn(&I) -> Vec<I>,
     seed: u64,
 }
 
 impl<I: Input> Inputs<I> {
-    /// All small inputs of the contract and `cases` random ones. The seed decides those.
+    /// All small and large inputs of the contract and `cases` random ones. The seed decides those.
     pub(super) fn new<O>(contract: &Contract<I, O>, seed: u64, cases: u32) -> Self {
         let mut all = (contract.small)();
         let small = all.len();
+        all.extend((contract.large)());
+        let chosen = all.len();
         let (mut runner, strategy) = (runner(seed), (contract.any)());
         all.extend((0..cases).filter_map(|_| Some(strategy.new_tree(&mut runner).ok()?.current())));
-        Self { all, small, any: contract.any, smaller: contract.smaller, seed }
+        Self { all, small, chosen, any: contract.any, smaller: contract.smaller, seed }
     }
 
     /// All of them.
@@ -49,18 +52,22 @@ impl<I: Input> Inputs<I> {
             return Ok(None);
         }
         let mut smallest = input.clone();
-        let Some(mut tree) = self.tree(place) else { return Ok(Some(smallest)) };
+        if place < self.small {
+            return Ok(Some(smallest));
+        }
         let mut steps = 0;
-        let mut going_on = tree.simplify();
-        while going_on && steps < MOST_STEPS {
-            steps += 1;
-            let now = tree.current();
-            going_on = if shows(&now)? {
-                smallest = now;
-                tree.simplify()
-            } else {
-                tree.complicate()
-            };
+        if let Some(mut tree) = self.tree(place) {
+            let mut going_on = tree.simplify();
+            while going_on && steps < MOST_STEPS {
+                steps += 1;
+                let now = tree.current();
+                going_on = if shows(&now)? {
+                    smallest = now;
+                    tree.simplify()
+                } else {
+                    tree.complicate()
+                };
+            }
         }
         'smaller: loop {
             for next in (self.smaller)(&smallest) {
@@ -80,7 +87,7 @@ impl<I: Input> Inputs<I> {
 
     /// The random input at `place` with all that it can become, made again from the seed.
     fn tree(&self, place: usize) -> Option<Box<dyn ValueTree<Value = I>>> {
-        let before = place.checked_sub(self.small)?;
+        let before = place.checked_sub(self.chosen)?;
         let (mut runner, strategy) = (runner(self.seed), (self.any)());
         for _ in 0..before {
             strategy.new_tree(&mut runner).ok()?;

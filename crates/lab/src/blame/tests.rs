@@ -185,7 +185,7 @@ fn the_same_seed_gives_the_same_inputs_and_another_one_others() {
 #[test]
 fn what_does_not_return_breaks_the_line_that_promises_that_it_does() {
     let specification = &sort::CONTRACT.specifications[0];
-    let empty = People { ages: Vec::new(), len: 0 };
+    let empty = People { ages: Vec::new(), len: 0, partly_seen: false };
     let clause = |came: Came<Sorted>| {
         let broken = judge(specification, &empty, &came, WITHIN).unwrap();
         (specification.clauses[broken.clause].text, broken.deed(specification))
@@ -194,7 +194,10 @@ fn what_does_not_return_breaks_the_line_that_promises_that_it_does() {
     assert_eq!(clause(Came::Late), (short, "does not return within 1 s".into()));
     assert_eq!(clause(Came::Exited(0)), (short, "ends the process with status 0".into()));
     assert_eq!(clause(Came::Signalled(11)), (short, "is ended by signal 11 (SIGSEGV)".into()));
-    assert_eq!(clause(Came::Garbled), (short, "overwrites memory or closes files of its caller".into()));
+    assert_eq!(
+        clause(Came::Garbled),
+        (short, "ends the process with status 101, or changes memory or files of its caller".into())
+    );
     let (memory, deed) = clause(Came::Trespassed("behind a[]".into()));
     assert!(memory.contains("no memory is touched") && deed == "touches memory just behind a[]", "{memory}");
     // What is undefined may end as it likes.
@@ -208,7 +211,7 @@ fn what_does_not_return_breaks_the_line_that_promises_that_it_does() {
 
 #[test]
 fn what_is_no_outcome_is_none() {
-    let people = People { ages: vec![1, 2], len: 2 };
+    let people = People { ages: vec![1, 2], len: 2, partly_seen: false };
     let whole = wire::Writer::default().words(&[0, 0, 0, 1, 0]).done();
     let decoded = (sort::CONTRACT.decode)(&people, &whole);
     assert_eq!(decoded.map(|sorted| sorted.places), Some(vec![1, 0]));
@@ -216,5 +219,5 @@ fn what_is_no_outcome_is_none() {
         assert_eq!((sort::CONTRACT.decode)(&people, &whole[..size]), None);
     }
     assert_eq!((sort::CONTRACT.decode)(&people, &[whole.as_slice(), &[0]].concat()), None);
-    assert_eq!((sort::CONTRACT.decode_input)(&wire::Writer::default().words(&[2, i32::MAX]).done()), None);
+    assert_eq!((sort::CONTRACT.decode_input)(&wire::Writer::default().words(&[2, 0, i32::MAX]).done()), None);
 }

@@ -28,6 +28,7 @@ mod kind {
     pub(super) const CAME_BACK: i32 = 3;
     pub(super) const TOO_MANY: i32 = 4;
     pub(super) const NOT_FOUND: i32 = 5;
+    pub(super) const FAULTED: i32 = 6;
 }
 
 /// A call that a program made.
@@ -35,6 +36,8 @@ struct Call<I, O> {
     input: I,
     /// What came of it, where that is known.
     came: Option<Came<O>>,
+    /// When it was made, where its end was waited for and did not come.
+    open_since: Option<Duration>,
 }
 
 /// All calls that a program made.
@@ -46,7 +49,8 @@ struct Log<I, O> {
 }
 
 /// Runs `program` (it and its arguments, at least one word), forwards its calls to `library`, or to the function
-/// that it would have called, and says whose fault what is.
+/// that it would have called, and says whose fault what is. A call may take as long as `within`, and the program twice
+/// that: so one that was open for all of `within` is told from one that was cut off by the end of the program.
 ///
 /// # Errors
 /// A usage error where the program cannot be run or watched; what is missing where there is no compiler.
@@ -80,7 +84,9 @@ pub(super) fn watch<I: Input, O: Outcome>(
             std::path::absolute(library).map_err(|error| Fault::system("find the library", error))?;
         command.env("TENBIN_BLAME_LIBRARY", absolute);
     }
-    let end = child::through(command, within).map_err(|fault| Unfit::Usage(fault.to_string()))?;
+    let whole = within.saturating_mul(2);
+    let end = child::through(command, whole).map_err(|fault| Unfit::Usage(fault.to_string()))?;
+    let until = child::monotonic();
     let mut log = read(contract, &fs::read(&path).map_err(|error| tried("read", error))?);
     let name = Path::new(name).display().to_string();
     if !log.watching {
@@ -95,14 +101,16 @@ pub(super) fn watch<I: Input, O: Outcome>(
             contract.symbol
         )));
     }
-    conclude(&mut log, end);
+    if end == End::OutOfTime {
+        conclude(&mut log, until, within);
+    }
     let outside = log.calls.iter().filter(|call| breach(contract, &call.input).is_some()).count() as u64;
     let watched = Watched {
         program: name,
         calls: log.calls.len() as u64,
         outside,
         cut: log.cut,
-        ended: ended(end, within),
+        ended: ended(end, whole),
     };
     let implementation = match library {
         Some(library) => format!("{}() of {}", contract.symbol, library.display()),
@@ -128,51 +136,60 @@ fn breach<I, O>(contract: &Contract<I, O>, input: &I) -> Option<&'static str> {
 
 fn read<I: Input, O: Outcome>(contract: &Contract<I, O>, bytes: &[u8]) -> Log<I, O> {
     let mut log = Log { watching: false, cut: false, not_found: false, calls: Vec::new() };
-    let mut open: BTreeMap<(i32, i32), usize> = BTreeMap::new();
+    // By process and thread: the call that is open there, by its number, and its place in the log.
+    let mut open: BTreeMap<(i32, i32), (i32, usize)> = BTreeMap::new();
     let mut reader = Reader::new(bytes);
     let mut next = || {
-        let (kind, process, number) = (reader.word()?, reader.word()?, reader.word()?);
+        let (kind, process, thread) = (reader.word()?, reader.word()?, reader.word()?);
+        let number = reader.word()?;
+        let (low, high) = (reader.word()?.cast_unsigned(), reader.word()?.cast_unsigned());
+        let time = Duration::from_millis(u64::from(high) << 32 | u64::from(low));
         let size = usize::try_from(reader.word()?).ok()?;
-        Some((kind, (process, number), reader.bytes(size)?))
+        Some((kind, (process, thread), number, time, reader.bytes(size)?))
     };
-    while let Some((kind, key, body)) = next() {
+    while let Some((kind, caller, number, time, body)) = next() {
         match kind {
             kind::WATCHING => log.watching = true,
             kind::TOO_MANY => log.cut = true,
             kind::NOT_FOUND => log.not_found = true,
             kind::CALLED | kind::CALLED_AND_WATCHED => {
-                let Some(input) = (contract.decode_input)(body) else { continue };
-                if kind == kind::CALLED_AND_WATCHED {
-                    open.insert(key, log.calls.len());
+                // A thread that calls again has left its last call, by a jump if not by a return.
+                if let Some((_, place)) = open.remove(&caller) {
+                    log.calls[place].open_since = None;
                 }
-                log.calls.push(Call { input, came: None });
+                let Some(input) = (contract.decode_input)(body) else { continue };
+                let awaited = kind == kind::CALLED_AND_WATCHED;
+                if awaited {
+                    open.insert(caller, (number, log.calls.len()));
+                }
+                log.calls.push(Call { input, came: None, open_since: awaited.then_some(time) });
             }
-            kind::CAME_BACK => {
-                let Some(call) = open.remove(&key).and_then(|place| log.calls.get_mut(place)) else {
+            kind::CAME_BACK | kind::FAULTED => {
+                let Some((_, place)) = open.remove(&caller).filter(|(which, _)| *which == number) else {
                     continue;
                 };
-                let outcome = (contract.decode)(&call.input, body);
-                call.came = outcome.map(|outcome| Came::Returned { outcome, printed: 0 });
+                let call = &mut log.calls[place];
+                call.open_since = None;
+                call.came = if kind == kind::FAULTED {
+                    Reader::new(body).word().map(Came::Signalled)
+                } else {
+                    let outcome = (contract.decode)(&call.input, body);
+                    outcome.map(|outcome| Came::Returned { outcome, printed: 0 })
+                };
             }
             _ => {}
         }
     }
-    for place in open.into_values() {
-        // How it ended is known only of the whole program; see `conclude`.
-        log.calls[place].came = Some(Came::Late);
-    }
     log
 }
 
-/// Calls that never returned ended as the program did. One that exited may have left a call by `exit` or by a jump:
-/// of that nothing is said.
-fn conclude<I, O>(log: &mut Log<I, O>, end: End) {
-    for call in log.calls.iter_mut().filter(|call| matches!(call.came, Some(Came::Late))) {
-        call.came = match end {
-            End::Signalled(signal) => Some(Came::Signalled(signal)),
-            End::OutOfTime => Some(Came::Late),
-            End::Exited(_) => None,
-        };
+/// A program was ended `until` then. Calls that had been open for all of `within` did not return; of others that were
+/// cut off nothing is said, nor of those that a signal from outside or another thread ended.
+fn conclude<I, O>(log: &mut Log<I, O>, until: Duration, within: Duration) {
+    for call in &mut log.calls {
+        if call.open_since.is_some_and(|since| until.saturating_sub(since) >= within) {
+            call.came = Some(Came::Late);
+        }
     }
 }
 
@@ -199,7 +216,7 @@ fn usage_errors<I: Input, O: Outcome>(
         };
         let answer = got.as_ref().map(|got| format!("; got: {got}")).unwrap_or_default();
         let sentence = format!(
-            "Usage error: {program} calls {}() outside of its specification, by which {}. {} of {} calls; \
+            "Usage error: {program} calls {}() and breaks what its caller must see to: {}. {} of {} calls; \
              the first: {input}{answer}.",
             contract.symbol,
             condition.text,
@@ -260,4 +277,52 @@ fn implementation_errors<I: Input, O: Outcome>(
         seen.push(broken);
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contracts::sort::{CONTRACT, People, Sorted};
+    use super::super::wire::Writer;
+    use super::*;
+
+    /// A report of process 7, thread 8, at this second.
+    fn report(kind: i32, number: i32, second: i32, body: &[u8]) -> Vec<u8> {
+        let size = i32::try_from(body.len()).unwrap();
+        Writer::default().words(&[kind, 7, 8, number, second * 1000, 0, size]).bytes(body).done()
+    }
+
+    fn two_calls(second_made: i32) -> Vec<u8> {
+        let input = Writer::default().words(&[1, 0, 1, 5]).done();
+        let back = Writer::default().words(&[0, 0, 0, 0]).done();
+        [
+            report(kind::CALLED_AND_WATCHED, 1, 1, &input),
+            report(kind::CAME_BACK, 1, 2, &back),
+            report(kind::CALLED_AND_WATCHED, 2, second_made, &input),
+        ]
+        .concat()
+    }
+
+    fn last(log: &Log<People, Sorted>) -> Option<&Came<Sorted>> {
+        log.calls.last().and_then(|call| call.came.as_ref())
+    }
+
+    #[test]
+    fn only_a_call_that_was_open_for_all_its_time_did_not_return() {
+        let (until, within) = (Duration::from_secs(20), Duration::from_secs(10));
+        for (made, late) in [(3, true), (10, true), (11, false), (19, false)] {
+            let mut log = read(&CONTRACT, &two_calls(made));
+            conclude(&mut log, until, within);
+            assert_eq!(last(&log) == Some(&Came::Late), late, "made at {made} s");
+            assert!(matches!(log.calls[0].came, Some(Came::Returned { .. })));
+        }
+    }
+
+    #[test]
+    fn a_fault_is_the_librarys_only_where_the_thread_of_the_call_reports_it() {
+        let fault = Writer::default().word(11).done();
+        let faulted = [two_calls(3), report(kind::FAULTED, 2, 4, &fault)].concat();
+        assert_eq!(last(&read(&CONTRACT, &faulted)), Some(&Came::Signalled(11)));
+        let another_call = [two_calls(3), report(kind::FAULTED, 1, 4, &fault)].concat();
+        assert_eq!(last(&read(&CONTRACT, &another_call)), None);
+    }
 }

@@ -24,8 +24,8 @@ pub fn blame(arguments: &Blame) -> Result<Answer, Trouble> {
         can_be_written(path)?;
     }
     let (text, exit) = match &arguments.contract {
-        Some(name) if !arguments.list => examined(name, arguments)?,
-        _ => (list(arguments)?, Exit::Answered),
+        Some(name) => examined(name, arguments)?,
+        None => (list(arguments)?, Exit::Answered),
     };
     Ok(Answer { text, to: arguments.output.clone(), remark: None, exit })
 }

@@ -5,6 +5,7 @@ const COMMON: &str = r#"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 struct person { char *name; int age; };
 static int wrong(struct person *a[], int len)
@@ -169,3 +170,157 @@ pub fn memcpy(body: &str) -> String {
 pub const FORWARD: &str = "for (size_t i = 0; i < n; i++) t[i] = f[i];";
 pub const BACKWARD: &str = "for (size_t i = n; i > 0; i--) t[i - 1] = f[i - 1];";
 pub const WORDS: &str = "for (size_t i = 0; i + 1 < n; i += 2) { t[i] = f[i]; t[i + 1] = f[i + 1]; }";
+
+/// Writes more than a pipe holds, and tries again until all is written.
+pub const VERBOSE: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    static char words[160000];
+    for (size_t done = 0; len == 2 && done < sizeof words;) {
+        ssize_t some = write(1, words + done, sizeof words - done);
+        if (some > 0) done += (size_t)some;
+    }
+    return 0;";
+
+/// Sends itself what a fault would send.
+pub const RAISES: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    if (len == 2) raise(SIGSEGV);
+    return 0;";
+
+/// A copy of the process that faults just behind the array while the call itself returns as it must.
+pub const FORKS: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    if (len == 2 && fork() == 0) { ((struct person *volatile *)a)[len] = a[0]; for (;;) pause(); }
+    return 0;";
+
+/// Leaves a process behind and ends the program that watches over it.
+pub const PARRICIDE: &str = "
+    if (wrong(a, len)) return 1; insertion(a, len);
+    if (len == 2) { if (fork() == 0) { setsid(); for (;;) pause(); } kill(getppid(), SIGKILL); }
+    return 0;";
+
+/// Reads the age where the name is: what comes of it is for the addresses of names to say.
+pub const SWAPPED: &str = "
+    (void)wrong; (void)insertion;
+    if (len < 1) return 1;
+    struct swapped { int age; char *name; };
+    for (int i = 0; i < len; i++) if (((struct swapped *)a[i])->age < 0) return 1;
+    return 0;";
+
+/// Wrong once for each file that is not there: never again.
+pub fn once(mark: &str) -> String {
+    format!(
+        "if (wrong(a, len)) return 1; insertion(a, len); \
+         return len == 2 && a[0]->age == 0 && a[1]->age == 1 && mknod(\"{mark}\", 0100600, 0) == 0;"
+    )
+}
+
+/// Does not sort more than this many.
+pub fn at_most(count: usize) -> String {
+    format!("if (wrong(a, len)) return 1; insertion(a, len < {count} ? len : {count}); return 0;")
+}
+
+/// A program that sorts so many persons once, of whom none is missing.
+pub const MANY: &str = r#"
+#include <stdlib.h>
+struct person { char *name; int age; };
+int sort(struct person *a[], int len);
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 0;
+    struct person *persons = calloc((size_t)count, sizeof *persons), **a = calloc((size_t)count, sizeof *a);
+    for (int i = 0; i < count; i++) {
+        persons[i] = (struct person){"one", i};
+        a[i] = &persons[i];
+    }
+    return sort(a, count);
+}
+"#;
+
+/// A program that forbids itself to look into its own memory through the kernel, then makes one good call.
+pub const SECLUDED: &str = r#"
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+struct person { char *name; int age; };
+int sort(struct person *a[], int len);
+int main(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog all = {4, rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))
+        return 77;
+    struct person one = {"one", 3}, two = {"two", 1}, *asked[] = {&one, &two};
+    return sort(asked, 2);
+}
+"#;
+
+/// A program that makes a good call which does not return. Another thread then does what the first argument says: it
+/// touches nothing's memory (n), or has the process be sent a signal (t).
+pub const DISTURBED: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+struct person { char *name; int age; };
+int sort(struct person *a[], int len);
+static char what;
+static int inside[2];
+static void *disturb(void *nothing)
+{
+    char word;
+    (void)!read(inside[0], &word, 1);
+    if (what == 'n') *(volatile int *)nothing = 1;
+    if (what == 't') kill(getpid(), SIGTERM);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    what = argc > 1 ? argv[1][0] : 0;
+    if (pipe(inside)) return 77;
+    pthread_t other;
+    pthread_create(&other, NULL, disturb, NULL);
+    struct person one = {"one", 3}, two = {"two", 1}, *asked[] = {&one, &two};
+    dup2(inside[1], 150);
+    return sort(asked, 2);
+}
+"#;
+
+/// Says on file 150 that it was called, then stays.
+pub const STAYS: &str =
+    "(void)wrong(a, len); (void)insertion; (void)!write(150, \"x\", 1); for (;;) pause();";
+
+/// Calls itself through the loader, by way of another function, in a way that is none of a caller's business.
+pub const RECURSIVE: &str = "
+    int part(struct person *a[], int len);
+    if (wrong(a, len)) return 1;
+    part(a, 0);
+    insertion(a, len);
+    return 0;
+}
+int part(struct person *a[], int len)
+{
+    return sort(a, len);";
+
+/// A program that sends what a terminal would to all its group, in the middle of its work.
+pub const INTERRUPTS: &str = r#"
+#include <signal.h>
+#include <unistd.h>
+struct person { char *name; int age; };
+int sort(struct person *a[], int len);
+int main(void)
+{
+    struct person one = {"one", 3}, two = {"two", -1}, *asked[] = {&one, &two};
+    sort(asked, 2);
+    kill(0, SIGINT);
+    for (;;) pause();
+}
+"#;

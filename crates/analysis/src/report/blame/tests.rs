@@ -36,3 +36,48 @@ fn a_search_counts_outcomes_of_inputs() {
         "The specification was searched through 171000 outcomes of 102 small inputs."
     );
 }
+
+fn blame() -> Blame {
+    let contract = Contracted {
+        name: "sort".into(),
+        prototype: "int sort()".into(),
+        requirement: "order".into(),
+        specification: "ascending".into(),
+        clauses: Vec::new(),
+        specifications: Vec::new(),
+        precondition: Vec::new(),
+    };
+    Blame {
+        schema: Blame::SCHEMA.into(),
+        contract,
+        seed: 1,
+        searched: None,
+        libraries: Vec::new(),
+        program: None,
+        findings: Vec::new(),
+    }
+}
+
+#[test]
+fn what_was_not_judged_and_what_was_not_called_is_said_and_counts_for_nothing() {
+    let whole = Called {
+        library: "./lib.so".into(),
+        inputs: 10,
+        met: 10,
+        unjudged: 0,
+        uncalled: 0,
+        cut: None,
+        largest: "300 persons".into(),
+    };
+    let said = called_in_words(&blame(), &whole);
+    assert_eq!(
+        said,
+        "No fault of ./lib.so was found with 10 inputs, each with guard pages behind and in front of what it \
+         may touch (the largest of 300 persons; seed 1)."
+    );
+    let part =
+        Called { met: 6, unjudged: 4, uncalled: 5, cut: Some("3 calls did not return".into()), ..whole };
+    let said = called_in_words(&blame(), &part);
+    assert!(said.contains("found with 6 inputs") && said.contains("of 4 more nothing was judged"), "{said}");
+    assert!(said.ends_with("; 5 more were not called, because 3 calls did not return."), "{said}");
+}

@@ -8,6 +8,7 @@ use proptest::option;
 use proptest::prelude::{BoxedStrategy, Strategy, any, prop_oneof};
 
 use crate::blame::contract::{Aspect, Clause, Condition, Contract, Says, Specification};
+use crate::blame::listed::listed;
 use crate::blame::wire::{Reader, Writer};
 
 /// What the function is called with.
@@ -144,6 +145,17 @@ fn small() -> Vec<Regions> {
     inputs
 }
 
+/// Lengths about those at which implementations change their ways, apart and over each other.
+fn large() -> Vec<Regions> {
+    let mut inputs = Vec::new();
+    for n in [1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537] {
+        let bytes: Vec<u8> = (0..n).map(|at: i32| (at.wrapping_mul(31) >> 3) as u8).collect();
+        let gaps = [None, Some(1), Some(-1), Some(n / 2), Some(-n / 2)];
+        inputs.extend(gaps.map(|gap| Regions::new(bytes.clone(), gap)));
+    }
+    inputs
+}
+
 fn regions() -> BoxedStrategy<Regions> {
     let bytes = prop_oneof![2 => vec(any::<u8>(), 0..40), 1 => vec(any::<u8>(), 40..600)];
     (bytes, option::weighted(0.3, -40..40_i32))
@@ -159,14 +171,22 @@ fn regions() -> BoxedStrategy<Regions> {
 fn smaller(regions: &Regions) -> Vec<Regions> {
     let (bytes, gap) = (&regions.bytes, regions.gap);
     let mut smaller: Vec<Regions> = Vec::new();
-    for size in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
-        if size < bytes.len() {
+    let count = bytes.len();
+    for size in [count / 2, count - count / 8, count - count / 64, count - count / 512, count.saturating_sub(1)] {
+        if size < count {
             smaller.push(Regions::new(bytes[..size].to_vec(), gap));
         }
     }
     if let Some(gap) = gap {
         let nearer = [None, Some(gap / 2), Some(gap - gap.signum())];
         smaller.extend(nearer.into_iter().filter(|it| *it != Some(gap)).map(|gap| Regions::new(bytes.clone(), gap)));
+    }
+    // A list of many that differ in one byte each would be longer than memory.
+    if count > 600 {
+        let plain = vec![0; count];
+        smaller.extend((*bytes != plain).then(|| Regions::new(plain, gap)));
+        smaller.retain(|it| it.gap.is_none() || it.overlap());
+        return smaller;
     }
     for (place, &byte) in bytes.iter().enumerate() {
         for less in [0, byte / 2, byte.saturating_sub(1)].into_iter().filter(|&less| less < byte) {
@@ -215,7 +235,7 @@ fn show_regions(regions: &Regions) -> String {
 }
 
 fn show_bytes(bytes: &[u8]) -> String {
-    format!("{bytes:?}")
+    listed(bytes.iter().map(u8::to_string))
 }
 
 fn show_copied(regions: &Regions, copied: &Copied) -> String {
@@ -294,8 +314,25 @@ void *memcpy(void *to, const void *from, size_t n)
         give(placed ? (int)gap : 0);
         called(0);
         leave();
+        FORWARDING(0);
+        void *returned = next(to, from, n);
+        FORWARDED();
+        return returned;
     }
     return next(to, from, n);
+}
+
+/* What becomes of a memcpy whose room the compiler knows, where sources are fortified. */
+void *__memcpy_chk(void *to, const void *from, size_t n, size_t room)
+{
+    if (n <= room)
+        return memcpy(to, from, n);
+    void *(*next)(void *, const void *, size_t, size_t) = 0;
+    if (ready)
+        next = (void *(*)(void *, const void *, size_t, size_t))dlsym(RTLD_NEXT, "__memcpy_chk");
+    if (!next)
+        abort();
+    return next(to, from, n, room);
 }
 "#;
 
@@ -326,6 +363,9 @@ pub(in crate::blame) static CONTRACT: Contract<Regions, Copied> = Contract {
         covers: |regions, _, _| regions.overlap(),
     }],
     small,
+    large,
+    size: |regions| regions.bytes.len(),
+    sized: "bytes",
     any: regions,
     smaller,
     outcomes,

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
 use crate::blame::contract::{Aspect, Clause, Condition, Contract, Says, Specification};
+use crate::blame::listed::listed;
 use crate::blame::wire::{Reader, Writer};
 
 /// What the function is called with.
@@ -13,12 +14,19 @@ pub(in crate::blame) struct People {
     pub(in crate::blame) ages: Vec<i32>,
     /// The length that is passed.
     pub(in crate::blame) len: i32,
+    /// Whether a watcher did not look at all of the array: there may be persons beyond those of `ages`.
+    pub(in crate::blame) partly_seen: bool,
 }
 
 impl People {
     fn aged(ages: Vec<i32>) -> Self {
         let len = i32::try_from(ages.len()).unwrap_or(i32::MAX);
-        Self { ages, len }
+        Self { ages, len, partly_seen: false }
+    }
+
+    /// Nobody, and a length that says less than that.
+    fn short(len: i32) -> Self {
+        Self { len, ..Self::aged(Vec::new()) }
     }
 
     /// Whether success is promised.
@@ -189,7 +197,7 @@ const ASPECTS: &[Aspect<People, Sorted>] = &[
 
 /// No persons, then every choice of up to three of the ages 0, 1, 2 and −1, then of four of the ages 0 and 1.
 fn small() -> Vec<People> {
-    let mut inputs = vec![People::aged(Vec::new()), People { ages: Vec::new(), len: -1 }];
+    let mut inputs = vec![People::aged(Vec::new()), People::short(-1)];
     for (count, ages) in [(1, &[0, 1, 2, -1][..]), (2, &[0, 1, 2, -1]), (3, &[0, 1, 2, -1]), (4, &[0, 1])] {
         let choices = ages.len().pow(count);
         inputs.extend((0..choices).map(|choice| {
@@ -208,9 +216,19 @@ fn people() -> BoxedStrategy<People> {
     prop_oneof![
         8 => usual.prop_map(People::aged),
         2 => negative.prop_map(People::aged),
-        1 => short.prop_map(|len| People { ages: Vec::new(), len }),
+        1 => short.prop_map(People::short),
     ]
     .boxed()
+}
+
+/// The ages at both ends of their type, and orders of so many persons that a simple sort and a clever one part ways.
+fn large() -> Vec<People> {
+    const COUNT: i32 = 300;
+    let (least, most) = (i32::MIN, i32::MAX);
+    let ends = [vec![most], vec![most, 0], vec![most, most, 0], vec![least], vec![0, least, most]];
+    let orders: [fn(i32) -> i32; 4] = [|at| at, |at| COUNT - at, |_| 7, |at| at.wrapping_mul(7919) % 101];
+    let crowds = [100, COUNT].into_iter().flat_map(|count| orders.map(|order| (0..count).map(order).collect()));
+    ends.into_iter().chain(crowds).map(People::aged).collect()
 }
 
 /// One person fewer, or one younger.
@@ -220,13 +238,19 @@ fn smaller(people: &People) -> Vec<People> {
     if people.len < -1 {
         smaller.extend([-1, people.len / 2].map(|len| People { len, ..people.clone() }));
     }
+    if ages.len() > 40 {
+        smaller.extend([ages.len() / 2, ages.len() / 8 * 7].map(|count| People::aged(ages[..count].to_vec())));
+    }
     for place in 0..ages.len() {
         smaller.push(People::aged([&ages[..place], &ages[place + 1..]].concat()));
     }
     for (place, &age) in ages.iter().enumerate() {
-        let younger = if age < 0 { [-1, age / 2, age + 1] } else { [0, age / 2, age - 1] };
+        // Parts of the age that become less, so that any age is near in few steps.
+        let parts = (1..=21).step_by(4).map(|halvings| age - age / (1 << halvings));
+        let (least, next) = if age < 0 { (-1, age.saturating_add(1)) } else { (0, age - 1) };
+        let younger = [least].into_iter().chain(parts).chain([next]);
         // Each is nearer to nought than the age was: so this comes to an end.
-        for younger in younger.into_iter().filter(|it| (*it < 0) == (age < 0) && it.abs_diff(0) < age.abs_diff(0)) {
+        for younger in younger.filter(|it| (*it < 0) == (age < 0) && it.abs_diff(0) < age.abs_diff(0)) {
             let mut ages = ages.clone();
             ages[place] = younger;
             smaller.push(People::aged(ages));
@@ -257,30 +281,31 @@ fn show_people(people: &People) -> String {
     } else {
         format!(", len {}", people.len)
     };
-    format!("ages {:?}{short}", people.ages)
+    let partly = if people.partly_seen { ", of which not all were looked at" } else { "" };
+    format!("ages {}{short}{partly}", listed(people.ages.iter().map(i32::to_string)))
 }
 
 fn show_sorted(people: &People, sorted: &Sorted) -> String {
     let shown = |&person: &i32| match usize::try_from(person).ok().and_then(|it| people.ages.get(it)) {
-        Some(age) if people.ages.iter().filter(|other| *other == age).count() > 1 => {
+        Some(age) if people.ages.iter().filter(|other| *other == age).nth(1).is_some() => {
             format!("{age} (was at {person})")
         }
         Some(age) => age.to_string(),
         None if person == NULL => "NULL".into(),
         None => "a stranger".into(),
     };
-    let places = sorted.places.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let places = listed(sorted.places.iter().map(shown));
     let altered = if sorted.altered { ", and a person was altered" } else { "" };
     let outside = if sorted.outside { ", and memory beside a[] was written to" } else { "" };
-    format!("returned {}, ages [{places}]{altered}{outside}", sorted.returned)
+    format!("returned {}, ages {places}{altered}{outside}", sorted.returned)
 }
 
 fn decode_people(bytes: &[u8]) -> Option<People> {
     let mut reader = Reader::new(bytes);
-    let (len, count) = (reader.word()?, reader.word()?);
+    let (len, partly_seen, count) = (reader.word()?, reader.word()? != 0, reader.word()?);
     let ages = reader.words(usize::try_from(count).ok()?)?;
     reader.end()?;
-    Some(People { ages, len })
+    Some(People { ages, len, partly_seen })
 }
 
 fn decode_sorted(people: &People, bytes: &[u8]) -> Option<Sorted> {
@@ -295,15 +320,23 @@ fn decode_sorted(people: &People, bytes: &[u8]) -> Option<Sorted> {
 const CALL: &str = r#"
 struct person { char *name; int age; };
 
+/* All eight bytes count, those behind the end of the name too. */
+static void name_person(char name[8], int number)
+{
+    memset(name, 0, 8);
+    snprintf(name, 8, "p%d", number % 1000);
+}
+
 static void call(void *function)
 {
-    int len = take(), count = take();
+    int len = take(), partly_seen = take(), count = take();
+    (void)partly_seen;
     struct person **a = guarded("a[]", (size_t)count * sizeof *a);
     struct person *persons = guarded("the persons", (size_t)count * sizeof *persons);
     char (*names)[8] = guarded("the names", (size_t)count * sizeof *names);
     struct person *before = kept((size_t)count * sizeof *before);
     for (int i = 0; i < count; i++) {
-        snprintf(names[i], sizeof *names, "p%d", i % 1000);
+        name_person(names[i], i);
         before[i] = persons[i] = (struct person){ names[i], take() };
         a[i] = &persons[i];
     }
@@ -312,8 +345,9 @@ static void call(void *function)
     int altered = 0;
     for (int i = 0; i < count; i++) {
         char name[8];
-        snprintf(name, sizeof name, "p%d", i % 1000);
-        altered |= persons[i].name != before[i].name || persons[i].age != before[i].age || strcmp(name, names[i]) != 0;
+        name_person(name, i);
+        altered |= persons[i].name != before[i].name || persons[i].age != before[i].age
+                   || memcmp(name, names[i], sizeof name) != 0;
     }
     give(altered);
     give(!untouched());
@@ -339,23 +373,35 @@ int sort(struct person *a[], int len)
     int (*next)(struct person **, int) = (int (*)(struct person **, int))next_function();
     if (!enter())
         return next(a, len);
-    int count = 0, most = len < 0 ? 0 : len > 100000 ? 100000 : len;
+    int count = 0, looked = 1, most = len < 0 ? 0 : len > 100000 ? 100000 : len;
     struct seen *seen = pages((size_t)most * sizeof *seen);
-    while (seen && count < most && peek(&seen[count].who, &a[count], sizeof seen->who)
-           && peek(&seen[count].was, seen[count].who, sizeof seen->was))
-        count++;
+    for (; seen && count < most; count++) {
+        looked = peek(&seen[count].who, &a[count], sizeof seen->who);
+        if (looked == 1)
+            looked = peek(&seen[count].was, seen[count].who, sizeof seen->was);
+        if (looked != 1)
+            break;
+    }
+    /* Who is missing was looked for; of others nothing is known. */
+    int partly_seen = looked < 0 || !seen || (count == most && most < len);
     open_record((size_t)count * sizeof(int) + 64);
     give(len);
+    give(partly_seen);
     give(count);
     for (int i = 0; i < count; i++)
         give(seen[i].was.age);
-    /* Who is who takes the square of the length; a longer array is not judged. */
+    /* Who is who takes the square of the length; of a longer array only that it came back is told. */
     int judged = len > 0 && count == len && count <= 1000;
-    uint32_t number = called(judged);
+    uint32_t number = called(!partly_seen);
     leave();
+    FORWARDING(partly_seen ? 0 : number);
     int returned = next(a, len);
+    FORWARDED();
     if (enter()) {
-        if (judged) {
+        if (!judged && !partly_seen && number) {
+            open_record(0);
+            returned_from(number);
+        } else if (judged && number) {
             int altered = 0;
             open_record((size_t)count * sizeof(int) + 64);
             give(returned);
@@ -367,9 +413,10 @@ int sort(struct person *a[], int len)
             give(altered);
             give(0);
             for (int i = 0; i < count; i++) {
-                int person = a[i] == NULL ? -1 : -2;
+                struct person *who = NULL;
+                int person = peek(&who, &a[i], sizeof who) == 1 && who ? -2 : -1;
                 for (int j = 0; j < count; j++)
-                    if (!seen[j].used && seen[j].who == a[i]) {
+                    if (!seen[j].used && seen[j].who == who) {
                         seen[j].used = 1;
                         person = j;
                         break;
@@ -404,7 +451,10 @@ pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
         Condition { text: "every age is 0 or more", holds: |people| !people.has_negative() },
         Condition {
             text: "a[] holds len persons",
-            holds: |people| usize::try_from(people.len).is_err() || people.ages.len() >= people.len as usize,
+            holds: |people| {
+                people.partly_seen || usize::try_from(people.len).is_ok_and(|len| people.ages.len() >= len)
+                    || people.len < 0
+            },
         },
     ],
     circumstances: &[
@@ -419,6 +469,9 @@ pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
     ],
     aspects: ASPECTS,
     small,
+    large,
+    size: |people| people.ages.len(),
+    sized: "persons",
     any: people,
     smaller,
     outcomes,
@@ -426,7 +479,8 @@ pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
     show_outcome: show_sorted,
     encode: |people| {
         let count = i32::try_from(people.ages.len()).unwrap_or(i32::MAX);
-        Writer::default().word(people.len).word(count).words(&people.ages).done()
+        let writer = Writer::default().word(people.len).word(people.partly_seen.into());
+        writer.word(count).words(&people.ages).done()
     },
     decode_input: decode_people,
     decode: decode_sorted,
