@@ -71,8 +71,8 @@ fn watched_in_words(watched: &Watched, function: &str) -> String {
     let cut = if *cut { "; there were more, which were not judged" } else { "" };
     let made = match (calls, outside) {
         (1, 0) => "1 call, within the specification".to_owned(),
-        (1, _) => "1 call, outside of the specification".to_owned(),
-        _ => format!("{calls} calls, {outside} of them outside of the specification"),
+        (1, _) => "1 call, which broke what a caller must see to".to_owned(),
+        _ => format!("{calls} calls, {outside} of which broke what a caller must see to"),
     };
     format!("{program} made {made}{cut}, and {ended}.")
 }
