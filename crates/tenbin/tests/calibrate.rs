@@ -40,7 +40,7 @@ fn every_pair_is_told_with_its_truth() {
         let operations = pairs[0]["operations"].as_u64().unwrap();
         assert!(operations as f64 * effect >= 2.0 || effect == 0.0, "less than two operations more");
         let more = (operations as f64 * effect).round();
-        assert_eq!(pairs[0]["truth"].as_f64().unwrap(), 1.0 + more / operations as f64);
+        assert_eq!(pairs[0]["truth"].as_f64().unwrap(), (operations as f64 + more) / operations as f64);
     }
     let truths = series.iter().filter(|series| series["purpose"] == "truth");
     assert_eq!(truths.count(), 2);
