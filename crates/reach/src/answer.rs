@@ -37,14 +37,16 @@ pub(crate) struct Answer {
 }
 
 /// Reads a stream. Of what was asked for, files are kept, and the targets of links are not: a folder that is
-/// brought comes as the files in it.
+/// brought comes as the files in it. All contents together may have `most` bytes: a stream can announce
+/// holes, which are large and cost it nothing.
 ///
 /// # Errors
 /// What is missing or wrong, to stand in brackets.
-pub(crate) fn read(stream: impl Read) -> Result<Answer, String> {
+pub(crate) fn read(stream: impl Read, most: u64) -> Result<Answer, String> {
     let broken = |error: std::io::Error| format!("its stream breaks off: {error}");
     let (mut status, mut stdout, mut stderr, mut ended) = (None, None, None, false);
     let mut files = Vec::new();
+    let mut left = most;
     for entry in tar::Archive::new(stream).entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         if ended {
@@ -54,7 +56,8 @@ pub(crate) fn read(stream: impl Read) -> Result<Answer, String> {
         let plain = entry.header().entry_type().is_file();
         let mode = entry.header().mode().map_err(broken)? & 0o7777;
         let mut content = Vec::new();
-        entry.read_to_end(&mut content).map_err(broken)?;
+        entry.by_ref().take(left.saturating_add(1)).read_to_end(&mut content).map_err(broken)?;
+        left = left.checked_sub(content.len() as u64).ok_or("more stands in its stream than it may send")?;
         match path.to_str() {
             Some("status") => status = Some(content),
             Some("stdout") => stdout = Some(content),
@@ -105,6 +108,9 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
+    /// More than any of these streams holds.
+    const MOST: u64 = 1000;
+
     const WHOLE: [Member; 5] = [
         ("status", b"7\n"),
         ("stdout", b"out\xff"),
@@ -117,7 +123,15 @@ mod tests {
     fn a_whole_stream_is_an_answer() {
         let file = File { path: "tmp/x".into(), mode: 0o640, content: b"content".to_vec() };
         let expected = Answer { status: 7, stdout: b"out\xff".to_vec(), stderr: vec![], files: vec![file] };
-        assert_eq!(read(&stream(&WHOLE)[..]), Ok(expected));
+        assert_eq!(read(&stream(&WHOLE)[..], MOST), Ok(expected));
+    }
+
+    #[test]
+    fn a_stream_that_holds_too_much_is_none() {
+        let size = WHOLE.iter().map(|(_, content)| content.len() as u64).sum();
+        assert!(read(&stream(&WHOLE)[..], size).is_ok());
+        let error = read(&stream(&WHOLE)[..], size - 1).unwrap_err();
+        assert!(error.contains("more stands in its stream"), "{error}");
     }
 
     #[test]
@@ -127,9 +141,9 @@ mod tests {
         // empty blocks of the end of an archive.
         let end = whole.len() - 4 * 512;
         for length in (0..=end).chain([end + 1, end + 511]) {
-            assert!(read(&whole[..length]).is_err(), "{length} of {} bytes", whole.len());
+            assert!(read(&whole[..length], MOST).is_err(), "{length} of {} bytes", whole.len());
         }
-        assert_eq!(read(&b""[..]), Err("it sent nothing".to_owned()));
+        assert_eq!(read(&b""[..], MOST), Err("it sent nothing".to_owned()));
     }
 
     #[test]
@@ -137,7 +151,11 @@ mod tests {
         for left_out in 0..3 {
             let mut members = WHOLE.to_vec();
             members.remove(left_out);
-            assert_eq!(read(&stream(&members)[..]), Err("its stream has no end".to_owned()), "{left_out}");
+            assert_eq!(
+                read(&stream(&members)[..], MOST),
+                Err("its stream has no end".to_owned()),
+                "{left_out}"
+            );
         }
         let cases: [(usize, Member, &str); 4] = [
             (0, ("status", b"256"), "no number"),
@@ -148,7 +166,7 @@ mod tests {
         for (place, member, expected) in cases {
             let mut members = WHOLE.to_vec();
             members[place] = member;
-            let error = read(&stream(&members)[..]).unwrap_err();
+            let error = read(&stream(&members)[..], MOST).unwrap_err();
             assert!(error.contains(expected), "{member:?}: {error}");
         }
     }

@@ -78,7 +78,7 @@ impl Architecture {
         }
     }
 
-    /// What the emulator is told of board and CPU.
+    /// What the emulator is told of board and CPU, where the CPU is emulated.
     ///
     /// `pauth-impdef` replaces the cipher that signs pointers by a cheap one: an emulator computes the real
     /// one in software at every call and return (QEMU's documentation of Arm CPU features).
@@ -87,6 +87,16 @@ impl Architecture {
             Self::X86_64 => ["-machine", "q35", "-cpu", "max"],
             Self::Aarch64 => ["-machine", "virt", "-cpu", "max,pauth-impdef=on"],
             Self::Riscv64 => ["-machine", "virt", "-cpu", "rv64"],
+        }
+    }
+
+    /// What it is told of them where the CPU is that of this machine, which KVM passes on as it is. The
+    /// interrupt controller of an Arm board must then be of the kind that KVM has.
+    pub(crate) fn own_board(self) -> [&'static str; 4] {
+        match self {
+            Self::X86_64 => ["-machine", "q35", "-cpu", "host"],
+            Self::Aarch64 => ["-machine", "virt,gic-version=host", "-cpu", "host"],
+            Self::Riscv64 => ["-machine", "virt", "-cpu", "host"],
         }
     }
 

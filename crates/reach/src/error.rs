@@ -62,6 +62,8 @@ pub enum Silence {
     Deadline(Duration),
     /// Its kernel panicked.
     Panic,
+    /// It sent more than an answer may have, in bytes, and was ended.
+    Flood(u64),
     /// It was over, and this is missing or wrong in its answer.
     Ended(String),
 }
@@ -75,6 +77,11 @@ impl fmt::Display for Silence {
                 time.as_secs_f64()
             ),
             Self::Panic => f.write_str("its kernel panicked"),
+            Self::Flood(most) => write!(
+                f,
+                "its output and the files to bring back are more than the {} MiB that an answer may have",
+                most >> 20
+            ),
             Self::Ended(why) => write!(f, "it ended without a whole answer ({why})"),
         }
     }

@@ -2,20 +2,27 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::BufWriter;
+use std::io::{BufReader, BufWriter, PipeWriter, Seek, pipe};
+use std::panic::resume_unwind;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use crate::accelerator::Accelerator;
 use crate::answer::{self, Answer, Channel, File};
 use crate::architecture::Architecture;
 use crate::cargo::Cargo;
+use crate::console::{self, Console, Line};
 use crate::error::{Error, Silence};
 use crate::initramfs::{self, INIT_PATH};
 use crate::kernel::Kernel;
-use crate::process::{End, Program, content, place_of, tail, unnamed};
+use crate::process::{End, Program, place_of, tail, unnamed};
 
 /// Memory that a guest has beside twice its root, in MiB: the root is there packed and unpacked at first.
 const MEMORY: u64 = 512;
+
+/// How large an answer may be if nobody says otherwise, in bytes: 1 GiB.
+pub const ANSWER_MOST: u64 = 1 << 30;
 
 /// How many lines of a console are shown of a guest that gave no answer.
 const CONSOLE_LINES: usize = 15;
@@ -28,9 +35,9 @@ const PANIC: &str = "Kernel panic";
 
 /// A machine that runs one command and is gone.
 ///
-/// Its CPU is emulated: what it says of time means nothing. Root is a file system in memory with a busybox
-/// under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`, `/tmp`. There is no network but
-/// the loopback and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
+/// Its CPU is emulated, if nobody says otherwise: what it says of time means nothing. Root is a file system in memory with a busybox
+/// under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`, `/tmp`, with debugfs and tracefs
+/// at their places below `/sys/kernel`. There is no network but the loopback and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
 #[derive(Clone, Debug)]
 pub struct Guest {
     /// Of what kind its CPU is.
@@ -39,6 +46,8 @@ pub struct Guest {
     pub kernel: Kernel,
     /// How many CPUs it has.
     pub cpus: u32,
+    /// What makes them go.
+    pub accelerator: Accelerator,
     /// Words for the kernel's command line.
     pub parameters: Vec<String>,
     /// What it finds in its root. Later ones replace earlier ones.
@@ -49,6 +58,9 @@ pub struct Guest {
     pub bring: Vec<String>,
     /// How long all of it may take, from the emulator's start to its end.
     pub deadline: Duration,
+    /// How large its answer may be on its way, in bytes: output, and what shall come back. [`ANSWER_MOST`] if
+    /// nobody says otherwise. All of it is held in memory at the end.
+    pub answer_most: u64,
 }
 
 /// What came of a guest's command.
@@ -67,14 +79,23 @@ pub struct Outcome {
     pub absent: Vec<String>,
     /// Which way the answer came.
     pub channel: Channel,
-    /// The guest's console, as it came.
-    pub console: Vec<u8>,
+    /// The guest's console, with the times at which its lines came.
+    pub console: Console,
+}
+
+/// What a try of KVM showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kvm {
+    /// A guest under it booted and answered.
+    Works,
+    /// It did not, for this reason.
+    Fails(String),
 }
 
 /// What the emulator reads and writes. The files have no names, so nothing is left of them.
 struct Files {
     root: fs::File,
-    console: fs::File,
+    console: PipeWriter,
     virtio: fs::File,
     serial: fs::File,
     complaints: fs::File,
@@ -91,11 +112,13 @@ impl Guest {
             architecture,
             kernel,
             cpus: 1,
+            accelerator: Accelerator::default(),
             parameters: Vec::new(),
             cargo: Vec::new(),
             command: command.into_iter().map(Into::into).collect(),
             bring: Vec::new(),
             deadline: Duration::from_secs(120),
+            answer_most: ANSWER_MOST,
         }
     }
 
@@ -103,26 +126,77 @@ impl Guest {
     /// afterwards.
     ///
     /// # Errors
-    /// [`Error::Missing`] without the emulator, [`Error::Request`] where the command or a place makes no
-    /// sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where the guest gave no
-    /// whole answer, and [`Error::File`] where something cannot be read or written here.
+    /// [`Error::Missing`] without the emulator, [`Error::Request`] where the command, a place or the number of
+    /// CPUs makes no sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where the
+    /// guest gave no whole answer, and [`Error::File`] where something cannot be read or written here.
     pub fn run(&self) -> Result<Outcome, Error> {
+        self.run_watched(&mut |_| {})
+    }
+
+    /// As [`Guest::run`], and tells `each` every line of the console as soon as it is over, those included that
+    /// [`Console`] leaves out.
+    ///
+    /// `each` is called by the thread that reads the console: while it does not return, the lines that come
+    /// wait, and are then said to have come later.
+    ///
+    /// # Errors
+    /// As [`Guest::run`].
+    pub fn run_watched(&self, each: &mut (dyn FnMut(&Line) + Send)) -> Result<Outcome, Error> {
+        self.accelerator.insist(self.architecture, self.cpus)?;
+        let plumbing = |error| Error::Process { program: self.architecture.emulator().0.to_owned(), error };
+        let (reader, writer) = pipe().map_err(plumbing)?;
+        let (over, alive) = pipe().map_err(plumbing)?;
         let files = Files {
             root: self.pack()?,
-            console: unnamed()?,
+            console: writer,
             virtio: unnamed()?,
             serial: unnamed()?,
             complaints: unnamed()?,
         };
-        let end = self.emulator(&files)?.run(&unnamed()?, &files.complaints, self.deadline)?;
-        let console = content(&files.console)?;
-        let (virtio, serial) = (content(&files.virtio)?, content(&files.serial)?);
-        // The guest uses one of the two and leaves the other alone.
-        let (channel, stream) =
-            if virtio.is_empty() { (Channel::Serial, serial) } else { (Channel::Virtio, virtio) };
-        match answer::read(&stream[..]) {
-            Ok(answer) => Ok(self.outcome(answer, channel, console)),
-            Err(why) => Err(self.explain(&end, why, &console, &files.complaints)),
+        let (emulator, out) = (self.emulator(&files)?, unnamed()?);
+        let (end, console) = thread::scope(|scope| {
+            let start = Instant::now();
+            let watcher = scope.spawn(move || console::watch(reader, over, start, each));
+            let end = emulator.run(&out, &files.complaints, self.deadline);
+            drop(alive);
+            (end, watcher.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        self.conclude(&end?, console, &files)
+    }
+
+    /// Boots a guest of this kind under KVM, however this one shall run, and sees whether it answers within
+    /// `patience`: `/dev/kvm` may be there and not work. Under some hypervisors the emulator breaks off at
+    /// once; under others the guest stands still, or opening the device never returns.
+    ///
+    /// The guest has the same kernel and as many CPUs, and nothing is carried.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without the emulator, [`Error::Request`] where KVM cannot have such a guest on any
+    /// machine like this, and [`Error::File`] where something cannot be read or written here. That it does not
+    /// work is none.
+    pub fn try_kvm(&self, patience: Duration) -> Result<Kvm, Error> {
+        let mut guest = Self::new(self.architecture, self.kernel.clone(), ["uname", "-m"]);
+        (guest.cpus, guest.accelerator, guest.deadline) = (self.cpus, Accelerator::Kvm, patience);
+        let fails = |reason| Ok(Kvm::Fails(reason));
+        match guest.run() {
+            Ok(Outcome { status: 0, stdout, .. })
+                if stdout.trim_ascii() == self.architecture.name().as_bytes() =>
+            {
+                Ok(Kvm::Works)
+            }
+            Ok(Outcome { status, stdout, .. }) => {
+                let said = String::from_utf8_lossy(&stdout).into_owned();
+                fails(format!(
+                    "a guest under it ends with {status} and says {:?} of its CPU",
+                    said.trim_end()
+                ))
+            }
+            Err(Error::Silent { silence: Silence::Deadline(_), .. }) => {
+                fails(format!("a guest under it gave no answer within {} s", patience.as_secs_f64()))
+            }
+            Err(Error::Silent { silence, .. }) => fails(format!("of a guest under it: {silence}")),
+            Err(error @ (Error::Emulator { .. } | Error::Process { .. })) => fails(error.to_string()),
+            Err(error) => Err(error),
         }
     }
 
@@ -146,33 +220,58 @@ impl Guest {
             parameters.push_str(parameter);
         }
         let (memory, cpus) = (memory.to_string(), self.cpus.to_string());
-        let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-accel", "tcg"];
+        let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"];
+        let board = match self.accelerator {
+            Accelerator::Emulated | Accelerator::Counted => self.architecture.board(),
+            Accelerator::Kvm => self.architecture.own_board(),
+        };
         let machine =
             ["-m", &memory, "-smp", &cpus, "-initrd", &place_of(&files.root), "-append", &parameters];
-        let file = |name: &str, file: &fs::File| format!("file,id={name},path={}", place_of(file));
+        let file = |name: &str, place: String| format!("file,id={name},path={place}");
         // An answer must be out before the guest is off: without ioeventfd, the CPU that rings the bell of the
         // port carries the bytes itself.
         let channels = [
             "-chardev",
-            &file("console", &files.console),
+            &file("console", place_of(&files.console)),
             "-serial",
             "chardev:console",
             "-chardev",
-            &file("virtio", &files.virtio),
+            &file("virtio", place_of(&files.virtio)),
             "-device",
             "virtio-serial-pci,ioeventfd=off",
             "-device",
             "virtserialport,chardev=virtio,name=tenbin",
             "-chardev",
-            &file("serial", &files.serial),
+            &file("serial", place_of(&files.serial)),
             "-device",
             "pci-serial,chardev=serial",
         ];
-        let program = Program::new(name, package).words(words).words(self.architecture.board());
+        let program = Program::new(name, package).largest_file(self.answer_most);
+        let program = program.words(words).words(self.accelerator.words()).words(board);
         Ok(program.words(machine).words(["-kernel".as_ref(), image.as_os_str()]).words(channels))
     }
 
-    fn outcome(&self, answer: Answer, channel: Channel, console: Vec<u8>) -> Outcome {
+    /// What came of it, after the emulator ended like this.
+    fn conclude(&self, end: &End, console: Console, files: &Files) -> Result<Outcome, Error> {
+        let length = |file: &fs::File| file.metadata().map(|metadata| metadata.len());
+        let read = |error| Error::file("read", &std::env::temp_dir())(error);
+        // The guest uses one of the two and leaves the other alone.
+        let (channel, mut stream) = match length(&files.virtio).map_err(read)? {
+            0 => (Channel::Serial, &files.serial),
+            _ => (Channel::Virtio, &files.virtio),
+        };
+        stream.rewind().map_err(read)?;
+        match answer::read(BufReader::new(stream), self.answer_most) {
+            Ok(answer) => Ok(self.outcome(answer, channel, console)),
+            Err(_) if length(stream).map_err(read)? >= self.answer_most => Err(Error::Silent {
+                silence: Silence::Flood(self.answer_most),
+                console: what_matters(&console),
+            }),
+            Err(why) => Err(self.explain(end, why, &console, &files.complaints)),
+        }
+    }
+
+    fn outcome(&self, answer: Answer, channel: Channel, console: Console) -> Outcome {
         let Answer { status, stdout, stderr, files } = answer;
         let came = |wanted: &&String| {
             let wanted = Path::new(wanted.as_str());
@@ -183,7 +282,7 @@ impl Guest {
     }
 
     /// Why a guest that ended like this has sent no whole answer.
-    fn explain(&self, end: &End, why: String, console: &[u8], complaints: &fs::File) -> Error {
+    fn explain(&self, end: &End, why: String, console: &Console, complaints: &fs::File) -> Error {
         let text = what_matters(console);
         let silence = match end {
             End::Deadline => Silence::Deadline(self.deadline),
@@ -200,12 +299,8 @@ impl Guest {
 
 /// The lines of a console around a panic, else its last ones: those that say something, and without what
 /// would move a terminal's cursor.
-fn what_matters(console: &[u8]) -> String {
-    let text = String::from_utf8_lossy(console);
-    let lines = text.lines().map(|line| {
-        let plain = line.chars().filter(|&letter| letter == '\t' || !letter.is_control());
-        plain.collect::<String>().trim_end().to_owned()
-    });
+fn what_matters(console: &Console) -> String {
+    let lines = console.lines.iter().map(Line::plain);
     let lines = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>();
     let (start, end) = match lines.iter().position(|line| line.contains(PANIC)) {
         Some(place) => (place.saturating_sub(PANIC_LINES.0), lines.len().min(place + PANIC_LINES.1)),
@@ -222,6 +317,12 @@ mod tests {
 
     use super::*;
 
+    /// A console with these lines.
+    fn console(text: &str) -> Console {
+        let line = |text: &str| Line { began: Duration::ZERO, ended: None, text: text.into() };
+        Console { lines: text.split('\n').map(line).collect(), gap: None }
+    }
+
     fn guest() -> Guest {
         let kernel = Kernel { image: "image".into(), busybox: "busybox".into(), modules: vec![] };
         Guest::new(Architecture::Riscv64, kernel, ["true"])
@@ -231,8 +332,7 @@ mod tests {
     fn how_a_guest_ended_says_why_it_is_silent() {
         let mut complaints = unnamed().unwrap();
         complaints.write_all(b"no such machine\n").unwrap();
-        let explain =
-            |end, console: &str| guest().explain(&end, "why".to_owned(), console.as_bytes(), &complaints);
+        let explain = |end, text: &str| guest().explain(&end, "why".to_owned(), &console(text), &complaints);
         let ended = |code| End::Itself(ExitStatus::from_raw(code));
         let panic = "[1.0] Kernel panic - not syncing: x\n[1.1] Call trace";
         let silence = |error| match error {
@@ -253,26 +353,23 @@ mod tests {
         let file = |path: &str| File { path: path.into(), mode: 0o644, content: vec![] };
         let files = vec![file("tmp/x"), file("tmp/folder/z")];
         let answer = Answer { status: 0, stdout: vec![], stderr: vec![], files };
-        assert_eq!(guest.outcome(answer, Channel::Serial, vec![]).absent, ["/tmp/y", "/tm"]);
+        assert_eq!(guest.outcome(answer, Channel::Serial, console("")).absent, ["/tmp/y", "/tm"]);
     }
 
     #[test]
     fn of_a_console_the_end_is_shown_and_it_moves_no_cursor() {
-        assert_eq!(
-            what_matters(b"first\r\n\x1b[2Jsecond\r\n\r\nthird\xff\n"),
-            "first\n[2Jsecond\nthird\u{fffd}"
-        );
-        assert_eq!(what_matters(b""), "");
+        assert_eq!(what_matters(&console("first\n\x1b[2Jsecond\n\nthird")), "first\n[2Jsecond\nthird");
+        assert_eq!(what_matters(&console("")), "");
         let long = (0..100).map(|number| format!("{number}\n")).collect::<String>();
-        let shown = what_matters(long.as_bytes());
+        let shown = what_matters(&console(&long));
         assert!(shown.starts_with("85\n") && shown.ends_with("\n99"), "{shown}");
     }
 
     #[test]
     fn of_a_panic_the_reason_is_shown_however_long_the_trace_is() {
         let trace = (0..100).map(|number| format!("[2.0] trace {number}\n")).collect::<String>();
-        let console = format!("one\ntwo\n[1.0] BUG: why\n[1.0] Kernel panic - not syncing: x\n{trace}");
-        let shown = what_matters(console.as_bytes());
+        let text = format!("one\ntwo\n[1.0] BUG: why\n[1.0] Kernel panic - not syncing: x\n{trace}");
+        let shown = what_matters(&console(&text));
         assert!(shown.starts_with("one\n") && shown.contains("BUG: why\n[1.0] Kernel panic"), "{shown}");
         assert_eq!(shown.lines().count(), 3 + PANIC_LINES.1);
     }

@@ -13,6 +13,9 @@ export PATH=/bin:/sbin:/usr/bin:/usr/sbin:/usr/local/bin HOME=/tmp
 
 $busybox mount -t proc proc /proc
 $busybox mount -t sysfs sys /sys
+# A kernel without one of these lacks what would be read there, and nothing else.
+$busybox mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+$busybox mount -t tracefs tracing /sys/kernel/tracing 2>/dev/null
 $busybox mount -t devtmpfs dev /dev
 $busybox mkdir -p /dev/pts /dev/shm
 $busybox mount -t devpts pts /dev/pts

@@ -7,14 +7,16 @@
 //!
 //! Every process that is started here has a deadline and ends with whoever started it.
 //!
-//! Reading order: [`Guest`], `init.sh` (what runs inside), `answer` (how it comes back), [`Cache`]
-//! (where kernels come from), `process`.
+//! Reading order: [`Guest`], `init.sh` (what runs inside), `answer` (how it comes back), [`Console`]
+//! (what it says meanwhile, and when), [`Cache`] (where kernels come from), `process`.
 
+mod accelerator;
 mod answer;
 mod architecture;
 mod archive;
 mod cache;
 mod cargo;
+mod console;
 mod error;
 mod guest;
 mod initramfs;
@@ -22,10 +24,12 @@ mod kernel;
 mod process;
 mod sources;
 
+pub use accelerator::{Accelerator, NotAnAccelerator};
 pub use answer::{Channel, File};
 pub use architecture::{Architecture, NotAnArchitecture};
 pub use cache::Cache;
 pub use cargo::Cargo;
+pub use console::{Console, Gap, Line};
 pub use error::{Error, Silence};
-pub use guest::{Guest, Outcome};
+pub use guest::{ANSWER_MOST, Guest, Kvm, Outcome};
 pub use kernel::{Kernel, NotASuite, Suite};

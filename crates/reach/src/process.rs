@@ -10,7 +10,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process_group, pidfd_open, prlimit,
+};
 
 use tenbin_model::Missing;
 
@@ -19,6 +21,10 @@ use crate::error::Error;
 /// How much of what a program said is worth showing, in bytes.
 const SAID: u64 = 4096;
 
+/// How long a program that was killed may take to be gone. One that sleeps inside a driver that has lost its
+/// way is not gone until the driver lets it go, which may be never.
+const FAREWELL: Duration = Duration::from_secs(10);
+
 /// A program with its words, before it is started.
 pub(crate) struct Program {
     name: &'static str,
@@ -26,6 +32,7 @@ pub(crate) struct Program {
     words: Vec<OsString>,
     folder: Option<PathBuf>,
     variables: Vec<(&'static str, OsString)>,
+    largest: Option<u64>,
 }
 
 /// How a program ended.
@@ -46,7 +53,7 @@ impl End {
 impl Program {
     /// The program `name`, which Debian's package `package` brings.
     pub(crate) fn new(name: &'static str, package: &'static str) -> Self {
-        Self { name, package, words: Vec::new(), folder: None, variables: Vec::new() }
+        Self { name, package, words: Vec::new(), folder: None, variables: Vec::new(), largest: None }
     }
 
     pub(crate) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
@@ -62,6 +69,13 @@ impl Program {
 
     pub(crate) fn variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// How large a file may become that it writes, in bytes. The kernel ends who writes more by SIGXFSZ, or
+    /// refuses the write (setrlimit(2)).
+    pub(crate) fn largest_file(mut self, bytes: u64) -> Self {
+        self.largest = Some(bytes);
         self
     }
 
@@ -89,10 +103,27 @@ impl Program {
             command.current_dir(folder);
         }
         let mut held = Held(command.process_group(0).spawn().map_err(trouble)?);
+        self.limit(&held.0).map_err(trouble)?;
         if !over(&held.0, time.saturating_sub(started.elapsed())).map_err(trouble)? {
             return Ok(End::Deadline);
         }
         held.0.wait().map(End::Itself).map_err(trouble)
+    }
+
+    /// Sets its limits, from outside: it has hardly begun, and has written nothing yet.
+    fn limit(&self, child: &Child) -> io::Result<()> {
+        let Some(largest) = self.largest else { return Ok(()) };
+        // An emulator that breaks off would leave a core as large as its guest.
+        for (resource, wanted) in [(Resource::Fsize, largest), (Resource::Core, 0)] {
+            let Rlimit { maximum, .. } = getrlimit(resource);
+            let current = Some(maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+            match prlimit(Some(Pid::from_child(child)), resource, Rlimit { current, maximum }) {
+                // It is over already.
+                Ok(_) | Err(rustix::io::Errno::SRCH) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Runs it and gives what it wrote to standard output.
@@ -122,7 +153,10 @@ impl Drop for Held {
             // It was not collected, so its number is still its own. Where it cannot be killed, it is
             // over, and there is nobody here to tell.
             let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
-            let _ = self.0.wait();
+            // Whoever waits without an end for one that cannot die has no deadline.
+            if let Ok(true) = over(&self.0, FAREWELL) {
+                let _ = self.0.wait();
+            }
         }
     }
 }
@@ -166,8 +200,9 @@ pub(crate) fn unnamed() -> Result<File, Error> {
     tempfile::tempfile().map_err(Error::file("write", &std::env::temp_dir()))
 }
 
-/// Where a child finds a file of ours that has no name, as long as we have it open (proc_pid_fd(5)).
-pub(crate) fn place_of(file: &File) -> String {
+/// Where a child finds a file or a pipe of ours that has no name, as long as we have it open
+/// (proc_pid_fd(5)).
+pub(crate) fn place_of(file: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
@@ -228,6 +263,17 @@ mod tests {
         let script = format!("cat '{}' > '{}'", place_of(&given), place_of(&taken));
         shell(&script).read("x", LONG).unwrap();
         assert_eq!(content(&taken).unwrap(), b"content");
+    }
+
+    #[test]
+    fn who_writes_too_large_a_file_is_ended() {
+        for (bytes, expected) in [(1000, true), (1001, false)] {
+            let (out, error) = (unnamed().unwrap(), unnamed().unwrap());
+            let program =
+                shell("exec head -c \"$0\" /dev/zero").words([bytes.to_string()]).largest_file(1000);
+            assert_eq!(program.run(&out, &error, LONG).unwrap().success(), expected, "{bytes}");
+            assert_eq!(content(&out).unwrap().len(), 1000);
+        }
     }
 
     #[test]

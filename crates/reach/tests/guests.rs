@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenbin_reach::{
-    Architecture, Cache, Cargo, Channel, Error, File, Guest, Kernel, Outcome, Silence, Suite,
+    Accelerator, Architecture, Cache, Cargo, Channel, Error, File, Guest, Kernel, Kvm, Line, Outcome,
+    Silence, Suite,
 };
 
 /// What an answer may take on a machine that is busy with something else.
@@ -134,4 +135,96 @@ fn a_guest_that_panics_shows_the_end_of_its_console() {
 fn a_guest_that_is_switched_off_under_the_command_is_silent() {
     let (silence, _) = silence(&guest(Architecture::Riscv64, &["poweroff", "-f"]));
     assert!(matches!(&silence, Silence::Ended(why) if why == "it sent nothing"), "{silence:?}");
+}
+
+#[test]
+#[ignore = "boots a guest: `cargo xtask test guests`"]
+fn a_guest_that_sends_too_much_is_ended() {
+    let mut guest = guest(Architecture::Riscv64, &["head", "-c", "3000000", "/dev/zero"]);
+    guest.answer_most = 1 << 20;
+    assert_eq!(silence(&guest).0, Silence::Flood(1 << 20));
+}
+
+/// One CPU of two is kept for the command, as noise is kept from it in seed 003; what traces is there; and lines
+/// of the console come in order.
+#[test]
+#[ignore = "boots a guest: `cargo xtask test guests`"]
+fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
+    let script = "echo '<0>tenbin: first' >/dev/kmsg
+        cat /sys/devices/system/cpu/isolated
+        taskset -p $$ | sed 's/.* //'
+        taskset 2 sh -c 'echo $(taskset -p $$ | cut -d: -f2)'
+        grep -c . /sys/kernel/tracing/available_tracers
+        test -d /sys/kernel/debug/tracing && echo debug
+        echo '<0>tenbin: second' >/dev/kmsg";
+    let mut guest = guest(Architecture::Riscv64, &["sh", "-c", script]);
+    guest.cpus = 2;
+    guest.parameters = vec!["isolcpus=1".to_owned()];
+    let mut told = Vec::new();
+    let outcome = guest.run_watched(&mut |line: &Line| told.push(line.clone())).expect("the guest answers");
+    assert_eq!((text(&outcome.stdout), outcome.status), ("1\n1\n2\n1\ndebug\n", 0));
+    assert_eq!(told, outcome.console.lines);
+    let place = |words: &str| told.iter().position(|line| line.plain().ends_with(words));
+    let (Some(first), Some(second)) = (place("] tenbin: first"), place("] tenbin: second")) else {
+        panic!("{}", outcome.console.text());
+    };
+    assert!(first < second);
+    assert!(told.iter().all(|line| line.ended.is_none_or(|ended| line.began <= ended)));
+    assert!(told.windows(2).all(|pair| pair[0].ended.is_none_or(|ended| ended <= pair[1].began)));
+}
+
+/// Where instructions are counted, waiting takes no time here, and the same work takes the same time there,
+/// however fast or busy this machine is. To the instruction it is not the same: the guest's timer interrupts
+/// come at other places, and its kernel does other things meanwhile. So of several times, the least two are
+/// compared.
+#[test]
+#[ignore = "boots a guest: `cargo xtask test guests`"]
+fn counted_instructions_are_the_time_of_a_guest() {
+    let script = "now() { sed -n 's/^now at \\([0-9]*\\) .*/\\1/p' /proc/timer_list; }
+        work() { i=0; while [ $i -lt $1 ]; do i=$((i + 1)); done; }
+        work 1000
+        for loops in 5000 5000 5000 5000 10000 10000 10000 10000; do
+            before=$(now); work $loops; after=$(now); echo $((after - before))
+        done
+        before=$(now); sleep 1000; after=$(now); echo $(((after - before) / 1000000000))";
+    let mut guest = guest(Architecture::X86_64, &["sh", "-c", script]);
+    guest.accelerator = Accelerator::Counted;
+    assert!(guest.deadline < Duration::from_secs(1000));
+    let outcome = guest.run().expect("the guest answers");
+    let said = text(&outcome.stdout);
+    let mut times = said.lines().map(|line| line.parse().expect("a number")).collect::<Vec<f64>>();
+    let [.., slept] = times[..] else { panic!("{said}") };
+    assert!((1000.0..1010.0).contains(&slept), "{said}");
+    let (short, long) = times[..8].split_at_mut(4);
+    for times in [&mut *short, &mut *long] {
+        times.sort_by(f64::total_cmp);
+        assert!(times[1] / times[0] < 1.002, "{said}");
+    }
+    // All but the call is done twice as often.
+    assert!((1.95..2.01).contains(&(long[0] / short[0])), "{said}");
+}
+
+/// Whatever the device of this machine does, the question has an answer, and where the answer is yes, it is so.
+#[test]
+#[ignore = "boots a guest: `cargo xtask test guests`"]
+fn a_try_of_kvm_ends_with_a_guest_or_with_a_reason() {
+    let Some(own) = Architecture::host() else {
+        println!("skipped: guests have no architecture like this machine's");
+        return;
+    };
+    let mut guest = guest(own, &["true"]);
+    match guest.try_kvm(Duration::from_secs(20)).expect("there is an emulator") {
+        Kvm::Works => {
+            guest.accelerator = Accelerator::Kvm;
+            assert_eq!(guest.run().expect("the guest answers").status, 0);
+        }
+        Kvm::Fails(why) => {
+            println!("skipped: a guest under KVM: {why}");
+            assert!(!why.is_empty());
+        }
+    }
+    for foreign in Architecture::ALL.into_iter().filter(|&architecture| architecture != own) {
+        guest.architecture = foreign;
+        assert!(matches!(guest.try_kvm(Duration::from_secs(20)), Err(Error::Request(_))), "{foreign}");
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tenbin_model::Descriptor;
-use tenbin_reach::Architecture;
+use tenbin_reach::{Accelerator, Architecture};
 
 use crate::output::Trouble;
 
@@ -251,7 +251,7 @@ pub enum Guest {
     /// Boot a guest, run one command in it, and pass on its output and its exit status
     ///
     /// The guest has a busybox, this tenbin (/bin/tenbin, if it is here for that architecture), what is
-    /// carried, no disk and no network. Its CPU is emulated. Its kernel is fetched from Debian once and kept in
+    /// carried, no disk and no network. Its CPU is emulated, unless --accel says otherwise. Its kernel is fetched from Debian once and kept in
     /// a folder of its own; nothing else here changes.
     #[command(after_help = GUEST_STATUS)]
     Run(GuestRun),
@@ -289,6 +289,15 @@ pub struct GuestRun {
     /// CPUs of the guest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub cpus: u32,
+    /// tcg emulates the CPUs; kvm takes this machine's, if a short guest shows first that it works
+    #[arg(long, value_name = "tcg|kvm", default_value = "tcg")]
+    pub accel: Accelerator,
+    /// Let the guest's clock count instructions, a nanosecond each: one CPU, emulated
+    #[arg(long)]
+    pub count_instructions: bool,
+    /// Show the guest's console on standard error while it runs, each line with the time since the start
+    #[arg(long)]
+    pub console: bool,
     /// A word for the kernel's command line
     #[arg(long, value_name = "WORD")]
     pub append: Vec<String>,

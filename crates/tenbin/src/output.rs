@@ -205,6 +205,6 @@ pub fn write_whole(
 }
 
 /// A line on standard error. A standard error that is closed is no reason to fail.
-fn say(line: &str) {
+pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

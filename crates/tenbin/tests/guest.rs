@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::TempDir;
 
-/// A folder with a cache that holds a kernel for x86_64, and a path that holds `sh`, `tar`, `tail` and `setpriv`.
+/// A folder with a cache that holds a kernel for x86_64, and a path that holds some programs of every Debian.
 struct Desk(TempDir);
 
 impl Desk {
@@ -24,7 +24,7 @@ impl Desk {
             fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
         }
         fs::create_dir(desk.programs()).unwrap();
-        for program in ["sh", "tar", "tail", "mkdir", "setpriv"] {
+        for program in ["sh", "tar", "tail", "mkdir", "dd", "setpriv"] {
             let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
             let real = folders.into_iter().find(|path| path.is_file());
             symlink(real.expect("the programs of every Debian are here"), desk.programs().join(program))
@@ -105,6 +105,12 @@ fn a_guest_without_an_answer_is_a_fault_and_its_console_is_shown() {
         ),
         ("echo last words >$console", "600", "(it sent nothing); its console ends:\nlast words"),
         (&*answering(1, ""), "600", "its stream has no end"),
+        // A byte behind the largest answer.
+        (
+            "dd if=/dev/zero of=$virtio bs=1 count=1 seek=1073741824",
+            "600",
+            "more than the 1024 MiB that an answer may have",
+        ),
         ("exec tail -f /dev/null", "1", "it still ran after 1 s"),
     ];
     for (script, seconds, expected) in cases {
@@ -153,6 +159,9 @@ fn what_is_missing_is_named_with_the_command_that_installs_it() {
     assert!(said.contains("setpriv") && said.contains("apt-get install util-linux"), "{said}");
 }
 
+/// An architecture of guests that this machine does not have.
+const FOREIGN: &str = if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" };
+
 #[test]
 fn a_wrong_request_is_a_usage_error_and_starts_nothing() {
     let desk = Desk::new();
@@ -169,6 +178,10 @@ fn a_wrong_request_is_a_usage_error_and_starts_nothing() {
         &["--kernel", "none", "--", "true"],
         &["--arch", "riscv64", "--kernel", "bookworm", "--", "true"],
         &["--arch", "vax", "--", "true"],
+        &["--accel", "xen", "--", "true"],
+        &["--accel", "kvm", "--count-instructions", "--", "true"],
+        &["--count-instructions", "--cpus", "2", "--", "true"],
+        &["--accel", "kvm", "--arch", FOREIGN, "--", "true"],
     ];
     fs::write(desk.path("sh"), "").unwrap();
     for words in cases {
@@ -176,6 +189,93 @@ fn a_wrong_request_is_a_usage_error_and_starts_nothing() {
         assert_eq!(status, 2, "{words:?}: {said}");
         assert!(said.starts_with("tenbin: usage error: ") && !said.contains("started"), "{words:?}: {said}");
     }
+}
+
+/// The time and the text of a line that `--console` shows.
+fn shown(line: &str) -> Option<(f64, &str)> {
+    let (time, text) = line.strip_prefix('[')?.split_once("] ")?;
+    Some((time.trim_start().parse().ok()?, text))
+}
+
+#[test]
+fn the_console_is_shown_with_its_times_while_the_guest_runs() {
+    let desk = Desk::new();
+    let pipe = desk.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    // It goes on when somebody has read the first line.
+    let script = format!(
+        "printf 'one\\r\\n' >$console; read -r word <'{}'; echo $word >$console; {}",
+        pipe.display(),
+        answering(0, "end")
+    );
+    desk.emulator(&script);
+    let mut command = desk.command(&["--console", "--", "true"]);
+    let mut tenbin = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(tenbin.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let first = lines.next().unwrap();
+    let (begun, text) = shown(&first).unwrap();
+    assert_eq!(text, "one");
+    assert!(tenbin.try_wait().unwrap().is_none());
+    fs::write(&pipe, "two\n").unwrap();
+    let rest = lines.collect::<Vec<_>>();
+    let (ended, text) = shown(&rest[0]).unwrap();
+    assert_eq!(text, "two");
+    assert!(begun <= ended, "{begun} {ended}");
+    assert_eq!(rest[1], "err", "{rest:?}");
+    assert!(tenbin.wait().unwrap().success());
+    // Who does not ask for it does not see it.
+    desk.emulator(&format!("echo one >$console; {}", answering(0, "end")));
+    let (status, said) = ending(&desk.run(&["--", "true"]));
+    assert!(status == 0 && !said.contains("one"), "{said}");
+}
+
+#[test]
+fn the_emulator_is_told_what_makes_the_cpus_go() {
+    let desk = Desk::new();
+    let cases: [(&[&str], &str); 2] = [
+        (&[], " -accel tcg -machine "),
+        (&["--count-instructions"], " -icount shift=0,align=off,sleep=off "),
+    ];
+    for (words, expected) in cases {
+        let answer = answering(0, "end");
+        desk.emulator(&format!("case \" $* \" in *'{expected}'*) ;; *) exit 1 ;; esac; {answer}"));
+        let (status, said) = ending(&desk.run(&[words, &["--", "true"]].concat()));
+        assert_eq!(status, 0, "{words:?}: {said}");
+    }
+}
+
+/// A machine whose `/dev/kvm` breaks off, stands still or lies; and one whose works.
+#[test]
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "the stand-in is an emulator of x86_64")]
+fn kvm_is_used_where_a_short_guest_shows_that_it_works() {
+    let desk = Desk::new();
+    let works = answering(0, "end").replace("printf 'out\\377'", "echo x86_64");
+    let remark = "tenbin: KVM does not work here, so the guest is emulated: ";
+    let lies = answering(0, "end");
+    let cases = [
+        ("echo 'no such device' >&2; exit 1", "ended with exit status: 1: no such device"),
+        ("kill -KILL $$", "ended with signal: 9"),
+        ("echo Kernel panic - not syncing >$console", "its kernel panicked"),
+        ("", "it ended without a whole answer (it sent nothing)"),
+        (&*lies, "a guest under it ends with 0 and says \"out\u{fffd}\" of its CPU"),
+        (&*works, ""),
+    ];
+    for (under_kvm, expected) in cases {
+        let emulated = answering(42, "end");
+        let script = format!("case \"$*\" in *'-accel kvm'*) {under_kvm}\nexit ;; esac; {emulated}");
+        desk.emulator(&script);
+        let (status, said) = ending(&desk.run(&["--accel", "kvm", "--", "true"]));
+        let works = expected.is_empty();
+        assert_eq!(status, if works { 0 } else { 42 }, "{under_kvm}: {said}");
+        assert_eq!(said.contains(remark), !works, "{under_kvm}: {said}");
+        assert!(said.contains(expected), "{under_kvm}: {said}");
+    }
+    // The try ends, and what follows it has a time of its own.
+    desk.emulator("exec tail -f /dev/null");
+    let (status, said) = ending(&desk.run(&["--accel", "kvm", "--seconds", "1", "--", "true"]));
+    assert_eq!(status, 4, "{said}");
+    assert!(said.starts_with("tenbin guest: the guest gave no answer: it still ran after 1 s"), "{said}");
+    assert!(said.contains(&format!("{remark}a guest under it gave no answer within 1 s")), "{said}");
 }
 
 #[test]

@@ -7,13 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Error, File, Guest, Kernel, Suite};
+use tenbin_reach::{Accelerator, Architecture, Cache, Cargo, Error, File, Guest, Kernel, Kvm, Line, Suite};
 
 use crate::arguments::GuestRun;
-use crate::output::{Answer, Exit, Trouble, pass_on, write_whole};
+use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
 
 /// Where tenbin is in a guest.
 const TENBIN: &str = "/bin/tenbin";
+
+/// How long a guest under KVM may take to show that it works. Where it works, a second or two are enough.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Boots a guest, runs the command in it, and passes on what it left.
 ///
@@ -23,25 +26,39 @@ const TENBIN: &str = "/bin/tenbin";
 /// # Errors
 /// A usage error.
 pub(super) fn run(arguments: GuestRun) -> Result<Answer, Trouble> {
-    match passed_on(arguments) {
-        Err(Trouble { exit, message }) if exit != Exit::Usage => {
-            let remark = Some(format!("tenbin guest: {message}"));
-            Ok(Answer { text: String::new(), to: None, remark, exit })
-        }
-        other => other,
-    }
+    let mut remarks = Vec::new();
+    let (failed, exit) = match passed_on(arguments, &mut remarks) {
+        Err(trouble) if trouble.exit == Exit::Usage => return Err(trouble),
+        Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
+        Ok(status) => (None, Exit::PassedOn(status)),
+    };
+    let remarks = remarks.iter().map(|remark| format!("tenbin: {remark}"));
+    let lines = failed.into_iter().chain(remarks).collect::<Vec<_>>();
+    let remark = (!lines.is_empty()).then(|| lines.join("\n"));
+    Ok(Answer { text: String::new(), to: None, remark, exit })
 }
 
-fn passed_on(arguments: GuestRun) -> Result<Answer, Trouble> {
+/// The status of the command, after all else that it left was passed on.
+fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     let host = || Trouble::usage("guests have no architecture like this machine's: name one with --arch");
     let architecture = match arguments.arch {
         Some(architecture) => architecture,
         None => Architecture::host().ok_or_else(host)?,
     };
-    let mut remarks = Vec::new();
-    let kernel = kernel(&arguments, architecture, &mut remarks)?;
+    let accelerator = match (arguments.accel, arguments.count_instructions) {
+        (accelerator, false) => accelerator,
+        (Accelerator::Kvm, true) => {
+            return Err(Trouble::usage(
+                "KVM counts no instructions: leave out --accel or --count-instructions",
+            ));
+        }
+        (_, true) => Accelerator::Counted,
+    };
+    accelerator.insist(architecture, arguments.cpus).map_err(trouble)?;
+    let kernel = kernel(&arguments, architecture, remarks)?;
     let mut guest = Guest::new(architecture, kernel, arguments.command);
     guest.cpus = arguments.cpus;
+    guest.accelerator = accelerator;
     guest.parameters = arguments.append;
     guest.deadline = Duration::from_secs(arguments.seconds);
     if let Some(from) = tenbin_for(architecture) {
@@ -53,19 +70,21 @@ fn passed_on(arguments: GuestRun) -> Result<Answer, Trouble> {
         guest.cargo.push(carried(word)?);
     }
     guest.bring = arguments.bring;
-    let outcome = guest.run().map_err(trouble)?;
+    if accelerator == Accelerator::Kvm
+        && let Kvm::Fails(why) = guest.try_kvm(PATIENCE.min(guest.deadline)).map_err(trouble)?
+    {
+        remarks.push(format!("KVM does not work here, so the guest is emulated: {why}"));
+        guest.accelerator = Accelerator::Emulated;
+    }
+    let mut show = |line: &Line| say(&format!("[{:8.3}] {}", line.began.as_secs_f64(), line.plain()));
+    let outcome = if arguments.console { guest.run_watched(&mut show) } else { guest.run() };
+    let outcome = outcome.map_err(trouble)?;
     pass_on(&outcome.stdout, &outcome.stderr)?;
     for file in &outcome.files {
         keep(file, arguments.into.as_deref().unwrap_or(Path::new(".")))?;
     }
     remarks.extend(outcome.absent.iter().map(|place| format!("not brought: the guest has no file {place}")));
-    let remark = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>().join("\n");
-    Ok(Answer {
-        text: String::new(),
-        to: None,
-        remark: (!remark.is_empty()).then_some(remark),
-        exit: Exit::PassedOn(outcome.status),
-    })
+    Ok(outcome.status)
 }
 
 fn kernel(
@@ -81,14 +100,16 @@ fn kernel(
         Some(suite) => suite.ok(),
     };
     let fetched = suite.unwrap_or(Suite::usual(architecture));
-    if !cache.has(architecture, fetched) {
-        remarks.push(format!("fetched the kernel of Debian's {fetched} for {architecture}, which is kept"));
-    }
-    match (suite, named) {
+    let was_here = cache.has(architecture, fetched);
+    let kernel = match (suite, named) {
         (None, Some(image)) => cache.own_kernel(architecture, image),
         _ => cache.kernel(architecture, fetched),
+    };
+    let kernel = kernel.map_err(trouble)?;
+    if !was_here {
+        remarks.push(format!("fetched the kernel of Debian's {fetched} for {architecture}, which is kept"));
     }
-    .map_err(trouble)
+    Ok(kernel)
 }
 
 /// A tenbin for `architecture`: this one, or one that was built beside it: `tenbin-ARCHITECTURE` in the same
