@@ -8,10 +8,12 @@
 //! Every process that is started here has a deadline and ends with whoever started it.
 //!
 //! Reading order: [`Guest`], `init.sh` (what runs inside), `answer` (how it comes back), [`Console`]
-//! (what it says meanwhile, and when), [`Cache`] (where kernels come from), `process`.
+//! (what it says meanwhile, and when), [`Cache`] (where kernels come from, and what is built for them),
+//! `process`.
 
 mod accelerator;
 mod answer;
+mod apt;
 mod architecture;
 mod archive;
 mod cache;
@@ -19,8 +21,11 @@ mod cargo;
 mod console;
 mod error;
 mod guest;
+mod headers;
 mod initramfs;
+mod kbuild;
 mod kernel;
+mod module;
 mod process;
 mod sources;
 
@@ -32,4 +37,5 @@ pub use cargo::Cargo;
 pub use console::{Console, Gap, Line};
 pub use error::{Error, Silence};
 pub use guest::{ANSWER_MOST, Guest, Kvm, Outcome};
-pub use kernel::{Kernel, NotASuite, Suite};
+pub use kernel::{Kernel, NotASuite, Suite, host_image};
+pub use module::{Module, NotAModule};

@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Accelerator, Architecture, Cache, Cargo, Error, File, Guest, Kernel, Kvm, Line, Suite};
+use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line};
 
+use super::modules::{Choice, told};
 use crate::arguments::GuestRun;
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
 
@@ -32,19 +33,15 @@ pub(super) fn run(arguments: GuestRun) -> Result<Answer, Trouble> {
         Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
         Ok(status) => (None, Exit::PassedOn(status)),
     };
-    let remarks = remarks.iter().map(|remark| format!("tenbin: {remark}"));
-    let lines = failed.into_iter().chain(remarks).collect::<Vec<_>>();
+    let lines = failed.into_iter().chain(told(&remarks)).collect::<Vec<_>>();
     let remark = (!lines.is_empty()).then(|| lines.join("\n"));
     Ok(Answer { text: String::new(), to: None, remark, exit })
 }
 
 /// The status of the command, after all else that it left was passed on.
 fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
-    let host = || Trouble::usage("guests have no architecture like this machine's: name one with --arch");
-    let architecture = match arguments.arch {
-        Some(architecture) => architecture,
-        None => Architecture::host().ok_or_else(host)?,
-    };
+    let choice = Choice::of(arguments.arch, arguments.kernel.as_deref(), arguments.cache.as_deref())?;
+    let architecture = choice.architecture;
     let accelerator = match (arguments.accel, arguments.count_instructions) {
         (accelerator, false) => accelerator,
         (Accelerator::Kvm, true) => {
@@ -55,7 +52,9 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         (_, true) => Accelerator::Counted,
     };
     accelerator.insist(architecture, arguments.cpus).map_err(trouble)?;
-    let kernel = kernel(&arguments, architecture, remarks)?;
+    // First, because the kernel may have to be fetched anew for them.
+    let modules = choice.modules(&arguments.module, remarks)?;
+    let kernel = choice.kernel(remarks)?;
     let mut guest = Guest::new(architecture, kernel, arguments.command);
     guest.cpus = arguments.cpus;
     guest.accelerator = accelerator;
@@ -64,6 +63,10 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
     if let Some(from) = tenbin_for(architecture) {
         remarks.push(format!("carried as {TENBIN}: {}", from.display()));
         guest.cargo.push(Cargo::File { from, to: TENBIN.into(), mode: Some(0o755) });
+    }
+    for (module, from) in arguments.module.iter().zip(modules) {
+        let to = Path::new("/modules").join(module.file());
+        guest.cargo.push(Cargo::File { from, to, mode: Some(0o644) });
     }
     guest.cargo.extend(arguments.carry_tree.into_iter().map(Cargo::Tree));
     for word in &arguments.carry {
@@ -85,31 +88,6 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
     }
     remarks.extend(outcome.absent.iter().map(|place| format!("not brought: the guest has no file {place}")));
     Ok(outcome.status)
-}
-
-fn kernel(
-    arguments: &GuestRun,
-    architecture: Architecture,
-    remarks: &mut Vec<String>,
-) -> Result<Kernel, Trouble> {
-    let cache = arguments.cache.as_ref().map_or_else(Cache::usual, |folder| Ok(Cache::new(folder)));
-    let cache = cache.map_err(trouble)?;
-    let named = arguments.kernel.as_deref();
-    let suite = match named.map(|name| name.to_str().unwrap_or_default().parse()) {
-        None => Some(Suite::usual(architecture)),
-        Some(suite) => suite.ok(),
-    };
-    let fetched = suite.unwrap_or(Suite::usual(architecture));
-    let was_here = cache.has(architecture, fetched);
-    let kernel = match (suite, named) {
-        (None, Some(image)) => cache.own_kernel(architecture, image),
-        _ => cache.kernel(architecture, fetched),
-    };
-    let kernel = kernel.map_err(trouble)?;
-    if !was_here {
-        remarks.push(format!("fetched the kernel of Debian's {fetched} for {architecture}, which is kept"));
-    }
-    Ok(kernel)
 }
 
 /// A tenbin for `architecture`: this one, or one that was built beside it: `tenbin-ARCHITECTURE` in the same
@@ -154,7 +132,7 @@ fn keep(file: &File, folder: &Path) -> Result<(), Trouble> {
     fs::set_permissions(&path, fs::Permissions::from_mode(file.mode & 0o777)).map_err(trouble)
 }
 
-fn trouble(error: Error) -> Trouble {
+pub(super) fn trouble(error: Error) -> Trouble {
     let exit = match &error {
         Error::Missing(_) => Exit::Missing,
         Error::Request(_) => Exit::Usage,
