@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A place holder, which does nothing. */
+/* Holds the place of the module fibdrv. */
+#include <linux/init.h>
 #include <linux/module.h>
 
-MODULE_DESCRIPTION("A place holder");
+static int __init fibdrv_begin(void)
+{
+	pr_info("fibdrv: loaded\n");
+	return 0;
+}
+
+static void __exit fibdrv_end(void)
+{
+	pr_info("fibdrv: gone\n");
+}
+
+module_init(fibdrv_begin);
+module_exit(fibdrv_end);
+
+MODULE_DESCRIPTION("Holds the place of fibdrv");
 MODULE_LICENSE("GPL");
