@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::architecture::{ARCHITECTURES, Architecture};
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
+use crate::modules;
 use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
 
@@ -20,6 +21,8 @@ pub(crate) fn needs() -> Vec<Requirement> {
         Requirement::file("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg"),
     ];
     needs.extend(ARCHITECTURES.iter().filter(|it| it.foreign()).flat_map(Architecture::to_build));
+    // Some carry modules of ours, which are built for their kernels.
+    needs.extend(modules::build_needs());
     needs
 }
 
@@ -45,7 +48,7 @@ const REFUSED: i32 = 3;
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     // One after the other: an emulator has a CPU to itself, and the output stays in order.
     Command::cargo(workspace)
-        .arguments(["test", "--package", "tenbin-reach", "--test", "guests"])
+        .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run()?;
     let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
