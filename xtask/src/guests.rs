@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::architecture::{ARCHITECTURES, Architecture};
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
+use crate::modules;
 use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
 
@@ -22,6 +23,8 @@ pub(crate) fn needs() -> Vec<Requirement> {
         Requirement::program("gcc", "gcc"),
     ];
     needs.extend(ARCHITECTURES.iter().filter(|it| it.foreign()).flat_map(Architecture::to_build));
+    // Some carry modules of ours, which are built for their kernels.
+    needs.extend(modules::build_needs());
     needs
 }
 

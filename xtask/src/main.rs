@@ -11,6 +11,7 @@ mod disassembly;
 mod emulated;
 mod failure;
 mod guests;
+mod modules;
 mod release;
 mod requirement;
 mod schema;

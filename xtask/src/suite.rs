@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::requirement;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{arena, disassembly, emulated, guests, schema, statistics, tidy};
+use crate::{arena, disassembly, emulated, guests, modules, schema, statistics, tidy};
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
 ///
@@ -56,6 +56,10 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         let name = format!("emulated {}", architecture.name);
         steps.push(Step::new(name, architecture.to_run(), move || emulated::check(workspace, architecture)));
     }
+    steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
+    steps.push(Step::new("modules, style", modules::style_needs(), move || modules::style(workspace)));
+    steps.push(Step::new("modules, build", modules::build_needs(), move || modules::build(workspace)));
+    steps.push(Step::new("modules, sparse", modules::sparse_needs(), move || modules::sparse(workspace)));
     steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
     steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
     steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
