@@ -11,6 +11,11 @@ use crate::span::{self, Limb};
 /// The smallest size whose middle term fits between the ends of the result.
 pub(super) const LEAST: usize = 4;
 
+/// How many limbs of scratch this rung takes for itself: the product of the differences.
+pub(super) fn scratch(limbs: usize) -> usize {
+    2 * limbs.div_ceil(2)
+}
+
 /// As [`Ladder::multiply`], for factors of one length of at least [`LEAST`] limbs.
 pub(super) fn multiply(
     ladder: &Ladder,

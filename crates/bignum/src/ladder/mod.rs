@@ -32,9 +32,10 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The sizes that took the fewest instructions on x86-64.
+    /// The sizes from which a rung took fewer instructions than the one below it, on x86-64, to the nearest
+    /// ten: what the curves do within a few limbs depends on how the length divides.
     pub const MEASURED: Self =
-        Self { multiply: Steps { karatsuba: 32, toom3: 120 }, square: Steps { karatsuba: 48, toom3: 160 } };
+        Self { multiply: Steps { karatsuba: 40, toom3: 150 }, square: Steps { karatsuba: 80, toom3: 200 } };
 
     /// No rung but the lowest one.
     pub const SCHOOLBOOK: Self = Self {
@@ -67,18 +68,26 @@ impl Steps {
             Rung::Schoolbook
         }
     }
+
+    /// How many limbs of scratch factors of one length need. It grows with the length, so what the
+    /// largest of the smaller products needs is enough for all of them.
+    fn scratch(self, limbs: usize) -> usize {
+        match self.rung(limbs) {
+            Rung::Schoolbook => 0,
+            Rung::Karatsuba => karatsuba::scratch(limbs) + self.scratch(limbs.div_ceil(2)),
+            Rung::Toom3 => toom3::scratch(limbs) + self.scratch(limbs.div_ceil(3) + 1),
+        }
+    }
 }
 
 impl Ladder {
     /// How many limbs of scratch a product needs whose shorter factor has so many limbs; a square too.
     ///
-    /// Karatsuba takes 2h for halves of h limbs and then what a half needs, in all less than 2n + 2 log2 n;
-    /// Toom-3 takes 8t for thirds of t - 1 limbs and then what t limbs need, in all less than
-    /// 4n + 20 log3 n. Pieces of unlike factors keep an overlap each, of lengths as Euclid's algorithm
-    /// leaves them; with the product below them, that is less than 2n more.
+    /// Pieces of unlike factors keep an overlap each, of lengths as Euclid's algorithm leaves them: less than
+    /// three times the first one together.
     pub(crate) fn scratch(&self, limbs: usize) -> usize {
-        let lowest = [self.multiply, self.square].iter().all(|steps| steps.rung(limbs) == Rung::Schoolbook);
-        if lowest { 0 } else { 6 * limbs + 20 * Limb::BITS as usize }
+        let overlaps = if self.multiply.rung(limbs) == Rung::Schoolbook { 0 } else { 3 * limbs };
+        self.square.scratch(limbs).max(self.multiply.scratch(limbs) + overlaps)
     }
 
     /// `result = left * right`, where `result` is as long as both together and its old value is lost.

@@ -1,92 +1,109 @@
-//! The lowest rung: every limb by every limb, column by column.
+//! The lowest rung: every limb by every limb, four rows at a time.
 //!
-//! A column sums all products that meet in one limb of the result, in three limbs, and is written once;
-//! by rows, the result would be read and written again for every limb of the shorter factor. The same
-//! order is called product scanning, or Comba's method (P. G. Comba, "Exponentiation cryptosystems on the
-//! IBM PC", IBM Systems Journal 29(4), 1990).
+//! The written method takes a limb of one factor, multiplies the other by it, and adds that row to the
+//! result. Four rows at once load and store a limb of the result once for four products, and their four
+//! chains of carries do not wait for each other. Sums by columns were tried too: without assembler, what
+//! the compiler makes of a carry into a third limb takes half as many instructions again.
 
-use crate::span::{Limb, split};
+use crate::span::Limb;
 
-/// How many products a turn of the inner loop adds.
-const TURN: usize = 4;
+/// How many rows are added at once.
+const ROWS: usize = 4;
 
-/// The sum of one column, and what it carries into the next ones.
-#[derive(Clone, Copy, Default)]
-struct Column {
-    low: u128,
-    /// Counts carries out of `low`, of which there are fewer than limbs in a factor.
-    high: Limb,
+/// Adds `long * digits` to the lowest limbs of `place`, which is as long as both together. What its
+/// highest limbs held is lost: they must be zeros.
+#[inline(always)]
+fn add_rows<const N: usize>(place: &mut [Limb], long: &[Limb], digits: &[Limb; N]) {
+    let (low, high) = place.split_at_mut(long.len());
+    let mut carries = [0; N];
+    for (limb, &factor) in low.iter_mut().zip(long) {
+        // Each row takes the high limb of the row before it and what it carried itself, which always fits:
+        // (B - 1)^2 + 2 (B - 1) = B^2 - 1.
+        let (sum, mut above) = factor.carrying_mul_add(digits[0], *limb, carries[0]);
+        *limb = sum;
+        for row in 1..N {
+            (carries[row - 1], above) = factor.carrying_mul_add(digits[row], carries[row], above);
+        }
+        carries[N - 1] = above;
+    }
+    high.copy_from_slice(&carries);
 }
 
-impl Column {
-    #[inline(always)]
-    fn add(&mut self, left: Limb, right: Limb) {
-        let (low, carry) = self.low.overflowing_add(u128::from(left) * u128::from(right));
-        self.low = low;
-        self.high += Limb::from(carry);
-    }
-
-    /// Adds each limb of `up` times the one of `down` that stands as far from the other end.
-    #[inline(always)]
-    fn add_opposite(&mut self, up: &[Limb], down: &[Limb]) {
-        let (turns, rest) = up.as_chunks::<TURN>();
-        let (opposite_rest, opposite) = down.as_rchunks::<TURN>();
-        for (up, down) in turns.iter().zip(opposite.iter().rev()) {
-            for place in 0..TURN {
-                self.add(up[place], down[TURN - 1 - place]);
-            }
-        }
-        for (&up, &down) in rest.iter().zip(opposite_rest.iter().rev()) {
-            self.add(up, down);
-        }
-    }
-
-    /// Takes the lowest limb away, and makes the column that follows.
-    #[inline(always)]
-    fn shift(&mut self) -> Limb {
-        let (out, middle) = split(self.low);
-        self.low = u128::from(self.high) << Limb::BITS | u128::from(middle);
-        self.high = 0;
-        out
-    }
-}
-
-/// `result = long * short`, where `result` is as long as both together. Neither factor is empty, and
-/// `short` is not the longer one.
+/// `result = long * short`, where `result` is as long as both together. Neither factor is empty; it is
+/// faster where `short` is not the longer one.
 pub(super) fn multiply(result: &mut [Limb], long: &[Limb], short: &[Limb]) {
-    let mut column = Column::default();
-    for (place, limb) in result.iter_mut().enumerate() {
-        // Limbs `first..end` of the long factor meet limbs of the short one in this column.
-        let first = (place + 1).saturating_sub(short.len());
-        let end = (place + 1).min(long.len());
-        if first < end {
-            column.add_opposite(&long[first..end], &short[place + 1 - end..=place - first]);
-        }
-        *limb = column.shift();
+    result.fill(0);
+    let (blocks, rest) = short.as_chunks::<ROWS>();
+    for (block, place) in blocks.iter().zip((0..).step_by(ROWS)) {
+        add_rows(&mut result[place..place + long.len() + ROWS], long, block);
+    }
+    let place = &mut result[ROWS * blocks.len()..];
+    match *rest {
+        [one] => add_rows(place, long, &[one]),
+        [one, two] => add_rows(place, long, &[one, two]),
+        [one, two, three] => add_rows(place, long, &[one, two, three]),
+        _ => {}
     }
 }
 
 /// `result = root * root`, where `result` is twice as long. The root is not empty.
 ///
-/// A column has every product of two different limbs twice, so each is added once and the sum doubled.
+/// The root is cut into blocks of [`ROWS`] limbs. Products of two blocks are added once and then doubled in
+/// one pass, which also adds the squares of the blocks: those do not overlap each other.
 pub(super) fn square(result: &mut [Limb], root: &[Limb]) {
-    let mut carried = Column::default();
-    for (place, limb) in result.iter_mut().enumerate() {
-        let first = (place + 1).saturating_sub(root.len());
-        // Limbs below `half` meet limbs above it.
-        let half = place.div_ceil(2).min(root.len());
-        let mut column = Column::default();
-        if first < half {
-            column.add_opposite(&root[first..half], &root[place + 1 - half..=place - first]);
-        }
-        // A column has fewer than 2^63 products, so the doubled sum still fits.
-        column.high = column.high << 1 | (column.low >> 127) as Limb;
-        column.low <<= 1;
-        if place % 2 == 0 && place / 2 < root.len() {
-            column.add(root[place / 2], root[place / 2]);
-        }
-        let (low, carry) = column.low.overflowing_add(carried.low);
-        carried = Column { low, high: column.high + carried.high + Limb::from(carry) };
-        *limb = carried.shift();
+    result.fill(0);
+    let (blocks, rest) = root.as_chunks::<ROWS>();
+    for (block, place) in blocks.iter().zip((0..).step_by(ROWS)) {
+        let above = place + ROWS;
+        add_rows(&mut result[place + above..above + root.len()], &root[above..], block);
     }
+    let mut double = Double::default();
+    let mut places = result.chunks_mut(2 * ROWS);
+    for (block, place) in blocks.iter().zip(&mut places) {
+        double.with(place, &square_block(block));
+    }
+    if let Some(place) = places.next() {
+        let mut block = [0; ROWS];
+        block[..rest.len()].copy_from_slice(rest);
+        double.with(place, &square_block(&block));
+    }
+}
+
+/// What doubling and adding carry from limb to limb.
+#[derive(Default)]
+struct Double {
+    shifted: Limb,
+    carry: bool,
+}
+
+impl Double {
+    /// `place = 2 * place + square`; limbs of the square above the place are zeros.
+    #[inline(always)]
+    fn with(&mut self, place: &mut [Limb], square: &[Limb]) {
+        for (limb, &square) in place.iter_mut().zip(square) {
+            let twice = *limb << 1 | self.shifted;
+            self.shifted = *limb >> (Limb::BITS - 1);
+            (*limb, self.carry) = twice.carrying_add(square, self.carry);
+        }
+    }
+}
+
+/// The square of one block: the products of two different limbs, doubled, and the squares of each.
+#[inline(always)]
+fn square_block(block: &[Limb; ROWS]) -> [Limb; 2 * ROWS] {
+    let mut square = [0; 2 * ROWS];
+    for low in 0..ROWS - 1 {
+        let mut carry = 0;
+        for high in low + 1..ROWS {
+            let place = &mut square[low + high];
+            (*place, carry) = block[low].carrying_mul_add(block[high], *place, carry);
+        }
+        square[low + ROWS] = carry;
+    }
+    let mut diagonal = [0; 2 * ROWS];
+    for (pair, &limb) in diagonal.as_chunks_mut::<2>().0.iter_mut().zip(block) {
+        *pair = limb.carrying_mul(limb, 0).into();
+    }
+    Double::default().with(&mut square, &diagonal);
+    square
 }

@@ -70,6 +70,11 @@ fn copy(place: &mut [Limb], value: &[Limb]) {
     high.fill(0);
 }
 
+/// How many limbs of scratch this rung takes for itself: see [`Room`].
+pub(super) fn scratch(limbs: usize) -> usize {
+    8 * (limbs.div_ceil(3) + 1)
+}
+
 /// As [`Ladder::multiply`], for factors of one length of at least [`LEAST`] limbs.
 pub(super) fn multiply(
     ladder: &Ladder,
