@@ -13,27 +13,30 @@ const PIECE: u64 = 10_000_000_000_000_000_000;
 /// How many decimal digits are cut off by one division by [`PIECE`].
 const PIECE_DIGITS: usize = 19;
 
-/// How many pieces are cut off one after the other before halves pay.
+/// How many pieces are cut off one after the other before halves pay: a power of two. They hold 63 bits
+/// each and more, so any number of one limb less has no more of them.
 const PIECES: usize = 16;
 
 /// Base of the digits that [`from_billions`] takes.
 const BILLION: u32 = 1_000_000_000;
 
-/// How many of those are taken in one after the other before halves pay.
+/// How many of those are taken in one after the other before halves pay: a power of two.
 const BILLIONS: usize = 64;
 
 /// The decimal digits of a number, without leading zeros; one zero for zero.
 pub(crate) fn text(number: &Natural) -> String {
     // Each power is the square of the one before it, and the square of the last is larger than the number.
+    // A number that needs no power has fewer bits than a first power would.
     let mut powers = Vec::new();
-    let mut power = power_of_ten(PIECE_DIGITS * PIECES);
-    while 2 * power.limbs().len() < number.limbs().len() + 2 {
-        let square = power.square();
-        powers.push(power);
-        power = square;
+    if number.limbs().len() >= PIECES {
+        powers.push(power(PIECE, PIECES));
     }
-    powers.push(power);
-    // 0.30103 digits a bit, and a piece for rounding.
+    while let Some(last) = powers.last()
+        && 2 * last.limbs().len() < number.limbs().len() + 2
+    {
+        powers.push(last.square());
+    }
+    // 0.30103 digits a bit, and what rounding adds.
     let digits = usize::try_from(number.bits() / 3).unwrap_or_default() + PIECE_DIGITS;
     let mut text = String::with_capacity(digits);
     append(number, &powers, &mut text);
@@ -86,7 +89,7 @@ pub(crate) fn from_billions(digits: &[u32]) -> Option<Natural> {
     let mut powers = Vec::new();
     let mut length = BILLIONS;
     while length < digits.len() {
-        let power = powers.last().map_or_else(|| power_of_ten(9 * BILLIONS), Natural::square);
+        let power = powers.last().map_or_else(|| power(BILLION.into(), BILLIONS), Natural::square);
         powers.push(power);
         length *= 2;
     }
@@ -115,15 +118,7 @@ fn gather(digits: &[u32], powers: &[Natural]) -> Natural {
     number
 }
 
-/// 10^exponent, by squaring.
-fn power_of_ten(exponent: usize) -> Natural {
-    let mut power = Natural::from(1_u64);
-    let ten = Natural::from(10_u64);
-    for bit in (0..usize::BITS - exponent.leading_zeros()).rev() {
-        power = power.square();
-        if exponent >> bit & 1 == 1 {
-            power = &power * &ten;
-        }
-    }
-    power
+/// `base^exponent`, where the exponent is a power of two.
+fn power(base: u64, exponent: usize) -> Natural {
+    (0..exponent.ilog2()).fold(Natural::from(base), |power, _| power.square())
 }

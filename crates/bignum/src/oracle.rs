@@ -4,6 +4,7 @@ use num_bigint::BigUint;
 use proptest::prelude::*;
 
 use crate::Natural;
+use crate::division;
 use crate::fibonacci;
 use crate::ladder::{Ladder, Steps};
 
@@ -47,7 +48,7 @@ fn natural(length: impl Into<prop::collection::SizeRange>) -> impl Strategy<Valu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn sums_differences_and_order_are_theirs(left in natural(0..40), right in natural(0..40)) {
@@ -76,13 +77,28 @@ proptest! {
     }
 
     #[test]
-    fn quotient_and_remainder_are_theirs(dividend in natural(0..60), divisor in natural(0..30)) {
-        let found = dividend.checked_div_rem(&divisor);
-        if divisor.is_zero() {
-            prop_assert_eq!(found, None);
-        } else {
-            let (a, b) = (theirs(&dividend), theirs(&divisor));
-            prop_assert_eq!(found, Some((ours(&(&a / &b)), ours(&(&a % &b)))));
+    fn quotient_and_remainder_are_theirs(dividend in natural(0..90), divisor in natural(0..40)) {
+        let (a, b) = (theirs(&dividend), theirs(&divisor));
+        let wanted = (!divisor.is_zero()).then(|| (ours(&(&a / &b)), ours(&(&a % &b))));
+        for halves_from in [2, 3, 5, 60] {
+            let found = division::divide_from(&dividend, &divisor, halves_from);
+            prop_assert_eq!(found.as_ref(), wanted.as_ref(), "in halves from {}", halves_from);
+        }
+    }
+
+    #[test]
+    fn a_dividend_is_its_quotient_times_the_divisor_and_the_rest(
+        quotient in natural(1..40),
+        divisor in natural(1..40),
+        rest in natural(0..40),
+    ) {
+        // Built from the answer, so that quotients of all ones and remainders just below the divisor come up.
+        prop_assume!(!divisor.is_zero());
+        let rest = if rest < divisor { rest } else { divisor.checked_sub(&Natural::from(1_u64)).unwrap() };
+        let dividend = &(&quotient * &divisor) + &rest;
+        for halves_from in [2, 3, 5, 60] {
+            let found = division::divide_from(&dividend, &divisor, halves_from);
+            prop_assert_eq!(found, Some((quotient.clone(), rest.clone())), "in halves from {}", halves_from);
         }
     }
 
