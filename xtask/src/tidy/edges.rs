@@ -26,6 +26,7 @@ const ROOMS: &[Room] = &[
         name: "tenbin",
         uses: &[
             "tenbin-analysis",
+            "tenbin-bignum",
             "tenbin-lab",
             "tenbin-metal",
             "tenbin-model",
