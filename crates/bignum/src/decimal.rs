@@ -36,7 +36,7 @@ pub(crate) fn text(number: &Natural) -> String {
     {
         powers.push(last.square());
     }
-    // 0.30103 digits a bit, and what rounding adds.
+    // A bit is 0.30103 digits; a third is a little more.
     let digits = usize::try_from(number.bits() / 3).unwrap_or_default() + PIECE_DIGITS;
     let mut text = String::with_capacity(digits);
     append(number, &powers, &mut text);
