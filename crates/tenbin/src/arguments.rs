@@ -159,6 +159,21 @@ pub enum Command {
         #[arg(value_name = "STRING", trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Print a Fibonacci number, exactly
+    ///
+    /// F(0) is 0 and F(1) is 1. In decimal, of any size: F(1000000) has 208988 digits and takes less than a second, the
+    /// largest one that may be asked for has 20898764 and takes minutes.
+    Fib {
+        /// Which one
+        #[arg(value_name = "N", value_parser = clap::value_parser!(u64).range(..=100_000_000))]
+        n: u64,
+        /// In hexadecimal, which takes no division
+        #[arg(long)]
+        hex: bool,
+        /// Only how many decimal digits it has, and the first and the last K of them
+        #[arg(long, value_name = "K", conflicts_with = "hex", value_parser = clap::value_parser!(u32).range(1..))]
+        digits: Option<u32>,
+    },
     /// Work in a guest: a machine in QEMU that is booted, runs one command and is gone
     #[command(subcommand)]
     Guest(Guest),

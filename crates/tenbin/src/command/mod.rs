@@ -4,6 +4,7 @@ mod about;
 mod archive;
 mod blame;
 mod calibrate;
+mod fibonacci;
 mod guest;
 mod measure;
 mod modules;
@@ -50,6 +51,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
             let exit = yes::Invocation::of_tenbin(words).run();
             Ok(Answer { exit, ..Answer::text(String::new()) })
         }
+        Some(Command::Fib { n, hex, digits }) => Ok(fibonacci::fibonacci(n, hex, digits)),
         Some(Command::Man) => about::manual(),
         Some(Command::Kernels { form }) => about::kernels(form),
     }
