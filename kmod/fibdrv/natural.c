@@ -169,6 +169,8 @@ static inline void column_add_twice(struct column *sum, const u64 *a, const u64 
 	struct column half = { 0, 0 };
 	unsigned char carry;
 
+	if (!count)
+		return;
 	column_add_products(&half, a, b, count);
 	half.high = half.high << 1 | (u64)(half.low >> 127);
 	half.low <<= 1;
@@ -366,6 +368,6 @@ int natural_multiply(u64 *product, const u64 *a, u32 a_length, const u64 *b, u32
 
 int natural_square(u64 *result, const u64 *a, u32 length, const struct natural_means *means)
 {
-	/* A square by columns takes half the products, so it stays ahead for longer. */
-	return square(result, a, length, means->scratch, means->karatsuba);
+	/* By columns a square takes half the products, so columns stay ahead for twice as long. */
+	return square(result, a, length, means->scratch, 2 * means->karatsuba);
 }
