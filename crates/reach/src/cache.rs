@@ -1,26 +1,23 @@
-//! A folder of kernels, each fetched from Debian once.
+//! A folder of kernels, each fetched from Debian once, with what was built for them.
 //!
-//! The machine's own apt fetches and checks, with a state, sources and settings of its own (apt.conf(5)):
-//! another architecture and another release than the machine's, and nothing of the machine changes.
-//! Signatures are checked by the keys of the package debian-archive-keyring.
+//! A kernel has a folder, `SUITE-ARCHITECTURE`: `image`, `busybox`, `modules` (those of Debian that a guest needs), `origin` (the
+//! packages they are from). When modules of ours are first asked for, `headers` of the image's version are put
+//! there, and `built-KEY` for each state of the sources. A kernel of the user's own has `own-KEY` alone.
+//!
+//! Whatever gets its name there is whole: it was made in a folder beside it, by whoever held the lock.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use crate::apt::{Apt, dependency};
 use crate::architecture::Architecture;
 use crate::error::Error;
-use crate::kernel::{Kernel, Suite, module_folders, modules_in};
-use crate::process::{Program, missing};
-use crate::sources::{self, Mirrors};
-
-/// How long one program may take that fetches or unpacks.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// The keys that Debian signs with.
-const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+use crate::headers::{self, Image};
+use crate::kbuild::Build;
+use crate::kernel::{Kernel, Suite, module_folders, modules_in, own_release};
+use crate::module::{self, Module};
+use crate::process::lacking;
 
 /// How the name of a folder begins that is not finished.
 const UNFINISHED: &str = ".fetching-";
@@ -29,6 +26,12 @@ const UNFINISHED: &str = ".fetching-";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
+}
+
+/// The right to write into a cache, and a folder in it for what is not finished. Both end with this.
+struct Turn {
+    scratch: tempfile::TempDir,
+    _lock: fs::File,
 }
 
 impl Cache {
@@ -54,6 +57,16 @@ impl Cache {
         self.place(architecture, suite).is_dir()
     }
 
+    /// Whether [`Cache::headers`] and [`Cache::modules`] need no network.
+    pub fn has_headers(&self, architecture: Architecture, suite: Suite) -> bool {
+        self.place(architecture, suite).join("headers").is_dir()
+    }
+
+    /// The version of the package that the kernel here came with, if there is one and it is known.
+    pub fn version(&self, architecture: Architecture, suite: Suite) -> Option<String> {
+        Some(image_in(&self.place(architecture, suite))?.version)
+    }
+
     /// The kernel of `suite` for `architecture`, fetched now if it is not here yet (50 to 120 MB, of which a
     /// part is kept).
     ///
@@ -65,10 +78,86 @@ impl Cache {
         suite.insist(architecture)?;
         let place = self.place(architecture, suite);
         if !place.is_dir() {
-            self.fetch(architecture, suite, &place)?;
+            let turn = self.turn()?;
+            if !place.is_dir() {
+                let mut apt = Apt::prepare(&turn.folder("apt"), architecture, suite)?;
+                let whole = turn.folder("whole");
+                fetch_kernel(&mut apt, &turn.folder("unpacked"), &whole)?;
+                name(&whole, &place)?;
+            }
         }
         let modules = modules_in(&[place.join("modules")])?;
         Ok(Kernel { image: place.join("image"), busybox: place.join("busybox"), modules })
+    }
+
+    /// The folder that modules for that kernel are built with: `make -C` it. Fetched now if it is not here yet (15 MB,
+    /// of which 70 MB are kept unpacked), and the kernel too.
+    ///
+    /// Headers are of the version of the image. If the archive has none of that version any more, the kernel is
+    /// fetched anew together with its headers, and replaces the old one: [`Cache::version`] tells.
+    ///
+    /// # Errors
+    /// As [`Cache::kernel`]; and [`Error::Request`] where there are no tools for this machine.
+    pub fn headers(&self, architecture: Architecture, suite: Suite) -> Result<PathBuf, Error> {
+        self.kernel(architecture, suite)?;
+        let place = self.place(architecture, suite);
+        let found = place.join("headers");
+        if !found.is_dir() {
+            let turn = self.turn()?;
+            if !found.is_dir() {
+                complete(&turn, architecture, suite, &place)?;
+            }
+        }
+        headers::folder(&found)
+    }
+
+    /// The modules built for that suite's kernel, in the order asked for; built once per source and kernel,
+    /// kept in the cache.
+    ///
+    /// # Errors
+    /// As [`Cache::headers`]; [`Error::Missing`] also without make, a compiler or a library that the kernel's
+    /// tools need, and [`Error::Build`] where they do not build.
+    pub fn modules(
+        &self,
+        architecture: Architecture,
+        suite: Suite,
+        modules: &[Module],
+    ) -> Result<Vec<PathBuf>, Error> {
+        suite.insist(architecture)?;
+        if modules.is_empty() {
+            return Ok(Vec::new());
+        }
+        let headers = self.headers(architecture, suite)?;
+        let build = Build::of_debian(architecture, headers)?;
+        let key = module::key(&build.parts().collect::<Vec<_>>());
+        let built = self.place(architecture, suite).join(format!("built-{key}"));
+        self.build(&build, &built, modules)
+    }
+
+    /// As [`Cache::modules`], for a kernel of the user's own, as [`Cache::own_kernel`] has it: built with
+    /// `lib/modules/VERSION/build`.
+    ///
+    /// # Errors
+    /// [`Error::Request`] where the image does not tell its version by its name; [`Error::Missing`] without its
+    /// headers; and as [`Cache::modules`].
+    pub fn own_modules(
+        &self,
+        architecture: Architecture,
+        image: &Path,
+        modules: &[Module],
+    ) -> Result<Vec<PathBuf>, Error> {
+        if modules.is_empty() {
+            return Ok(Vec::new());
+        }
+        let headers = self.own_headers(image)?;
+        let build = Build::of_own(architecture, headers.clone())?;
+        // What modules depend on of a kernel that is being changed: its symbols, its settings, its name.
+        let states = ["Module.symvers", ".config", "include/config/kernel.release"]
+            .map(|name| fs::read(headers.join(name)).unwrap_or_default());
+        let path = headers.as_os_str().as_encoded_bytes();
+        let parts = build.parts().chain(states.iter().map(Vec::as_slice)).chain([path]);
+        let built = self.folder.join(format!("own-{}", module::key(&parts.collect::<Vec<_>>())));
+        self.build(&build, &built, modules)
     }
 
     /// A kernel of the user's own, with the busybox of the usual suite. If the file is called
@@ -78,51 +167,64 @@ impl Cache {
     /// # Errors
     /// [`Error::Request`] where `image` is no file; and as [`Cache::kernel`].
     pub fn own_kernel(&self, architecture: Architecture, image: &Path) -> Result<Kernel, Error> {
-        if !image.is_file() {
-            let why = format!("{} is no kernel: there is no such file", image.display());
-            return Err(Error::Request(why));
-        }
-        let image = fs::canonicalize(image).map_err(Error::file("read", image))?;
+        let (image, own) = own_release(image)?;
         let busybox = self.kernel(architecture, Suite::usual(architecture))?.busybox;
-        let name = image.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let version = name.strip_prefix("vmlinuz-").or_else(|| name.strip_prefix("vmlinux-"));
-        let root = image.parent().and_then(Path::parent);
-        let modules = match (version, root) {
-            (Some(version), Some(root)) => {
-                modules_in(&module_folders(&root.join("lib/modules").join(version)))?
-            }
-            _ => Vec::new(),
+        let modules = match own {
+            Some((_, folder)) => modules_in(&module_folders(&folder))?,
+            None => Vec::new(),
         };
         Ok(Kernel { image, busybox, modules })
+    }
+
+    /// The folder that modules for a kernel of the user's own are built with: `lib/modules/VERSION/build`.
+    ///
+    /// # Errors
+    /// As [`Cache::own_modules`].
+    pub fn own_headers(&self, image: &Path) -> Result<PathBuf, Error> {
+        let (image, own) = own_release(image)?;
+        let Some((release, modules)) = own else {
+            let why = format!(
+                "modules for {}: its name must be vmlinuz-VERSION, to tell which headers are its own",
+                image.display()
+            );
+            return Err(Error::Request(why));
+        };
+        let link = modules.join("build");
+        fs::canonicalize(&link).ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
+            let what = format!("the folder {}", link.display());
+            lacking(what, "modules are built with it", &format!("linux-headers-{release}"))
+        })
     }
 
     fn place(&self, architecture: Architecture, suite: Suite) -> PathBuf {
         self.folder.join(format!("{suite}-{architecture}"))
     }
 
-    /// Fetches into a folder beside `place`, which gets that name when all is there.
-    fn fetch(&self, architecture: Architecture, suite: Suite, place: &Path) -> Result<(), Error> {
+    /// The modules in the folder `built`, where they are put now if it is not there.
+    fn build(&self, build: &Build, built: &Path, modules: &[Module]) -> Result<Vec<PathBuf>, Error> {
+        if !built.is_dir() {
+            let turn = self.turn()?;
+            if !built.is_dir() {
+                build.run(&turn.folder("kmod"), &turn.folder("whole"))?;
+                name(&turn.folder("whole"), built)?;
+            }
+        }
+        Ok(modules.iter().map(|module| built.join(module.file())).collect())
+    }
+
+    /// Waits until nobody else writes here, and removes what a process left that was killed while it did.
+    fn turn(&self) -> Result<Turn, Error> {
         let writing = |path: &Path| Error::file("write", path);
         fs::create_dir_all(&self.folder).map_err(writing(&self.folder))?;
         let lock = self.folder.join("lock");
         let held = fs::File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let held = held.map_err(Error::file("lock", &lock))?;
-        if place.is_dir() {
-            return Ok(());
-        }
         self.clear().map_err(writing(&self.folder))?;
-        let folder = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
-        let folder = folder.map_err(writing(&self.folder))?;
-        let archive = Apt::prepare(folder.path(), architecture, suite)?;
-        let whole = folder.path().join("whole");
-        fs::create_dir(&whole).map_err(writing(&whole))?;
-        archive.fetch(&whole)?;
-        fs::rename(&whole, place).map_err(writing(place))?;
-        drop(held);
-        Ok(())
+        let scratch = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
+        Ok(Turn { scratch: scratch.map_err(writing(&self.folder))?, _lock: held })
     }
 
-    /// Removes what a process left that was killed while it fetched. Only who holds the lock may.
+    /// Removes what is not finished. Only who holds the lock may.
     fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
@@ -134,75 +236,54 @@ impl Cache {
     }
 }
 
-/// An apt of our own in a folder.
-struct Apt {
-    folder: PathBuf,
-    architecture: Architecture,
+impl Turn {
+    /// A place for something that is not finished. Nothing is there until somebody makes it.
+    fn folder(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
 }
 
-impl Apt {
-    fn prepare(folder: &Path, architecture: Architecture, suite: Suite) -> Result<Self, Error> {
-        if !Path::new(KEYS).is_file() {
-            return Err(missing(format!("the file {KEYS}"), "debian-archive-keyring"));
-        }
-        let it = Self { folder: folder.to_owned(), architecture };
-        for path in ["state/lists/partial", "cache/archives/partial", "packages", "unpacked"] {
-            let path = folder.join(path);
-            fs::create_dir_all(&path).map_err(Error::file("write", &path))?;
-        }
-        let inherited = it.apt("apt-config").words(["dump"]).read("apt's settings", PATIENCE)?;
-        let files = [
-            ("state/status", String::new()),
-            ("sources.list", source_lines(&sources::mirrors(), architecture, suite)),
-            ("apt.conf", settings(folder, architecture, &inherited)),
-        ];
-        for (name, text) in files {
-            let path = folder.join(name);
-            fs::write(&path, text).map_err(Error::file("write", &path))?;
-        }
-        Ok(it)
-    }
+/// Gives a folder that is whole the name that it is found by.
+fn name(whole: &Path, place: &Path) -> Result<(), Error> {
+    fs::rename(whole, place).map_err(Error::file("write", place))
+}
 
-    fn apt(&self, name: &'static str) -> Program {
-        Program::new(name, "apt").folder(&self.folder.join("packages"))
-    }
+/// The package that the image in a kernel's folder came with.
+fn image_in(place: &Path) -> Option<Image> {
+    Image::among(&fs::read_to_string(place.join("origin")).ok()?)
+}
 
-    /// A program of apt's that sees only what is ours.
-    fn own(&self, name: &'static str) -> Program {
-        self.apt(name).variable("APT_CONFIG", self.folder.join("apt.conf"))
+/// Puts headers beside the image in `place`: those of its version, else both anew.
+fn complete(turn: &Turn, architecture: Architecture, suite: Suite, place: &Path) -> Result<(), Error> {
+    let mut apt = Apt::prepare(&turn.folder("apt"), architecture, suite)?;
+    if let Some(image) = image_in(place).filter(|image| apt.has(&image.headers())) {
+        let headers = turn.folder("headers");
+        headers::fetch(&mut apt, &image, &turn.folder("tools"), &headers)?;
+        return name(&headers, &place.join("headers"));
     }
+    let whole = turn.folder("whole");
+    fetch_kernel(&mut apt, &turn.folder("unpacked"), &whole)?;
+    let said = || "no package of it holds an image".to_owned();
+    let image = image_in(&whole)
+        .ok_or_else(|| Error::Fetch { what: format!("{suite}-{architecture}"), said: said() })?;
+    headers::fetch(&mut apt, &image, &turn.folder("tools"), &whole.join("headers"))?;
+    // The old one goes when the turn ends. Whoever is booting it has the files open, or finds the new one.
+    name(place, &turn.folder("old"))?;
+    name(&whole, place)
+}
 
-    /// Fetches kernel and busybox, and puts what a guest needs of them into `into`.
-    fn fetch(&self, into: &Path) -> Result<(), Error> {
-        let updated = self.own("apt-get").words(["update"]).read("the list of packages", PATIENCE);
-        let meta = format!("linux-image-{}", self.architecture.debian());
-        let shown = self.own("apt-cache").words(["--no-all-versions", "show", &meta]);
-        let package = shown.read(&meta, PATIENCE).and_then(|record| {
-            let said = || Error::Fetch { what: meta.clone(), said: "it names no kernel".to_owned() };
-            kernel_of(&record).map(str::to_owned).ok_or_else(said)
-        });
-        // A mirror that is being brought up to date serves lists that do not fit together. apt then goes on
-        // with those that do, and so do we: only if the package is not in them, that was the reason.
-        let package = package.map_err(|error| updated.err().unwrap_or(error))?;
-        let download = self.own("apt-get").words(["download", &package, "busybox-static"]);
-        download.read(&package, PATIENCE)?;
-        let packages = listed(&self.folder.join("packages"))?;
-        let mut origin = String::new();
-        let unpacked = self.folder.join("unpacked");
-        for path in packages.iter().filter(|path| path.extension().is_some_and(|ending| ending == "deb")) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let unpack = Program::new("dpkg-deb", "dpkg").words([
-                "-x".as_ref(),
-                path.as_os_str(),
-                unpacked.as_os_str(),
-            ]);
-            unpack.read(&format!("{name} (unpack)"), PATIENCE)?;
-            let _ = writeln!(origin, "{name}");
-        }
-        let text = into.join("origin");
-        fs::write(&text, origin).map_err(Error::file("write", &text))?;
-        take(&unpacked, into)
-    }
+/// Fetches kernel and busybox, unpacks them into one folder, and puts what a guest needs of them into another; both
+/// are made.
+fn fetch_kernel(apt: &mut Apt, unpacked: &Path, into: &Path) -> Result<(), Error> {
+    let meta = format!("linux-image-{}", apt.architecture());
+    let record = apt.record(&meta)?;
+    let said = || Error::Fetch { what: meta.clone(), said: "it names no kernel".to_owned() };
+    let package = dependency(&record, "linux-image-").ok_or_else(said)?;
+    let files = apt.unpack(&[package, "busybox-static"], unpacked)?;
+    fs::create_dir(into).map_err(Error::file("write", into))?;
+    let origin = into.join("origin");
+    fs::write(&origin, files.join("\n") + "\n").map_err(Error::file("write", &origin))?;
+    take(unpacked, into)
 }
 
 /// Copies image, busybox and modules out of unpacked packages.
@@ -236,7 +317,7 @@ fn take(unpacked: &Path, into: &Path) -> Result<(), Error> {
 }
 
 /// What is in a folder, by name.
-fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>();
     let mut paths = paths.map_err(Error::file("read", folder))?;
@@ -244,107 +325,9 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// The package that a record of the metapackage depends on.
-fn kernel_of(record: &str) -> Option<&str> {
-    let depends = record.lines().find_map(|line| line.strip_prefix("Depends:"))?;
-    let words = depends.split([' ', ',', '(', ')', '|']);
-    words.into_iter().find(|word| word.starts_with("linux-image-"))
-}
-
-/// The sources: the release and its security updates, signed by Debian.
-fn source_lines(mirrors: &Mirrors, architecture: Architecture, suite: Suite) -> String {
-    let options = format!("[arch={} signed-by={KEYS}]", architecture.debian());
-    let Mirrors { main, security } = mirrors;
-    format!("deb {options} {main} {suite} main\ndeb {options} {security} {suite}-security main\n")
-}
-
-/// The settings of our own apt. Of the machine's, which `inherited` lists, it takes how to reach
-/// archives (proxies, retries) and nothing else: its hooks would run commands.
-fn settings(folder: &Path, architecture: Architecture, inherited: &str) -> String {
-    let wanted = |line: &&str| {
-        line.starts_with("Acquire::")
-            && !["Acquire::IndexTargets", "Acquire::Languages"].iter().any(|other| line.starts_with(other))
-    };
-    let mut text = inherited.lines().filter(wanted).fold(String::new(), |text, line| text + line + "\n");
-    let path = |name: &str| folder.join(name).display().to_string();
-    let (nothing, debian) = ("/dev/null".to_owned(), architecture.debian().to_owned());
-    let own = [
-        ("Acquire::Languages", "none".to_owned()),
-        ("Acquire::Retries", "3".to_owned()),
-        // The downloader changes to a user who may not enter our folder; as ourselves it need not.
-        ("APT::Sandbox::User", "root".to_owned()),
-        ("APT::Architecture", debian.clone()),
-        ("APT::Architectures", debian),
-        ("Dir::Cache", path("cache")),
-        ("Dir::Etc::main", nothing.clone()),
-        ("Dir::Etc::parts", nothing.clone()),
-        ("Dir::Etc::preferences", nothing.clone()),
-        ("Dir::Etc::preferencesparts", nothing.clone()),
-        ("Dir::Etc::sourcelist", path("sources.list")),
-        ("Dir::Etc::sourceparts", nothing.clone()),
-        ("Dir::Etc::trusted", nothing.clone()),
-        ("Dir::Etc::trustedparts", nothing),
-        ("Dir::Log", path("log")),
-        ("Dir::State", path("state")),
-        ("Dir::State::status", path("state/status")),
-    ];
-    for (name, value) in own {
-        let _ = writeln!(text, "{name} \"{value}\";");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_metapackage_names_its_kernel() {
-        let record =
-            "Package: linux-image-amd64\nVersion: 6.1\nDepends: linux-image-6.1.0-9-amd64 (= 6.1.1-1)\n";
-        assert_eq!(kernel_of(record), Some("linux-image-6.1.0-9-amd64"));
-        assert_eq!(
-            kernel_of("Depends: linux-base, linux-image-6.12.1+deb13-riscv64 | x\n"),
-            Some("linux-image-6.12.1+deb13-riscv64")
-        );
-        for wrong in ["", "Package: linux-image-amd64", "Depends: linux-base"] {
-            assert_eq!(kernel_of(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn of_the_machine_s_settings_only_the_way_to_archives_is_taken() {
-        let inherited = "APT::Update::Post-Invoke:: \"rm -rf x\";\nAcquire::http::Proxy \"http://proxy:1\";\n\
-                         Acquire::IndexTargets::deb::DEP-11 \"\";\nDPkg::Post-Invoke:: \"x\";\nAcquire::Languages \"de\";\n";
-        let text = settings("/f".as_ref(), Architecture::Riscv64, inherited);
-        assert!(
-            text.starts_with("Acquire::http::Proxy \"http://proxy:1\";\nAcquire::Languages \"none\";\n"),
-            "{text}"
-        );
-        for unwanted in ["Invoke", "DEP-11", "\"de\""] {
-            assert!(!text.contains(unwanted), "{unwanted} in {text}");
-        }
-        for wanted in
-            ["APT::Architecture \"riscv64\";", "Dir::State \"/f/state\";", "Dir::Etc::parts \"/dev/null\";"]
-        {
-            assert!(text.contains(wanted), "{wanted} not in {text}");
-        }
-    }
-
-    #[test]
-    fn every_source_is_held_against_debian_s_keys() {
-        let mirrors = Mirrors { main: "http://m".into(), security: "http://s".into() };
-        let text = source_lines(&mirrors, Architecture::Aarch64, Suite::Bookworm);
-        let lines = text.lines().collect::<Vec<_>>();
-        assert_eq!(lines.len(), 2);
-        assert!(lines.iter().all(|line| {
-            line.contains("[arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]")
-        }));
-        assert!(
-            lines[0].ends_with("http://m bookworm main")
-                && lines[1].ends_with("http://s bookworm-security main")
-        );
-    }
 
     /// A folder as two packages leave it that were unpacked into it.
     fn unpacked(files: &[&str]) -> tempfile::TempDir {

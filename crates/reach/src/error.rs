@@ -23,6 +23,13 @@ pub enum Error {
         /// What the program that brings it said last.
         said: String,
     },
+    /// Kernel modules of ours do not build.
+    Build {
+        /// With what.
+        what: String,
+        /// How that ended, and what the compiler said first.
+        said: String,
+    },
     /// A file or folder could not be read or written.
     File {
         /// What was tried, without the path: "read", "write".
@@ -86,6 +93,7 @@ impl fmt::Display for Error {
             Self::Missing(missing) => missing.fmt(f),
             Self::Request(why) => f.write_str(why),
             Self::Fetch { what, said } => write!(f, "fetch {what} for a guest: {said}"),
+            Self::Build { what, said } => write!(f, "build kernel modules {what}: {said}"),
             Self::File { tried, path, error } => write!(f, "{tried} {}: {error}", path.display()),
             Self::Process { program, error } => write!(f, "run {program}: {error}"),
             Self::Emulator { program, said } => write!(f, "boot a guest by {program}: {said}"),

@@ -27,6 +27,8 @@ const MODULE_FOLDERS: [&str; 2] = ["kernel/drivers/virtio", "kernel/drivers/char
 pub enum Suite {
     /// Debian 12, with Linux 6.1. It was not made for RISC-V.
     Bookworm,
+    /// Debian 12 with the kernel of its backports, Linux 6.12. Not for RISC-V either.
+    Backports,
     /// Debian 13, with Linux 6.12.
     Trixie,
 }
@@ -37,7 +39,8 @@ pub struct NotASuite(String);
 
 impl fmt::Display for NotASuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is no release of Debian that kernels are taken from: use bookworm or trixie", self.0)
+        let known = Suite::ALL.map(|suite| suite.to_string()).join(", ");
+        write!(f, "{} is no release of Debian that kernels are taken from: use one of {known}", self.0)
     }
 }
 
@@ -47,6 +50,7 @@ impl fmt::Display for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bookworm => "bookworm",
+            Self::Backports => "backports",
             Self::Trixie => "trixie",
         })
     }
@@ -56,12 +60,23 @@ impl FromStr for Suite {
     type Err = NotASuite;
 
     fn from_str(word: &str) -> Result<Self, NotASuite> {
-        let found = [Self::Bookworm, Self::Trixie].into_iter().find(|suite| suite.to_string() == word);
+        let found = Self::ALL.into_iter().find(|suite| suite.to_string() == word);
         found.ok_or_else(|| NotASuite(word.to_owned()))
     }
 }
 
 impl Suite {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bookworm, Self::Backports, Self::Trixie];
+
+    /// The release of Debian that all but the kernel is taken from.
+    pub(crate) fn release(self) -> &'static str {
+        match self {
+            Self::Bookworm | Self::Backports => "bookworm",
+            Self::Trixie => "trixie",
+        }
+    }
+
     /// The one that is taken if nobody says otherwise: the oldest that has `architecture`.
     pub fn usual(architecture: Architecture) -> Self {
         match architecture {
@@ -73,11 +88,13 @@ impl Suite {
     /// # Errors
     /// [`Error::Request`] where the suite was not made for `architecture`.
     pub(crate) fn insist(self, architecture: Architecture) -> Result<(), Error> {
-        if (self, architecture) == (Self::Bookworm, Architecture::Riscv64) {
-            let why = "Debian's bookworm was not made for riscv64: use trixie";
-            return Err(Error::Request(why.to_owned()));
+        match (self.release(), architecture) {
+            ("bookworm", Architecture::Riscv64) => {
+                let why = format!("Debian's {self} was not made for riscv64: use trixie");
+                Err(Error::Request(why))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -91,6 +108,47 @@ pub struct Kernel {
     /// The modules that a virtio port needs and that are files, in the order in which they can be loaded.
     /// Without them the slower channel is taken.
     pub modules: Vec<PathBuf>,
+}
+
+/// The image of the kernel that runs here, where Debian has it: `/boot/vmlinuz-VERSION`.
+///
+/// # Errors
+/// [`Error::Request`] where there is none that can be read, or `architecture` is not this machine's.
+pub fn host_image(architecture: Architecture) -> Result<PathBuf, Error> {
+    if Architecture::host() != Some(architecture) {
+        return Err(Error::Request(format!("the kernel that runs here is not for {architecture}")));
+    }
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let path = PathBuf::from(format!("/boot/vmlinuz-{release}"));
+    match fs::File::open(&path) {
+        Ok(_) => Ok(path),
+        Err(error) => {
+            let why = format!(
+                "the kernel that runs here: read {}: {error}; name a file or a suite",
+                path.display()
+            );
+            Err(Error::Request(why))
+        }
+    }
+}
+
+/// An image that exists, without links; and, if its name is `vmlinuz-VERSION` or `vmlinux-VERSION`, that version and the folder
+/// of its modules, `lib/modules/VERSION` beside the image's own folder. Neither need be there.
+///
+/// # Errors
+/// [`Error::Request`] where `image` is no file.
+pub(crate) fn own_release(image: &Path) -> Result<(PathBuf, Option<(String, PathBuf)>), Error> {
+    if !image.is_file() {
+        let why = format!("{} is no kernel: there is no such file", image.display());
+        return Err(Error::Request(why));
+    }
+    let image = fs::canonicalize(image).map_err(Error::file("read", image))?;
+    let name = image.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let version = name.strip_prefix("vmlinuz-").or_else(|| name.strip_prefix("vmlinux-"));
+    let root = image.parent().and_then(Path::parent);
+    let own =
+        version.zip(root).map(|(version, root)| (version.to_owned(), root.join("lib/modules").join(version)));
+    Ok((image, own))
 }
 
 /// The files of [`MODULES`] in `folders`, each after those that it says it depends on. Kernels differ in that:
@@ -144,15 +202,17 @@ mod tests {
 
     #[test]
     fn every_suite_leads_back_and_every_architecture_has_one() {
-        for suite in [Suite::Bookworm, Suite::Trixie] {
+        for suite in Suite::ALL {
             assert_eq!(suite.to_string().parse(), Ok(suite));
         }
-        assert!("sid".parse::<Suite>().unwrap_err().to_string().contains("bookworm or trixie"));
+        assert!("sid".parse::<Suite>().unwrap_err().to_string().contains("bookworm, backports, trixie"));
         for architecture in Architecture::ALL {
             assert!(Suite::usual(architecture).insist(architecture).is_ok());
         }
-        let error = Suite::Bookworm.insist(Architecture::Riscv64).unwrap_err();
-        assert!(error.to_string().contains("use trixie"), "{error}");
+        for suite in [Suite::Bookworm, Suite::Backports] {
+            let error = suite.insist(Architecture::Riscv64).unwrap_err();
+            assert!(error.to_string().contains("use trixie"), "{error}");
+        }
     }
 
     #[test]

@@ -8,17 +8,21 @@
 //! Every process that is started here has a deadline and ends with whoever started it.
 //!
 //! Reading order: [`Guest`], `init.sh` (what runs inside), `answer` (how it comes back), [`Cache`]
-//! (where kernels come from), `process`.
+//! (where kernels come from, and what is built for them), `process`.
 
 mod answer;
+mod apt;
 mod architecture;
 mod archive;
 mod cache;
 mod cargo;
 mod error;
 mod guest;
+mod headers;
 mod initramfs;
+mod kbuild;
 mod kernel;
+mod module;
 mod process;
 mod sources;
 
@@ -28,4 +32,5 @@ pub use cache::Cache;
 pub use cargo::Cargo;
 pub use error::{Error, Silence};
 pub use guest::{Guest, Outcome};
-pub use kernel::{Kernel, NotASuite, Suite};
+pub use kernel::{Kernel, NotASuite, Suite, host_image};
+pub use module::{Module, NotAModule};

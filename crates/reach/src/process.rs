@@ -154,8 +154,13 @@ pub(crate) fn find(program: &str, package: &str) -> Result<PathBuf, Error> {
 
 /// The error that `what`, which Debian's package `package` brings, is not here.
 pub(crate) fn missing(what: String, package: &str) -> Error {
-    let needed = "guests are fetched and booted with it".to_owned();
-    Error::Missing(Missing { what, needed, install: format!("apt-get install {package}") })
+    lacking(what, "guests are fetched and booted with it", package)
+}
+
+/// The error that `what`, which Debian's package `package` brings, is not here, with what it is needed for.
+pub(crate) fn lacking(what: String, needed: &str, package: &str) -> Error {
+    let install = format!("apt-get install {package}");
+    Error::Missing(Missing { what, needed: needed.to_owned(), install })
 }
 
 /// A file without a name: it is gone when nobody has it open any more, however this process ends.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tenbin_model::Descriptor;
-use tenbin_reach::Architecture;
+use tenbin_reach::{Architecture, Module};
 
 use crate::output::Trouble;
 
@@ -255,6 +255,11 @@ pub enum Guest {
     /// a folder of its own; nothing else here changes.
     #[command(after_help = GUEST_STATUS)]
     Run(GuestRun),
+    /// Build tenbin's kernel modules for a guest's kernel
+    ///
+    /// They are stop_machine, oneshot_timer and fibdrv, compiled from the sources in this program. The headers are
+    /// fetched from Debian once, in the version of the kernel's image, and kept beside it. Nothing is loaded here.
+    Modules(GuestModules),
 }
 
 const GUEST_STATUS: &str = "\
@@ -268,9 +273,12 @@ pub struct GuestRun {
     /// x86_64, aarch64 or riscv64; this machine's if not given
     #[arg(long, value_name = "ARCHITECTURE")]
     pub arch: Option<Architecture>,
-    /// bookworm (Linux 6.1), trixie (Linux 6.12), or a kernel's image; bookworm, but for riscv64
-    #[arg(long, value_name = "bookworm|trixie|FILE")]
+    /// bookworm (Linux 6.1), backports or trixie (Linux 6.12), host, or a kernel's image; bookworm, but for riscv64
+    #[arg(long, value_name = "bookworm|backports|trixie|host|FILE")]
     pub kernel: Option<PathBuf>,
+    /// Carry a kernel module of tenbin's, built for that kernel, as /modules/NAME.ko; COMMAND may load it
+    #[arg(long, value_name = "stop_machine|oneshot_timer|fibdrv")]
+    pub module: Vec<Module>,
     /// Carry a file; it lies in /tmp, where the command runs, unless a place is given
     #[arg(long, value_name = "FILE[:/PLACE]")]
     pub carry: Vec<OsString>,
@@ -298,6 +306,27 @@ pub struct GuestRun {
     /// The command and its words, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// For which kernel to build modules, and where to put them.
+#[derive(Args, Clone, Debug)]
+#[command(group = clap::ArgGroup::new("result").required(true))]
+pub struct GuestModules {
+    /// x86_64, aarch64 or riscv64; this machine's if not given
+    #[arg(long, value_name = "ARCHITECTURE")]
+    pub arch: Option<Architecture>,
+    /// As of `guest run`
+    #[arg(long, value_name = "bookworm|backports|trixie|host|FILE")]
+    pub kernel: Option<PathBuf>,
+    /// Put the three modules here, as NAME.ko
+    #[arg(long, value_name = "FOLDER", group = "result")]
+    pub into: Option<PathBuf>,
+    /// Build nothing: print the folder of the kernel's headers, which `make -C` takes
+    #[arg(long, group = "result")]
+    pub headers: bool,
+    /// Where kernels are kept; tenbin/guest under the XDG folder of caches if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
 }
 
 /// What to examine, and against what.

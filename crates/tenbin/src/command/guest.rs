@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Error, File, Guest, Kernel, Suite};
+use tenbin_reach::{Architecture, Cargo, Error, File, Guest};
 
+use super::modules::{Choice, told};
 use crate::arguments::GuestRun;
 use crate::output::{Answer, Exit, Trouble, pass_on, write_whole};
 
@@ -33,13 +34,12 @@ pub(super) fn run(arguments: GuestRun) -> Result<Answer, Trouble> {
 }
 
 fn passed_on(arguments: GuestRun) -> Result<Answer, Trouble> {
-    let host = || Trouble::usage("guests have no architecture like this machine's: name one with --arch");
-    let architecture = match arguments.arch {
-        Some(architecture) => architecture,
-        None => Architecture::host().ok_or_else(host)?,
-    };
+    let choice = Choice::of(arguments.arch, arguments.kernel.as_deref(), arguments.cache.as_deref())?;
+    let architecture = choice.architecture;
     let mut remarks = Vec::new();
-    let kernel = kernel(&arguments, architecture, &mut remarks)?;
+    // First, because the kernel may have to be fetched anew for them.
+    let modules = choice.modules(&arguments.module, &mut remarks)?;
+    let kernel = choice.kernel(&mut remarks)?;
     let mut guest = Guest::new(architecture, kernel, arguments.command);
     guest.cpus = arguments.cpus;
     guest.parameters = arguments.append;
@@ -47,6 +47,10 @@ fn passed_on(arguments: GuestRun) -> Result<Answer, Trouble> {
     if let Some(from) = tenbin_for(architecture) {
         remarks.push(format!("carried as {TENBIN}: {}", from.display()));
         guest.cargo.push(Cargo::File { from, to: TENBIN.into(), mode: Some(0o755) });
+    }
+    for (module, from) in arguments.module.iter().zip(modules) {
+        let to = Path::new("/modules").join(module.file());
+        guest.cargo.push(Cargo::File { from, to, mode: Some(0o644) });
     }
     guest.cargo.extend(arguments.carry_tree.into_iter().map(Cargo::Tree));
     for word in &arguments.carry {
@@ -59,36 +63,7 @@ fn passed_on(arguments: GuestRun) -> Result<Answer, Trouble> {
         keep(file, arguments.into.as_deref().unwrap_or(Path::new(".")))?;
     }
     remarks.extend(outcome.absent.iter().map(|place| format!("not brought: the guest has no file {place}")));
-    let remark = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>().join("\n");
-    Ok(Answer {
-        text: String::new(),
-        to: None,
-        remark: (!remark.is_empty()).then_some(remark),
-        exit: Exit::PassedOn(outcome.status),
-    })
-}
-
-fn kernel(
-    arguments: &GuestRun,
-    architecture: Architecture,
-    remarks: &mut Vec<String>,
-) -> Result<Kernel, Trouble> {
-    let cache = arguments.cache.as_ref().map_or_else(Cache::usual, |folder| Ok(Cache::new(folder)));
-    let cache = cache.map_err(trouble)?;
-    let named = arguments.kernel.as_deref();
-    let suite = match named.map(|name| name.to_str().unwrap_or_default().parse()) {
-        None => Some(Suite::usual(architecture)),
-        Some(suite) => suite.ok(),
-    };
-    let fetched = suite.unwrap_or(Suite::usual(architecture));
-    if !cache.has(architecture, fetched) {
-        remarks.push(format!("fetched the kernel of Debian's {fetched} for {architecture}, which is kept"));
-    }
-    match (suite, named) {
-        (None, Some(image)) => cache.own_kernel(architecture, image),
-        _ => cache.kernel(architecture, fetched),
-    }
-    .map_err(trouble)
+    Ok(Answer { text: String::new(), to: None, remark: told(&remarks), exit: Exit::PassedOn(outcome.status) })
 }
 
 /// A tenbin for `architecture`: this one, or one that was built beside it: `tenbin-ARCHITECTURE` in the same
@@ -133,7 +108,7 @@ fn keep(file: &File, folder: &Path) -> Result<(), Trouble> {
     fs::set_permissions(&path, fs::Permissions::from_mode(file.mode & 0o777)).map_err(trouble)
 }
 
-fn trouble(error: Error) -> Trouble {
+pub(super) fn trouble(error: Error) -> Trouble {
     let exit = match &error {
         Error::Missing(_) => Exit::Missing,
         Error::Request(_) => Exit::Usage,

@@ -6,6 +6,7 @@ mod blame;
 mod calibrate;
 mod guest;
 mod measure;
+mod modules;
 pub mod yes;
 
 use tenbin_model::Effort;
@@ -41,6 +42,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         Some(Command::Import { file }) => archive::import(&[file]),
         Some(Command::Merge { files }) => archive::import(&files),
         Some(Command::Guest(Guest::Run(arguments))) => guest::run(arguments),
+        Some(Command::Guest(Guest::Modules(arguments))) => modules::modules(&arguments),
         Some(Command::Schema { what }) => about::schema(what),
         Some(Command::Completions { shell }) => about::completions(shell),
         // Asked for before this parser is; it is declared for help, manual and completions.

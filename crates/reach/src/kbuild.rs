@@ -1,0 +1,222 @@
+//! Building our modules by the kernel's own build system.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::architecture::Architecture;
+use crate::error::Error;
+use crate::module::{Module, write_sources};
+use crate::process::{End, Program, content, find, lacking, unnamed};
+
+/// How long a build may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How many lines of a failed build are shown.
+const LINES: usize = 12;
+
+/// A build: with which headers, and by which compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Build {
+    /// What make is told beside the place of the sources.
+    words: Vec<String>,
+    /// The folder that make is started in.
+    headers: PathBuf,
+}
+
+impl Build {
+    /// For a kernel of Debian with the headers in `headers`.
+    ///
+    /// The kernel's own compiler may be newer than those that are here; which one it was is not checked by
+    /// Debian's headers (`DEBIAN_KERNEL_NO_CC_VERSION_CHECK`).
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without make or a compiler for `architecture`.
+    pub(crate) fn of_debian(architecture: Architecture, headers: PathBuf) -> Result<Self, Error> {
+        find_make()?;
+        let (prefix, compiler) = compiler(architecture, Architecture::host())?;
+        let words = vec![
+            format!("CC={compiler}"),
+            format!("CROSS_COMPILE={prefix}"),
+            // The kernel notes that its compiler could align all functions by one flag, which is newer than
+            // this compiler may be. Without the note it uses the flag that every compiler has.
+            "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
+        ];
+        Ok(Self { words, headers })
+    }
+
+    /// For a kernel of the user's own, whose headers know their compiler, unless it is of another architecture.
+    ///
+    /// # Errors
+    /// As [`Build::of_debian`].
+    pub(crate) fn of_own(architecture: Architecture, headers: PathBuf) -> Result<Self, Error> {
+        if Architecture::host() != Some(architecture) {
+            return Self::of_debian(architecture, headers);
+        }
+        find_make()?;
+        compiler(architecture, Architecture::host())?;
+        Ok(Self { words: Vec::new(), headers })
+    }
+
+    /// What makes this build another one than others.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.words.iter().map(String::as_bytes)
+    }
+
+    /// Builds all modules in the folder `scratch`, which is made, and puts them into the folder `into`, which is made.
+    ///
+    /// # Errors
+    /// [`Error::Build`] where they do not build, [`Error::Missing`] where the tools need a library that is not here,
+    /// [`Error::File`] where a folder cannot be written.
+    pub(crate) fn run(&self, scratch: &Path, into: &Path) -> Result<(), Error> {
+        write_sources(scratch)?;
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let make = Program::new("make", "make")
+            .words(["-C".as_ref(), self.headers.as_os_str()])
+            .words([format!("M={}", scratch.display()), format!("-j{jobs}"), "modules".to_owned()])
+            // Types for BPF would be made by pahole from the kernel's own, and no module of ours needs them.
+            .words(["CONFIG_DEBUG_INFO_BTF_MODULES="])
+            .words(&self.words)
+            .variable("MAKEFLAGS", "");
+        let (out, error) = (unnamed()?, unnamed()?);
+        let end = make.run(&out, &error, PATIENCE)?;
+        if !end.success() {
+            let said = String::from_utf8_lossy(&content(&error)?).into_owned();
+            return Err(self.failure(&end, &said.replace(&format!("{}/", scratch.display()), "")));
+        }
+        fs::create_dir(into).map_err(Error::file("write", into))?;
+        for module in Module::ALL {
+            let (from, to) = (scratch.join(module.product()), into.join(module.file()));
+            fs::copy(&from, &to).map_err(Error::file("read", &from))?;
+        }
+        Ok(())
+    }
+
+    fn failure(&self, end: &End, said: &str) -> Error {
+        if let Some((library, package)) = absent_library(said) {
+            return lacking(library, "the kernel's tools need it to build modules", package);
+        }
+        let ending = match end {
+            End::Itself(status) => format!("make ended with {status}"),
+            End::Deadline => format!("make still ran after {} s", PATIENCE.as_secs()),
+        };
+        Error::Build {
+            what: format!("with {}", self.headers.display()),
+            said: format!("{ending}:\n{}", complaints(said)),
+        }
+    }
+}
+
+fn find_make() -> Result<PathBuf, Error> {
+    find("make", "make")
+}
+
+/// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that all
+/// modules were tried with, else the usual one.
+fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(String, String), Error> {
+    let (prefix, package) = match architecture {
+        _ if host == Some(architecture) => ("", "gcc"),
+        Architecture::X86_64 => ("x86_64-linux-gnu-", "gcc-x86-64-linux-gnu"),
+        Architecture::Aarch64 => ("aarch64-linux-gnu-", "gcc-aarch64-linux-gnu"),
+        Architecture::Riscv64 => ("riscv64-linux-gnu-", "gcc-riscv64-linux-gnu"),
+    };
+    let names = ["gcc-12", "gcc"].map(|name| format!("{prefix}{name}"));
+    let found = names.iter().find(|name| find(name, package).is_ok()).cloned();
+    let lacks = || {
+        let what = format!("the program {prefix}gcc");
+        lacking(what, "the kernel's modules are compiled with it", package)
+    };
+    Ok((prefix.to_owned(), found.ok_or_else(lacks)?))
+}
+
+/// The library that a tool did not find, and its package.
+fn absent_library(said: &str) -> Option<(String, &'static str)> {
+    let line = said.lines().find(|line| line.contains("error while loading shared libraries"))?;
+    let library = line.split([':', ' ']).find(|word| word.starts_with("lib") && word.contains(".so"))?;
+    let package = match library {
+        "libelf.so.1" => "libelf1",
+        "libcrypto.so.3" | "libssl.so.3" => "libssl3",
+        "libz.so.1" => "zlib1g",
+        _ => return None,
+    };
+    Some((format!("the library {library}"), package))
+}
+
+/// The lines that say what is wrong, from the first one on; else the last lines.
+fn complaints(said: &str) -> String {
+    let lines = said.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>();
+    let wrong =
+        |line: &&str| ["error:", "ERROR:", "warning:", "not found"].iter().any(|word| line.contains(word));
+    let first = lines.iter().position(wrong).unwrap_or(lines.len().saturating_sub(LINES));
+    lines[first..].iter().take(LINES).copied().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    fn build() -> Build {
+        Build { words: vec!["CC=x".to_owned()], headers: "/h".into() }
+    }
+
+    fn failure(said: &str) -> Error {
+        build().failure(&End::Itself(ExitStatus::from_raw(512)), said)
+    }
+
+    #[test]
+    fn a_failed_build_shows_the_compiler_s_first_words() {
+        let rest = (0..100).map(|number| format!("note {number}\n")).collect::<String>();
+        let said = format!("In file included from x\nfibdrv/fibdrv.c:3:1: error: expected ';'\n{rest}");
+        let Error::Build { what, said } = failure(&said) else { panic!("it failed") };
+        assert_eq!(what, "with /h");
+        assert!(
+            said.starts_with("make ended with exit status: 2:\nfibdrv/fibdrv.c:3:1: error: expected"),
+            "{said}"
+        );
+        assert!(said.ends_with("note 10"), "{said}");
+        assert!(complaints(&rest).starts_with("note 88\n"));
+        assert_eq!(complaints(""), "");
+    }
+
+    #[test]
+    fn a_library_that_the_tools_need_is_missing_and_its_package_named() {
+        let said = "tools/objtool/objtool: error while loading shared libraries: libelf.so.1: cannot open shared \
+                    object file: No such file or directory\nmake[1]: *** [x] Error 127\n";
+        let Error::Missing(missing) = failure(said) else { panic!("it is missing") };
+        assert_eq!(
+            (&*missing.what, &*missing.install),
+            ("the library libelf.so.1", "apt-get install libelf1")
+        );
+        let said = said.replace("libelf.so.1", "libstrange.so.1");
+        assert!(matches!(failure(&said), Error::Build { .. }));
+    }
+
+    #[test]
+    fn another_architecture_needs_another_compiler() {
+        // A machine without any compiler names the package; one with it names the program.
+        for (architecture, host, prefix) in [
+            (Architecture::X86_64, Some(Architecture::X86_64), ""),
+            (Architecture::Aarch64, Some(Architecture::X86_64), "aarch64-linux-gnu-"),
+            (Architecture::X86_64, Some(Architecture::Aarch64), "x86_64-linux-gnu-"),
+            (Architecture::Riscv64, None, "riscv64-linux-gnu-"),
+        ] {
+            match compiler(architecture, host) {
+                Ok((found, compiler)) => {
+                    assert_eq!(found, prefix);
+                    assert!(
+                        [format!("{prefix}gcc-12"), format!("{prefix}gcc")].contains(&compiler),
+                        "{compiler}"
+                    );
+                }
+                Err(Error::Missing(missing)) => {
+                    assert!(missing.what.contains(&format!("{prefix}gcc")), "{missing}");
+                    assert!(missing.install.starts_with("apt-get install gcc"), "{missing}");
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
