@@ -16,6 +16,9 @@
 
 #define BASE 1000000000
 
+/* So many products of digits are long work: below a millisecond. */
+#define LONG_ROWS 65536
+
 struct decimal {
 	u32 size;	/* digits; zero has one in here, and none in an answer */
 	u32 room;
@@ -114,14 +117,17 @@ static void twice(struct decimal *number)
 static int multiply(struct decimal *product, const struct decimal *a, const struct decimal *b)
 {
 	u32 size = a->size + b->size;
+	u32 since = 0;
 	u32 i, j;
 
 	for (i = 0; i < a->size; i++) {
-		if (i % 64 == 63 && size > 1024) {
+		since += b->size;
+		if (since >= LONG_ROWS) {
 			int error = breathe();
 
 			if (error)
 				return error;
+			since = 0;
 		}
 		for (j = 0; j < b->size; j++) {
 			u64 carry = (u64)a->digits[i] * b->digits[j];
