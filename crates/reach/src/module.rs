@@ -96,6 +96,7 @@ const SOURCES: &[(&str, &[u8])] = embedded![
     "oneshot_timer/Kbuild",
     "oneshot_timer/oneshot_timer.c",
     "stop_machine/Kbuild",
+    "stop_machine/stall.h",
     "stop_machine/stop_machine.c",
 ];
 
