@@ -1,0 +1,129 @@
+//! To decimal digits and from them, in halves: a number of d digits is cut at a power of ten of about d/2
+//! digits, so that most of the work is division and multiplication of large numbers by each other.
+
+use std::fmt::Write as _;
+
+use crate::division::{self, Divisor};
+use crate::natural::Natural;
+use crate::span;
+
+/// The largest power of ten that fits into a limb. Its highest bit is set, so nothing need be shifted.
+const PIECE: u64 = 10_000_000_000_000_000_000;
+
+/// How many decimal digits are cut off by one division by [`PIECE`].
+const PIECE_DIGITS: usize = 19;
+
+/// How many pieces are cut off one after the other before halves pay.
+const PIECES: usize = 16;
+
+/// Base of the digits that [`from_billions`] takes.
+const BILLION: u32 = 1_000_000_000;
+
+/// How many of those are taken in one after the other before halves pay.
+const BILLIONS: usize = 64;
+
+/// The decimal digits of a number, without leading zeros; one zero for zero.
+pub(crate) fn text(number: &Natural) -> String {
+    // Each power is the square of the one before it, and the square of the last is larger than the number.
+    let mut powers = Vec::new();
+    let mut power = power_of_ten(PIECE_DIGITS * PIECES);
+    while 2 * power.limbs().len() < number.limbs().len() + 2 {
+        let square = power.square();
+        powers.push(power);
+        power = square;
+    }
+    powers.push(power);
+    // 0.30103 digits a bit, and a piece for rounding.
+    let digits = usize::try_from(number.bits() / 3).unwrap_or_default() + PIECE_DIGITS;
+    let mut text = String::with_capacity(digits);
+    append(number, &powers, &mut text);
+    if text.is_empty() {
+        text.push('0');
+    }
+    text
+}
+
+/// Appends the digits of a number that is less than the square of the last power: as many digits as that
+/// square has zeros, or no leading zeros where the text is empty.
+fn append(number: &Natural, powers: &[Natural], text: &mut String) {
+    match powers.split_last() {
+        Some((power, smaller)) => {
+            // No power of ten is 0.
+            let Some((high, low)) = number.checked_div_rem(power) else { return };
+            append(&high, smaller, text);
+            append(&low, smaller, text);
+        }
+        None => append_pieces(number, text),
+    }
+}
+
+/// As [`append`], for a number of at most [`PIECES`] pieces.
+fn append_pieces(number: &Natural, text: &mut String) {
+    let mut limbs = number.limbs().to_vec();
+    let divisor = Divisor::new(PIECE);
+    let mut pieces = [0; PIECES];
+    for piece in &mut pieces {
+        *piece = division::divide_in_place(&mut limbs, divisor);
+        limbs.truncate(span::significant(&limbs));
+    }
+    for piece in pieces.iter().rev() {
+        // Writing to a string does not fail.
+        let _ = if !text.is_empty() {
+            write!(text, "{piece:0PIECE_DIGITS$}")
+        } else if *piece != 0 {
+            write!(text, "{piece}")
+        } else {
+            Ok(())
+        };
+    }
+}
+
+/// The number with these digits in base 10^9, least first, or `None` where one of them is no digit.
+pub(crate) fn from_billions(digits: &[u32]) -> Option<Natural> {
+    if digits.iter().any(|&digit| digit >= BILLION) {
+        return None;
+    }
+    let mut powers = Vec::new();
+    let mut length = BILLIONS;
+    while length < digits.len() {
+        let power = powers.last().map_or_else(|| power_of_ten(9 * BILLIONS), Natural::square);
+        powers.push(power);
+        length *= 2;
+    }
+    Some(gather(digits, &powers))
+}
+
+/// The number with these digits, of which there are at most `BILLIONS * 2^powers.len()`.
+fn gather(digits: &[u32], powers: &[Natural]) -> Natural {
+    let Some((power, smaller)) = powers.split_last() else {
+        let mut limbs = Vec::with_capacity(digits.len() / 2 + 1);
+        for &digit in digits.iter().rev() {
+            let carry = span::scale(&mut limbs, BILLION.into(), digit.into());
+            if carry > 0 {
+                limbs.push(carry);
+            }
+        }
+        return Natural::from_limbs(limbs);
+    };
+    let half = BILLIONS << smaller.len();
+    if digits.len() <= half {
+        return gather(digits, smaller);
+    }
+    let (low, high) = digits.split_at(half);
+    let mut number = &gather(high, smaller) * power;
+    number += &gather(low, smaller);
+    number
+}
+
+/// 10^exponent, by squaring.
+fn power_of_ten(exponent: usize) -> Natural {
+    let mut power = Natural::from(1_u64);
+    let ten = Natural::from(10_u64);
+    for bit in (0..usize::BITS - exponent.leading_zeros()).rev() {
+        power = power.square();
+        if exponent >> bit & 1 == 1 {
+            power = &power * &ten;
+        }
+    }
+    power
+}

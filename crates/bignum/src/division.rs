@@ -1,0 +1,168 @@
+//! Division with remainder, by the method of the hand.
+//!
+//! Each limb of the quotient is estimated from the highest three limbs of what is left and two of the
+//! divisor, by a reciprocal that is computed once: N. Möller and T. Granlund, "Improved division by
+//! invariant integers", IEEE Transactions on Computers 60(2), 2011. Such an estimate is too large by at
+//! most one. The rest is algorithm D of D. E. Knuth, The Art of Computer Programming, volume 2, section
+//! 4.3.1.
+
+use crate::natural::Natural;
+use crate::span::{self, Limb, split};
+
+/// A limb with its highest bit set, and what is needed to divide by it without a division.
+#[derive(Clone, Copy)]
+pub(crate) struct Divisor {
+    limb: Limb,
+    /// (2^128 - 1) / limb - 2^64, rounded down.
+    reciprocal: Limb,
+}
+
+impl Divisor {
+    pub(crate) fn new(limb: Limb) -> Self {
+        debug_assert!(limb.leading_zeros() == 0, "the highest bit of a divisor is set");
+        let (reciprocal, _) = split(u128::MAX / u128::from(limb));
+        Self { limb, reciprocal }
+    }
+
+    /// Quotient and remainder of two limbs, where the high one is less than the divisor: algorithm 4 of
+    /// the article.
+    fn divide(self, high: Limb, low: Limb) -> (Limb, Limb) {
+        let estimate = u128::from(self.reciprocal) * u128::from(high) + join(high, low);
+        let (fraction, quotient) = split(estimate);
+        let mut quotient = quotient.wrapping_add(1);
+        let mut rest = low.wrapping_sub(quotient.wrapping_mul(self.limb));
+        if rest > fraction {
+            quotient = quotient.wrapping_sub(1);
+            rest = rest.wrapping_add(self.limb);
+        }
+        if rest >= self.limb {
+            quotient = quotient.wrapping_add(1);
+            rest -= self.limb;
+        }
+        (quotient, rest)
+    }
+}
+
+/// Two limbs of which the higher one has its highest bit set.
+#[derive(Clone, Copy)]
+struct Pair {
+    limbs: u128,
+    /// (2^192 - 1) / limbs - 2^64, rounded down.
+    reciprocal: Limb,
+}
+
+impl Pair {
+    /// Algorithm 6 of the article: from the reciprocal of the higher limb.
+    fn new(high: Limb, low: Limb) -> Self {
+        let mut reciprocal = Divisor::new(high).reciprocal;
+        let mut rest = high.wrapping_mul(reciprocal).wrapping_add(low);
+        if rest < low {
+            reciprocal = reciprocal.wrapping_sub(1);
+            if rest >= high {
+                reciprocal = reciprocal.wrapping_sub(1);
+                rest = rest.wrapping_sub(high);
+            }
+            rest = rest.wrapping_sub(high);
+        }
+        let (product_low, product_high) = split(u128::from(reciprocal) * u128::from(low));
+        let (rest, carry) = rest.overflowing_add(product_high);
+        let limbs = join(high, low);
+        if carry {
+            reciprocal = reciprocal.wrapping_sub(1);
+            if join(rest, product_low) >= limbs {
+                reciprocal = reciprocal.wrapping_sub(1);
+            }
+        }
+        Self { limbs, reciprocal }
+    }
+
+    /// The quotient of three limbs, of which the higher two are less than the divisor: algorithm 5 of the
+    /// article, without the remainder.
+    fn quotient(self, high: u128, low: Limb) -> Limb {
+        let (middle, highest) = split(high);
+        let estimate = u128::from(self.reciprocal) * u128::from(highest) + high;
+        let (fraction, quotient) = split(estimate);
+        let (divisor_low, divisor_high) = split(self.limbs);
+        let first = middle.wrapping_sub(quotient.wrapping_mul(divisor_high));
+        let product = u128::from(quotient) * u128::from(divisor_low);
+        let mut rest = join(first, low).wrapping_sub(product).wrapping_sub(self.limbs);
+        let mut quotient = quotient.wrapping_add(1);
+        if split(rest).1 >= fraction {
+            quotient = quotient.wrapping_sub(1);
+            rest = rest.wrapping_add(self.limbs);
+        }
+        if rest >= self.limbs {
+            quotient = quotient.wrapping_add(1);
+        }
+        quotient
+    }
+}
+
+/// Two limbs as one number.
+fn join(high: Limb, low: Limb) -> u128 {
+    u128::from(high) << Limb::BITS | u128::from(low)
+}
+
+/// Quotient and remainder, or `None` where the divisor is 0.
+pub(crate) fn divide(dividend: &Natural, divisor: &Natural) -> Option<(Natural, Natural)> {
+    let &highest = divisor.limbs().last()?;
+    if dividend < divisor {
+        return Some((Natural::ZERO, dividend.clone()));
+    }
+    // Both are shifted until the divisor's highest bit is set, which leaves the quotient as it is.
+    let shift = highest.leading_zeros();
+    let mut rest = dividend.limbs().to_vec();
+    let carry = span::shift_left(&mut rest, shift);
+    rest.push(carry);
+    let mut divisor = divisor.limbs().to_vec();
+    span::shift_left(&mut divisor, shift);
+    let quotient = match divisor[..] {
+        [limb] => divide_by_limb(&mut rest, limb),
+        _ => divide_by_many(&mut rest, &divisor),
+    };
+    rest.truncate(divisor.len());
+    span::shift_right(&mut rest, shift);
+    Some((Natural::from_limbs(quotient), Natural::from_limbs(rest)))
+}
+
+/// Leaves the remainder in the lowest limb of `rest`, whose highest limb is less than the divisor; the
+/// quotient.
+fn divide_by_limb(rest: &mut [Limb], limb: Limb) -> Vec<Limb> {
+    let mut quotient = rest.to_vec();
+    rest[0] = divide_in_place(&mut quotient, Divisor::new(limb));
+    quotient
+}
+
+/// Leaves the remainder in the lowest limbs of `rest`, whose highest limb is less than the divisor's; the
+/// quotient. The divisor has two limbs or more, and its highest bit is set.
+fn divide_by_many(rest: &mut [Limb], divisor: &[Limb]) -> Vec<Limb> {
+    let length = divisor.len();
+    let pair = Pair::new(divisor[length - 1], divisor[length - 2]);
+    let mut quotient = vec![0; rest.len() - length];
+    for (place, limb) in quotient.iter_mut().enumerate().rev() {
+        let part = &mut rest[place..=place + length];
+        let high = join(part[length], part[length - 1]);
+        // Where the highest limbs are alike, the estimate would not fit; all of a limb is right, or too
+        // large by one.
+        let mut digit = if high >= pair.limbs { Limb::MAX } else { pair.quotient(high, part[length - 2]) };
+        let (low, highest) = part.split_at_mut(length);
+        let owed = span::subtract_scaled(low, divisor, digit);
+        let (left, borrow) = highest[0].overflowing_sub(owed);
+        highest[0] = left;
+        if borrow {
+            digit -= 1;
+            span::add(part, divisor);
+        }
+        *limb = digit;
+    }
+    quotient
+}
+
+/// Leaves the quotient in `number`; the remainder.
+pub(crate) fn divide_in_place(number: &mut [Limb], divisor: Divisor) -> Limb {
+    let mut left = 0;
+    for limb in number.iter_mut().rev() {
+        (*limb, left) = divisor.divide(left, *limb);
+    }
+    left
+}
