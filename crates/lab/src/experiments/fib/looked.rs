@@ -30,7 +30,7 @@ const COUNTED: u64 = 100;
 const COUNTED_LARGE: u64 = 3;
 const LARGE: u64 = 10_000;
 
-/// Reads that are recorded, each beside one that is not.
+/// Reads that are recorded, and as many before and after that are not.
 const TRACED: usize = 40;
 
 /// The place that is traced: the seed's.
@@ -228,45 +228,69 @@ fn allocations(readers: &[(Algorithm, File)], places: &[u64]) -> Result<Result<C
     Ok(Ok(counted))
 }
 
-/// Reads with and without a recorder, in turns.
+/// Reads without a recorder, with one, and without one again: while one is there, every event passes through it, even
+/// where it stands still.
 fn recorded(
     readers: &[(Algorithm, File)],
     place: u64,
     clock: Clock,
 ) -> Result<Result<Vec<(Algorithm, Traced)>, Uncounted>, Fault> {
+    let empty = empty(clock);
+    let mut buffer = vec![0_u8; room(place)];
+    let mut once = |file: &File| {
+        let (time, read) = timed(clock, || file.number(place, &mut buffer));
+        read.map(|_| time).map_err(|error| reading(place, error))
+    };
+    let mut plainly = |plain: &mut Vec<Vec<f64>>| {
+        for ((_, file), times) in readers.iter().zip(plain) {
+            once(file)?;
+            for _ in 0..TRACED {
+                times.push(once(file)?);
+            }
+        }
+        Ok::<(), Fault>(())
+    };
+    let mut plain = vec![Vec::new(); readers.len()];
+    plainly(&mut plain)?;
+    let traced = match while_recorded(readers, place, clock)? {
+        Ok(traced) => traced,
+        Err(why) => return Ok(Err(why)),
+    };
+    plainly(&mut plain)?;
+    let both = readers.iter().zip(traced).zip(plain);
+    let figures = both.map(|(((algorithm, _), traced), plain)| {
+        (*algorithm, Traced { plain: mean(plain) - empty, traced: traced.traced - empty, ..traced })
+    });
+    Ok(Ok(figures.collect()))
+}
+
+/// Reads that are recorded, of each algorithm.
+fn while_recorded(
+    readers: &[(Algorithm, File)],
+    place: u64,
+    clock: Clock,
+) -> Result<Result<Vec<Traced>, Uncounted>, Fault> {
     let names: Vec<&'static str> = ALLOCATIONS.into_iter().chain(OTHERS).collect();
     let mut recorder = match Recorder::open(&names) {
         Ok(recorder) => recorder,
         Err(why) => return Ok(Err(why)),
     };
     let switching = |error| Fault::system("record the kernel's events", error);
-    let empty = empty(clock);
     let mut all = Vec::new();
-    for (algorithm, file) in readers {
+    for (_, file) in readers {
         let mut buffer = vec![0_u8; room(place)];
-        let mut once = || {
-            let (time, read) = timed(clock, || file.number(place, &mut buffer));
-            read.map(|_| time).map_err(|error| reading(place, error))
-        };
-        once()?;
-        let (mut plain, mut traced, mut events, mut lost) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut times, mut events, mut lost) = (Vec::new(), 0, 0);
         for _ in 0..TRACED {
-            plain.push(once()?);
             recorder.start().map_err(switching)?;
-            let time = once();
+            let (time, read) = timed(clock, || file.number(place, &mut buffer));
             recorder.stop().map_err(switching)?;
-            traced.push(time?);
+            read.map_err(|error| reading(place, error))?;
+            times.push(time);
             let taken = recorder.take();
             events += taken.0;
             lost += taken.1;
         }
-        let figures = Traced {
-            plain: mean(plain) - empty,
-            traced: mean(traced) - empty,
-            events: events as f64 / TRACED as f64,
-            lost,
-        };
-        all.push((*algorithm, figures));
+        all.push(Traced { plain: 0.0, traced: mean(times), events: events as f64 / TRACED as f64, lost });
     }
     Ok(Ok(all))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_metal::{Clock, Fault, Lap, Pin, Task, Team};
+use tenbin_metal::{Clock, Fault, Lap, Pin};
 use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Variant};
 
 use super::device::{Algorithm, Driver, Source, room};
@@ -62,7 +62,7 @@ impl Soak {
             ],
             cpus: request.cpus[..1].to_vec(),
             epoch: super::described::EPOCH,
-            most_iterations: 1,
+            // Checked, and not timed.
             most_blocks: 0,
             variants: vec![0],
             headline: true,
@@ -84,7 +84,7 @@ pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let dense = DENSE.min(largest);
     let larger = super::samples(request.seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, SAMPLES);
     Ok(Box::new(Soaking {
-        team: Team::gather(request.clock, &arrangement.cpus)?,
+        clock: request.clock,
         soak,
         cpus: request.cpus.to_vec(),
         seed: request.seed,
@@ -96,7 +96,7 @@ pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
 
 /// The readers' files, and what came of the reads.
 struct Soaking {
-    team: Team,
+    clock: Clock,
     soak: Soak,
     /// Where they read: one after the other, and again from the first.
     cpus: Vec<Cpu>,
@@ -192,15 +192,14 @@ impl Apparatus for Soaking {
             return Ok(seen(tally, "1 reader"));
         }
         let time = Picoseconds::from_millis(self.soak.seconds * 1_000);
-        let tally = at_once(&self.sources, &self.truth, self.seed, &self.cpus, (self.team.clock(), time))?;
+        let tally = at_once(&self.sources, &self.truth, self.seed, &self.cpus, (self.clock, time))?;
         self.tally = Some(tally);
         Ok(seen(tally, &format!("{} readers", self.soak.readers)))
     }
 
-    /// Nothing is weighed here, so nothing is timed: an epoch is empty.
-    fn epoch(&mut self, _variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let nothing: Task = std::sync::Arc::new(|_, _| 0);
-        Ok(self.team.lap(&nothing, iterations)?)
+    /// Nothing is weighed here, so nothing is timed.
+    fn epoch(&mut self, _variant: u32, _iterations: u64) -> Result<Lap, Failure> {
+        Ok(Lap::default())
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {

@@ -142,7 +142,7 @@ pub(super) fn allocations(counted: &Counted) -> Finding {
         format!("Allocations in a read of F({smallest}): {}.", by(smallest)),
         evidence.join("; "),
         "the kernel's own tracepoints, every event of this thread counted over many reads and divided by them; what an \
-         interrupt allocates meanwhile is counted too",
+         interrupt allocates meanwhile is counted too, and so is a kfree of nothing",
     )
 }
 
@@ -170,9 +170,9 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
         ),
         format!("without and with, {}; seed 003 recorded every event of the machine with trace-cmd", lines.join("; ")),
         match unit {
-            Unit::Nanoseconds => "a record an event in a ring of perf, this thread alone; reads in turns",
+            Unit::Nanoseconds => "a record an event in a ring of perf, this thread alone; reads without before and after",
             Unit::Instructions => {
-                "instructions, emulated; a record an event in a ring of perf, this thread alone; reads in turns"
+                "instructions, emulated; a record an event in a ring of perf, this thread alone; reads without before and after"
             }
         },
     )
