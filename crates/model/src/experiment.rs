@@ -211,7 +211,7 @@ pub struct Arrangement {
     /// Most iterations of an epoch, whatever its length (memory can be touched for the first time only once).
     #[serde(default = "unbounded")]
     pub most_iterations: u64,
-    /// Most blocks, where a count of samples and no precision is wanted.
+    /// Most blocks, where a count of samples and no precision is wanted; with 0 the cell is checked and not timed.
     #[serde(default = "unbounded_blocks")]
     pub most_blocks: u32,
     /// Indices of the variants measured here.

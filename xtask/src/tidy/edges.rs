@@ -18,7 +18,7 @@ const ROOMS: &[Room] = &[
     Room { name: "tenbin-model", uses: &[], tests_use: &[] },
     Room { name: "tenbin-bignum", uses: &[], tests_use: &[] },
     Room { name: "tenbin-metal", uses: &["tenbin-model"], tests_use: &[] },
-    Room { name: "tenbin-lab", uses: &["tenbin-metal", "tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-lab", uses: &["tenbin-bignum", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-analysis", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-reach", uses: &["tenbin-model"], tests_use: &[] },

@@ -113,6 +113,16 @@ fn machine(virtualisation: Virtualisation) -> Machine {
 
 /// Runs the script with `rule` and returns its only cell, the findings and the epochs asked for.
 fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisation) -> (Trial, u64) {
+    run_planned(|_| Ok(vec![arrangement()].into()), script, rule, virtualisation)
+}
+
+/// The same with another plan of one cell.
+fn run_planned(
+    plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
+    script: impl Fn(&mut Script),
+    rule: &dyn Rule,
+    virtualisation: Virtualisation,
+) -> (Trial, u64) {
     thread_local! {
         static NEXT: std::cell::RefCell<Option<Script>> = const { std::cell::RefCell::new(None) };
     }
@@ -129,7 +139,7 @@ fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisa
     NEXT.with(|next| *next.borrow_mut() = Some(apparatus));
     let experiment = Experiment {
         describe: descriptor,
-        plan: |_| Ok(vec![arrangement()].into()),
+        plan,
         open: |_, _| {
             let apparatus = NEXT.with(|next| next.borrow_mut().take());
             Ok(Box::new(apparatus.expect("one cell, opened once")))
@@ -251,6 +261,22 @@ fn an_emulated_cpu_is_checked_and_not_timed() {
     assert!(cell.refusal.as_ref().unwrap().reached.contains("emulated (qemu-user)"));
     assert_eq!(cell.checks.len(), 3);
     assert_eq!(epochs, 0);
+}
+
+/// A cell without blocks is a check alone, which an emulated CPU can answer; what is found beside it is found.
+#[test]
+fn a_cell_without_blocks_is_checked_on_any_cpu_and_a_broken_check_refuses_it() {
+    let plan = |_: &Request<'_>| {
+        Ok(vec![Arrangement { most_blocks: 0, comparisons: Vec::new(), ..arrangement() }].into())
+    };
+    for virtualisation in [Virtualisation::None, Virtualisation::Emulated("qemu-user".into())] {
+        let (trial, epochs) = run_planned(plan, |_| {}, &After(1), virtualisation.clone());
+        let cell = &trial.cells[0];
+        assert_eq!((cell.refusal.as_ref(), cell.checks.len(), cell.samples.len(), epochs), (None, 3, 0, 0));
+        assert_eq!(trial.findings[0].sentence, "Seen.");
+        let (trial, _) = run_planned(plan, |script| script.broken = Some(1), &After(1), virtualisation);
+        assert!(trial.cells[0].refusal.as_ref().unwrap().reached.starts_with("implementation error"));
+    }
 }
 
 #[test]

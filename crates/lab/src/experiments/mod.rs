@@ -103,6 +103,7 @@ experiments! {
     calls,
     fork,
     timer,
+    fib,
 }
 
 #[cfg(test)]

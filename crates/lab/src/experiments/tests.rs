@@ -196,7 +196,7 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
 /// fault does. Those that can be looked at while they are timed are named here.
 #[test]
 fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
-    let looked_at = ["atomics", "c2c", "thrash", "faults", "calls", "timer"];
+    let looked_at = ["atomics", "c2c", "thrash", "faults", "calls", "timer", "fib"];
     with_request(Effort::Quick, |request| {
         for experiment in
             EXPERIMENTS.iter().filter(|experiment| looked_at.contains(&&*(experiment.describe)().name))

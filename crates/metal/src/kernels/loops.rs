@@ -73,6 +73,9 @@ pub const LOOPS: &[Counted] = &[
 /// Instructions in one turn of [`dependent_additions`] and of [`dependent_multiplications`].
 pub const CHAIN: u64 = 64;
 
+/// Instructions in one turn of [`empty_loop`] on this architecture.
+pub const TURN: u64 = architecture::TURN;
+
 /// Regions of memory that hold copies of the loop that [`copy_on_lower_stack`] runs.
 pub const REGIONS: usize = 8;
 

@@ -106,7 +106,7 @@ mod loops;
 
 pub(crate) use loops::on_lower_stack;
 pub use loops::{
-    CHAIN, Counted, LOOPS, PLACES, REGIONS, chase, copy_on_lower_stack, dependent_additions,
+    CHAIN, Counted, LOOPS, PLACES, REGIONS, TURN, chase, copy_on_lower_stack, dependent_additions,
     dependent_multiplications, empty_loop, empty_loop_one_short, hints, parent_process, product_of_threes,
 };
 

@@ -1,5 +1,8 @@
 //! The loops of arm64. The count comes in `x0`, and what is returned leaves there.
 
+/// Instructions in a turn of the empty loop: add, cmp, b.ne.
+pub(super) const TURN: u64 = 3;
+
 counted_loop! {
     tenbin_kernel_empty_loop:
     "mov x1, x0",

@@ -1,5 +1,8 @@
 //! The loops of RISC-V. The count comes in `a0`, and what is returned leaves there.
 
+/// Instructions in a turn of the empty loop: add, bne.
+pub(super) const TURN: u64 = 2;
+
 counted_loop! {
     tenbin_kernel_empty_loop:
     "mv a1, a0",

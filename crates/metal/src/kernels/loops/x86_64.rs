@@ -1,5 +1,8 @@
 //! The loops of x86-64. The count comes in `rdi`, what is returned leaves in `rax`.
 
+/// Instructions in a turn of the empty loop: add, cmp, jne.
+pub(super) const TURN: u64 = 3;
+
 counted_loop! {
     tenbin_kernel_empty_loop:
     "xor eax, eax",

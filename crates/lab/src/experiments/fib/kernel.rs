@@ -1,0 +1,271 @@
+//! F(n) read from the driver: its algorithms are the variants, and user space is what they are held against.
+
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenbin_bignum::{Natural, fibonacci};
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::{Arrangement, Comparison, Effort, Variant};
+
+use super::device::{ALGORITHMS, Algorithm, Driver, Source, room};
+use super::oracle::{Base, Table};
+use super::user::{PLANTED_EVERY, places};
+use super::{looked, soak};
+use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
+
+/// Places of an ordinary run.
+pub(super) const PLACES: [u64; 4] = [99, 1_000, 10_000, 100_000];
+const HEADLINE: u64 = 1_000;
+
+/// Every place up to here is checked, and so many larger ones, up to a last one; fewer where a number takes long.
+const DENSE: u64 = 2_000;
+const SAMPLES: usize = 200;
+const SLOW_SAMPLES: usize = 10;
+const SAMPLED_UP_TO: u64 = 100_000;
+
+/// Every place up to here is checked in the other cells, which differ in what is timed.
+const DENSE_AGAIN: u64 = 200;
+
+/// What is weighed, by name; the first answers for a cell.
+const COMPARISONS: [(&str, &str); 6] = [
+    ("doubling", "decimal"),
+    ("doubling", "decimal-sized"),
+    ("decimal-sized", "decimal"),
+    ("doubling", "branchless"),
+    ("doubling", "iterative"),
+    ("decimal-sized", "iterative"),
+];
+
+/// The variants: an algorithm each, and a planted fault.
+fn variants() -> Vec<Variant> {
+    let mut variants: Vec<Variant> =
+        ALGORITHMS.iter().map(|algorithm| Variant::measured(algorithm.name, algorithm.what)).collect();
+    variants.push(Variant::sabotage("the number before", "doubling, which is asked for n - 1 where n ends in 00"));
+    variants
+}
+
+/// The algorithms that can be asked for here: all that the driver lists, or the chosen one alone.
+pub(super) fn available(driver: &Driver) -> Result<Vec<Algorithm>, Fault> {
+    let (there, chosen) = driver.algorithms()?;
+    Ok(if driver.may_choose() { there } else { chosen.into_iter().collect() })
+}
+
+fn index(name: &str) -> Option<u32> {
+    ALGORITHMS.iter().position(|algorithm| algorithm.name == name).map(|index| index as u32)
+}
+
+pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let driver = Driver::default();
+    let soak = soak::Soak::asked(request)?;
+    looked::traced(request)?;
+    // What is wrong in a request is said before what is missing on a machine.
+    let usual: &[u64] = if request.effort == Effort::Quick { &[HEADLINE] } else { &PLACES };
+    places(request, usual, u64::MAX)?;
+    driver.there().map_err(Unfit::Missing)?;
+    if let Some(soak) = soak {
+        return Ok(soak.plan(request));
+    }
+    let largest = driver.largest()?;
+    let usual: Vec<u64> = usual.iter().copied().filter(|&place| place <= largest).collect();
+    let usual = if usual.is_empty() { vec![largest] } else { usual };
+    let places = places(request, &usual, largest)?;
+    let available = available(&driver)?;
+    let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
+    let cells = places.iter().enumerate().map(|(number, &place)| cell(request, place, &available, number == headline));
+    Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: Some(looked::findings) })
+}
+
+fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bool) -> Arrangement {
+    let variants: Vec<u32> = available.iter().filter_map(|algorithm| index(algorithm.name)).collect();
+    let pair = |(left, right)| Some(Comparison { left: index(left)?, right: index(right)? });
+    let mut comparisons: Vec<Comparison> = COMPARISONS.into_iter().filter_map(pair).collect();
+    comparisons.retain(|pair| variants.contains(&pair.left) && variants.contains(&pair.right));
+    Arrangement {
+        label: format!("for F({place}) read from the kernel"),
+        parameters: vec![("where".into(), "kernel".into()), ("n".into(), place.to_string())],
+        cpus: request.cpus[..1].to_vec(),
+        epoch: super::described::EPOCH,
+        variants,
+        comparisons,
+        headline,
+        ..Arrangement::default()
+    }
+}
+
+pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    if arrangement.parameter("readers").is_some() {
+        return soak::open(arrangement, request);
+    }
+    let place = arrangement.parameter("n").and_then(|text| text.parse().ok());
+    let Some(place) = place else { return Err(Unfit::Usage("the cell names no n".into())) };
+    let driver = Driver::default();
+    let algorithms: Vec<Algorithm> =
+        arrangement.variants.iter().map(|&variant| ALGORITHMS[variant as usize]).collect();
+    let files = driver.files(&algorithms)?;
+    let largest = driver.largest()?;
+    let (dense, count) = if arrangement.headline { (DENSE, SAMPLES) } else { (DENSE_AGAIN, 0) };
+    let dense = dense.min(largest);
+    let larger = super::samples(request.seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, count);
+    Ok(Box::new(Reads {
+        team: Team::gather(request.clock, &arrangement.cpus)?,
+        sources: algorithms.into_iter().zip(files.into_iter().map(Arc::new)).collect(),
+        truth: Arc::new(Truth::of(dense, &larger, place)),
+        place,
+    }))
+}
+
+/// What user space says of some places.
+pub(super) struct Truth {
+    /// All from 0 on, by the sum, in both writings.
+    words: Table,
+    billions: Table,
+    /// Larger ones by the library, by fast doubling: first those that every algorithm is asked for.
+    larger: Vec<(u64, Natural)>,
+}
+
+impl Truth {
+    /// Of every place up to `dense`, of these `larger` ones, and of `place`.
+    pub(super) fn of(dense: u64, larger: &[u64], place: u64) -> Self {
+        let mut all: Vec<u64> = larger.to_vec();
+        if place > dense {
+            all.insert(0, place);
+        }
+        Self {
+            words: Table::of(Base::Words, dense, &[]),
+            billions: Table::of(Base::Billions, dense, &[]),
+            larger: all.into_iter().map(|place| (place, fibonacci(place))).collect(),
+        }
+    }
+
+    /// Whether these bytes are F(place) in this base; none where it does not know.
+    pub(super) fn holds(&self, base: Base, place: u64, bytes: &[u8]) -> Option<bool> {
+        let table = if base == Base::Words { &self.words } else { &self.billions };
+        if let Some(number) = table.number(place) {
+            return Some(number == bytes);
+        }
+        let (_, number) = self.larger.iter().find(|(known, _)| *known == place)?;
+        Some(decoded(base, bytes).as_ref() == Some(number))
+    }
+
+    /// Every place that an algorithm is asked for in a check.
+    fn places(&self, slow: bool) -> impl Iterator<Item = u64> {
+        let larger = if slow { SLOW_SAMPLES.min(self.larger.len()) } else { self.larger.len() };
+        self.words.rows().map(|(place, _)| place).chain(self.larger[..larger].iter().map(|(place, _)| *place))
+    }
+
+    /// Every place that it knows up to `most`.
+    pub(super) fn all(&self) -> Vec<u64> {
+        self.places(false).collect()
+    }
+}
+
+/// The number that these bytes write; none where they are no whole digits, or not in shortest form.
+fn decoded(base: Base, bytes: &[u8]) -> Option<Natural> {
+    match base {
+        Base::Words => {
+            let shortest = bytes.len().is_multiple_of(8) && bytes.rchunks(8).next().is_none_or(|top| top != [0; 8]);
+            shortest.then(|| Natural::from_le_bytes(bytes))
+        }
+        Base::Billions => {
+            let (digits, rest) = bytes.as_chunks::<4>();
+            let digits: Vec<u32> = digits.iter().map(|digit| u32::from_le_bytes(*digit)).collect();
+            if rest.is_empty() && digits.last() != Some(&0) { Natural::from_billions(&digits) } else { None }
+        }
+    }
+}
+
+/// Asks `source` for every place of the check and compares.
+pub(super) fn held(
+    source: &dyn Source,
+    algorithm: Algorithm,
+    truth: &Truth,
+    asked: impl Fn(u64) -> u64,
+) -> Result<Seen, Fault> {
+    let mut equal = 0_u64;
+    for place in truth.places(algorithm.slow) {
+        // Room for more than the number has: digits too many are to be seen and not refused.
+        let mut buffer = vec![0_u8; room(place) + 16];
+        let length = source.number(asked(place), &mut buffer).map_err(|error| reading(place, error))?;
+        match truth.holds(algorithm.base, place, &buffer[..length]) {
+            Some(true) => equal += 1,
+            _ => return Ok(Seen::Broken(format!("F({place}) is not what user space computes"))),
+        }
+    }
+    Ok(Seen::Met(format!("{equal} numbers equal those computed in user space")))
+}
+
+pub(super) fn reading(place: u64, error: io::Error) -> Fault {
+    Fault::system(format!("read F({place}) from the driver"), error)
+}
+
+/// One cell: a file for each algorithm.
+struct Reads {
+    team: Team,
+    sources: Vec<(Algorithm, Arc<File>)>,
+    truth: Arc<Truth>,
+    place: u64,
+}
+
+impl Reads {
+    /// The file of a variant, and whether it is the planted fault, which reads by the first algorithm that is there.
+    fn source(&self, variant: u32) -> Result<(Algorithm, Arc<File>, bool), Fault> {
+        let name = ALGORITHMS.get(variant as usize).map(|algorithm| algorithm.name);
+        let found = match name {
+            Some(name) => self.sources.iter().find(|(algorithm, _)| algorithm.name == name),
+            None => self.sources.first(),
+        };
+        let (algorithm, file) =
+            found.ok_or_else(|| Fault::system("read by this algorithm", io::ErrorKind::NotFound))?;
+        Ok((*algorithm, Arc::clone(file), name.is_none()))
+    }
+}
+
+/// What the planted fault asks for in place of `n`.
+pub(super) fn one_before(n: u64) -> u64 {
+    if n > 0 && n.is_multiple_of(PLANTED_EVERY) { n - 1 } else { n }
+}
+
+impl Apparatus for Reads {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let (algorithm, file, planted) = self.source(variant)?;
+        held(&*file, algorithm, &self.truth, |place| if planted { one_before(place) } else { place })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let (algorithm, file, planted) = self.source(variant)?;
+        let place = self.place;
+        let asked = if planted { one_before(place) } else { place };
+        let last = Arc::new(Mutex::new((Ok(0), vec![0_u8; room(place)])));
+        let kept = Arc::clone(&last);
+        let task: Task = Arc::new(move |_, iterations| {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let (read, buffer) = &mut *kept;
+            let mut failures = 0;
+            for _ in 0..iterations {
+                *read = file.number(asked, buffer);
+                failures += u64::from(read.is_err());
+            }
+            failures
+        });
+        let lap = self.team.lap(&task, iterations)?;
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read, buffer) = &mut *last;
+        let length = std::mem::replace(read, Ok(0)).map_err(|error| reading(place, error))?;
+        let failed: u64 = lap.shares.iter().map(|share| share.failures).sum();
+        if failed > 0 {
+            return Err(Failure::Wrong(format!("{failed} of {iterations} reads failed")));
+        }
+        if self.truth.holds(algorithm.base, place, &buffer[..length]) != Some(true) {
+            return Err(Failure::Wrong(format!("F({place}) came out wrong while it was timed")));
+        }
+        Ok(lap)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

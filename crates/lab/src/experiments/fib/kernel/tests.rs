@@ -1,0 +1,97 @@
+//! Algorithms in user space stand in for the driver: the comparison sees what is right and what is not.
+
+use super::*;
+use crate::experiments::fib::decimal::{self, Start};
+
+/// A driver in user space, with the writing of one algorithm.
+#[derive(Clone)]
+pub(in crate::experiments::fib) struct InUserSpace(Base);
+
+impl InUserSpace {
+    /// One for each algorithm.
+    pub(in crate::experiments::fib) fn every() -> Vec<(Algorithm, Self)> {
+        ALGORITHMS.into_iter().map(|algorithm| (algorithm, Self(algorithm.base))).collect()
+    }
+}
+
+impl Source for InUserSpace {
+    fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes: Vec<u8> = match self.0 {
+            Base::Words => fibonacci(n).limbs().iter().flat_map(|limb| limb.to_le_bytes()).collect(),
+            Base::Billions => {
+                let digits = decimal::fibonacci(n as u32, Start::Corrected);
+                digits.iter().flat_map(|digit| digit.to_le_bytes()).collect()
+            }
+        };
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+}
+
+/// One whose numbers are spoilt at a place.
+struct Spoilt<F: Fn(&mut Vec<u8>)>(InUserSpace, u64, F);
+
+impl<F: Fn(&mut Vec<u8>)> Source for Spoilt<F> {
+    fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.0.number(n, buffer)?;
+        if n != self.1 {
+            return Ok(length);
+        }
+        let mut bytes = buffer[..length].to_vec();
+        self.2(&mut bytes);
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+}
+
+#[test]
+fn what_is_right_is_counted_and_the_number_before_is_seen() {
+    let larger = crate::experiments::fib::samples(3, 301..3_000, 30);
+    let truth = Truth::of(300, &larger, 1_000);
+    for (algorithm, source) in InUserSpace::every() {
+        let met = if algorithm.slow { 301 + SLOW_SAMPLES } else { 301 + 31 };
+        assert_eq!(
+            held(&source, algorithm, &truth, |place| place).unwrap(),
+            Seen::Met(format!("{met} numbers equal those computed in user space")),
+            "{}",
+            algorithm.name
+        );
+        let seen = held(&source, algorithm, &truth, one_before).unwrap();
+        assert_eq!(seen, Seen::Broken("F(100) is not what user space computes".into()), "{}", algorithm.name);
+    }
+}
+
+/// A bit, a digit that is none, a zero in front, a number cut short: at a small place and at a large one.
+#[test]
+fn whatever_is_wrong_with_one_number_is_seen() {
+    let truth = Truth::of(200, &[700], 0);
+    type Spoil = fn(&mut Vec<u8>);
+    let spoil: [(&str, Spoil); 5] = [
+        ("a bit", |bytes| bytes[0] ^= 1),
+        ("zeros in front", |bytes| bytes.extend([0; 8])),
+        ("cut short", |bytes| bytes.truncate(bytes.len() - 4)),
+        ("a byte less", |bytes| bytes.truncate(bytes.len() - 1)),
+        ("a digit too large", |bytes| bytes[..4].fill(0xff)),
+    ];
+    for (algorithm, source) in InUserSpace::every() {
+        for place in [77, 700] {
+            for (what, spoil) in spoil {
+                let source = Spoilt(source.clone(), place, spoil);
+                let seen = held(&source, algorithm, &truth, |place| place).unwrap();
+                let said = format!("F({place}) is not what user space computes");
+                assert_eq!(seen, Seen::Broken(said), "{}: {what}", algorithm.name);
+            }
+        }
+    }
+}
+
+/// What a machine without the module is told stands in `crates/tenbin/tests/fib.rs`.
+#[test]
+fn a_cell_weighs_what_is_there_and_plants_a_fault() {
+    let described = variants();
+    assert_eq!(described.len(), ALGORITHMS.len() + 1);
+    for (left, right) in COMPARISONS {
+        assert!(index(left).is_some() && index(right).is_some() && left != right, "{left} {right}");
+    }
+    assert_eq!([0, 1, 99, 100, 2_000].map(one_before), [0, 1, 99, 99, 1_999]);
+}

@@ -1,0 +1,75 @@
+//! Figures made up, and what is said of them.
+
+use super::super::device::ALGORITHMS;
+use super::*;
+
+fn algorithm(name: &str) -> Algorithm {
+    ALGORITHMS.into_iter().find(|algorithm| algorithm.name == name).unwrap()
+}
+
+#[test]
+fn the_parts_of_a_read_make_the_whole_and_what_was_disturbed_is_left_out() {
+    let said = Said { allocate: 200, compute: 1_000, copy: 50 };
+    let mut reads = vec![(1_530.0, said); 18];
+    reads.push((90_000.0, Said { compute: 80_000, ..said }));
+    reads.push((70_000.0, Said { copy: 60_000, ..said }));
+    let split = Split::of(reads, 30.0);
+    assert_eq!(split, Split { reads: 18, whole: 1_500.0, allocate: 200.0, compute: 1_000.0, copy: 50.0 });
+    assert_eq!(split.call(), 250.0);
+    // A coarse clock may give the parts more than the whole.
+    assert_eq!(Split { whole: 100.0, compute: 200.0, ..split }.call(), 0.0);
+    // Few reads all count.
+    assert_eq!(Split::of(vec![(10.0, said); 3], 0.0).reads, 3);
+}
+
+#[test]
+fn a_split_is_told_with_the_seeds_beside_it() {
+    let ours = Split { reads: 180, whole: 1_500.0, allocate: 200.0, compute: 1_000.0, copy: 50.0 };
+    let seeds = Split { reads: 90, whole: 45_000.0, allocate: 0.0, compute: 44_000.0, copy: 60.0 };
+    let splits = [(algorithm("doubling"), ours), (algorithm("decimal"), seeds)];
+    let said = told::split(99, &splits, Unit::Instructions).unwrap();
+    assert_eq!(
+        said.sentence,
+        "A read of F(99) by doubling takes 1500 instructions, emulated: 1000 to compute, 200 to allocate, 50 to copy, and \
+         250 for the rest of the system call; the seed's take more: decimal 45000, 30.0x."
+    );
+    assert!(said.evidence.contains("decimal: compute 44000, allocate 0, copy 60, call 940 (90 reads)"), "{said:?}");
+    assert!(said.confidence.contains("say nothing about time"));
+    let said = told::split(99, &splits[..1], Unit::Nanoseconds).unwrap();
+    assert!(said.sentence.contains("takes 1.50 µs: 1.00 µs to compute") && said.sentence.ends_with("system call."), "{said:?}");
+    assert_eq!(told::split(99, &[], Unit::Nanoseconds), None);
+}
+
+#[test]
+fn allocations_are_summed_and_frees_are_not() {
+    let events = |kmalloc, cache, kfree| vec![("kmem/kmalloc", kmalloc), ("kmem/kmem_cache_alloc", cache), ("kmem/kfree", kfree)];
+    let counted = vec![
+        (algorithm("doubling"), 99, events(1.0, 0.0, 1.0)),
+        (algorithm("doubling"), 1_000, events(1.0, 0.0, 1.0)),
+        (algorithm("decimal"), 99, events(310.0, 2.5, 310.0)),
+        (algorithm("decimal"), 1_000, events(400.0, 0.0, 400.0)),
+    ];
+    let said = told::allocations(&counted);
+    assert_eq!(said.sentence, "Allocations in a read of F(99): 1 by doubling, 312.50 by decimal.");
+    assert!(said.evidence.starts_with("F(1000): 1 by doubling, 400 by decimal; events of F(99), "), "{said:?}");
+    assert!(said.evidence.contains("decimal: kmalloc 310 kmem_cache_alloc 2.50 kfree 310"), "{said:?}");
+}
+
+#[test]
+fn the_price_of_tracing_is_told_with_its_events() {
+    let figures = Traced { plain: 1_000.0, traced: 7_100.0, events: 412.0, lost: 3 };
+    let said = told::traced(99, &[(algorithm("decimal"), figures)], Unit::Instructions);
+    assert!(said.sentence.contains("takes 7.10x by decimal (412 events) of what it takes without"), "{said:?}");
+    assert!(said.evidence.contains("decimal: 1000 and 7100, 3 events dropped"), "{said:?}");
+    assert!(said.confidence.starts_with("instructions, emulated"));
+}
+
+#[test]
+fn what_could_not_be_told_is_said_with_what_helps() {
+    let said = told::no_times(&[0.412, 0.398]);
+    assert!(said.evidence.contains("0.412 and 0.398 ns") && said.evidence.contains("--count-instructions"), "{said:?}");
+    let said = told::only_the_chosen(Some(&algorithm("iterative")));
+    assert!(said.sentence.starts_with("Only iterative was asked"), "{said:?}");
+    let said = told::not_counted(&Uncounted::NotMounted.to_string());
+    assert!(said.evidence.contains("mount -t tracefs"), "{said:?}");
+}

@@ -1,0 +1,179 @@
+//! What was found of the driver, in words.
+
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Finding, Picoseconds};
+
+use super::{ALLOCATIONS, Algorithm, Counted, Split, Traced, Unit};
+use crate::experiments::fib::finding;
+
+/// Our way, and the seed's that it is held against: as first written, and after its first improvement.
+const OURS: &str = "doubling";
+const SEEDS: [&str; 2] = ["decimal", "decimal-sized"];
+
+/// A length in the words of its unit.
+fn length(nanoseconds: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => Picoseconds((nanoseconds * 1_000.0).round() as u64).to_string(),
+        Unit::Instructions => format!("{nanoseconds:.0}"),
+    }
+}
+
+/// What figures rest on.
+fn rests_on(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => {
+            "means of all reads but the tenth that took longest; the driver's own clock readings are within its parts"
+        }
+        Unit::Instructions => {
+            "instructions, emulated: this guest's clock counts them, which a loop of known length showed twice; they say \
+             nothing about time. Means of all reads but the tenth that took longest, ticks of the kernel's included"
+        }
+    }
+}
+
+fn of<'a, T>(all: &'a [(Algorithm, T)], name: &str) -> Option<&'a T> {
+    all.iter().find(|(algorithm, _)| algorithm.name == name).map(|(_, found)| found)
+}
+
+/// Where the time of a read of one number goes, by algorithm; none where nothing was read.
+pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Option<Finding> {
+    let (first, ours) = splits.iter().find(|(it, _)| it.name == OURS).or(splits.first())?;
+    let what = match unit {
+        Unit::Nanoseconds => "",
+        Unit::Instructions => " instructions, emulated",
+    };
+    let in_words = |time: f64| length(time, unit);
+    let mut sentence = format!(
+        "A read of F({place}) by {} takes {}{what}: {} to compute, {} to allocate, {} to copy, and {} for the rest of the \
+         system call",
+        first.name,
+        in_words(ours.whole),
+        in_words(ours.compute),
+        in_words(ours.allocate),
+        in_words(ours.copy),
+        in_words(ours.call()),
+    );
+    let against: Vec<String> = SEEDS
+        .iter()
+        .filter(|name| **name != first.name)
+        .filter_map(|name| Some((name, of(splits, name)?)))
+        .filter(|_| ours.whole > 0.0)
+        .map(|(name, seeds)| format!("{name} {}, {}x", in_words(seeds.whole), three_digits(seeds.whole / ours.whole)))
+        .collect();
+    if !against.is_empty() {
+        sentence += &format!("; the seed's take more: {}", against.join(", and "));
+    }
+    let line = |(algorithm, it): &(Algorithm, Split)| {
+        format!(
+            "{}: compute {}, allocate {}, copy {}, call {} ({} reads)",
+            algorithm.name,
+            in_words(it.compute),
+            in_words(it.allocate),
+            in_words(it.copy),
+            in_words(it.call()),
+            it.reads
+        )
+    };
+    let evidence: Vec<String> = splits.iter().map(line).collect();
+    Some(finding(sentence + ".", evidence.join("; "), rests_on(unit)))
+}
+
+/// Without the right to choose, one algorithm was asked.
+pub(super) fn only_the_chosen(chosen: Option<&Algorithm>) -> Finding {
+    let name = chosen.map_or("an algorithm that is not known", |algorithm| algorithm.name);
+    finding(
+        format!("Only {name} was asked, which is the driver's choice now: this user may not change it."),
+        "/sys/class/misc/fibonacci/algorithm cannot be written; as root all of them are asked, and it is put back".into(),
+        "the kernel's word",
+    )
+}
+
+/// An emulated clock that counts no instructions.
+pub(super) fn no_times(each: &[f64]) -> Finding {
+    let each: Vec<String> = each.iter().map(|each| three_digits(*each)).collect();
+    finding(
+        "Where a read's time goes is not told: this CPU is emulated, and its clock does not count instructions.".into(),
+        format!(
+            "an instruction of a loop took {} ns of it; a guest of `tenbin guest run --count-instructions` has a clock \
+             that counts them",
+            each.join(" and ")
+        ),
+        "a loop of known length was timed twice",
+    )
+}
+
+/// Whole numbers as such.
+fn count(events: f64) -> String {
+    if (events - events.round()).abs() < 1e-9 { format!("{events:.0}") } else { format!("{events:.2}") }
+}
+
+/// What a read allocates, by algorithm, at the smallest place that was counted; the others as evidence.
+pub(super) fn allocations(counted: &Counted) -> Finding {
+    let asked_for = |events: &[(&str, f64)]| {
+        events.iter().filter(|(name, _)| ALLOCATIONS.contains(name)).map(|(_, count)| count).sum::<f64>()
+    };
+    let smallest = counted.iter().map(|(_, place, _)| *place).min().unwrap_or(0);
+    let by = |place: u64| {
+        let here = counted.iter().filter(|(_, known, _)| *known == place);
+        here.map(|(algorithm, _, events)| format!("{} by {}", count(asked_for(events)), algorithm.name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut places: Vec<u64> = counted.iter().map(|(_, place, _)| *place).collect();
+    places.sort_unstable();
+    places.dedup();
+    let others: Vec<String> =
+        places.iter().filter(|&&place| place != smallest).map(|&place| format!("F({place}): {}", by(place))).collect();
+    let raw: Vec<String> = counted
+        .iter()
+        .filter(|(_, place, _)| *place == smallest)
+        .map(|(algorithm, _, events)| {
+            let events: Vec<String> = events
+                .iter()
+                .filter(|(_, count)| *count > 0.0)
+                .map(|(name, events)| format!("{} {}", name.trim_start_matches("kmem/"), count(*events)))
+                .collect();
+            format!("{}: {}", algorithm.name, events.join(" "))
+        })
+        .collect();
+    let mut evidence = others;
+    evidence.push(format!("events of F({smallest}), {}", raw.join("; ")));
+    finding(
+        format!("Allocations in a read of F({smallest}): {}.", by(smallest)),
+        evidence.join("; "),
+        "the kernel's own tracepoints, every event of this thread counted over many reads and divided by them; what an \
+         interrupt allocates meanwhile is counted too, and so is a kfree of nothing",
+    )
+}
+
+/// Why nothing of the kernel's events is known.
+pub(super) fn not_counted(why: &str) -> Finding {
+    finding("Allocations in a read were not counted.".into(), why.into(), "the kernel's word")
+}
+
+/// What recording the kernel's events of memory costs a read.
+pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -> Finding {
+    let by = |(algorithm, it): &(Algorithm, Traced)| {
+        format!("{}x by {} ({} events)", three_digits(it.traced / it.plain.max(1.0)), algorithm.name, count(it.events))
+    };
+    let ratios: Vec<String> = recorded.iter().map(by).collect();
+    let line = |(algorithm, it): &(Algorithm, Traced)| {
+        let lost = if it.lost > 0 { format!(", {} events dropped", it.lost) } else { String::new() };
+        format!("{}: {} and {}{lost}", algorithm.name, length(it.plain, unit), length(it.traced, unit))
+    };
+    let lines: Vec<String> = recorded.iter().map(line).collect();
+    finding(
+        format!(
+            "While the kernel's events of memory are recorded, a read of F({place}) takes {} of what it takes without; the \
+             seed saw 7x and laid it to its allocations.",
+            ratios.join(", ")
+        ),
+        format!("without and with, {}; seed 003 recorded every event of the machine with trace-cmd", lines.join("; ")),
+        match unit {
+            Unit::Nanoseconds => "a record an event in a ring of perf, this thread alone; reads without before and after",
+            Unit::Instructions => {
+                "instructions, emulated; a record an event in a ring of perf, this thread alone; reads without before and after"
+            }
+        },
+    )
+}

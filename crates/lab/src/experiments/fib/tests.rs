@@ -1,0 +1,84 @@
+//! The ways to F(n) against the sum, and the plans.
+
+use proptest::prelude::*;
+
+use super::decimal::{self, IDLE_ROUNDS, Start};
+use super::oracle::{Base, Table, Walk};
+use super::*;
+
+#[test]
+fn the_oracle_knows_the_numbers_that_everybody_knows() {
+    let mut words = Walk::new(Base::Words);
+    let first: Vec<u64> = [0, 1, 2, 10, 93].map(|n| words.to(n)).iter().map(|bytes| little(bytes, 8)[0]).collect();
+    assert_eq!(first, [0, 1, 1, 55, 12_200_160_415_121_876_738]);
+    // The seed's own list ends there, in its own digits.
+    let mut billions = Walk::new(Base::Billions);
+    assert_eq!(little(&billions.to(44), 4), [701_408_733]);
+    assert_eq!(little(&billions.to(99), 4), [555_169_026, 922_995_834, 218]);
+    assert_eq!(little(&words.to(99), 8), [(218_922_995_834_555_169_026_u128 & u128::from(u64::MAX)) as u64, 11]);
+}
+
+/// Digits of so many bytes; 0 stands for none.
+fn little(bytes: &[u8], width: usize) -> Vec<u64> {
+    let digit = |digit: &[u8]| digit.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+    if bytes.is_empty() { vec![0] } else { bytes.chunks(width).map(digit).collect() }
+}
+
+#[test]
+fn a_table_holds_all_up_to_a_place_and_the_samples_beyond_once_each() {
+    let table = Table::of(Base::Words, 5, &[9, 3, 7, 9]);
+    assert_eq!(table.rows().map(|(place, _)| place).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 7, 9]);
+    assert_eq!(table.number(9), Some(&34_u64.to_le_bytes()[..]));
+    assert_eq!((table.number(0), table.number(8)), (Some(&[][..]), None));
+}
+
+/// The buffers that the seed sizes once are never too small, and both ways to start agree with the sum.
+#[test]
+fn the_seeds_digits_are_right_up_to_ten_thousand() {
+    let mut walk = Walk::new(Base::Billions);
+    for n in 0..=1_500 {
+        let right = walk.to(n);
+        for start in [Start::AsPublished, Start::Corrected] {
+            let digits: Vec<u8> =
+                decimal::fibonacci(n as u32, start).iter().flat_map(|digit| digit.to_le_bytes()).collect();
+            assert_eq!(digits, right, "F({n}), {start:?}");
+        }
+    }
+    for n in (1_501..10_000_u32).step_by(97) {
+        let digits: Vec<u8> =
+            decimal::fibonacci(n, Start::Corrected).iter().flat_map(|digit| digit.to_le_bytes()).collect();
+        assert_eq!(digits, walk.to(n.into()), "F({n})");
+    }
+}
+
+#[test]
+fn a_word_holds_every_number_up_to_its_last() {
+    let mut walk = Walk::new(Base::Words);
+    for n in 0..=words::LARGEST {
+        let right = little(&walk.to(n.into()), 8)[0];
+        for start in [Start::AsPublished, Start::Corrected] {
+            assert_eq!(words::with_a_branch(n, start), right, "F({n}) with a branch, {start:?}");
+            assert_eq!(words::without_a_branch(n, start), right, "F({n}) branchless, {start:?}");
+        }
+    }
+    assert_eq!(walk.to(u64::from(words::LARGEST) + 1).len(), 16, "the next one takes two words");
+}
+
+proptest! {
+    /// The published start comes 32 rounds early, whatever n is; they double zero.
+    #[test]
+    fn the_published_start_is_thirty_two_rounds_early(n in 1..=u32::MAX) {
+        let rounds = |start: Start| start.mask(n).ilog2() + 1;
+        prop_assert_eq!(rounds(Start::AsPublished), rounds(Start::Corrected) + IDLE_ROUNDS);
+        prop_assert_eq!(u64::from(n) & !(2 * Start::Corrected.mask(n) - 1), 0);
+    }
+}
+
+#[test]
+fn samples_lie_in_their_range_and_follow_the_seed() {
+    let drawn = samples(7, 100..200, 50);
+    assert!(drawn.len() == 50 && drawn.iter().all(|place| (100..200).contains(place)), "{drawn:?}");
+    assert_eq!(drawn, samples(7, 100..200, 50));
+    assert_ne!(drawn, samples(8, 100..200, 50));
+    assert!(samples(7, 5..5, 50).is_empty());
+}

@@ -1,0 +1,286 @@
+//! F(n) in user mode: ours, the sum, and what the seed wrote.
+
+use std::hint::black_box;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenbin_bignum::{Natural, fibonacci};
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::{Arrangement, Comparison, Effort, Variant};
+
+use super::decimal::{self, Start};
+use super::oracle::{Base, Table};
+use super::words;
+use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
+
+/// A way to F(n).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// Ours: fast doubling over limbs of 64 bits.
+    Doubling,
+    /// n additions of limbs of 64 bits.
+    Sum,
+    /// The seed's digits of 10⁹.
+    Billions(Start),
+    /// The seed's 64 bits, with a branch.
+    Branch(Start),
+    /// The seed's 64 bits, with masks.
+    Masks(Start),
+    /// A planted fault: ours, with the lowest bit of one number in a hundred turned.
+    OneBit,
+}
+
+use Start::{AsPublished, Corrected};
+
+/// What the variants are, in the order of the descriptor.
+pub(super) const METHODS: [(Method, &str, &str); 9] = [
+    (Method::Doubling, "fast doubling", "ours: limbs of 64 bits, Karatsuba where they are many, memory sized once"),
+    (Method::Sum, "the sum", "n additions of limbs of 64 bits"),
+    (
+        Method::Billions(AsPublished),
+        "base 10^9 as published",
+        "the seed's: fast doubling by schoolbook products of digits of 10^9, after 32 rounds that double zero",
+    ),
+    (Method::Billions(Corrected), "base 10^9", "the same from the topmost bit that is set"),
+    (
+        Method::Branch(AsPublished),
+        "64 bits with a branch as published",
+        "the seed's: fast doubling with a branch on each bit of n, after 32 rounds that double zero",
+    ),
+    (Method::Branch(Corrected), "64 bits with a branch", "the same from the topmost bit that is set"),
+    (
+        Method::Masks(AsPublished),
+        "64 bits branchless as published",
+        "the seed's: each bit of n as a mask that chooses, after 32 rounds that double zero",
+    ),
+    (Method::Masks(Corrected), "64 bits branchless", "the same from the topmost bit that is set"),
+    (Method::OneBit, "one bit turned", "fast doubling whose lowest bit is wrong where n ends in 00"),
+];
+
+/// A planted fault is at every place that this divides; so every check meets one, and so does an epoch of most cells.
+pub(super) const PLANTED_EVERY: u64 = 100;
+
+/// The variants of the descriptor.
+pub(super) fn variants() -> Vec<Variant> {
+    METHODS
+        .iter()
+        .map(|(method, name, what)| match method {
+            Method::OneBit => Variant::sabotage(name, what),
+            _ => Variant::measured(name, what),
+        })
+        .collect()
+}
+
+/// A number as its way left it.
+#[derive(Clone, Debug)]
+enum Number {
+    Limbs(Natural),
+    Digits(Vec<u32>),
+    Word(u64),
+}
+
+impl Default for Number {
+    fn default() -> Self {
+        Self::Word(0)
+    }
+}
+
+impl Number {
+    /// Its bytes, as [`Table`] has them.
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Limbs(number) => number.limbs().iter().flat_map(|limb| limb.to_le_bytes()).collect(),
+            Self::Digits(digits) => digits.iter().flat_map(|digit| digit.to_le_bytes()).collect(),
+            Self::Word(0) => Vec::new(),
+            Self::Word(word) => word.to_le_bytes().into(),
+        }
+    }
+}
+
+impl Method {
+    fn base(self) -> Base {
+        if let Self::Billions(_) = self { Base::Billions } else { Base::Words }
+    }
+
+    /// The largest place that it can be asked for, if there is one.
+    fn largest(self) -> Option<u64> {
+        matches!(self, Self::Branch(_) | Self::Masks(_)).then_some(words::LARGEST.into())
+    }
+
+    /// Computes F(n) so many times, and returns the last one. Which way it is was decided before the first turn.
+    fn repeat(self, n: u64, times: u64) -> Number {
+        fn again<T>(times: u64, mut once: impl FnMut() -> T) -> Option<T> {
+            let mut last = None;
+            for _ in 0..times {
+                last = Some(black_box(once()));
+            }
+            last
+        }
+        let short = n as u32;
+        let word = |number: Option<u64>| Number::Word(number.unwrap_or(0));
+        match self {
+            Self::Doubling => Number::Limbs(again(times, || fibonacci(black_box(n))).unwrap_or_default()),
+            Self::Sum => {
+                Number::Limbs(again(times, || fibonacci::iterative(black_box(n))).unwrap_or_default())
+            }
+            Self::Billions(start) => Number::Digits(
+                again(times, || decimal::fibonacci(black_box(short), start)).unwrap_or_default(),
+            ),
+            Self::Branch(start) => word(again(times, || words::with_a_branch(black_box(short), start))),
+            Self::Masks(start) => word(again(times, || words::without_a_branch(black_box(short), start))),
+            Self::OneBit => Number::Limbs(again(times, || one_bit_turned(n)).unwrap_or_default()),
+        }
+    }
+}
+
+fn one_bit_turned(n: u64) -> Natural {
+    let right = fibonacci(n);
+    if !n.is_multiple_of(PLANTED_EVERY) {
+        return right;
+    }
+    let mut limbs = right.limbs().to_vec();
+    match limbs.first_mut() {
+        Some(first) => *first ^= 1,
+        None => limbs.push(1),
+    }
+    Natural::from_limbs(limbs)
+}
+
+/// Places of an ordinary run: the last number that the seed's 64 bits hold with a sign, its own example beyond them, and
+/// two where big numbers are big.
+const PLACES: [u64; 4] = [92, 99, 1_000, 10_000];
+const HEADLINE: u64 = 1_000;
+
+/// No place may be larger than this: the seed's numbers take minutes there.
+const LARGEST: u64 = 1_000_000;
+
+pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let usual: &[u64] = if request.effort == Effort::Quick { &[HEADLINE] } else { &PLACES };
+    let places = places(request, usual, LARGEST)?;
+    let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
+    let cells = places.iter().enumerate().map(|(number, &place)| cell(request, place, number == headline));
+    Ok(cells.collect::<Vec<_>>().into())
+}
+
+/// The places that `--set n=…` gave, or the usual ones.
+pub(super) fn places(request: &Request<'_>, usual: &[u64], largest: u64) -> Result<Vec<u64>, Unfit> {
+    request.settings.list("n", usual, &format!("a number from 0 to {largest}"), |&place| place <= largest)
+}
+
+fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
+    let index = |wanted: Method| METHODS.iter().position(|(method, ..)| *method == wanted);
+    let fits = |method: Method| method.largest().is_none_or(|largest| place <= largest);
+    // Where one word holds the number, the question is the branch; beyond, it is the big number.
+    let pairs: &[(Method, Method)] = if fits(Method::Branch(Corrected)) {
+        &[
+            (Method::Branch(Corrected), Method::Masks(Corrected)),
+            (Method::Branch(AsPublished), Method::Masks(AsPublished)),
+            (Method::Branch(Corrected), Method::Branch(AsPublished)),
+            (Method::Masks(Corrected), Method::Masks(AsPublished)),
+            (Method::Branch(Corrected), Method::Billions(AsPublished)),
+            (Method::Branch(Corrected), Method::Doubling),
+        ]
+    } else {
+        &[
+            (Method::Doubling, Method::Billions(AsPublished)),
+            (Method::Doubling, Method::Sum),
+            (Method::Billions(Corrected), Method::Billions(AsPublished)),
+            (Method::Doubling, Method::Billions(Corrected)),
+            (Method::Billions(Corrected), Method::Sum),
+        ]
+    };
+    let comparisons: Vec<Comparison> = pairs
+        .iter()
+        .filter_map(|&(left, right)| Some(Comparison { left: index(left)? as u32, right: index(right)? as u32 }))
+        .collect();
+    let measured = METHODS.iter().zip(0_u32..);
+    let measured = measured.filter(|((method, ..), _)| fits(*method) && *method != Method::OneBit);
+    Arrangement {
+        label: format!("for F({place})"),
+        parameters: vec![("where".into(), "user".into()), ("n".into(), place.to_string())],
+        cpus: request.cpus[..1].to_vec(),
+        epoch: super::described::EPOCH,
+        variants: measured.map(|(_, index)| index).collect(),
+        comparisons,
+        headline,
+        ..Arrangement::default()
+    }
+}
+
+/// Places that a check asks for, all from 0 on, by those who answer fast and by the others; and beyond them at random, up
+/// to a last one.
+const ALL_FAST: u64 = 10_000;
+const ALL_SLOW: u64 = 1_000;
+const SAMPLES: usize = 20;
+const SAMPLED_UP_TO: u64 = 20_000;
+
+pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    let place = arrangement.parameter("n").and_then(|text| text.parse().ok());
+    let Some(place) = place else { return Err(Unfit::Usage("the cell names no n".into())) };
+    let mut samples = super::samples(request.seed, ALL_FAST..SAMPLED_UP_TO, SAMPLES);
+    samples.push(place);
+    // A survey wants to be quick.
+    let dense = if request.effort == Effort::Quick { ALL_SLOW } else { ALL_FAST };
+    Ok(Box::new(InUserMode {
+        team: Team::gather(request.clock, &arrangement.cpus)?,
+        place,
+        words: Table::of(Base::Words, dense, &samples),
+        billions: Table::of(Base::Billions, ALL_SLOW, &samples),
+    }))
+}
+
+struct InUserMode {
+    team: Team,
+    /// What is timed.
+    place: u64,
+    /// What the oracle says, in both writings.
+    words: Table,
+    billions: Table,
+}
+
+impl InUserMode {
+    fn table(&self, method: Method) -> &Table {
+        match method.base() {
+            Base::Words => &self.words,
+            Base::Billions => &self.billions,
+        }
+    }
+}
+
+impl Apparatus for InUserMode {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let (method, ..) = METHODS[variant as usize];
+        let fast = matches!(method, Method::Doubling);
+        let asked = |place: &u64| match method.largest() {
+            Some(largest) => *place <= largest,
+            None => fast || *place <= ALL_SLOW || *place > ALL_FAST,
+        };
+        let mut equal = 0_u64;
+        for (place, number) in self.table(method).rows().filter(|(place, _)| asked(place)) {
+            if method.repeat(place, 1).bytes() != number {
+                return Ok(Seen::Broken(format!("F({place}) is not the sum of the two before it")));
+            }
+            equal += 1;
+        }
+        Ok(Seen::Met(format!("{equal} numbers equal the sums of the two before them")))
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let ((method, ..), place) = (METHODS[variant as usize], self.place);
+        let last = Arc::new(Mutex::new(Number::default()));
+        let kept = Arc::clone(&last);
+        let task: Task = Arc::new(move |_, iterations| {
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = method.repeat(place, iterations);
+            0
+        });
+        let lap = self.team.lap(&task, iterations)?;
+        let bytes = last.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+        if self.table(method).number(place) != Some(bytes.as_slice()) {
+            return Err(Failure::Wrong(format!("F({place}) came out wrong while it was timed")));
+        }
+        Ok(lap)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+}

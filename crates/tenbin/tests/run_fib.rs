@@ -1,0 +1,76 @@
+//! The ways to F(n), as a user asks for them.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
+
+use std::path::Path;
+
+use place::{Place, ending, text};
+
+#[test]
+fn without_the_driver_the_commands_that_load_it_are_named() {
+    if Path::new("/dev/fibonacci").exists() {
+        eprintln!("skipped: the driver is loaded here");
+        return;
+    }
+    let place = Place::new();
+    for setting in ["n=99", "readers=8", "traced=yes"] {
+        let output = place.tenbin(&["run", "fib", "--no-store", "--set", "where=kernel", "--set", setting]);
+        let (status, said) = ending(&output);
+        assert_eq!((status, text(&output.stdout)), (5, String::new()), "{setting}");
+        for words in [
+            "/dev/fibonacci is missing",
+            "insmod kmod/fibdrv/fibdrv.ko",
+            "tenbin guest run --module fibdrv --",
+        ] {
+            assert!(said.contains(words), "{setting}: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_a_usage_error() {
+    let place = Place::new();
+    for (settings, named) in [
+        ("where=space", "user, kernel"),
+        ("n=ninety", "a number from 0 to 1000000"),
+        ("n=1000001", "a number from 0 to 1000000"),
+        ("n=5,5", "twice"),
+        ("readers=8", "where=kernel"),
+        ("seconds=8", "where=kernel"),
+        ("traced=yes", "where=kernel"),
+        ("where=kernel readers=0", "a number from 1 to 1024"),
+        ("where=kernel readers=2,3", "one value"),
+        ("where=kernel seconds=5", "readers"),
+        ("where=kernel readers=2 seconds=3601", "a number from 1 to 3600"),
+        ("where=kernel traced=perhaps", "yes or no"),
+        ("where=kernel n=-1", "a number from 0"),
+        ("base=10", "no parameter `base`"),
+    ] {
+        let mut arguments = vec!["run", "fib"];
+        for setting in settings.split(' ') {
+            arguments.extend(["--set", setting]);
+        }
+        let output = place.tenbin(&arguments);
+        let (status, said) = ending(&output);
+        assert_eq!(status, 2, "{settings}: {said}");
+        assert!(said.starts_with("tenbin: usage error: ") && said.contains(named), "{settings}: {said}");
+        assert!(!place.path("store.db").exists(), "{settings} has begun");
+    }
+}
+
+#[test]
+fn a_small_number_weighs_the_branch_and_a_large_one_the_digits() {
+    let place = Place::new();
+    let output = place.tenbin(&["run", "fib", "--quick", "--json", "--set", "n=92,99"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    // Seven ways and a planted fault; then four, and the fault again.
+    assert_eq!(checks.len(), 8 + 1 + 4 + 1, "{checks:?}");
+    assert!(checks.iter().all(|it| it["check"]["met"] != it["check"]["sabotage"]), "{checks:?}");
+    let labels: Vec<&str> =
+        report["answers"].as_array().unwrap().iter().map(|it| it["cell"].as_str().unwrap()).collect();
+    assert!(labels.contains(&"for F(92)") && labels.contains(&"for F(99)"), "{labels:?}");
+}
