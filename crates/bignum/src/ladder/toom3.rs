@@ -194,3 +194,27 @@ fn divide_by_three(multiple: &mut [Limb]) {
     }
     debug_assert_eq!(owed, 0, "the number was no multiple of 3");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The quotients where three times a limb begins to carry more, and their neighbours. Random numbers do
+    /// not meet these.
+    #[test]
+    fn three_times_any_number_is_divided_by_three() {
+        let third = Limb::MAX / 3;
+        let edges = [0, 1, third - 1, third, third + 1, 2 * third - 1, 2 * third, 2 * third + 1, Limb::MAX];
+        for low in edges {
+            for middle in edges {
+                for high in edges {
+                    let wanted = [low, middle, high, 0];
+                    let mut number = wanted;
+                    span::scale(&mut number, 3, 0);
+                    divide_by_three(&mut number);
+                    assert_eq!(number, wanted);
+                }
+            }
+        }
+    }
+}
