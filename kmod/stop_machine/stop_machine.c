@@ -211,7 +211,7 @@ static int hold(void *unused)
 		}
 	}
 	touch_nmi_watchdog();
-	stand->interrupts_off &= irqs_disabled();
+	stand->interrupts_off = stand->interrupts_off && irqs_disabled();
 	stand->left_ns = now;
 	return 0;
 }

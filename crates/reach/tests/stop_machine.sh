@@ -1,4 +1,5 @@
 # What `stop_machine.rs` has a guest with two CPUs do. Each part writes a line "== NAME" and then what it saw.
+# The words are those of the last loading of the module.
 
 module=/modules/stop_machine.ko
 device=/dev/stop_machine
@@ -82,9 +83,11 @@ echo "$thresh" >$kernel/watchdog_thresh
 ask "10000 force"
 echo 0 >$kernel/softlockup_panic
 for switch in "hardlockup_panic 5000" "panic_on_rcu_stall 10500 force" "hung_task_panic 60000 force"; do
-    echo 1 >$kernel/"${switch%% *}"
+    # Where there is no such watchdog, there is no switch.
+    [ -e "$kernel/${switch%% *}" ] || continue
+    echo 1 >"$kernel/${switch%% *}"
     ask "${switch#* }"
-    echo 0 >$kernel/"${switch%% *}"
+    echo 0 >"$kernel/${switch%% *}"
 done
 # Who sees no switches cannot know that they are off.
 umount /proc
@@ -126,7 +129,7 @@ exec 3<$device
 rmmod stop_machine 2>/dev/null && echo "unloaded while open"
 exec 3<&-
 rmmod stop_machine && ls -d $device /sys/module/stop_machine 2>/dev/null
-load msecs=8001 force=1
+load "$@"
 head -n 3 $device
 rmmod stop_machine && echo unloaded
 
