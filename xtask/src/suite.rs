@@ -60,6 +60,9 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     steps.push(Step::new("modules, style", modules::style_needs(), move || modules::style(workspace)));
     steps.push(Step::new("modules, build", modules::build_needs(), move || modules::build(workspace)));
     steps.push(Step::new("modules, sparse", modules::sparse_needs(), move || modules::sparse(workspace)));
+    steps.push(Step::new("modules, arithmetic", modules::arithmetic_needs(), move || {
+        modules::arithmetic(workspace)
+    }));
     steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
     steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
     steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
