@@ -1,6 +1,7 @@
 //! Benchmarks of tenbin itself, by name.
 
 mod c2c;
+mod stop;
 mod yes;
 
 use std::path::Path;
@@ -57,6 +58,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "c2c",
         what: "whether a line moves as fast as a program finds that measures nothing else",
         kind: Kind::Peers(|stand| c2c::run(stand, &stand.arguments.c2c)),
+    },
+    Benchmark {
+        name: "stop",
+        what: "how exactly a guest stands still that its module stops",
+        kind: Kind::Peers(stop::run),
     },
     Benchmark {
         name: "yes",
