@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
 
-/// What fetching and booting needs.
+/// What fetching, booting, and building modules for a guest's kernel needs.
 pub(crate) fn needs() -> Vec<Requirement> {
     let mut needs = vec![
         Requirement::program("qemu-system-x86", "qemu-system-x86_64"),
@@ -18,6 +18,8 @@ pub(crate) fn needs() -> Vec<Requirement> {
         Requirement::program("apt", "apt-get"),
         Requirement::program("dpkg", "dpkg-deb"),
         Requirement::file("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg"),
+        Requirement::program("make", "make"),
+        Requirement::program("gcc", "gcc"),
     ];
     needs.extend(ARCHITECTURES.iter().filter(|it| it.foreign()).flat_map(Architecture::to_build));
     needs
@@ -45,7 +47,7 @@ const REFUSED: i32 = 3;
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     // One after the other: an emulator has a CPU to itself, and the output stays in order.
     Command::cargo(workspace)
-        .arguments(["test", "--package", "tenbin-reach", "--test", "guests"])
+        .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run()?;
     let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;

@@ -1,4 +1,4 @@
-//! An apt of our own: it fetches packages of Debian and changes nothing of the machine.
+//! Fetching packages of Debian.
 //!
 //! The machine's own apt fetches and checks, with a state, sources and settings of its own (apt.conf(5)):
 //! another architecture and another release than the machine's, and nothing of the machine changes.
@@ -83,7 +83,12 @@ impl Apt {
     /// [`Error::Fetch`] where it is not in them.
     pub(crate) fn record(&mut self, package: &str) -> Result<String, Error> {
         let shown = self.own("apt-cache").words(["--no-all-versions", "show", package]);
-        shown.read(package, PATIENCE).map_err(|error| self.flaw.take().unwrap_or(error))
+        shown.read(package, PATIENCE).map_err(|error| self.reason(error))
+    }
+
+    /// Why something is not in the lists: because they could not be fetched, else `error`.
+    pub(crate) fn reason(&mut self, error: Error) -> Error {
+        self.flaw.take().unwrap_or(error)
     }
 
     /// Whether the lists have `package`, or one version of it: `NAME=VERSION`.
@@ -168,6 +173,8 @@ fn settings(folder: &Path, architecture: Architecture, inherited: &str) -> Strin
         ("Acquire::Retries", "3".to_owned()),
         // The downloader changes to a user who may not enter our folder; as ourselves it need not.
         ("APT::Sandbox::User", "root".to_owned()),
+        // Else a list that could not be fetched is a warning, and nobody learns why a package is not in it.
+        ("APT::Update::Error-Mode", "any".to_owned()),
         ("APT::Architecture", debian.clone()),
         ("APT::Architectures", debian),
         ("Dir::Cache", path("cache")),

@@ -90,8 +90,8 @@ impl Cache {
         Ok(Kernel { image: place.join("image"), busybox: place.join("busybox"), modules })
     }
 
-    /// The folder that modules for that kernel are built with: `make -C` it. Fetched now if it is not here yet (15 MB,
-    /// of which 70 MB are kept unpacked), and the kernel too.
+    /// The folder that modules for that kernel are built with, a path from the root: `make -C` it. Fetched now if
+    /// it is not here yet (15 MB, which are 90 MB when they are unpacked), and the kernel too.
     ///
     /// Headers are of the version of the image. If the archive has none of that version any more, the kernel is
     /// fetched anew together with its headers, and replaces the old one: [`Cache::version`] tells.
@@ -108,7 +108,7 @@ impl Cache {
                 complete(&turn, architecture, suite, &place)?;
             }
         }
-        headers::folder(&found)
+        headers::folder(&std::path::absolute(&found).map_err(Error::file("read", &found))?)
     }
 
     /// The modules built for that suite's kernel, in the order asked for; built once per source and kernel,
@@ -220,7 +220,9 @@ impl Cache {
         let held = fs::File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let held = held.map_err(Error::file("lock", &lock))?;
         self.clear().map_err(writing(&self.folder))?;
-        let scratch = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
+        // Programs are started in other folders, so that a path from here would mislead them.
+        let folder = std::path::absolute(&self.folder).map_err(writing(&self.folder))?;
+        let scratch = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(folder);
         Ok(Turn { scratch: scratch.map_err(writing(&self.folder))?, _lock: held })
     }
 
@@ -405,5 +407,57 @@ mod tests {
         Cache::new(scratch.path()).clear().unwrap();
         let left = listed(scratch.path()).unwrap();
         assert_eq!(left, ["bookworm-x86_64", "other"].map(|name| scratch.path().join(name)));
+    }
+
+    /// A cache that holds a kernel and its headers, as far as they are looked at.
+    fn with_headers() -> (tempfile::TempDir, Cache) {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = scratch.path().join("trixie-riscv64");
+        fs::create_dir_all(place.join("modules")).unwrap();
+        fs::create_dir_all(place.join("headers/usr/src/linux-headers-6.12.1-riscv64")).unwrap();
+        fs::write(place.join("headers/usr/src/linux-headers-6.12.1-riscv64/Module.symvers"), "").unwrap();
+        fs::write(place.join("origin"), "linux-image-6.12.1-riscv64_6.12.1-1_riscv64.deb\n").unwrap();
+        let cache = Cache::new(scratch.path());
+        (scratch, cache)
+    }
+
+    #[test]
+    fn headers_that_are_here_are_taken_without_asking_anybody() {
+        let (scratch, cache) = with_headers();
+        let (architecture, suite) = (Architecture::Riscv64, Suite::Trixie);
+        assert!(cache.has_headers(architecture, suite));
+        assert_eq!(cache.version(architecture, suite).as_deref(), Some("6.12.1-1"));
+        let expected = scratch.path().join("trixie-riscv64/headers/usr/src/linux-headers-6.12.1-riscv64");
+        assert_eq!(cache.headers(architecture, suite).unwrap(), expected);
+        assert!(!cache.has_headers(Architecture::X86_64, suite));
+        assert_eq!(cache.version(Architecture::X86_64, suite), None);
+        assert!(cache.modules(architecture, suite, &[]).unwrap().is_empty());
+        let wrong = cache.modules(architecture, Suite::Backports, &[]);
+        assert!(matches!(wrong, Err(Error::Request(_))), "{wrong:?}");
+    }
+
+    #[test]
+    fn of_all_that_was_built_one_finds_the_modules_in_the_order_asked_for() {
+        let (scratch, cache) = with_headers();
+        let build = Build::plain("/nowhere".into());
+        let place = scratch.path().join("built-x");
+        fs::create_dir(&place).unwrap();
+        let found = cache.build(&build, &place, &[Module::Fibdrv, Module::StopMachine]).unwrap();
+        assert_eq!(found, ["fibdrv.ko", "stop_machine.ko"].map(|name| place.join(name)));
+    }
+
+    #[test]
+    fn headers_of_one_s_own_kernel_lie_beside_it_or_their_package_is_named() {
+        let scratch = unpacked(&["boot/vmlinuz-6.1", "boot/kernel", "lib/modules/6.1/build/Module.symvers"]);
+        let (cache, root) = (Cache::new(scratch.path()), scratch.path().join("unpacked"));
+        let found = cache.own_headers(&root.join("boot/vmlinuz-6.1")).unwrap();
+        assert_eq!(found, fs::canonicalize(root.join("lib/modules/6.1/build")).unwrap());
+        let error = cache.own_headers(&root.join("boot/kernel")).unwrap_err();
+        assert!(matches!(&error, Error::Request(why) if why.contains("vmlinuz-VERSION")), "{error}");
+        fs::remove_dir_all(root.join("lib")).unwrap();
+        let error = cache.own_headers(&root.join("boot/vmlinuz-6.1")).unwrap_err();
+        let Error::Missing(missing) = &error else { panic!("{error}") };
+        assert_eq!(missing.install, "apt-get install linux-headers-6.1");
+        assert!(cache.own_headers(&root.join("none")).is_err());
     }
 }

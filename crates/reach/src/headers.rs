@@ -60,11 +60,11 @@ pub(crate) fn fetch(apt: &mut Apt, image: &Image, scratch: &Path, into: &Path) -
     let (common, kbuild) = (needed("linux-headers-")?, needed(TOOLS)?);
     let mut files = apt.unpack(&[&package, &format!("{common}={}", image.version)], into)?;
     let (host, suite) = tools_of(Architecture::host())?;
-    let tools = Apt::prepare(&scratch.join("tools"), host, suite)?;
+    let mut tools = Apt::prepare(&scratch.join("tools"), host, suite)?;
     let known = tools.names(TOOLS)?;
     let found = closest(known.iter().map(String::as_str), kbuild).ok_or_else(|| {
         let said = format!("Debian's {suite} has neither it nor one for the same Linux for {host}");
-        Error::Fetch { what: kbuild.to_owned(), said }
+        tools.reason(Error::Fetch { what: kbuild.to_owned(), said })
     })?;
     files.extend(tools.unpack(&[found], into)?);
     let (name, link) = (found, into.join("usr/lib").join(kbuild));

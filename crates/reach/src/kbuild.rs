@@ -55,7 +55,12 @@ impl Build {
         }
         find_make()?;
         compiler(architecture, Architecture::host())?;
-        Ok(Self { words: Vec::new(), headers })
+        Ok(Self::plain(headers))
+    }
+
+    /// Without a word to make that it does not need.
+    pub(crate) fn plain(headers: PathBuf) -> Self {
+        Self { words: Vec::new(), headers }
     }
 
     /// What makes this build another one than others.
@@ -63,7 +68,7 @@ impl Build {
         self.words.iter().map(String::as_bytes)
     }
 
-    /// Builds all modules in the folder `scratch`, which is made, and puts them into the folder `into`, which is made.
+    /// Builds all modules in the folder `scratch`, a path from the root, which is made, and puts them into the folder `into`, which is made.
     ///
     /// # Errors
     /// [`Error::Build`] where they do not build, [`Error::Missing`] where the tools need a library that is not here,

@@ -216,6 +216,19 @@ mod tests {
     }
 
     #[test]
+    fn only_the_host_s_architecture_is_the_host_s_kernel() {
+        for architecture in Architecture::ALL {
+            match host_image(architecture) {
+                Ok(path) => {
+                    assert_eq!(Architecture::host(), Some(architecture));
+                    assert!(path.is_file());
+                }
+                Err(error) => assert!(matches!(error, Error::Request(_)), "{error}"),
+            }
+        }
+    }
+
+    #[test]
     fn modules_come_after_those_that_they_depend_on() {
         let cases =
             [(("virtio_ring", ""), ("virtio", "virtio_ring")), (("virtio", ""), ("virtio_ring", "virtio"))];

@@ -1,0 +1,240 @@
+//! `tenbin guest modules` and `guest run --module` as a user meets them, with shell scripts in place of make, the
+//! compilers and the emulator.
+//!
+//! What only a real build shows is shown by `cargo xtask test guests`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+const MODULES: [&str; 3] = ["stop_machine", "oneshot_timer", "fibdrv"];
+
+/// A make that builds what it is asked for, and notes that it ran and with which words.
+const MAKE: &str = "for word; do case $word in M=*) folder=${word#M=} ;; esac; done
+    for name in stop_machine oneshot_timer fibdrv; do
+        read -r first <\"$folder/$name/Kbuild\" && echo \"$name: $first\" >\"$folder/$name/$name.ko\" || exit 2
+    done; echo \"$@\" >>made";
+
+/// A folder with a cache that holds a kernel and its headers for x86_64, and a path that holds a few programs, make and
+/// compilers among them.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        let headers = "cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64";
+        for folder in ["cache/bookworm-x86_64/modules", headers, "programs"] {
+            fs::create_dir_all(desk.path(folder)).unwrap();
+        }
+        for name in ["image", "busybox"] {
+            fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
+        }
+        fs::write(desk.path(&format!("{headers}/Module.symvers")), "").unwrap();
+        for program in ["sh", "tar", "grep", "setpriv"] {
+            let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
+            let real = folders.into_iter().find(|path| path.is_file());
+            symlink(
+                real.expect("the programs of every Debian are here"),
+                desk.path("programs").join(program),
+            )
+            .unwrap();
+        }
+        desk.program("make", MAKE);
+        for compiler in ["gcc", "x86_64-linux-gnu-gcc"] {
+            desk.program(compiler, "exit 1");
+        }
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let path = self.path("programs").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// The exit status, standard output and standard error of `tenbin guest WORDS`.
+    fn tenbin(&self, words: &[&str]) -> (i32, String, String) {
+        let (command, rest) = words.split_first().unwrap();
+        let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+        tenbin.args(["guest", command, "--cache", "cache"]);
+        if !words.contains(&"--arch") {
+            tenbin.args(["--arch", "x86_64"]);
+        }
+        tenbin.args(rest);
+        tenbin.env("PATH", self.path("programs")).current_dir(self.0.path()).stdin(Stdio::null());
+        let output = tenbin.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// How often make did its work, and with which words.
+    fn made(&self) -> Vec<String> {
+        let said = fs::read_to_string(self.path("made")).unwrap_or_default();
+        said.lines().map(str::to_owned).collect()
+    }
+
+    /// What is in a folder, by name.
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).unwrap();
+        let mut names =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn modules_are_built_once_and_put_where_they_are_wanted() {
+    let desk = Desk::new();
+    for folder in ["one", "two/deep"] {
+        let (status, out, said) = desk.tenbin(&["modules", "--into", folder]);
+        assert_eq!(status, 0, "{said}");
+        assert_eq!(out, MODULES.map(|name| format!("{folder}/{name}.ko\n")).concat());
+        for name in MODULES {
+            let content = fs::read_to_string(desk.path(&format!("{folder}/{name}.ko"))).unwrap();
+            assert!(content.starts_with(&format!("{name}: # SPDX-License-Identifier: GPL-2.0")), "{content}");
+        }
+    }
+    let made = desk.made();
+    let [words] = &made[..] else { panic!("once: {made:?}") };
+    let headers = desk.path("cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64");
+    let headers = fs::canonicalize(headers).unwrap();
+    assert!(words.starts_with(&format!("-C {} M=/", headers.display())), "{words}");
+    assert!(words.contains(" CC=") && words.contains("gcc") && words.contains(" CROSS_COMPILE="), "{words}");
+    // Nothing is left of the build but its products.
+    assert_eq!(desk.names("cache"), ["bookworm-x86_64", "lock"]);
+}
+
+#[test]
+fn the_folder_of_the_headers_is_told() {
+    let desk = Desk::new();
+    let (status, out, said) = desk.tenbin(&["modules", "--headers"]);
+    assert_eq!(status, 0, "{said}");
+    let headers = desk.path("cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64");
+    assert_eq!(fs::canonicalize(out.trim_end()).unwrap(), fs::canonicalize(headers).unwrap());
+    assert!(out.starts_with('/') && desk.made().is_empty(), "{out}");
+}
+
+#[test]
+fn a_module_is_carried_into_the_guest() {
+    let desk = Desk::new();
+    // The root is an archive that is not compressed: names and contents stand in it as they are.
+    desk.program(
+        "qemu-system-x86_64",
+        "for word; do
+            case $word in file,id=virtio,path=*) virtio=${word#*path=} ;; esac
+            [ \"$last\" != -initrd ] || root=$word
+            last=$word
+        done
+        : >stdout; : >stderr; echo end >end; echo 0 >status
+        for name in stop_machine oneshot_timer fibdrv; do
+            grep -a -q \"modules/$name.ko\" \"$root\" && grep -a -q \"$name: # SPDX\" \"$root\" && echo $name >>stdout
+        done
+        tar -c -f $virtio status stdout stderr end",
+    );
+    let carried = ["run", "--module", "fibdrv", "--module", "oneshot_timer", "--", "true"];
+    let (status, out, said) = desk.tenbin(&carried);
+    assert_eq!((status, &*out), (0, "oneshot_timer\nfibdrv\n"), "{said}");
+    let (status, out, said) = desk.tenbin(&["run", "--", "true"]);
+    assert_eq!((status, &*out), (0, ""), "{said}");
+    assert_eq!(desk.made().len(), 1);
+}
+
+#[test]
+fn a_build_that_fails_says_what_the_compiler_said_and_leaves_nothing() {
+    let desk = Desk::new();
+    desk.program("make", "echo 'fibdrv/fibdrv.c:1:1: error: planted' >&2; exit 2");
+    for words in [&["modules", "--into", "out"][..], &["run", "--module", "fibdrv", "--", "true"]] {
+        let (status, out, said) = desk.tenbin(words);
+        assert_eq!((status, &*out), (1, ""), "{said}");
+        assert!(said.contains("build kernel modules") && said.contains("c:1:1: error: planted"), "{said}");
+        assert!(said.contains("linux-headers-6.1-amd64") && said.contains("exit status: 2"), "{said}");
+    }
+    assert_eq!(desk.names("cache"), ["bookworm-x86_64", "lock"]);
+    assert_eq!(desk.names("cache/bookworm-x86_64"), ["busybox", "headers", "image", "modules"]);
+    assert!(!desk.path("out").exists());
+    // A make that builds less than it should has failed too.
+    desk.program("make", "exit 0");
+    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("stop_machine.ko"), "{said}");
+    // And what failed is tried again.
+    desk.program("make", MAKE);
+    assert_eq!(desk.tenbin(&["modules", "--into", "out"]).0, 0);
+}
+
+#[test]
+fn what_a_build_lacks_is_named_with_the_command_that_installs_it() {
+    let desk = Desk::new();
+    let library =
+        "echo 'objtool: error while loading shared libraries: libelf.so.1: cannot open' >&2; exit 2";
+    desk.program("make", library);
+    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
+    assert!(status == 5 && said.contains("apt-get install libelf1"), "{status}: {said}");
+    for compiler in ["gcc", "x86_64-linux-gnu-gcc"] {
+        fs::remove_file(desk.path("programs").join(compiler)).unwrap();
+    }
+    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
+    assert!(status == 5 && said.contains("apt-get install gcc"), "{status}: {said}");
+    fs::remove_file(desk.path("programs/make")).unwrap();
+    let (status, _, said) = desk.tenbin(&["run", "--module", "fibdrv", "--", "true"]);
+    assert!(status == 5 && said.contains("apt-get install make"), "{status}: {said}");
+    assert!(said.starts_with("tenbin guest: "), "{said}");
+}
+
+#[test]
+fn modules_for_a_kernel_of_one_s_own_are_built_with_its_headers() {
+    let desk = Desk::new();
+    let build = desk.path("own/lib/modules/6.1-own/build");
+    fs::create_dir_all(desk.path("own/boot")).unwrap();
+    fs::write(desk.path("own/boot/vmlinuz-6.1-own"), "").unwrap();
+    let words = ["modules", "--kernel", "own/boot/vmlinuz-6.1-own", "--into", "out"];
+    let (status, _, said) = desk.tenbin(&words);
+    assert!(status == 5 && said.contains("apt-get install linux-headers-6.1-own"), "{status}: {said}");
+    fs::create_dir_all(&build).unwrap();
+    for symbols in ["one", "one", "two"] {
+        fs::write(build.join("Module.symvers"), symbols).unwrap();
+        let (status, _, said) = desk.tenbin(&words);
+        assert_eq!(status, 0, "{said}");
+    }
+    // Built anew because the kernel's symbols are others, and only then.
+    let made = desk.made();
+    assert_eq!(made.len(), 2);
+    assert!(made[0].contains("own/lib/modules/6.1-own/build M=/"), "{made:?}");
+    assert_eq!(desk.names("out"), ["fibdrv.ko", "oneshot_timer.ko", "stop_machine.ko"]);
+}
+
+#[test]
+fn a_wrong_request_is_a_usage_error_and_builds_nothing() {
+    let desk = Desk::new();
+    fs::write(desk.path("kernel"), "").unwrap();
+    let cases: &[&[&str]] = &[
+        &["modules"],
+        &["modules", "--into", "out", "--headers"],
+        &["modules", "--into", "out", "--kernel", "none"],
+        &["modules", "--into", "out", "--kernel", "kernel"],
+        &["modules", "--into", "out", "--arch", "riscv64", "--kernel", "bookworm"],
+        &["modules", "--into", "out", "--arch", "riscv64", "--kernel", "backports"],
+        &["modules", "--headers", "--arch", "vax"],
+        &["modules", "--into", "out", "fibdrv"],
+        &["run", "--module", "ext4", "--", "true"],
+        &["run", "--module", "fibdrv", "--kernel", "kernel", "--", "true"],
+    ];
+    for words in cases {
+        let (status, _, said) = desk.tenbin(words);
+        assert_eq!(status, 2, "{words:?}: {said}");
+        assert!(said.starts_with("tenbin: usage error: "), "{words:?}: {said}");
+    }
+    assert!(desk.made().is_empty() && !desk.path("out").exists());
+    let (_, _, said) = desk.tenbin(&["run", "--module", "ext4", "--", "true"]);
+    assert!(said.contains("stop_machine, oneshot_timer, fibdrv"), "{said}");
+}
