@@ -54,7 +54,7 @@ pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
 /// What a guest's console shows while it is stopped again and again.
 fn console(stand: &Stand<'_>, architecture: &str) -> Result<String, Failure> {
     let stops = LENGTHS.map(|length| format!("echo {length} >/dev/stop_machine;")).join(" ");
-    let rounds = vec!["x"; ROUNDS].join(" ");
+    let rounds = ["x"; ROUNDS].join(" ");
     let script = format!(
         "insmod /modules/stop_machine.ko && (while sleep 1; do date; done) >/dev/console & sleep 3; \
          for round in {rounds}; do {stops} sleep 2; done"
