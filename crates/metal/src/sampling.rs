@@ -131,7 +131,10 @@ impl fmt::Display for Unsampled {
 pub fn around<T>(work: impl FnOnce() -> T) -> Result<(T, Sampled), Unsampled> {
     let (mut sampler, event) = match open(Hardware::CPU_CYCLES, CYCLES) {
         Ok(sampler) => (sampler, "cycles"),
-        Err(Unsampled::NotThere(_)) => (open(Software::CPU_CLOCK, NANOSECONDS)?, "cpu-clock"),
+        // A counter that cannot interrupt is refused in more ways than one; RISC-V's says that it is invalid.
+        Err(Unsampled::NotThere(_) | Unsampled::Failed(_)) => {
+            (open(Software::CPU_CLOCK, NANOSECONDS)?, "cpu-clock")
+        }
         Err(other) => return Err(other),
     };
     sampler.enable().map_err(Unsampled::of)?;

@@ -1,5 +1,6 @@
 //! What is found beside the weighing of the driver: where a read's time goes, what it allocates, what tracing costs it.
 
+mod shares;
 mod told;
 
 use std::fs::File;
@@ -33,8 +34,8 @@ const LARGE: u64 = 10_000;
 /// Reads that are recorded, and as many before and after that are not.
 const TRACED: usize = 40;
 
-/// The place that is traced: the seed's.
-const TRACED_PLACE: u64 = 99;
+/// The place that is traced and sampled: the seed's.
+const SEEDS_PLACE: u64 = 99;
 
 /// What a read asks for, gives back, and takes of whole pages: those of them that a kernel has.
 pub(super) const ALLOCATIONS: [&str; 4] =
@@ -150,8 +151,13 @@ pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
         Ok(counted) => told::allocations(&counted),
         Err(why) => told::not_counted(&why.to_string()),
     });
+    let improved = readers.iter().find(|(algorithm, _)| algorithm.name == told::IMPROVED);
+    if let (Some((_, file)), Ok(unit)) = (improved, unit) {
+        let place = SEEDS_PLACE.min(largest);
+        findings.push(told::shares(place, shares::look(file, place, request.clock)?, unit));
+    }
     if let (true, Ok(unit)) = (traced(request)?, unit) {
-        let place = TRACED_PLACE.min(largest);
+        let place = SEEDS_PLACE.min(largest);
         findings.push(match recorded(&readers, place, request.clock)? {
             Ok(recorded) => told::traced(place, &recorded, unit),
             Err(why) => told::not_counted(&why.to_string()),

@@ -73,3 +73,26 @@ fn what_could_not_be_told_is_said_with_what_helps() {
     let said = told::not_counted(&Uncounted::NotMounted.to_string());
     assert!(said.evidence.contains("mount -t tracefs"), "{said:?}");
 }
+
+#[test]
+fn samples_are_folded_by_function_and_the_seeds_two_are_named() {
+    use tenbin_metal::sampling::Sampled;
+    use tenbin_metal::symbols::Symbols;
+
+    let symbols = Symbols::parse(
+        "ffffffff81000000 T _text\nffffffff81000100 T memset_orig\nffffffff81000200 t other\nffffffffc0000000 t sized_multiply\t[fibdrv]\n",
+    )
+    .unwrap();
+    let kernel = [(0xffff_ffff_8100_0110, 20), (0xffff_ffff_8100_0120, 10), (0xffff_ffff_c000_0010, 60)];
+    let sampled = Sampled { kernel: kernel.into(), in_kernel: 90, elsewhere: 10, lost: 0, event: "cpu-clock" };
+    let shares = shares::of(&sampled, &symbols);
+    assert_eq!(shares.functions, [("sized_multiply [fibdrv]".to_owned(), 60), ("memset_orig".to_owned(), 30)]);
+    let said = told::shares(99, Ok(shares), Unit::Instructions);
+    assert!(
+        said.sentence.contains("60.0 % of the samples fell into functions that multiply and 30.0 % into memset"),
+        "{said:?}"
+    );
+    assert!(said.evidence.starts_with("100 samples by cpu-clock: sized_multiply [fibdrv] 60.0 %, memset_orig 30.0 %"), "{said:?}");
+    assert!(told::shares(99, Err("closed".into()), Unit::Nanoseconds).sentence.contains("was not looked at"));
+    assert!(told::shares(99, Ok(shares::Shares::default()), Unit::Nanoseconds).evidence.contains("no sample"));
+}

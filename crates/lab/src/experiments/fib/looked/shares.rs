@@ -1,0 +1,59 @@
+//! In which functions of the kernel the seed's way spends its time, by samples.
+
+use std::collections::BTreeMap;
+
+use tenbin_metal::sampling::{self, Sampled};
+use tenbin_metal::symbols::Symbols;
+use tenbin_metal::{Clock, Fault};
+use tenbin_model::Picoseconds;
+
+use super::super::device::{Source, room};
+use super::super::kernel::reading;
+
+/// How long it reads: a sample each quarter of a millisecond at the least.
+const TIME: Picoseconds = Picoseconds::from_millis(400);
+
+/// Samples by function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shares {
+    /// Functions with their samples, the most first.
+    pub(super) functions: Vec<(String, u64)>,
+    /// All samples, those in user mode too.
+    pub(super) all: u64,
+    /// What triggered them.
+    pub(super) event: &'static str,
+}
+
+/// Reads one number again and again, and samples where this thread is meanwhile; a reason where that cannot be.
+pub(super) fn look(source: &dyn Source, place: u64, clock: Clock) -> Result<Result<Shares, String>, Fault> {
+    let mut buffer = vec![0_u8; room(place)];
+    let start = clock.now();
+    let mut reads = || {
+        while clock.between(start, clock.now()) < TIME {
+            source.number(place, &mut buffer)?;
+        }
+        Ok(())
+    };
+    let (read, sampled) = match sampling::around(&mut reads) {
+        Ok(sampled) => sampled,
+        Err(why) => return Ok(Err(why.to_string())),
+    };
+    read.map_err(|error| reading(place, error))?;
+    Ok(match Symbols::of_the_kernel() {
+        Ok(symbols) => Ok(of(&sampled, &symbols)),
+        Err(why) => Err(why.to_string()),
+    })
+}
+
+/// The samples by the function that they fell into.
+pub(super) fn of(sampled: &Sampled, symbols: &Symbols) -> Shares {
+    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+    for (&address, &count) in &sampled.kernel {
+        let name = symbols.at(address).map_or("no known function", |place| place.symbol);
+        *by_name.entry(name).or_default() += count;
+    }
+    let mut functions: Vec<(String, u64)> =
+        by_name.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+    functions.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    Shares { functions, all: sampled.in_kernel + sampled.elsewhere, event: sampled.event }
+}
