@@ -27,6 +27,10 @@ struct Function {
 /// (`include/asm-generic/sections.h`).
 const ENDS: [&str; 2] = ["_etext", "_einittext"];
 
+/// How labels begin that a compiler or an assembler sets within functions. Modules of RISC-V list them
+/// (`include/linux/module_symbol.h`, `is_mapping_symbol`).
+const LABELS: [&str; 3] = [".L", "L0", "$"];
+
 /// No function is taken to be longer where nothing says where it ends: behind the last one of a module, for example.
 /// Those of the kernel have some tens of kibibytes at most.
 const LONGEST: u64 = 64 << 10;
@@ -53,6 +57,9 @@ impl<'a> Line<'a> {
             _ => None,
         };
         let (name, owner) = (words.next()?, words.next().unwrap_or_default());
+        if LABELS.iter().any(|label| name.starts_with(label)) {
+            return None;
+        }
         let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
         let rank = rank.filter(|_| !ENDS.contains(&name)).map(|rank| (rank, underscores));
         Some(Self { address, rank, name, owner })
@@ -202,6 +209,26 @@ ffffffffc0000000 t helper\t[a_module]
         }
         assert_eq!(symbols.address("down_read_trylock"), Some(0xffff_ffff_8100_0200));
         assert_eq!(symbols.address("some_data"), None);
+    }
+
+    #[test]
+    fn a_label_within_a_function_is_no_function_and_ends_none() {
+        let text = "\
+ffffffff81000000 T startup_64
+ffffffff02000000 t multiply\t[a_module]
+ffffffff02000000 t .L0 \t[a_module]
+ffffffff02000010 t .LVL52\t[a_module]
+ffffffff02000020 t $xrv64i2p1\t[a_module]
+ffffffff02000100 t add\t[a_module]
+";
+        let symbols = Symbols::parse(text).unwrap();
+        for (address, expected) in [
+            (0xffff_ffff_0200_0004, "multiply [a_module]+0x4"),
+            (0xffff_ffff_0200_0090, "multiply [a_module]+0x90"),
+            (0xffff_ffff_0200_0104, "add [a_module]+0x4"),
+        ] {
+            assert_eq!(symbols.at(address).map(|place| place.to_string()).as_deref(), Some(expected));
+        }
     }
 
     #[test]
