@@ -1,6 +1,7 @@
 //! Benchmarks of tenbin itself, by name.
 
 mod c2c;
+mod fib;
 mod stop;
 mod yes;
 
@@ -58,6 +59,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "c2c",
         what: "whether a line moves as fast as a program finds that measures nothing else",
         kind: Kind::Peers(|stand| c2c::run(stand, &stand.arguments.c2c)),
+    },
+    Benchmark {
+        name: "fib",
+        what: "what a Fibonacci number takes in a kernel, in instructions, and eight readers of it at once",
+        kind: Kind::Peers(fib::run),
     },
     Benchmark {
         name: "stop",
