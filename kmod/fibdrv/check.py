@@ -25,8 +25,8 @@ DECIMAL = ["decimal", "decimal-sized"]
 WARNINGS = "-Wall -Wextra -Wno-unused-parameter -Werror".split()
 ADDRESSES = ["-g", "-fsanitize=address"]
 UNDEFINED = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
-# Longer than any question takes, also under the sanitizers: a fault may make a program hang.
-SECONDS = 300
+# Far longer than any question takes, also under the sanitizers: a fault may make a program hang.
+SECONDS = 40
 
 # File, what stands there once, and what is planted instead.
 FAULTS = [

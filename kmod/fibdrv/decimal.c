@@ -16,7 +16,7 @@
 
 #define BASE 1000000000
 
-/* So many products of digits are long work: below a millisecond. */
+/* So many products of digits, or digits to clear, are long work: below a millisecond. */
 #define LONG_ROWS 65536
 
 struct decimal {
@@ -320,6 +320,13 @@ release:
 static int sized_multiply(struct decimal *product, const struct decimal *a, const struct decimal *b)
 {
 	memset(product->digits, 0, product->room * sizeof(u32));
+	/* A round of short numbers may clear long ones, three times. */
+	if (product->room >= LONG_ROWS) {
+		int error = breathe();
+
+		if (error)
+			return error;
+	}
 	return multiply(product, a, b);
 }
 

@@ -284,12 +284,14 @@ static void readers(void)
 {
 	enum { READERS = 8, READS = 500 };
 	pid_t children[READERS];
+	int files[READERS];
 	int status;
 
 	expect_small();
+	/* All are opened first: the readers change the algorithm. */
+	for (int at = 0; at < READERS; at++)
+		files[at] = open_with(at % ALGORITHMS);
 	for (int at = 0; at < READERS; at++) {
-		int file = open_with(at % ALGORITHMS);
-
 		children[at] = fork();
 		check(children[at] >= 0);
 		if (children[at] == 0) {
@@ -298,15 +300,15 @@ static void readers(void)
 			for (int turn = 0; turn < READS; turn++) {
 				unsigned n = chance(SMALL + 1);
 
-				check(gives(file, n, small(at % ALGORITHMS, n)));
+				check(gives(files[at], n, small(at % ALGORITHMS, n)));
 				if (turn % 16 == 0)
 					put(SYSFS "algorithm", algorithms[chance(ALGORITHMS)]);
 			}
 			_exit(0);
 		}
-		close(file);
 	}
 	for (int at = 0; at < READERS; at++) {
+		close(files[at]);
 		check(waitpid(children[at], &status, 0) == children[at] && status == 0);
 		held += READS;
 	}
