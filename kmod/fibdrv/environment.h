@@ -55,16 +55,22 @@ static inline u32 max(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
+/* After how many more a breath or an allocation fails; never, if 0. In user.c. */
+extern unsigned long breaths_left;
+extern unsigned long allocations_left;
+
 /* Not cleared, as in the kernel. */
 static inline void *kvmalloc_array(size_t count, size_t size, int flags)
 {
 	(void)flags;
+	if (allocations_left && !--allocations_left)
+		return NULL;
 	return malloc(count * size);
 }
 
 static inline int breathe(void)
 {
-	return 0;
+	return breaths_left && !--breaths_left ? -EINTR : 0;
 }
 
 #endif
