@@ -53,6 +53,8 @@ FAULTS = [
     ("fibonacci.c", "while (!(*number)--)\n\t\t\tnumber++;", "number[0] -= 2;"),
     ("fibonacci.c", "pair->squares[0] = spare;", ""),
     ("fibonacci.c", "elder[length] = 0;\n\t\t\tyounger[length++] = carry;", "length = length;"),
+    ("fibonacci.c", "n / 93 *", "n / 90 *"),
+    ("decimal.c", "n / 44 *", "n / 42 *"),
     ("decimal.c", "borrow = digit >> 31;", "borrow = 0;"),
     ("decimal.c", "\tmemset(product->digits, 0, product->room * sizeof(u32));\n", ""),
     ("decimal.c", "\tmemset(product.digits, 0, product.room * sizeof(u32));\n",

@@ -63,6 +63,8 @@ static ssize_t fibonacci_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 
 	if (kiocb->ki_pos > max_n)
 		return -EINVAL;
+	if (iov_iter_count(to) < algorithm->least(kiocb->ki_pos))
+		return -ERANGE;
 	result = algorithm->compute(kiocb->ki_pos, karatsuba, &answer);
 	if (result)
 		return result;

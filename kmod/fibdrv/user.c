@@ -10,7 +10,7 @@
  * the device would give; or "multiply A B" or "square A", with numbers of whole limbs,
  * the higher digits first as usual, and without spaces. All in hexadecimal digits, but
  * N. Exit status: 0, or 64 for what it does not understand, or 70 where memory is
- * exhausted.
+ * exhausted, or 66 where an answer is shorter than its algorithm said beforehand.
  *
  * With -i, F(N) is not given but asked for as often as that number says. The first time
  * the first breath says that a signal is there, then the second does, up to the last.
@@ -52,6 +52,8 @@ static void answer(const struct fibonacci_algorithm *algorithm, u32 n, u32 karat
 	}
 	if (algorithm->compute(n, karatsuba, &answer))
 		exit(70);
+	if (answer.size < algorithm->least(n))
+		exit(66);
 	bytes = answer.bytes;
 	for (at = 0; at < answer.size; at++)
 		printf("%02x", bytes[at]);
