@@ -43,9 +43,9 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
-#include <linux/version.h>
 #include <linux/workqueue.h>
 
+#include "../compat/hrtimer.h"
 #include "stall.h"
 
 /*
@@ -470,16 +470,20 @@ static const struct panic_switch {
 	  "/sys/module/workqueue/parameters/watchdog_thresh", 1000 },
 };
 
-/* Reads the line that a small file holds, or its beginning. */
+/*
+ * Reads the line that a small file holds, or its beginning. Whoever asks may see something else at
+ * that place: it is not waited for, and only a file is read.
+ */
 static int line_in(const char *path, char *line, size_t size)
 {
-	struct file *file = filp_open(path, O_RDONLY, 0);
+	struct file *file = filp_open(path, O_RDONLY | O_NONBLOCK, 0);
+	ssize_t length = -EINVAL;
 	loff_t from = 0;
-	ssize_t length;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	length = kernel_read(file, line, size - 1, &from);
+	if (S_ISREG(file_inode(file)->i_mode))
+		length = kernel_read(file, line, size - 1, &from);
 	filp_close(file, NULL);
 	if (length < 0)
 		return length;
@@ -723,7 +727,7 @@ static int device_show(struct seq_file *out, void *unused)
 	unsigned int cpu;
 
 	if (mutex_lock_interruptible(&report))
-		return -EINTR;
+		return -ERESTARTSYS;
 	if (stop.msecs) {
 		seq_printf(out, "requested_ms %u\n", stop.msecs);
 		seq_printf(out, "achieved_ns %llu\n", stop.achieved_ns);
@@ -779,13 +783,7 @@ static struct miscdevice device = {
 static void __init prepare(struct stand *stand)
 {
 	INIT_WORK(&stand->work, hold_listed);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	/* hrtimer_init() is gone. Not built against a real kernel. */
-	hrtimer_setup(&stand->timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-#else
-	hrtimer_init(&stand->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-	stand->timer.function = fired;
-#endif
+	compat_hrtimer_setup(&stand->timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /*
