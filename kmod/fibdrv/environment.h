@@ -22,7 +22,10 @@
  * To be called in long work, about every millisecond or more often: other tasks
  * get their turn, and a signal ends the work. A signal that was there before
  * counts too. Any signal ends it, not only a deadly one: who has set an alarm
- * wants to hear of it now, and a number can be asked for again.
+ * wants to hear of it now, and a number can be asked for again. By hand: were it
+ * begun anew by the kernel (ERESTARTSYS), work that is longer than the interval
+ * of a timer would never end. The price is that it also fails where nothing is
+ * handled, as when a debugger attaches or the process is frozen.
  */
 static inline int breathe(void)
 {
