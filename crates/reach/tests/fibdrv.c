@@ -143,6 +143,20 @@ static unsigned long value(const char *path)
 	return number;
 }
 
+/* What is told of the last read, as n, limbs, and three times; whether it is five numbers and no more. */
+static int last(unsigned long *told)
+{
+	char text[128];
+	int file = open(SYSFS "last", O_RDONLY), end = 0;
+	ssize_t size = read(file, text, sizeof text - 1);
+
+	check(size > 0);
+	text[size] = 0;
+	close(file);
+	return sscanf(text, "%lu %lu %lu %lu %lu\n%n", &told[0], &told[1], &told[2], &told[3], &told[4], &end) == 5 &&
+	       end == size;
+}
+
 static int open_with(int algorithm)
 {
 	int file;
@@ -207,6 +221,7 @@ static void numbers(void)
 static void errors(void)
 {
 	uint8_t bytes[128], untouched[128];
+	unsigned long told[5];
 	struct iovec parts[2] = {{bytes, 80}, {bytes + 100, 20}};
 	int file, other;
 	char *edge;
@@ -255,6 +270,9 @@ static void errors(void)
 	value(SYSFS "allocate_ns");
 	value(SYSFS "compute_ns");
 	value(SYSFS "copy_ns");
+	check(last(told) && told[0] == 1000 && told[1] == 11);
+	check(told[2] == value(SYSFS "allocate_ns") && told[3] == value(SYSFS "compute_ns"));
+	check(told[4] == value(SYSFS "copy_ns"));
 
 	edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	check(edge != MAP_FAILED && munmap(edge + 4096, 4096) == 0);
@@ -293,12 +311,16 @@ static void errors(void)
 	close(file);
 }
 
-/* Eight at a time, while the algorithm for the next ones changes all the time. */
+/*
+ * Eight at a time, while the algorithm for the next ones changes all the time. What is told of the last read is of one
+ * read: n and the limbs of F(n) fit together, whoever it was.
+ */
 static void readers(void)
 {
 	enum { READERS = 8, READS = 500 };
 	pid_t children[READERS];
 	int files[READERS];
+	unsigned long told[5];
 	int status;
 
 	expect_small();
@@ -315,6 +337,8 @@ static void readers(void)
 				unsigned n = chance(SMALL + 1);
 
 				check(gives(files[at], n, small(at % ALGORITHMS, n)));
+				check(last(told) && told[0] <= SMALL);
+				check(told[1] == limbs[told[0]].size / 8 || told[1] == (digits[told[0]].size + 7) / 8);
 				if (turn % 16 == 0)
 					put(SYSFS "algorithm", algorithms[chance(ALGORITHMS)]);
 			}
