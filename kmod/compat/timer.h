@@ -86,7 +86,7 @@ static inline bool compat_timer_delete_sync(struct timer_list *timer)
  * By how many jiffies at most the kernel rounds up a timer that is so many jiffies away.
  *
  * From 4.8 on each level of the wheel has 64 buckets, eight times as wide as those of the level
- * below, and a timer goes to the first level that reaches it: never early, and late by up to one
+ * below, and a timer goes to the first level that reaches it: no jiffy early, and late by up to one
  * bucket, which is up to an eighth of the delay. With 250 ticks a second a timer of 10 s is late by
  * up to 256 ms, and one of an hour by up to 131 s. A comment at the top of kernel/time/timer.c
  * has the table. Before 4.8 a timer got a slack of one 256th of its delay.

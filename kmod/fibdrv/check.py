@@ -5,7 +5,7 @@
     check.py PROGRAM    asks PROGRAM, which is user.c with the sources that it names
     check.py --build    builds it with `cc` (or $CC), once as it is and once with the address and
                         undefined behaviour sanitizers, and asks both; then plants one fault after
-                        another in a copy of the sources, and each must be found
+                        another in a copy of the sources, and each must be found by few questions
 
 Exit status: 0, or 1 where a number is wrong or a planted fault was not found.
 """
@@ -13,6 +13,7 @@ Exit status: 0, or 1 where a number is wrong or a planted fault was not found.
 import os
 import pathlib
 import random
+import resource
 import shlex
 import subprocess
 import sys
@@ -25,8 +26,11 @@ DECIMAL = ["decimal", "decimal-sized"]
 WARNINGS = "-Wall -Wextra -Wno-unused-parameter -Werror".split()
 ADDRESSES = ["-g", "-fsanitize=address"]
 UNDEFINED = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
-# Far longer than any question takes, also under the sanitizers: a fault may make a program hang.
-SECONDS = 40
+# What the program may spend on a set of questions, of a CPU's time: far more than any takes, also
+# under the sanitizers. A fault may make it hang, and has the few seconds that its few questions are
+# far from taking.
+SECONDS = 60
+PLANTED_SECONDS = 4
 
 # File, what stands there once, and what is planted instead.
 FAULTS = [
@@ -49,11 +53,50 @@ FAULTS = [
     ("fibonacci.c", "while (!(*number)--)\n\t\t\tnumber++;", "number[0] -= 2;"),
     ("fibonacci.c", "pair->squares[0] = spare;", ""),
     ("fibonacci.c", "elder[length] = 0;\n\t\t\tyounger[length++] = carry;", "length = length;"),
+    ("fibonacci.c", "n / 93 *", "n / 90 *"),
+    ("decimal.c", "n / 44 *", "n / 42 *"),
     ("decimal.c", "borrow = digit >> 31;", "borrow = 0;"),
     ("decimal.c", "\tmemset(product->digits, 0, product->room * sizeof(u32));\n", ""),
     ("decimal.c", "\tmemset(product.digits, 0, product.room * sizeof(u32));\n",
      "\tmemset(product.digits, 1, product.room * sizeof(u32));\n"),
     ("decimal.c", "if (number->size == 1 && !number->digits[0])", "if (0)"),
+    ("fibonacci.c", "release:\n\tfibonacci_release(answer);\n", "release:\n"),
+    ("fibonacci.c", "\t\t\t\tfibonacci_release(answer);\n", ""),
+    ("fibonacci.c", "return -ENOMEM;\n\tbegin = ktime_get_ns();\n\n\tpair",
+     "return -EINTR;\n\tbegin = ktime_get_ns();\n\n\tpair"),
+    ("natural.c", "scratch, karatsuba);\n\tif (error)\n\t\treturn error;\n"
+     "\tadd_middle(product, length, low, cross, negative);",
+     "scratch, karatsuba);\n\tadd_middle(product, length, low, cross, negative);"),
+    ("natural.c", "error = square(result, a, low, scratch, karatsuba);\n\tif (error)",
+     "error = square(result, a, low, scratch, karatsuba);\n\tif (0)"),
+    ("decimal.c", "\tif (error)\n\t\tdecimal_release(&product);\n\telse\n", "\tif (!error)\n"),
+    ("decimal.c", "error = sized_multiply(&round->first, &round->a, &round->b);\n\tif (error)",
+     "error = sized_multiply(&round->first, &round->a, &round->b);\n\tif (0)"),
+    ("decimal.c", "new_even_round(&round);\n\t\tif (error)\n\t\t\tgoto release;",
+     "new_even_round(&round);\n\t\tif (error)\n\t\t\treturn error;"),
+]
+
+# Algorithm, n, and how many breaths at least are drawn on the way to F(n). Far enough that every
+# place with a breath fails, halved products and squares in all their parts; but for decimal-sized,
+# which has one in rounds that clear long numbers, and one while digits are multiplied.
+BREATHS = [
+    ("doubling", 400_001, 23),
+    ("branchless", 400_001, 23),
+    ("iterative", 10_000, 8),
+    ("decimal", 60_000, 24),
+    ("decimal", 60_001, 24),
+    ("decimal-sized", 60_000, 24),
+    ("decimal-sized", 60_001, 24),
+    ("decimal-sized", 2_800_000, 102),
+]
+
+# Likewise for allocations: all that there are.
+ALLOCATIONS = [
+    ("doubling", 99, 1),
+    ("branchless", 99, 1),
+    ("iterative", 99, 1),
+    ("decimal", 99, 240),
+    ("decimal-sized", 99, 4),
 ]
 
 
@@ -135,8 +178,33 @@ def products(karatsuba, chance):
             yield product_of(number(length + chance.randrange(3)), number(length))
 
 
+def failures():
+    """Options and lines of what is interrupted, or has no memory, with their answers."""
+    for option, answer, table in (("-i", "interrupted", BREATHS), ("-m", "exhausted", ALLOCATIONS)):
+        for algorithm, n, count in table:
+            yield (option, str(count)), [(f"{algorithm} {n}", answer)]
+
+
+def few_questions():
+    """The same as questions() in kind, and few: what a planted fault must not pass."""
+    chance = random.Random(6)
+    small = fibonacci(range(301))
+    ladder = [n for bits in range(9, 14) for n in range(2**bits - 2, 2**bits + 3)]
+    large = fibonacci([*range(301, 2001, 7), *ladder, *chance.sample(range(2001, 20_001), 12)])
+    for algorithm in BINARY + DECIMAL:
+        yield (), numbers_by(algorithm, small)
+    for karatsuba in (4, 5, 6, 7, 10):
+        yield ("-k", str(karatsuba)), list(products(karatsuba, chance))
+        for algorithm in BINARY[:2]:
+            yield ("-k", str(karatsuba)), numbers_by(algorithm, large)
+    yield from failures()
+    for algorithm in ["iterative", *DECIMAL]:
+        yield (), numbers_by(algorithm, {n: large[n] for n in ladder if n < 5000})
+
+
 def questions(far):
     """Options and lines with their answers; with `far`, also those that take seconds."""
+    yield from failures()
     chance = random.Random(6)
     for karatsuba in (*range(4, 33), 47, 64):
         yield ("-k", str(karatsuba)), list(products(karatsuba, chance))
@@ -165,40 +233,43 @@ def questions(far):
             yield (), numbers_by(algorithm, last)
 
 
-def ask(program, options, lines):
+def ask(program, options, lines, seconds):
     """What is wrong with the answers to these lines, or None."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
     question = "".join(f"{line}\n" for line, _ in lines)
-    try:
-        done = subprocess.run([program, *options], input=question, capture_output=True, text=True,
-                              timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return f"no answer after {SECONDS} s"
+    done = subprocess.run([program, *options], input=question, capture_output=True, text=True,
+                          preexec_fn=limit, check=False)
     answers = done.stdout.splitlines()
     for (line, expected), answer in zip(lines, answers):
         if answer != expected:
             return f"{line[:80]} ({' '.join(options)}): {answer[:80]}, and not {expected[:80]}"
     if done.returncode or len(answers) != len(lines):
         return (f"status {done.returncode} after {len(answers)} of {len(lines)} answers"
-                f"\n{done.stderr[:2000]}")
+                f" ({' '.join(options)})\n{done.stderr[:2000]}")
     return None
 
 
-def wrong(program, asked):
+def wrong(program, asked, seconds=SECONDS):
     """The first wrong answer, or None, and how many were asked for."""
     count = 0
     for options, lines in asked:
-        message = ask(program, options, lines)
+        message = ask(program, options, lines, seconds)
         count += len(lines)
         if message:
             return message, count
     return None, count
 
 
+def compiler():
+    return [*shlex.split(os.environ.get("CC", "cc")), "-O2", *WARNINGS]
+
+
 def compiled(folder, name, options):
     program = str(pathlib.Path(folder) / name)
-    compiler = shlex.split(os.environ.get("CC", "cc"))
     sources = [str(pathlib.Path(folder) / source) for source in SOURCES]
-    subprocess.run([*compiler, "-O2", *WARNINGS, *options, "-o", program, *sources], check=True)
+    subprocess.run([*compiler(), *options, "-o", program, *sources], check=True)
     return program
 
 
@@ -208,42 +279,59 @@ def copy(folder):
 
 
 def report(what, message, count):
-    print(f"{what}: {message or f'{count} numbers are right'}")
+    print(f"{what}: {message or f'{count} answers are right'}")
     return message is None
 
 
-def planted(asked):
-    """Whether each planted fault is found."""
+def planted():
+    """Whether each planted fault is found, and nothing is where there is none."""
+    # What a fault leaves unused is no error here.
+    command = [*compiler(), "-w", *ADDRESSES]
+    asked = list(few_questions())
     found = 0
-    for file, text, fault in FAULTS:
-        with tempfile.TemporaryDirectory() as folder:
-            copy(folder)
-            source = pathlib.Path(folder) / file
-            before = source.read_text()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        copy(folder)
+        objects = [str(folder / source.replace(".c", ".o")) for source in SOURCES]
+
+        def first_wrong():
+            subprocess.run([*command, "-o", str(folder / "user"), *objects], check=True)
+            return wrong(str(folder / "user"), asked, PLANTED_SECONDS)
+
+        def build(source):
+            subprocess.run([*command, "-c", "-o", str(folder / source.replace(".c", ".o")),
+                            str(folder / source)], check=True)
+
+        for source in SOURCES:
+            build(source)
+        held = report("without a planted fault", *first_wrong())
+        for file, text, fault in FAULTS:
+            before = (HERE / file).read_text()
             if before.count(text) != 1:
                 print(f"planted fault: {file} does not contain once: {text!r}")
                 continue
-            source.write_text(before.replace(text, fault))
-            # What a fault leaves unused is no error here.
-            message, count = wrong(compiled(folder, "user", ["-w", *ADDRESSES]), asked)
+            (folder / file).write_text(before.replace(text, fault))
+            build(file)
+            message, count = first_wrong()
             if message:
                 found += 1
             else:
-                print(f"planted fault: not found in {count} numbers: {file}: {fault!r}")
+                print(f"planted fault: not found in {count} answers: {file}: {fault!r}")
+            (folder / file).write_text(before)
+            build(file)
     print(f"planted faults: {found} of {len(FAULTS)} were found")
-    return found == len(FAULTS)
+    return held and found == len(FAULTS)
 
 
 def main(arguments):
     if arguments == ["--build"]:
-        near = list(questions(far=False))
         with tempfile.TemporaryDirectory() as folder:
             copy(folder)
             program = compiled(folder, "user", [])
             held = report("as it is", *wrong(program, questions(far=True)))
             program = compiled(folder, "sanitized", [*ADDRESSES, *UNDEFINED])
-            held &= report("sanitized", *wrong(program, near))
-        return 0 if held and planted(near) else 1
+            held &= report("sanitized", *wrong(program, questions(far=False)))
+        return 0 if held and planted() else 1
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2

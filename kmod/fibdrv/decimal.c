@@ -263,6 +263,12 @@ static int new_even_round(struct round *round)
 	return 0;
 }
 
+/* F(n) has a digit more for every 43.07: two from F(44) on. */
+size_t decimal_least(u32 n)
+{
+	return n / 44 * sizeof(u32);
+}
+
 /* The bit to begin with, with the rounds that do nothing. n > 0. */
 static u64 first_bit(u32 n)
 {

@@ -8,6 +8,9 @@
 
 #include "fibonacci.h"
 
+/* Bytes that F(n) has at least in such digits. */
+size_t decimal_least(u32 n);
+
 /* An allocation and a free in each operation. */
 int decimal_by_allocating(u32 n, u32 karatsuba, struct fibonacci_answer *answer);
 

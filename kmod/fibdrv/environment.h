@@ -22,7 +22,10 @@
  * To be called in long work, about every millisecond or more often: other tasks
  * get their turn, and a signal ends the work. A signal that was there before
  * counts too. Any signal ends it, not only a deadly one: who has set an alarm
- * wants to hear of it now, and a number can be asked for again.
+ * wants to hear of it now, and a number can be asked for again. By hand: were it
+ * begun anew by the kernel (ERESTARTSYS), work that is longer than the interval
+ * of a timer would never end. The price is that it also fails where nothing is
+ * handled, as when a debugger attaches or the process is frozen.
  */
 static inline int breathe(void)
 {
@@ -55,16 +58,22 @@ static inline u32 max(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
+/* After how many more a breath or an allocation fails; never, if 0. In user.c. */
+extern unsigned long breaths_left;
+extern unsigned long allocations_left;
+
 /* Not cleared, as in the kernel. */
 static inline void *kvmalloc_array(size_t count, size_t size, int flags)
 {
 	(void)flags;
+	if (allocations_left && !--allocations_left)
+		return NULL;
 	return malloc(count * size);
 }
 
 static inline int breathe(void)
 {
-	return 0;
+	return breaths_left && !--breaths_left ? -EINTR : 0;
 }
 
 #endif

@@ -381,10 +381,16 @@ static int by_addition(u32 n, u32 karatsuba, struct fibonacci_answer *answer)
 	return 0;
 }
 
+/* F(n) has more than 0.69424 n - 1.2 bits, so a limb more for every 92.19: two from F(94) on. */
+static size_t least_limbs(u32 n)
+{
+	return n / 93 * sizeof(u64);
+}
+
 const struct fibonacci_algorithm fibonacci_algorithms[FIBONACCI_ALGORITHMS] = {
-	{ "doubling", by_doubling },
-	{ "branchless", by_masks },
-	{ "iterative", by_addition },
-	{ "decimal", decimal_by_allocating },
-	{ "decimal-sized", decimal_by_size },
+	{ "doubling", least_limbs, by_doubling },
+	{ "branchless", least_limbs, by_masks },
+	{ "iterative", least_limbs, by_addition },
+	{ "decimal", decimal_least, decimal_by_allocating },
+	{ "decimal-sized", decimal_least, decimal_by_size },
 };

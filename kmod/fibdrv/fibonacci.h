@@ -22,6 +22,11 @@ struct fibonacci_answer {
 struct fibonacci_algorithm {
 	const char *name;
 	/*
+	 * Bytes that the answer has at least, from n alone: whoever has no room for them
+	 * need not wait for all the work to hear of it.
+	 */
+	size_t (*least)(u32 n);
+	/*
 	 * n is at most FIBONACCI_MOST, karatsuba from KARATSUBA_LEAST to KARATSUBA_MOST.
 	 * 0, -ENOMEM, or -EINTR; the answer is to be released after the first only.
 	 */

@@ -33,7 +33,7 @@ MODULE_PARM_DESC(karatsuba, "limbs from which a product is halved, 4 to 1024");
 /* An index; each access is whole, and nothing depends on its order. */
 static unsigned int chosen;
 
-/* The last finished read. The lock keeps the five together. */
+/* The last finished read. The lock keeps the five together: see the attribute "last". */
 static DEFINE_SPINLOCK(last_lock);
 static struct last {
 	u64 n;
@@ -63,6 +63,8 @@ static ssize_t fibonacci_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 
 	if (kiocb->ki_pos > max_n)
 		return -EINVAL;
+	if (iov_iter_count(to) < algorithm->least(kiocb->ki_pos))
+		return -ERANGE;
 	result = algorithm->compute(kiocb->ki_pos, karatsuba, &answer);
 	if (result)
 		return result;
@@ -142,6 +144,19 @@ static ssize_t show_last(char *buffer, const u64 *number)
 	}										\
 	static DEVICE_ATTR_RO(name)
 
+/* All of one read; of the files with a number each, another read may come between two. */
+static ssize_t last_show(struct device *device, struct device_attribute *attribute, char *buffer)
+{
+	struct last copy;
+
+	spin_lock(&last_lock);
+	copy = last;
+	spin_unlock(&last_lock);
+	return sysfs_emit(buffer, "%llu %llu %llu %llu %llu\n", copy.n, copy.limbs,
+			  copy.allocate_ns, copy.compute_ns, copy.copy_ns);
+}
+static DEVICE_ATTR_RO(last);
+
 LAST_ATTRIBUTE(last_n, n);
 LAST_ATTRIBUTE(last_limbs, limbs);
 LAST_ATTRIBUTE(allocate_ns, allocate_ns);
@@ -150,6 +165,7 @@ LAST_ATTRIBUTE(copy_ns, copy_ns);
 
 static struct attribute *fibonacci_attrs[] = {
 	&dev_attr_algorithm.attr,
+	&dev_attr_last.attr,
 	&dev_attr_last_n.attr,
 	&dev_attr_last_limbs.attr,
 	&dev_attr_allocate_ns.attr,

@@ -8,8 +8,9 @@
 #define LONG_PRODUCT 512
 
 /*
- * gcc makes chains of add-with-carry from the builtin only before its version 13.
- * Elsewhere the two overflows are what a compiler understands best.
+ * Before version 14, gcc makes chains of add-with-carry only from this builtin. Since
+ * then, it makes them from two overflows as well (gcc's PR 79173); those
+ * are used where there is no such builtin.
  */
 #if defined(__x86_64__) && defined(__has_builtin)
 #if __has_builtin(__builtin_ia32_addcarryx_u64) && __has_builtin(__builtin_ia32_sbb_u64)
@@ -120,7 +121,7 @@ static inline void column_add(struct column *column, u64 a, u64 b)
 	column->high += __builtin_add_overflow(column->low, product, &column->low);
 }
 
-/* Adds a[0] * b[0] + a[1] * b[-1] + … of `count` products. */
+/* Adds a[0] * b[0] + a[1] * b[-1] and so on, of `count` products. */
 static inline void column_add_products(struct column *sum, const u64 *a, const u64 *b, u32 count)
 {
 	struct column column = *sum;

@@ -4,19 +4,29 @@
  * counting instructions. It is no part of the module. It is compiled together with
  * fibonacci.c, natural.c and decimal.c, and its options are
  *
- *	[-k KARATSUBA] [-r REPETITIONS]
+ *	[-k KARATSUBA] [-r REPETITIONS] [-i BREATHS | -m ALLOCATIONS]
  *
  * A line of its input is "ALGORITHM N", and is answered by the bytes that a read of
  * the device would give; or "multiply A B" or "square A", with numbers of whole limbs,
  * the higher digits first as usual, and without spaces. All in hexadecimal digits, but
  * N. Exit status: 0, or 64 for what it does not understand, or 70 where memory is
- * exhausted.
+ * exhausted, or 66 where an answer is shorter than its algorithm said beforehand.
+ *
+ * With -i, F(N) is not given but asked for as often as that number says. The first time
+ * the first breath says that a signal is there, then the second does, up to the last.
+ * Each time -EINTR must come of it, and the answer is "interrupted". With -m, it is
+ * allocations that fail, -ENOMEM, and "exhausted". Exit status 65 where something else
+ * comes of it, as where there are not that many. Whether all memory was released is for
+ * a sanitizer to say.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fibonacci.h"
 #include "natural.h"
+
+unsigned long breaths_left;
+unsigned long allocations_left;
 
 static const struct fibonacci_algorithm *find(const char *name)
 {
@@ -42,11 +52,27 @@ static void answer(const struct fibonacci_algorithm *algorithm, u32 n, u32 karat
 	}
 	if (algorithm->compute(n, karatsuba, &answer))
 		exit(70);
+	if (answer.size < algorithm->least(n))
+		exit(66);
 	bytes = answer.bytes;
 	for (at = 0; at < answer.size; at++)
 		printf("%02x", bytes[at]);
 	putchar('\n');
 	fibonacci_release(&answer);
+}
+
+/* Has every breath, or allocation, up to the last one fail. */
+static void fail(const struct fibonacci_algorithm *algorithm, u32 n, u32 karatsuba,
+		 unsigned long *left, unsigned long last, int error)
+{
+	struct fibonacci_answer answer;
+	unsigned long at;
+
+	for (at = 1; at <= last; at++) {
+		*left = at;
+		if (algorithm->compute(n, karatsuba, &answer) != error || *left)
+			exit(65);
+	}
 }
 
 /* The next word of the input as limbs; how many they are. */
@@ -102,15 +128,20 @@ static void multiply(bool squared, u32 karatsuba)
 int main(int count, char **words)
 {
 	unsigned long karatsuba = KARATSUBA_USUAL, repetitions = 1;
+	unsigned long breaths = 0, allocations = 0;
 	char name[32];
 	u32 n;
 	int option;
 
-	while ((option = getopt(count, words, "k:r:")) != -1) {
+	while ((option = getopt(count, words, "k:r:i:m:")) != -1) {
 		if (option == 'k')
 			karatsuba = strtoul(optarg, NULL, 10);
 		else if (option == 'r')
 			repetitions = strtoul(optarg, NULL, 10);
+		else if (option == 'i')
+			breaths = strtoul(optarg, NULL, 10);
+		else if (option == 'm')
+			allocations = strtoul(optarg, NULL, 10);
 		else
 			return 64;
 	}
@@ -120,10 +151,16 @@ int main(int count, char **words)
 	while (scanf("%31s", name) == 1) {
 		if (!strcmp(name, "multiply") || !strcmp(name, "square"))
 			multiply(*name == 's', karatsuba);
-		else if (scanf("%u", &n) == 1 && n <= FIBONACCI_MOST)
-			answer(find(name), n, karatsuba, repetitions);
-		else
+		else if (scanf("%u", &n) != 1 || n > FIBONACCI_MOST)
 			return 64;
+		else if (breaths)
+			fail(find(name), n, karatsuba, &breaths_left, breaths, -EINTR);
+		else if (allocations)
+			fail(find(name), n, karatsuba, &allocations_left, allocations, -ENOMEM);
+		else
+			answer(find(name), n, karatsuba, repetitions);
+		if (breaths || allocations)
+			puts(breaths ? "interrupted" : "exhausted");
 	}
 	return feof(stdin) ? 0 : 64;
 }

@@ -7,8 +7,8 @@
  * and when, is in ../compat/timer.h.
  *
  *	secs	how long to wait, in seconds, from 1 to 3600; 10 if not given
- *	late_ns	how many nanoseconds late the timer went off; can only be read, and not before
- *		(ENODATA)
+ *	late_ns	how many nanoseconds late the timer went off, negative if early; can only be read,
+ *		and not before (ENODATA)
  *
  * The module can be taken out at any time. A timer that has not gone off yet is deleted then.
  */
@@ -65,6 +65,16 @@ static const struct kernel_param_ops late_ns_ops = {
 module_param_cb(late_ns, &late_ns_ops, NULL, 0444);
 MODULE_PARM_DESC(late_ns, "how late the timer went off, in nanoseconds (read only)");
 
+/* These words are what was asked for, and so the module's name does not stand before them. */
+static void say_passed(void)
+{
+	pr_alert("%u secs passed.\n", secs);
+}
+
+/* It does before all others. */
+#undef pr_fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 static void went_off(struct timer_list *timer)
 {
 	struct oneshot *it = compat_timer_container_of(it, timer, timer);
@@ -72,8 +82,8 @@ static void went_off(struct timer_list *timer)
 	s64 late_ns = ktime_to_ns(ktime_sub(ktime_get(), it->due));
 
 	atomic64_set(&it->late_ns, late_ns);
-	pr_alert("%u secs passed.\n", secs);
-	pr_info("oneshot_timer: late by %lld ns; the timer wheel rounds such a delay up by as much as %u ms\n",
+	say_passed();
+	pr_info("late by %lld ns; the timer wheel rounds such a delay up by as much as %u ms\n",
 		late_ns, jiffies_to_msecs(compat_timer_step(secs * (unsigned long)HZ)));
 }
 
@@ -82,11 +92,14 @@ COMPAT_TIMER_CALLBACK(went_off)
 static int __init oneshot_timer_init(void)
 {
 	if (secs < 1 || secs > LONGEST_SECS) {
-		pr_err("oneshot_timer: secs=%u is not in 1 to %u\n", secs, LONGEST_SECS);
+		pr_err("secs=%u is not in 1 to %u\n", secs, LONGEST_SECS);
 		return -EINVAL;
 	}
 	compat_timer_setup(&oneshot.timer, went_off);
-	/* Both at once: what comes between them would be counted as lateness, or hide some. */
+	/*
+	 * Both at once: what comes between them would be counted as lateness, or hide some. As
+	 * jiffies may lag behind the clock, the timer may still go off before it is due.
+	 */
 	oneshot.due = ktime_add_ns(ktime_get(), secs * (u64)NSEC_PER_SEC);
 	oneshot.timer.expires = jiffies + secs * (unsigned long)HZ;
 	add_timer(&oneshot.timer);
@@ -100,12 +113,11 @@ static void __exit oneshot_timer_exit(void)
 	 * executes would vanish under it.
 	 */
 	if (compat_timer_delete_sync(&oneshot.timer))
-		pr_info("oneshot_timer: deleted before it went off\n");
+		pr_info("deleted before it went off\n");
 }
 
 module_init(oneshot_timer_init);
 module_exit(oneshot_timer_exit);
 
 MODULE_DESCRIPTION("A timer that goes off once and says how late");
-MODULE_AUTHOR("The tenbin authors");
 MODULE_LICENSE("GPL");

@@ -43,9 +43,9 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
-#include <linux/version.h>
 #include <linux/workqueue.h>
 
+#include "../compat/hrtimer.h"
 #include "stall.h"
 
 /*
@@ -55,13 +55,22 @@
 #define LONGEST_MSECS 60000
 #define LONGEST_UNFORCED_MSECS 8000
 
-/* How long a list of CPUs may take to come together. */
+/*
+ * How long a list of CPUs may take to come together: before the first has its interrupts off, and
+ * again from then on.
+ */
 #define GATHER_MSECS 2000
 
 /*
- * How often the clock may be read in a row without a change: tens of milliseconds on any machine.
+ * How often the clock may be read in a row without a change before it is taken to stand still.
+ * A counter that is read in some 20 ns is given up after a millisecond. One that is read over a
+ * bus, as acpi_pm and hpet, takes about a microsecond a read, and many times that where a virtual
+ * machine must be left for it: up to seconds. So watchdogs are touched meanwhile, too, as often
+ * as the second number says. The slowest counters tick 32768 times a second, which are some
+ * thousand reads.
  */
-#define READS_WITHOUT_CHANGE BIT(22)
+#define READS_WITHOUT_CHANGE BIT(16)
+#define READS_UNTOUCHED BIT(12)
 
 static unsigned int msecs;
 module_param(msecs, uint, 0444);
@@ -108,7 +117,8 @@ static struct {
 	unsigned int msecs;
 	u64 length_ns;
 	bool all;
-	/* When every CPU may go on; 0 until the first is there. */
+	/* When the first CPU was there, and when every CPU may go on; 0 until then. */
+	atomic64_t first_ns;
 	atomic64_t end_ns;
 	bool clock_failed;
 	/* Timers that have not fired. */
@@ -156,17 +166,21 @@ static u64 now_ns(void)
 /*
  * All stand still before the first is here, with interrupts off, so the first says for all when
  * it ends. The CPUs of a list come one by one, so each has the end put off until it will have
- * been held long enough.
+ * been held long enough; but not for ever, as the first ones are held all the time. No CPU is
+ * held longer than longest_msecs() says.
  */
 static void agree_on_end(u64 now)
 {
+	u64 first = atomic64_cmpxchg(&stop.first_ns, 0, now);
 	u64 end = now + stop.length_ns;
 	s64 old = 0;
 
-	if (stop.all) {
-		atomic64_cmpxchg(&stop.end_ns, 0, end);
-		return;
-	}
+	if (!first)
+		first = now;
+	if (stop.all)
+		end = first + stop.length_ns;
+	else
+		end = min(end, first + stop.length_ns + GATHER_MSECS * NSEC_PER_MSEC);
 	while (old < (s64)end && !atomic64_try_cmpxchg(&stop.end_ns, &old, end))
 		;
 }
@@ -174,9 +188,9 @@ static void agree_on_end(u64 now)
 /*
  * Holds this CPU, which has its interrupts off, until the end.
  *
- * Watchdogs are touched once a millisecond, and last of all at the end: an interrupt that cannot
- * be masked may ask at any time whether this CPU hangs, and the others will ask at once when
- * interrupts are on again.
+ * Watchdogs are touched once a millisecond, while the clock stands still, and last of all at the
+ * end: an interrupt that cannot be masked may ask at any time whether this CPU hangs, and the
+ * others will ask at once when interrupts are on again.
  */
 static int hold(void *unused)
 {
@@ -205,7 +219,7 @@ static int hold(void *unused)
 			WRITE_ONCE(stop.clock_failed, true);
 			now = before;
 		}
-		if ((s64)(now - touched) >= NSEC_PER_MSEC) {
+		if ((s64)(now - touched) >= NSEC_PER_MSEC || reads % READS_UNTOUCHED == 1) {
 			touch_nmi_watchdog();
 			touched = now;
 		}
@@ -315,6 +329,20 @@ static u64 stood_still(void)
 	return leaving > last ? leaving - last : 0;
 }
 
+/* Whether one that was held went on before its time, as the end had been put off enough. */
+static bool left_early(void)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, held) {
+		struct stand *stand = per_cpu_ptr(&stands, cpu);
+
+		if (stand->left_ns - stand->entered_ns < stop.length_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Forgets the last stop and takes up the next. */
 static void take_up(const struct order *order)
 {
@@ -333,6 +361,7 @@ static void take_up(const struct order *order)
 	stop.all = order->all;
 	stop.clock_failed = false;
 	stop.wanted = cpumask_weight(order->cpus);
+	atomic64_set(&stop.first_ns, 0);
 	atomic64_set(&stop.end_ns, 0);
 	atomic_set(&stop.timers, 0);
 	atomic_set(&stop.arrived, 0);
@@ -340,8 +369,8 @@ static void take_up(const struct order *order)
 	reinit_completion(&stop.go);
 }
 
-/* Puts down what came of a stop, and says it. */
-static void put_down(const struct order *order, int error)
+/* Puts down what came of a stop, says it, and gives the error that it was after all. */
+static int put_down(const struct order *order, int error)
 {
 	unsigned int cpu;
 	u64 millis;
@@ -352,6 +381,8 @@ static void put_down(const struct order *order, int error)
 		if (per_cpu_ptr(&stands, cpu)->entered_ns)
 			cpumask_set_cpu(cpu, held);
 	stop.achieved_ns = cpumask_empty(held) ? 0 : stood_still();
+	if (!error && !stop.all && left_early())
+		error = -ETIMEDOUT;
 	stop.result = error;
 
 	if (error == -EIO)
@@ -360,15 +391,16 @@ static void put_down(const struct order *order, int error)
 	else if (error == -EINVAL)
 		pr_err("CPUs %*pbl are not all online any more\n", cpumask_pr_args(order->cpus));
 	else if (error == -ETIMEDOUT)
-		pr_err("CPUs %*pbl did not come together, nothing was stopped\n",
-		       cpumask_pr_args(order->cpus));
+		pr_err("CPUs %*pbl did not come together, %s\n", cpumask_pr_args(order->cpus),
+		       cpumask_empty(held) ? "nothing was stopped" : "some went on early");
 	else if (error)
 		pr_err("stop_machine() failed with error %d\n", error);
 	if (cpumask_empty(held))
-		return;
+		return error;
 	millis = div_u64_rem(div_u64(stop.achieved_ns, NSEC_PER_USEC), USEC_PER_MSEC, &rest);
 	pr_info("asked for %u ms, CPUs %*pbl stood still for %llu.%03u ms\n", order->msecs,
 		cpumask_pr_args(held), millis, rest);
+	return error;
 }
 
 /*
@@ -397,7 +429,7 @@ static int perform(const struct order *order)
 	error = order->all ? stop_machine(hold, NULL, cpu_online_mask) : stop_listed(order->cpus);
 	if (!error && stop.clock_failed)
 		error = -EIO;
-	put_down(order, error);
+	error = put_down(order, error);
 
 	if (suppressed) {
 		/* After these, no grace period is left that has seen the stop. */
@@ -412,6 +444,12 @@ static int perform(const struct order *order)
 		hrtimer_cancel(&per_cpu_ptr(&stands, cpu)->timer);
 	mutex_unlock(&report);
 	return error;
+}
+
+/* For how long a CPU may be held, in ms: those of a list wait for the one that comes last. */
+static unsigned int longest_msecs(const struct order *order)
+{
+	return order->all ? order->msecs : order->msecs + GATHER_MSECS;
 }
 
 /* A switch that makes a panic of what a watchdog sees, and when that watchdog loses patience. */
@@ -432,16 +470,20 @@ static const struct panic_switch {
 	  "/sys/module/workqueue/parameters/watchdog_thresh", 1000 },
 };
 
-/* Reads the line that a small file holds, or its beginning. */
+/*
+ * Reads the line that a small file holds, or its beginning. Whoever asks may see something else at
+ * that place: it is not waited for, and only a file is read.
+ */
 static int line_in(const char *path, char *line, size_t size)
 {
-	struct file *file = filp_open(path, O_RDONLY, 0);
+	struct file *file = filp_open(path, O_RDONLY | O_NONBLOCK, 0);
+	ssize_t length = -EINVAL;
 	loff_t from = 0;
-	ssize_t length;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	length = kernel_read(file, line, size - 1, &from);
+	if (S_ISREG(file_inode(file)->i_mode))
+		length = kernel_read(file, line, size - 1, &from);
 	filp_close(file, NULL);
 	if (length < 0)
 		return length;
@@ -474,6 +516,7 @@ static int refuse_panic(const struct order *order)
 		"/proc/sys/kernel/panic",
 		"/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress",
 	};
+	const unsigned int longest = longest_msecs(order);
 	const char *unreadable = NULL;
 	long number, patience;
 	int index, error;
@@ -494,9 +537,8 @@ static int refuse_panic(const struct order *order)
 			continue;
 		}
 		/* No patience means that nobody watches, or that another row says when. */
-		if (patience > 0 && 2ULL * order->msecs >= (u64)patience * on->unit_msecs) {
-			pr_err("refused: with %s, %u ms might end in a panic\n", on->path,
-			       order->msecs);
+		if (patience > 0 && 2ULL * longest >= (u64)patience * on->unit_msecs) {
+			pr_err("refused: with %s, %u ms might end in a panic\n", on->path, longest);
 			return -EPERM;
 		}
 	}
@@ -507,15 +549,18 @@ static int refuse_panic(const struct order *order)
 	return -EPERM;
 }
 
-/* Counters that are too narrow to bridge every stop. All others have 56 bits or more. */
+/*
+ * Counters that are too narrow to bridge every stop. Nearly all others have 56 bits or more; what
+ * wraps around all the same is found by hold().
+ */
 static const struct narrow_counter {
 	const char *name;
 	unsigned int bits;
 } narrow_counters[] = {
 	{ "hpet", 32 },
 	{ "acpi_pm", 24 },
-	{ "pit", 16 },
-	/* No counters at all: interrupts count these. */
+	/* Interrupts count these, for pit as well, whose counter only runs from one to the next. */
+	{ "pit", 0 },
 	{ "refined-jiffies", 0 },
 	{ "jiffies", 0 },
 };
@@ -566,10 +611,10 @@ static int refuse_clock(const struct order *order)
 		if (strcmp(name, narrow->name) != 0)
 			continue;
 		bridged = bridged_msecs(narrow->bits);
-		if (order->msecs <= bridged)
+		if (longest_msecs(order) <= bridged)
 			return 0;
 		pr_err("refused: the clock source %s bridges %llu ms and no %u ms\n", name,
-		       bridged, order->msecs);
+		       bridged, longest_msecs(order));
 		return -EPERM;
 	}
 	return 0;
@@ -682,7 +727,7 @@ static int device_show(struct seq_file *out, void *unused)
 	unsigned int cpu;
 
 	if (mutex_lock_interruptible(&report))
-		return -EINTR;
+		return -ERESTARTSYS;
 	if (stop.msecs) {
 		seq_printf(out, "requested_ms %u\n", stop.msecs);
 		seq_printf(out, "achieved_ns %llu\n", stop.achieved_ns);
@@ -738,13 +783,7 @@ static struct miscdevice device = {
 static void __init prepare(struct stand *stand)
 {
 	INIT_WORK(&stand->work, hold_listed);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	/* hrtimer_init() is gone. Not built against a real kernel. */
-	hrtimer_setup(&stand->timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-#else
-	hrtimer_init(&stand->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-	stand->timer.function = fired;
-#endif
+	compat_hrtimer_setup(&stand->timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /*

@@ -35,14 +35,7 @@ impl Build {
     pub(crate) fn of_debian(architecture: Architecture, headers: PathBuf) -> Result<Self, Error> {
         find_make()?;
         let (prefix, compiler) = compiler(architecture, Architecture::host())?;
-        let words = vec![
-            format!("CC={compiler}"),
-            format!("CROSS_COMPILE={prefix}"),
-            // The kernel notes that its compiler could align all functions by one flag, which is newer than
-            // this compiler may be. Without the note it uses the flag that every compiler has.
-            "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
-        ];
-        Ok(Self { words, headers })
+        Ok(Self { words: words(&prefix, &compiler), headers })
     }
 
     /// For a kernel of the user's own, whose headers know their compiler, unless it is of another architecture.
@@ -110,6 +103,20 @@ impl Build {
             said: format!("{ending}:\n{}", complaints(said)),
         }
     }
+}
+
+/// What make is told for a kernel of Debian.
+fn words(prefix: &str, compiler: &str) -> Vec<String> {
+    vec![
+        format!("CC={compiler}"),
+        format!("CROSS_COMPILE={prefix}"),
+        // The kernel notes that its compiler could align all functions by one flag, which is newer than
+        // this compiler may be. Without the note it uses the flag that every compiler has.
+        "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
+        // Nothing is to be warned of with the headers that the modules are tried with. With others it may be, and
+        // is no error: the modules do not ask for that themselves.
+        "KCFLAGS=-Werror".to_owned(),
+    ]
 }
 
 fn find_make() -> Result<PathBuf, Error> {
@@ -184,6 +191,12 @@ mod tests {
         assert!(said.ends_with("note 10"), "{said}");
         assert!(complaints(&rest).starts_with("note 88\n"));
         assert_eq!(complaints(""), "");
+    }
+
+    #[test]
+    fn warnings_are_errors_with_headers_of_debian_and_with_others_none() {
+        assert!(words("", "gcc").contains(&"KCFLAGS=-Werror".to_owned()));
+        assert_eq!(Build::plain("/h".into()).words, Vec::<String>::new());
     }
 
     #[test]

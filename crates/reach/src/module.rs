@@ -82,6 +82,7 @@ macro_rules! embedded {
 /// All that the modules are built from, a file a line. A test compares it with the folder.
 const SOURCES: &[(&str, &[u8])] = embedded![
     "Kbuild",
+    "compat/hrtimer.h",
     "compat/timer.h",
     "fibdrv/Kbuild",
     "fibdrv/decimal.c",

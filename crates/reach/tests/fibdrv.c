@@ -132,11 +132,29 @@ static unsigned long value(const char *path)
 	char text[32];
 	int file = open(path, O_RDONLY);
 	ssize_t size = read(file, text, sizeof text - 1);
+	unsigned long number;
+	char *end;
 
 	check(size > 0);
 	text[size] = 0;
 	close(file);
-	return strtoul(text, NULL, 10);
+	number = strtoul(text, &end, 10);
+	check(text[0] >= '0' && text[0] <= '9' && strcmp(end, "\n") == 0);
+	return number;
+}
+
+/* What is told of the last read, as n, limbs, and three times; whether it is five numbers and no more. */
+static int last(unsigned long *told)
+{
+	char text[128];
+	int file = open(SYSFS "last", O_RDONLY), end = 0;
+	ssize_t size = read(file, text, sizeof text - 1);
+
+	check(size > 0);
+	text[size] = 0;
+	close(file);
+	return sscanf(text, "%lu %lu %lu %lu %lu\n%n", &told[0], &told[1], &told[2], &told[3], &told[4], &end) == 5 &&
+	       end == size;
 }
 
 static int open_with(int algorithm)
@@ -203,6 +221,7 @@ static void numbers(void)
 static void errors(void)
 {
 	uint8_t bytes[128], untouched[128];
+	unsigned long told[5];
 	struct iovec parts[2] = {{bytes, 80}, {bytes + 100, 20}};
 	int file, other;
 	char *edge;
@@ -247,8 +266,13 @@ static void errors(void)
 	check(read(file, bytes, 88) == 88 && read(file, bytes, 88) == 88);
 	check(lseek(file, 0, SEEK_CUR) == 1000);
 	check(value(SYSFS "last_n") == 1000 && value(SYSFS "last_limbs") == 11);
-	check(value(SYSFS "allocate_ns") < UINT32_MAX && value(SYSFS "compute_ns") < UINT32_MAX);
-	check(value(SYSFS "copy_ns") < UINT32_MAX);
+	/* Numbers, as which anything is right. */
+	value(SYSFS "allocate_ns");
+	value(SYSFS "compute_ns");
+	value(SYSFS "copy_ns");
+	check(last(told) && told[0] == 1000 && told[1] == 11);
+	check(told[2] == value(SYSFS "allocate_ns") && told[3] == value(SYSFS "compute_ns"));
+	check(told[4] == value(SYSFS "copy_ns"));
 
 	edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	check(edge != MAP_FAILED && munmap(edge + 4096, 4096) == 0);
@@ -261,6 +285,14 @@ static void errors(void)
 	check(other >= 0 && fails(write(other, bytes, 8), EINVAL));
 	check(fails(pwrite(other, bytes, 8, 3), EINVAL));
 	close(other);
+
+	/* What cannot be enough is refused before the hours that the number takes. */
+	for (int at = BINARY - 1; at < ALGORITHMS; at++) {
+		other = open_with(at);
+		check(fails(pread(other, bytes, 1, MAX), ERANGE));
+		check(fails(pread(other, bytes, sizeof bytes, MAX), ERANGE));
+		close(other);
+	}
 
 	/* An open file keeps its algorithm; a name that is none changes nothing. */
 	other = open_with(3);
@@ -279,12 +311,16 @@ static void errors(void)
 	close(file);
 }
 
-/* Eight at a time, while the algorithm for the next ones changes all the time. */
+/*
+ * Eight at a time, while the algorithm for the next ones changes all the time. What is told of the last read is of one
+ * read: n and the limbs of F(n) fit together, whoever it was.
+ */
 static void readers(void)
 {
 	enum { READERS = 8, READS = 500 };
 	pid_t children[READERS];
 	int files[READERS];
+	unsigned long told[5];
 	int status;
 
 	expect_small();
@@ -301,6 +337,8 @@ static void readers(void)
 				unsigned n = chance(SMALL + 1);
 
 				check(gives(files[at], n, small(at % ALGORITHMS, n)));
+				check(last(told) && told[0] <= SMALL);
+				check(told[1] == limbs[told[0]].size / 8 || told[1] == (digits[told[0]].size + 7) / 8);
 				if (turn % 16 == 0)
 					put(SYSFS "algorithm", algorithms[chance(ALGORITHMS)]);
 			}
@@ -351,8 +389,12 @@ static pid_t long_reader(int algorithm)
 		_exit(fails(pread(file, bytes, sizeof bytes, MAX), EINTR) ? 3 : 4);
 	}
 	close(file);
-	while (ticks(child) < 10)
+	while (ticks(child) < 10) {
+		int status;
+
+		check(waitpid(child, &status, WNOHANG) == 0);
 		usleep(10000);
+	}
 	return child;
 }
 

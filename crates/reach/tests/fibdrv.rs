@@ -12,6 +12,10 @@ use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
 /// What the guest runs. Everything that the kernel says after the first line must be harmless.
 const SCRIPT: &str = r#"
 dmesg -c >/dev/null
+# The kernel was told to check its objects: that it understood is seen here.
+for check in red_zone poison sanity_checks; do
+    test "$(cat /sys/kernel/slab/kmalloc-64/$check)" = 1 || exit 74
+done
 module=/modules/fibdrv.ko
 for wrong in max_n=10000001 karatsuba=3 karatsuba=1025 max_n=-1; do
     insmod $module $wrong 2>/dev/null && echo "loaded with $wrong"

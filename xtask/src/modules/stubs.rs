@@ -21,8 +21,21 @@ const STUBS: &str = "compat/stubs";
 /// The headers that all kernels share.
 const UNCHANGED: &str = "unchanged";
 
-/// The modules that are written for the kernels of the stubs.
-const MODULES: &[&str] = &["oneshot_timer/oneshot_timer.c"];
+/// What is read with the stubs, each as far back as it is written for.
+const SOURCES: &[Source] = &[
+    Source { file: "oneshot_timer/oneshot_timer.c", kernels: &["4.4", "4.14", "6.16"], planted: TIMERS },
+    Source { file: USE_OF_HRTIMERS, kernels: &["4.14", "6.16"], planted: HRTIMERS },
+];
+
+/// It stands for `stop_machine`, which would need stubs of half a kernel.
+const USE_OF_HRTIMERS: &str = "compat/stubs/hrtimer.c";
+
+/// A file that is written for some of the kernels that there are stubs of.
+struct Source {
+    file: &'static str,
+    kernels: &'static [&'static str],
+    planted: &'static [Fault],
+}
 
 /// A kernel that there are stubs of.
 struct Kernel {
@@ -38,9 +51,11 @@ const KERNELS: &[Kernel] = &[
     Kernel { version: "6.16", standard: "gnu11" },
 ];
 
-/// Headers, the branch of a kernel that does not fit them, and a name that the compiler must miss then. Each is a
-/// mistake that the module would make with one limit in `compat/timer.h` set wrong.
-const PLANTED: &[(&str, &str, &str)] = &[
+/// Headers, the branch of a kernel that does not fit them, and a name that the compiler must miss then.
+type Fault = (&'static str, &'static str, &'static str);
+
+/// Each is a mistake that a module would make with one limit in `compat/timer.h` set wrong.
+const TIMERS: &[Fault] = &[
     ("4.4", "4.14", "from_timer"),
     ("4.4", "4.15", "timer_setup"),
     ("4.14", "6.2", "timer_delete_sync"),
@@ -50,37 +65,33 @@ const PLANTED: &[(&str, &str, &str)] = &[
     ("6.16", "6.12", "from_timer"),
 ];
 
+/// Likewise for `compat/hrtimer.h`.
+const HRTIMERS: &[Fault] = &[("4.14", "6.15", "hrtimer_setup"), ("6.16", "6.14", "hrtimer_init")];
+
 /// What reading them needs.
 pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::program("gcc-12", COMPILER)]
 }
 
-/// Check every module of [`MODULES`] with the headers of every kernel, and that a wrong branch is found.
+/// Check every file of [`SOURCES`] with the headers of its kernels, and that a wrong branch is found.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let folder = workspace.root().join(FOLDER);
     let mut faults = unlisted(&folders(&folder.join(STUBS))?);
-    for module in MODULES {
-        for kernel in KERNELS {
-            let output = compile(&folder, module, kernel, kernel.version)?;
+    for Source { file, kernels, planted } in SOURCES {
+        for version in *kernels {
+            let output = compile(&folder, file, kernel(version)?, version)?;
             let verdict = if output.code == Some(0) { "its types fit" } else { "DOES NOT FIT" };
-            println!(
-                "{module}: {verdict} the stubs of Linux {}; not built against a real kernel",
-                kernel.version
-            );
+            println!("{file}: {verdict} the stubs of Linux {version}; not built against a real kernel");
             if output.code != Some(0) {
                 print!("{}", output.diagnostics);
-                faults.push(format!("{module} does not fit the stubs of Linux {}", kernel.version));
+                faults.push(format!("{file} does not fit the stubs of Linux {version}"));
             }
         }
-        for (headers, branch, name) in PLANTED {
-            let kernel = KERNELS.iter().find(|kernel| kernel.version == *headers);
-            let kernel = kernel.ok_or_else(|| {
-                Failure::new("plant a fault", format!("there are no stubs of Linux {headers}"), "list them")
-            })?;
-            let output = compile(&folder, module, kernel, branch)?;
+        for (headers, branch, name) in *planted {
+            let output = compile(&folder, file, kernel(headers)?, branch)?;
             let found = output.code != Some(0) && output.diagnostics.lines().any(|line| misses(line, name));
             println!(
-                "{module}: the branch of Linux {branch} with the stubs of {headers}: `{name}` is {}",
+                "{file}: the branch of Linux {branch} with the stubs of {headers}: `{name}` is {}",
                 if found { "missed, as it must be" } else { "NOT MISSED" }
             );
             if !found {
@@ -91,16 +102,23 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     judge("approve the branches for other kernels", &faults, "correct kmod/compat, or the module")
 }
 
+/// The kernel of that version.
+fn kernel(version: &str) -> Result<&'static Kernel, Failure> {
+    let kernel = KERNELS.iter().find(|kernel| kernel.version == version);
+    kernel
+        .ok_or_else(|| Failure::new("find stubs", format!("there are none of Linux {version}"), "list them"))
+}
+
 /// Whether the compiler says in `line` that there is no function called `name`.
 fn misses(line: &str, name: &str) -> bool {
     line.contains(&format!("implicit declaration of function ‘{name}’"))
         || line.contains(&format!("implicit declaration of function '{name}'"))
 }
 
-/// Reads `module` with the headers of `kernel`, as the kernel of version `branch` would.
+/// Reads `file` with the headers of `kernel`, as the kernel of version `branch` would.
 fn compile(
     folder: &Path,
-    module: &str,
+    file: &str,
     kernel: &Kernel,
     branch: &str,
 ) -> Result<crate::command::Output, Failure> {
@@ -114,21 +132,25 @@ fn compile(
         .argument(format!("-std={}", kernel.standard))
         .arguments([include(kernel.version), include(UNCHANGED)])
         .argument(format!("-DLINUX_VERSION_CODE=KERNEL_VERSION({major},{minor},0)"))
-        .argument(module)
+        .argument(file)
         .variable("LC_ALL", "C")
         .directory(folder)
         .capture_quietly()
 }
 
-/// The names in the folder of stubs.
+/// The names of the folders of stubs.
 fn folders(stubs: &Path) -> Result<Vec<String>, Failure> {
     let failure = |error| {
         Failure::new(format!("read the folder {}", stubs.display()), error, "run it in the repository")
     };
-    let name = |entry: std::io::Result<fs::DirEntry>| {
-        entry.map(|entry| entry.file_name().to_string_lossy().into_owned()).map_err(failure)
-    };
-    fs::read_dir(stubs).map_err(failure)?.map(name).collect()
+    let mut names = Vec::new();
+    for entry in fs::read_dir(stubs).map_err(failure)? {
+        let entry = entry.map_err(failure)?;
+        if entry.file_type().map_err(failure)?.is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Ok(names)
 }
 
 /// Folders of stubs that no kernel of the table names.
@@ -161,11 +183,21 @@ mod tests {
 
     #[test]
     fn every_kernel_has_a_fault_planted_in_it() {
-        for kernel in KERNELS {
-            assert!(PLANTED.iter().any(|(headers, _, _)| *headers == kernel.version), "{}", kernel.version);
+        for Source { file, kernels, planted } in SOURCES {
+            for version in *kernels {
+                assert!(kernel(version).is_ok(), "{file} {version}");
+                assert!(planted.iter().any(|(headers, _, _)| headers == version), "{file} {version}");
+            }
+            for (headers, _, _) in *planted {
+                assert!(kernels.contains(headers), "{file} {headers}");
+            }
         }
-        for (headers, _, _) in PLANTED {
-            assert!(KERNELS.iter().any(|kernel| kernel.version == *headers), "{headers}");
+        for kernel in KERNELS {
+            assert!(
+                SOURCES.iter().any(|source| source.kernels.contains(&kernel.version)),
+                "{}",
+                kernel.version
+            );
         }
     }
 }

@@ -19,8 +19,11 @@ int printk(const char *format, ...);
 __attribute__((format(printf, 3, 4)))
 int scnprintf(char *buffer, unsigned long size, const char *format, ...);
 
-#define pr_alert(...)	printk(__VA_ARGS__)
-#define pr_err(...)	printk(__VA_ARGS__)
-#define pr_info(...)	printk(__VA_ARGS__)
+#define KBUILD_MODNAME	"stub"
+#define pr_fmt(format)	format
+
+#define pr_alert(format, ...)	printk(pr_fmt(format), ##__VA_ARGS__)
+#define pr_err(format, ...)	printk(pr_fmt(format), ##__VA_ARGS__)
+#define pr_info(format, ...)	printk(pr_fmt(format), ##__VA_ARGS__)
 
 #endif /* STUB_KERNEL_H */

@@ -15,7 +15,6 @@ struct kernel_param_ops {
 };
 
 #define MODULE_STUB(name)	static __attribute__((unused)) const int name##_stub
-#define MODULE_AUTHOR(text)		MODULE_STUB(author) = sizeof(text)
 #define MODULE_DESCRIPTION(text)	MODULE_STUB(description) = sizeof(text)
 #define MODULE_LICENSE(text)		MODULE_STUB(license) = sizeof(text)
 #define MODULE_PARM_DESC(name, text)	MODULE_STUB(name##_text) = sizeof(text)

@@ -3,6 +3,7 @@
 #define STUB_TYPES_H
 
 typedef _Bool bool;
+typedef int clockid_t;
 typedef unsigned int uint;
 typedef unsigned int u32;
 typedef long long s64;
