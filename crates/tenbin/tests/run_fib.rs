@@ -47,6 +47,8 @@ fn what_cannot_be_asked_is_a_usage_error() {
         ("where=kernel readers=2 seconds=3601", "a number from 1 to 3600"),
         ("where=kernel traced=perhaps", "yes or no"),
         ("where=kernel n=-1", "a number from 0"),
+        ("where=kernel readers=2 n=99", "readers draw their places"),
+        ("where=kernel readers=2 traced=yes", "readers draw their places"),
         ("base=10", "no parameter `base`"),
     ] {
         let mut arguments = vec!["run", "fib"];
