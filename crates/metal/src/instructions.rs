@@ -1,7 +1,8 @@
 //! A clock that counts instructions: some emulators can be told to advance time by one nanosecond an instruction.
 //!
-//! Then a time is a count, exact and the same on every machine, and says nothing about a CPU's speed. Whether it is so is
-//! found out by measuring, and not by being told.
+//! Then a time is a count, whatever machine emulates, and says nothing about a CPU's speed. It is a count of what was
+//! executed: each repetition of a string instruction (`rep stos` of x86) is one, and ticks of the kernel are in it. Whether
+//! it is so is found out by measuring, and not by being told.
 
 use crate::clock::Clock;
 use crate::kernels::{TURN, empty_loop};

@@ -24,6 +24,7 @@ pub mod pin;
 pub mod pipe;
 pub mod placement;
 pub mod sampling;
+pub mod signals;
 pub mod spawn;
 pub mod stack;
 pub mod starvation;

@@ -18,7 +18,8 @@ pub enum Accelerator {
     /// waiting takes no time here.
     ///
     /// It is QEMU's `-icount shift=0,align=off,sleep=off`. How long an instruction takes on a real CPU is not
-    /// in these figures: a division, a miss of every cache and a `nop` are one nanosecond each.
+    /// in these figures: a division, a miss of every cache and a `nop` are one nanosecond each. Each repetition
+    /// of a string instruction (`rep stos` of x86) is one too.
     Counted,
     /// The CPUs of this machine, by `/dev/kvm`: only for its own architecture. See [`Guest::try_kvm`].
     ///

@@ -222,7 +222,8 @@ impl Guest {
         let (memory, cpus) = (memory.to_string(), self.cpus.to_string());
         let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"];
         let board = match self.accelerator {
-            Accelerator::Emulated | Accelerator::Counted => self.architecture.board(),
+            Accelerator::Emulated => self.architecture.board(),
+            Accelerator::Counted => self.architecture.counted_board(),
             Accelerator::Kvm => self.architecture.own_board(),
         };
         let machine =

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::sources::sources;
+use super::sources::{copy, sources};
 use super::{FOLDER, judge};
 use crate::command::{Command, Output};
 use crate::failure::Failure;
@@ -39,7 +39,9 @@ pub(crate) fn needs() -> Vec<Requirement> {
 /// Have checkpatch read every source of the modules, and a fault that it must find.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let checker = Checker { scripts: unpacked(workspace)? };
-    let folder = workspace.root().join(FOLDER);
+    // It leaves a file of names in mixed case where it is called, so it is called beside a copy.
+    let folder = workspace.scratch("style")?;
+    copy(&workspace.root().join(FOLDER), &folder)?;
     let mut faults = Vec::new();
     let mut read = 0;
     for path in sources(&folder)?.into_iter().filter(|path| !path.starts_with(STUBS)) {

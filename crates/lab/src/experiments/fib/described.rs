@@ -23,7 +23,7 @@ pub(super) fn describe() -> Descriptor {
             Parameter::new(
                 "n",
                 "92,99,1000,10000; in the kernel 99,1000,10000,100000 (with --quick only 1000)",
-                "places in the sequence, up to 1000000, and in the kernel up to what the driver was loaded with",
+                "places in the sequence, up to 1000000, and in the kernel up to the max_n that fibdrv was loaded with",
             ),
             Parameter::new(
                 "readers",
@@ -39,10 +39,13 @@ pub(super) fn describe() -> Descriptor {
         ],
         margin: 0.02,
         epoch: EPOCH,
-        privileges: "in user mode none; in the kernel the module fibdrv, and root to choose its algorithm and to count its \
-                     allocations"
+        privileges: "in user mode none; in the kernel the module fibdrv, and root to choose its algorithm; CAP_PERFMON and a \
+                     mounted tracefs to count allocations and to trace, CAP_PERFMON and the kernel's symbols \
+                     (kernel.kptr_restrict) to name functions"
             .into(),
-        touches: "none; in the kernel it writes /sys/class/misc/fibonacci/algorithm and puts it back".into(),
+        touches: "none; in the kernel it writes /sys/class/misc/fibonacci/algorithm and puts it back within microseconds, \
+                  unless SIGKILL falls into them"
+            .into(),
         sources: vec![
             Source::new("seed 003", "the ways that are compared, and the claims about them"),
             Source::new(

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use tenbin_metal::Fault;
+use tenbin_metal::signals::Held;
 use tenbin_model::Missing;
 
 use super::oracle::Base;
@@ -35,13 +36,13 @@ pub(super) const ALGORITHMS: [Algorithm; 5] = [
     Algorithm { name: "iterative", what: "n additions of limbs of 64 bits", base: Base::Words, slow: true },
     Algorithm {
         name: "decimal",
-        what: "the seed's base 10^9 as first written: an allocation in each operation, 32 idle rounds",
+        what: "the seed's first method, written here from its description: base 10^9, an allocation in each operation, 32 idle rounds",
         base: Base::Billions,
         slow: true,
     },
     Algorithm {
         name: "decimal-sized",
-        what: "the seed's after its first improvement: four buffers sized once and cleared before each product",
+        what: "the same after its first improvement: four buffers sized once and cleared before each product",
         base: Base::Billions,
         slow: true,
     },
@@ -111,11 +112,16 @@ impl Driver {
         self.attributes.join(name)
     }
 
-    /// The algorithms that it lists, and which one is chosen.
+    /// The algorithms that it lists, of those that are known, and which one is chosen if it is one of them.
     pub(super) fn algorithms(&self) -> Result<(Vec<Algorithm>, Option<Algorithm>), Fault> {
+        let text = self.list()?;
+        let known = |word: &str| ALGORITHMS.into_iter().find(|algorithm| algorithm.name == word);
+        Ok((listed(&text), chosen(&text).and_then(known)))
+    }
+
+    fn list(&self) -> Result<String, Fault> {
         let path = self.attribute("algorithm");
-        let text = fs::read_to_string(&path).map_err(|error| read(&path, error))?;
-        Ok(listed(&text))
+        fs::read_to_string(&path).map_err(|error| read(&path, error))
     }
 
     /// Whether this process may choose.
@@ -136,48 +142,88 @@ impl Driver {
     /// A file for each of these algorithms. The choice is put back to what it was.
     ///
     /// A file keeps the algorithm that was chosen when it was opened, so the choice is another one for as long as it
-    /// takes to open a file, and no longer. A process that is killed within that time leaves it.
+    /// takes to open them, some microseconds each. Who else chooses by this program waits meanwhile, and signals wait too:
+    /// only SIGKILL leaves the choice as it is in that moment.
     pub(super) fn files(&self, algorithms: &[Algorithm]) -> Result<Vec<File>, Fault> {
-        if !self.may_choose() {
-            return algorithms.iter().map(|_| self.open()).collect();
-        }
-        let (_, chosen) = self.algorithms()?;
-        let path = self.attribute("algorithm");
-        let choose = |name: &str| fs::write(&path, name).map_err(|error| Fault::system(format!("write {name} to {}", path.display()), error));
-        let opened = algorithms.iter().map(|algorithm| choose(algorithm.name).and_then(|()| self.open()));
-        let opened: Result<Vec<File>, Fault> = opened.collect();
-        if let Some(chosen) = chosen {
-            choose(chosen.name)?;
-        }
-        opened
+        self.each(algorithms, || self.open())
     }
 
-    /// What it says of its last read; none where that was of another number than `n`.
+    /// What `open` returns while each of these algorithms is chosen.
+    fn each<T>(&self, algorithms: &[Algorithm], open: impl Fn() -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+        let path = self.attribute("algorithm");
+        let Ok(attribute) = File::options().read(true).write(true).open(&path) else {
+            return algorithms.iter().map(|_| open()).collect();
+        };
+        // First the lock, for which an interrupted program may wait, and then the signals.
+        attribute.lock().map_err(|error| Fault::system(format!("lock {}", path.display()), error))?;
+        let _held = Held::all()?;
+        let text = self.list()?;
+        // By the file that is open: putting back needs no descriptor, of which there may be no more.
+        let choose = |name: &str| attribute.set_len(0).and_then(|()| attribute.write_all_at(name.as_bytes(), 0));
+        in_turn(algorithms, chosen(&text), &path, choose, open)
+    }
+
+    /// What it says of its last read; none where that was of another number than `n`, or where another one ended
+    /// between two readings of it all.
     pub(super) fn said(&self, n: u64) -> Result<Option<Said>, Fault> {
         let figure = |name: &str| {
             let path = self.attribute(name);
             let text = fs::read_to_string(&path).map_err(|error| read(&path, error))?;
             text.trim().parse::<u64>().map_err(|_| read(&path, io::Error::from(io::ErrorKind::InvalidData)))
         };
-        let said =
-            Said { allocate: figure("allocate_ns")?, compute: figure("compute_ns")?, copy: figure("copy_ns")? };
-        Ok((figure("last_n")? == n).then_some(said))
+        let whole = || {
+            let place = figure("last_n")?;
+            let said =
+                Said { allocate: figure("allocate_ns")?, compute: figure("compute_ns")?, copy: figure("copy_ns")? };
+            Ok::<_, Fault>((place, said))
+        };
+        Ok(settled(n, whole()?, whole()?))
     }
+}
+
+/// What was said of `n`, where it was said twice.
+fn settled(n: u64, first: (u64, Said), second: (u64, Said)) -> Option<Said> {
+    (first == second && first.0 == n).then_some(first.1)
+}
+
+/// What `open` returns while each of these is chosen; then `before` is chosen again, whatever has failed.
+fn in_turn<T>(
+    algorithms: &[Algorithm],
+    before: Option<&str>,
+    path: &Path,
+    choose: impl Fn(&str) -> io::Result<()>,
+    open: impl Fn() -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let write = |name: &str, error| Fault::system(format!("write {name} to {}", path.display()), error);
+    let one = |algorithm: &Algorithm| {
+        choose(algorithm.name).map_err(|error| write(algorithm.name, error)).and_then(|()| open())
+    };
+    let opened: Result<Vec<T>, Fault> = algorithms.iter().map(one).collect();
+    let Some(before) = before else { return opened };
+    choose(before).map_err(|error| {
+        let first = opened.as_ref().err().map_or(String::new(), |first| format!("{first}; then "));
+        let back = format!("{first}put the algorithm back, which `echo {before} > {}` does as root", path.display());
+        Fault::system(back, error)
+    })?;
+    opened
 }
 
 fn read(path: &Path, error: io::Error) -> Fault {
     Fault::system(format!("read {}", path.display()), error)
 }
 
-/// The algorithms in a list like `[doubling] iterative`, of those that are known, and the one in brackets.
-fn listed(text: &str) -> (Vec<Algorithm>, Option<Algorithm>) {
-    let known = |name: &str| ALGORITHMS.into_iter().find(|algorithm| algorithm.name == name);
-    let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
-    let words = || text.split_whitespace();
+/// The algorithms in a list like `[doubling] iterative`, of those that are known.
+fn listed(text: &str) -> Vec<Algorithm> {
+    let named = |algorithm: &Algorithm| {
+        text.split_whitespace().any(|word| word.trim_matches(['[', ']']) == algorithm.name)
+    };
     // In the order of the variants, whatever the order of the list.
-    let there = ALGORITHMS.into_iter().filter(|algorithm| words().any(|word| bare(word) == algorithm.name));
-    let chosen = words().find(|word| word.starts_with('[')).and_then(|word| known(&bare(word)));
-    (there.collect(), chosen)
+    ALGORITHMS.into_iter().filter(named).collect()
+}
+
+/// The word in brackets, known or not: it is what is put back.
+fn chosen(text: &str) -> Option<&str> {
+    text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
 }
 
 #[cfg(test)]
@@ -187,12 +233,11 @@ mod tests {
     #[test]
     fn a_list_names_what_is_there_and_what_is_chosen() {
         let names = |text: &str| {
-            let (there, chosen) = listed(text);
-            (there.iter().map(|it| it.name).collect::<Vec<_>>().join(" "), chosen.map(|it| it.name))
+            (listed(text).iter().map(|it| it.name).collect::<Vec<_>>().join(" "), chosen(text).map(str::to_owned))
         };
-        assert_eq!(names("doubling [iterative] decimal\n"), ("doubling iterative decimal".into(), Some("iterative")));
-        assert_eq!(names("[decimal-sized] newest decimal"), ("decimal decimal-sized".into(), Some("decimal-sized")));
-        assert_eq!(names("[newest] doubling"), ("doubling".into(), None));
+        assert_eq!(names("doubling [iterative] decimal\n"), ("doubling iterative decimal".into(), Some("iterative".into())));
+        assert_eq!(names("[decimal-sized] newest decimal"), ("decimal decimal-sized".into(), Some("decimal-sized".into())));
+        assert_eq!(names("[newest] doubling"), ("doubling".into(), Some("newest".into())));
         assert_eq!(names(""), (String::new(), None));
     }
 
@@ -226,6 +271,59 @@ mod tests {
         assert_eq!(driver.said(98).unwrap(), None, "another reader came in between");
         fs::write(path("copy_ns"), "forty").unwrap();
         assert!(driver.said(99).is_err());
+    }
+
+    /// A newer driver may have chosen what this program does not know.
+    #[test]
+    fn what_is_not_known_is_put_back_and_nobody_else_chooses_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let driver = Driver::at(path("fibonacci"), folder.path().to_owned());
+        fs::write(path("algorithm"), "doubling [newest] decimal\n").unwrap();
+        let (there, chosen) = driver.algorithms().unwrap();
+        assert_eq!((there.len(), chosen), (2, None));
+        let seen = driver.each(&there, || {
+            let other = File::open(path("algorithm")).unwrap();
+            assert!(matches!(other.try_lock(), Err(fs::TryLockError::WouldBlock)));
+            let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+            let held = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+            assert_ne!(u64::from_str_radix(held.trim(), 16).unwrap() & 1 << 14, 0, "SIGTERM is held");
+            Ok(fs::read_to_string(path("algorithm")).unwrap())
+        });
+        assert_eq!(seen.unwrap(), ["doubling", "decimal"]);
+        assert_eq!(fs::read_to_string(path("algorithm")).unwrap(), "newest");
+        assert!(File::open(path("algorithm")).unwrap().try_lock().is_ok());
+    }
+
+    #[test]
+    fn what_failed_first_is_said_beside_what_is_to_be_put_back() {
+        let refused = |name: &str| Err(io::Error::other(format!("no {name}")));
+        let run = |before, choose: &dyn Fn(&str) -> io::Result<()>| {
+            in_turn(&ALGORITHMS[..2], before, Path::new("/sys/algorithm"), choose, || Ok(()))
+        };
+        let said = run(Some("newest"), &refused).unwrap_err().to_string();
+        for words in ["write doubling to /sys/algorithm: no doubling; then", "`echo newest > /sys/algorithm`", "no newest"] {
+            assert!(said.contains(words), "{said}");
+        }
+        // What fails in the middle is put back all the same.
+        let asked = std::cell::RefCell::new(Vec::new());
+        let second = |name: &str| {
+            asked.borrow_mut().push(name.to_owned());
+            if name == ALGORITHMS[1].name { refused(name) } else { Ok(()) }
+        };
+        let said = run(Some("newest"), &second).unwrap_err().to_string();
+        assert!(said.contains("no branchless") && !said.contains("echo"), "{said}");
+        assert_eq!(*asked.borrow(), ["doubling", "branchless", "newest"]);
+    }
+
+    /// The figures are files of their own: another read may end between two of them.
+    #[test]
+    fn what_is_said_of_two_reads_is_of_none() {
+        let (one, other) = (Said { allocate: 1, compute: 2, copy: 3 }, Said { allocate: 1, compute: 2, copy: 4 });
+        assert_eq!(settled(99, (99, one), (99, one)), Some(one));
+        assert_eq!(settled(99, (99, one), (99, other)), None);
+        assert_eq!(settled(99, (99, one), (98, one)), None);
+        assert_eq!(settled(99, (98, one), (98, one)), None);
     }
 
     #[test]

@@ -6,21 +6,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Effort, Variant};
+use tenbin_model::{Arrangement, Comparison, Effort, Refusal, Variant};
 
 use super::device::{ALGORITHMS, Algorithm, Driver, Source, room};
 use super::oracle::{Base, Table};
-use super::user::{PLANTED_EVERY, places};
+use super::user::{HEADLINE, PLANTED_EVERY, places};
 use super::{looked, soak};
 use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
 
 /// Places of an ordinary run.
-pub(super) const PLACES: [u64; 4] = [99, 1_000, 10_000, 100_000];
-const HEADLINE: u64 = 1_000;
+const PLACES: [u64; 4] = [99, 1_000, 10_000, 100_000];
+
+/// F(n) differs from F(n - 1) from here on, and no fault can be planted where no number is as large.
+const LEAST_MAX_N: u64 = 3;
 
 /// Every place up to here is checked, and so many larger ones, up to a last one; fewer where a number takes long.
-const DENSE: u64 = 2_000;
-const SAMPLES: usize = 200;
+pub(super) const DENSE: u64 = 2_000;
+pub(super) const SAMPLES: usize = 200;
 const SLOW_SAMPLES: usize = 10;
 const SAMPLED_UP_TO: u64 = 100_000;
 
@@ -41,7 +43,7 @@ const COMPARISONS: [(&str, &str); 6] = [
 fn variants() -> Vec<Variant> {
     let mut variants: Vec<Variant> =
         ALGORITHMS.iter().map(|algorithm| Variant::measured(algorithm.name, algorithm.what)).collect();
-    variants.push(Variant::sabotage("the number before", "doubling, which is asked for n - 1 where n ends in 00"));
+    variants.push(Variant::sabotage("the number before", "the first algorithm here, asked for n - 1 where n ends in 00 (at max_n, where that is below 100)"));
     variants
 }
 
@@ -60,20 +62,45 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let soak = soak::Soak::asked(request)?;
     looked::traced(request)?;
     // What is wrong in a request is said before what is missing on a machine.
-    let usual: &[u64] = if request.effort == Effort::Quick { &[HEADLINE] } else { &PLACES };
-    places(request, usual, u64::MAX)?;
+    places(request, usual(request), u64::MAX)?;
     driver.there().map_err(Unfit::Missing)?;
+    let largest = driver.largest()?;
+    enough(largest)?;
     if let Some(soak) = soak {
         return Ok(soak.plan(request));
     }
-    let largest = driver.largest()?;
-    let usual: Vec<u64> = usual.iter().copied().filter(|&place| place <= largest).collect();
-    let usual = if usual.is_empty() { vec![largest] } else { usual };
-    let places = places(request, &usual, largest)?;
+    let places = asked(request, largest)?;
     let available = available(&driver)?;
     let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
     let cells = places.iter().enumerate().map(|(number, &place)| cell(request, place, &available, number == headline));
     Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: Some(looked::findings) })
+}
+
+fn usual(request: &Request<'_>) -> &'static [u64] {
+    if request.effort == Effort::Quick { &[HEADLINE] } else { &PLACES }
+}
+
+/// The places that are asked for: those that were given, or the usual ones that a driver answers which ends at `largest`.
+pub(super) fn asked(request: &Request<'_>, largest: u64) -> Result<Vec<u64>, Unfit> {
+    let usual: Vec<u64> = usual(request).iter().copied().filter(|&place| place <= largest).collect();
+    places(request, if usual.is_empty() { std::slice::from_ref(&largest) } else { &usual }, largest)
+}
+
+/// Whether there are numbers enough that a check can be shown to see a wrong one.
+fn enough(largest: u64) -> Result<(), Unfit> {
+    if largest >= LEAST_MAX_N {
+        return Ok(());
+    }
+    Err(Unfit::Refused(Refusal {
+        reached: format!("the driver ends at F({largest})"),
+        needs: format!("F({LEAST_MAX_N}) at least: the check is held against a number that is wrong on purpose"),
+        remedy: "load fibdrv with a larger max_n, for example `rmmod fibdrv; insmod fibdrv.ko max_n=100000`".into(),
+    }))
+}
+
+/// Larger places for a check of a driver that ends at `largest`, beside all up to `dense`.
+pub(super) fn larger(seed: u64, dense: u64, largest: u64, count: usize) -> Vec<u64> {
+    super::samples(seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, count)
 }
 
 fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bool) -> Arrangement {
@@ -106,12 +133,13 @@ pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let largest = driver.largest()?;
     let (dense, count) = if arrangement.headline { (DENSE, SAMPLES) } else { (DENSE_AGAIN, 0) };
     let dense = dense.min(largest);
-    let larger = super::samples(request.seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, count);
+    let larger = larger(request.seed, dense, largest, count);
     Ok(Box::new(Reads {
         team: Team::gather(request.clock, &arrangement.cpus)?,
         sources: algorithms.into_iter().zip(files.into_iter().map(Arc::new)).collect(),
         truth: Arc::new(Truth::of(dense, &larger, place)),
         place,
+        every: planted_every(largest),
     }))
 }
 
@@ -205,6 +233,8 @@ struct Reads {
     sources: Vec<(Algorithm, Arc<File>)>,
     truth: Arc<Truth>,
     place: u64,
+    /// What divides the places that the planted fault reads wrong.
+    every: u64,
 }
 
 impl Reads {
@@ -221,21 +251,27 @@ impl Reads {
     }
 }
 
+/// What divides the places of the planted fault, where the driver ends at `largest`: there is always one.
+pub(super) fn planted_every(largest: u64) -> u64 {
+    PLANTED_EVERY.min(largest)
+}
+
 /// What the planted fault asks for in place of `n`.
-pub(super) fn one_before(n: u64) -> u64 {
-    if n > 0 && n.is_multiple_of(PLANTED_EVERY) { n - 1 } else { n }
+pub(super) fn one_before(n: u64, every: u64) -> u64 {
+    if n > 0 && n.is_multiple_of(every) { n - 1 } else { n }
 }
 
 impl Apparatus for Reads {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         let (algorithm, file, planted) = self.source(variant)?;
-        held(&*file, algorithm, &self.truth, |place| if planted { one_before(place) } else { place })
+        let asked = |place| if planted { one_before(place, self.every) } else { place };
+        held(&*file, algorithm, &self.truth, asked)
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
         let (algorithm, file, planted) = self.source(variant)?;
         let place = self.place;
-        let asked = if planted { one_before(place) } else { place };
+        let asked = if planted { one_before(place, self.every) } else { place };
         let last = Arc::new(Mutex::new((Ok(0), vec![0_u8; room(place)])));
         let kept = Arc::clone(&last);
         let task: Task = Arc::new(move |_, iterations| {

@@ -1,4 +1,7 @@
 //! What is found beside the weighing of the driver: where a read's time goes, what it allocates, what tracing costs it.
+//!
+//! Of many reads one is told, and that choice is all the statistics here. No run keeps these reads that something else
+//! could summarise later, and what is told of them is a description and no verdict. See [`typical`].
 
 mod shares;
 mod told;
@@ -9,19 +12,20 @@ use tenbin_metal::instructions::{nanoseconds_each, one_each};
 use tenbin_metal::tracepoints::{Recorder, Tracepoints, Uncounted};
 use tenbin_metal::{Clock, Fault, Pin};
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Effort, Finding};
+use tenbin_model::Finding;
 
 use super::device::{Algorithm, Driver, Said, Source, room};
-use super::kernel::{PLACES, available, reading};
-use super::user::places;
+use super::kernel::{asked, available, reading};
 use crate::experiment::{Request, Unfit};
 
 /// How long the reads of one number go on, about, and how many there are.
 const BUDGET_NS: f64 = 20e6;
 const READS: (u64, u64) = (3, 200);
 
-/// Of so many reads the one that took longest is left out: something else ran meanwhile.
-const LEFT_OUT: usize = 10;
+/// Reads before each that is timed, so that it does not pay for what was asked about the one before; none where a read
+/// is so long that it does not notice.
+const WARMING: usize = 4;
+const NOTICES_NS: f64 = 100e3;
 
 /// Readings of the clock without a read between them.
 const EMPTY: usize = 200;
@@ -42,6 +46,17 @@ pub(super) const ALLOCATIONS: [&str; 4] =
     ["kmem/kmalloc", "kmem/kmalloc_node", "kmem/kmem_cache_alloc", "kmem/kmem_cache_alloc_node"];
 const OTHERS: [&str; 3] = ["kmem/kfree", "kmem/kmem_cache_free", "kmem/mm_page_alloc"];
 
+/// As many events that no read passes: who records these does all that a recorder does but the records.
+const NEVER: [&str; 7] = [
+    "module/module_load",
+    "module/module_free",
+    "module/module_request",
+    "task/task_newtask",
+    "task/task_rename",
+    "oom/mark_victim",
+    "sched/sched_process_exec",
+];
+
 /// What times are counted in here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -51,10 +66,10 @@ pub(super) enum Unit {
     Instructions,
 }
 
-/// Where the time of a read goes, in nanoseconds of the clock that was read: means of some reads.
+/// Where the time of one read of some goes, in nanoseconds of the clock that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Split {
-    /// Reads that count.
+    /// Reads of which it is one.
     pub(super) reads: usize,
     /// From before the system call until after it, without what reading the clock takes.
     pub(super) whole: f64,
@@ -65,35 +80,37 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// What is left of the whole: the way into the kernel and out of it, and what the driver does not time.
+    /// What is left of the whole: the way into the kernel and out of it, and what the driver does not time, which is its
+    /// lock and giving memory back. 0 where the clock is too coarse to tell.
     pub(super) fn call(&self) -> f64 {
         (self.whole - self.allocate - self.compute - self.copy).max(0.0)
     }
 
-    /// Of these reads, each with how long it took as a whole; `empty` is what reading the clock takes.
-    pub(super) fn of(mut reads: Vec<(f64, Said)>, empty: f64) -> Self {
-        let kept = kept(&mut reads, |(whole, _)| *whole);
-        let mean = |part: fn(&(f64, Said)) -> f64| kept.iter().map(part).sum::<f64>() / kept.len().max(1) as f64;
-        Self {
-            reads: kept.len(),
-            whole: (mean(|(whole, _)| *whole) - empty).max(0.0),
-            allocate: mean(|(_, said)| said.allocate as f64),
-            compute: mean(|(_, said)| said.compute as f64),
-            copy: mean(|(_, said)| said.copy as f64),
-        }
+    /// Of these reads, each with how long it took as a whole; `empty` is what reading the clock takes. None of none.
+    pub(super) fn of(mut reads: Vec<(f64, Said)>, empty: f64, unit: Unit) -> Option<Self> {
+        let (whole, said) = *typical(&mut reads, |(whole, _)| *whole, unit)?;
+        Some(Self {
+            reads: reads.len(),
+            whole: (whole - empty).max(0.0),
+            allocate: said.allocate as f64,
+            compute: said.compute as f64,
+            copy: said.copy as f64,
+        })
     }
 }
 
-/// All but the tenth that took longest.
-fn kept<T>(all: &mut [T], time: impl Fn(&T) -> f64) -> &[T] {
+/// The one that stands for all: of counted instructions the least, because whatever disturbs a read only adds to it;
+/// of times the median (the upper of two), because no time is free of disturbance.
+fn typical<T>(all: &mut [T], time: impl Fn(&T) -> f64, unit: Unit) -> Option<&T> {
     all.sort_by(|left, right| time(left).total_cmp(&time(right)));
-    &all[..all.len() - all.len() / LEFT_OUT]
+    match unit {
+        Unit::Instructions => all.first(),
+        Unit::Nanoseconds => all.get(all.len() / 2),
+    }
 }
 
-/// The mean of all but the tenth that is longest.
-fn mean(mut times: Vec<f64>) -> f64 {
-    let kept = kept(&mut times, |time| *time);
-    kept.iter().sum::<f64>() / kept.len().max(1) as f64
+fn typical_time(mut times: Vec<f64>, unit: Unit) -> f64 {
+    typical(&mut times, |time| *time, unit).copied().unwrap_or_default()
 }
 
 /// How often one read passes each tracepoint.
@@ -120,12 +137,8 @@ pub(super) fn traced(request: &Request<'_>) -> Result<bool, Unfit> {
 pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let driver = Driver::default();
     let largest = driver.largest()?;
-    let usual: Vec<u64> = PLACES.into_iter().filter(|&place| place <= largest).collect();
-    let mut places = places(request, &usual, largest)?;
+    let mut places = asked(request, largest)?;
     places.sort_unstable();
-    if request.effort == Effort::Quick {
-        places.retain(|&place| place <= LARGE);
-    }
     let algorithms = available(&driver)?;
     let readers: Vec<(Algorithm, File)> = algorithms.iter().copied().zip(driver.files(&algorithms)?).collect();
     let _pin = Pin::hold(request.cpus[0])?;
@@ -137,30 +150,29 @@ pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     match unit {
         Ok(unit) => {
             for &place in &places {
-                let mut splits = Vec::new();
-                for (algorithm, file) in &readers {
-                    let split = split(&driver, file, place, request.clock)?;
-                    splits.extend(split.map(|split| (*algorithm, split)));
-                }
-                findings.extend(told::split(place, &splits, unit));
+                let said = |place| driver.said(place);
+                findings.extend(told::split(place, &splits(said, &readers, place, request.clock, unit)?, unit));
             }
         }
         Err(each) => findings.push(told::no_times(&each)),
     }
-    findings.push(match allocations(&readers, &places)? {
+    findings.extend(match allocations(&readers, &places)? {
         Ok(counted) => told::allocations(&counted),
-        Err(why) => told::not_counted(&why.to_string()),
+        Err(why) => Some(told::not_counted(&why.to_string())),
     });
     let improved = readers.iter().find(|(algorithm, _)| algorithm.name == told::IMPROVED);
     if let (Some((_, file)), Ok(unit)) = (improved, unit) {
         let place = SEEDS_PLACE.min(largest);
         findings.push(told::shares(place, shares::look(file, place, request.clock)?, unit));
     }
-    if let (true, Ok(unit)) = (traced(request)?, unit) {
+    if traced(request)? {
         let place = SEEDS_PLACE.min(largest);
-        findings.push(match recorded(&readers, place, request.clock)? {
-            Ok(recorded) => told::traced(place, &recorded, unit),
-            Err(why) => told::not_counted(&why.to_string()),
+        findings.push(match unit {
+            Ok(unit) => match recorded(&readers, place, request.clock, unit)? {
+                Ok(recorded) => told::traced(place, &recorded, unit),
+                Err(why) => told::not_recorded(&why.to_string()),
+            },
+            Err(_) => told::not_recorded("this CPU is emulated, and its clock does not count instructions"),
         });
     }
     Ok(findings)
@@ -182,27 +194,48 @@ fn timed<T>(clock: Clock, work: impl FnOnce() -> T) -> (f64, T) {
     (clock.between(start, clock.now()).as_nanos(), result)
 }
 
-fn empty(clock: Clock) -> f64 {
-    mean((0..EMPTY).map(|_| timed(clock, || ()).0).collect())
+fn empty(clock: Clock, unit: Unit) -> f64 {
+    typical_time((0..EMPTY).map(|_| timed(clock, || ()).0).collect(), unit)
 }
 
-/// Reads one number again and again and asks each time what the driver says of it; none where others always read in
-/// between.
-fn split(driver: &Driver, source: &dyn Source, place: u64, clock: Clock) -> Result<Option<Split>, Fault> {
+/// Reads one number again and again by each algorithm in turn, each round beginning with the next one, and asks each time
+/// what the driver says of it. An algorithm is left out where others always read in between.
+fn splits<S: Source>(
+    said: impl Fn(u64) -> Result<Option<Said>, Fault>,
+    readers: &[(Algorithm, S)],
+    place: u64,
+    clock: Clock,
+    unit: Unit,
+) -> Result<Vec<(Algorithm, Split)>, Fault> {
     let mut buffer = vec![0_u8; room(place)];
-    let mut once = || {
+    let mut once = |source: &S, warming: usize| {
+        for _ in 0..warming {
+            source.number(place, &mut buffer).map_err(|error| reading(place, error))?;
+        }
         let (whole, read) = timed(clock, || source.number(place, &mut buffer));
         read.map_err(|error| reading(place, error))?;
-        Ok::<_, Fault>((whole, driver.said(place)?))
+        Ok::<f64, Fault>(whole)
     };
-    let (first, _) = once()?;
-    let count = ((BUDGET_NS / first.max(1.0)) as u64).clamp(READS.0, READS.1);
-    let mut reads = Vec::new();
-    for _ in 0..count {
-        let (whole, said) = once()?;
-        reads.extend(said.map(|said| (whole, said)));
+    let mut wanted = Vec::new();
+    for (_, source) in readers {
+        let first = once(source, 0)?;
+        let count = ((BUDGET_NS / first.max(1.0)) as u64).clamp(READS.0, READS.1);
+        wanted.push((count, if first < NOTICES_NS { WARMING } else { 0 }));
     }
-    Ok((!reads.is_empty()).then(|| Split::of(reads, empty(clock))))
+    let mut reads = vec![Vec::new(); readers.len()];
+    for round in 0..wanted.iter().map(|(count, _)| *count).max().unwrap_or(0) {
+        for step in 0..readers.len() {
+            let which = (round as usize + step) % readers.len();
+            let (count, warming) = wanted[which];
+            if round < count {
+                let whole = once(&readers[which].1, warming)?;
+                reads[which].extend(said(place)?.map(|said| (whole, said)));
+            }
+        }
+    }
+    let empty = empty(clock, unit);
+    let all = readers.iter().zip(reads);
+    Ok(all.filter_map(|((algorithm, _), reads)| Some((*algorithm, Split::of(reads, empty, unit)?))).collect())
 }
 
 /// Events of one read, by algorithm and place.
@@ -234,50 +267,54 @@ fn allocations(readers: &[(Algorithm, File)], places: &[u64]) -> Result<Result<C
     Ok(Ok(counted))
 }
 
-/// Reads without a recorder, with one, and without one again: while one is there, every event passes through it, even
-/// where it stands still.
+/// Reads while events are recorded that a read passes, and before and after while others are: so all of them pay what a
+/// recorder costs beside its records. Two recorders are never there at once, because an event passes through every
+/// recorder, even where it stands still.
 fn recorded(
     readers: &[(Algorithm, File)],
     place: u64,
     clock: Clock,
+    unit: Unit,
 ) -> Result<Result<Vec<(Algorithm, Traced)>, Uncounted>, Fault> {
-    let empty = empty(clock);
-    let mut buffer = vec![0_u8; room(place)];
-    let mut once = |file: &File| {
-        let (time, read) = timed(clock, || file.number(place, &mut buffer));
-        read.map(|_| time).map_err(|error| reading(place, error))
-    };
-    let mut plainly = |plain: &mut Vec<Vec<f64>>| {
-        for ((_, file), times) in readers.iter().zip(plain) {
-            once(file)?;
-            for _ in 0..TRACED {
-                times.push(once(file)?);
-            }
+    let passed: Vec<&'static str> = ALLOCATIONS.into_iter().chain(OTHERS).collect();
+    let mut turns = Vec::new();
+    for names in [&NEVER[..], &passed, &NEVER] {
+        match while_recorded(names, readers, place, clock)? {
+            Ok(turn) => turns.push(turn),
+            Err(why) => return Ok(Err(why)),
         }
-        Ok::<(), Fault>(())
-    };
-    let mut plain = vec![Vec::new(); readers.len()];
-    plainly(&mut plain)?;
-    let traced = match while_recorded(readers, place, clock)? {
-        Ok(traced) => traced,
-        Err(why) => return Ok(Err(why)),
-    };
-    plainly(&mut plain)?;
-    let both = readers.iter().zip(traced).zip(plain);
-    let figures = both.map(|(((algorithm, _), traced), plain)| {
-        (*algorithm, Traced { plain: mean(plain) - empty, traced: traced.traced - empty, ..traced })
+    }
+    let empty = empty(clock, unit);
+    let figures = readers.iter().enumerate().map(|(which, (algorithm, _))| {
+        let plain = turns.iter().step_by(2).flat_map(|turn| turn[which].times.clone()).collect();
+        let Turn { times, events, lost } = turns[1][which].clone();
+        let figures = Traced {
+            plain: typical_time(plain, unit) - empty,
+            traced: typical_time(times, unit) - empty,
+            events: events as f64 / TRACED as f64,
+            lost,
+        };
+        (*algorithm, figures)
     });
     Ok(Ok(figures.collect()))
 }
 
-/// Reads that are recorded, of each algorithm.
+/// Reads of one algorithm under a recorder: how long each took, and what was recorded and dropped in all of them.
+#[derive(Clone, Debug, Default)]
+struct Turn {
+    times: Vec<f64>,
+    events: u64,
+    lost: u64,
+}
+
+/// Reads while these events are recorded, of each algorithm.
 fn while_recorded(
+    names: &[&'static str],
     readers: &[(Algorithm, File)],
     place: u64,
     clock: Clock,
-) -> Result<Result<Vec<Traced>, Uncounted>, Fault> {
-    let names: Vec<&'static str> = ALLOCATIONS.into_iter().chain(OTHERS).collect();
-    let mut recorder = match Recorder::open(&names) {
+) -> Result<Result<Vec<Turn>, Uncounted>, Fault> {
+    let mut recorder = match Recorder::open(names) {
         Ok(recorder) => recorder,
         Err(why) => return Ok(Err(why)),
     };
@@ -285,18 +322,20 @@ fn while_recorded(
     let mut all = Vec::new();
     for (_, file) in readers {
         let mut buffer = vec![0_u8; room(place)];
-        let (mut times, mut events, mut lost) = (Vec::new(), 0, 0);
+        let mut turn = Turn::default();
+        // The first read finds cold caches, and is of no turn.
+        file.number(place, &mut buffer).map_err(|error| reading(place, error))?;
         for _ in 0..TRACED {
             recorder.start().map_err(switching)?;
             let (time, read) = timed(clock, || file.number(place, &mut buffer));
             recorder.stop().map_err(switching)?;
             read.map_err(|error| reading(place, error))?;
-            times.push(time);
-            let taken = recorder.take();
-            events += taken.0;
-            lost += taken.1;
+            let (events, lost) = recorder.take();
+            turn.times.push(time);
+            turn.events += events;
+            turn.lost += lost;
         }
-        all.push(Traced { plain: 0.0, traced: mean(times), events: events as f64 / TRACED as f64, lost });
+        all.push(turn);
     }
     Ok(Ok(all))
 }

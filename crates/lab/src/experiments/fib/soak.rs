@@ -6,20 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Clock, Fault, Lap, Pin};
-use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Variant};
+use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant};
 
 use super::device::{Algorithm, Driver, Source, room};
-use super::kernel::{Truth, available, one_before, reading};
+use super::kernel::{DENSE, SAMPLES, Truth, available, larger, one_before, planted_every, reading};
 use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
 
 const MOST_READERS: u32 = 1_024;
 const MOST_SECONDS: u64 = 3_600;
 const USUAL_SECONDS: u64 = 10;
 
-/// Every place up to here may be drawn, and so many larger ones, up to a last one.
-const DENSE: u64 = 2_000;
-const SAMPLES: usize = 200;
-const SAMPLED_UP_TO: u64 = 100_000;
+/// EMFILE (errno(3)), the same number on every architecture of this program.
+const TOO_MANY_FILES: i32 = 24;
 
 /// Reads of the planted fault: among so many there is a place that it reads wrong.
 const PLANTED_READS: u64 = 5_000;
@@ -40,7 +38,11 @@ impl Soak {
         let readers = settings.one("readers", 1, &range(most), |count| (1..=MOST_READERS).contains(count))?;
         let seconds =
             settings.one("seconds", USUAL_SECONDS, &range(MOST_SECONDS), |count| (1..=MOST_SECONDS).contains(count))?;
+        let beside = ["n", "traced"].into_iter().find(|key| settings.given(key).is_some());
         match (settings.given("readers"), settings.given("seconds")) {
+            (Some(_), _) if let Some(key) = beside => {
+                Err(Unfit::Usage(format!("--set {key}: readers draw their places and are not timed, so leave out one of the two")))
+            }
             (Some(_), _) => Ok(Some(Self { readers, seconds })),
             (None, Some(_)) => Err(Unfit::Usage("--set seconds: it says how long `--set readers=…` read".into())),
             (None, None) => Ok(None),
@@ -50,8 +52,8 @@ impl Soak {
     /// One cell that is checked and not weighed: the readers are its check.
     pub(super) fn plan(self, request: &Request<'_>) -> Plan {
         let variants = vec![
-            Variant::measured("readers at once", "each with a file of its own, at random places, by every algorithm in turn"),
-            Variant::sabotage("a reader of the number before", "a reader that is asked for n - 1 where n ends in 00"),
+            Variant::measured("readers at once", "each with a file of its own and one algorithm, at random places; the algorithms are dealt out in turn"),
+            Variant::sabotage("a reader of the number before", "a reader that is asked for n - 1 where n ends in 00 (at max_n, where that is below 100)"),
         ];
         let cell = Arrangement {
             label: format!("with {} readers for {} s", self.readers, self.seconds),
@@ -79,10 +81,10 @@ pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let driver = Driver::default();
     let algorithms = available(&driver)?;
     let algorithms: Vec<Algorithm> = algorithms.into_iter().cycle().take(soak.readers as usize).collect();
-    let files = driver.files(&algorithms)?;
+    let files = driver.files(&algorithms).map_err(|fault| unopened(fault, soak.readers))?;
     let largest = driver.largest()?;
     let dense = DENSE.min(largest);
-    let larger = super::samples(request.seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, SAMPLES);
+    let larger = larger(request.seed, dense, largest, SAMPLES);
     Ok(Box::new(Soaking {
         clock: request.clock,
         soak,
@@ -90,8 +92,21 @@ pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         seed: request.seed,
         sources: algorithms.into_iter().zip(files).collect(),
         truth: Truth::of(dense, &larger, 0),
+        every: planted_every(largest),
         tally: None,
     }))
+}
+
+/// Why so many files could not be opened.
+fn unopened(fault: Fault, readers: u32) -> Unfit {
+    match &fault {
+        Fault::System { error, .. } if error.raw_os_error() == Some(TOO_MANY_FILES) => Unfit::Refused(Refusal {
+            reached: format!("this process may not open a file for each of {readers} readers: {fault}"),
+            needs: format!("RLIMIT_NOFILE (`ulimit -n`) above {readers} by some tens"),
+            remedy: format!("`ulimit -n {}` before, or fewer readers", 2 * readers.max(512)),
+        }),
+        _ => Unfit::Fault(fault),
+    }
 }
 
 /// The readers' files, and what came of the reads.
@@ -103,6 +118,8 @@ struct Soaking {
     seed: u64,
     sources: Vec<(Algorithm, File)>,
     truth: Truth,
+    /// What divides the places that the planted fault reads wrong.
+    every: u64,
     tally: Option<Tally>,
 }
 
@@ -188,7 +205,8 @@ impl Apparatus for Soaking {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         if variant > 0 {
             let Some((algorithm, file)) = self.sources.first() else { return Err(Fault::Panicked) };
-            let tally = read(file, *algorithm, &self.truth, self.seed, one_before, |reads| reads < PLANTED_READS)?;
+            let asked = |place| one_before(place, self.every);
+            let tally = read(file, *algorithm, &self.truth, self.seed, asked, |reads| reads < PLANTED_READS)?;
             return Ok(seen(tally, "1 reader"));
         }
         let time = Picoseconds::from_millis(self.soak.seconds * 1_000);
@@ -251,10 +269,18 @@ mod tests {
         for (algorithm, source) in &sources {
             let tally = read(source, *algorithm, &truth, 1, |place| place, |reads| reads < 1_500).unwrap();
             assert_eq!((tally.reads, tally.wrong, tally.up_to), (1_500, 0, 4_000), "{}", algorithm.name);
-            let tally = read(source, *algorithm, &truth, 1, one_before, |reads| reads < 1_500).unwrap();
+            let tally = read(source, *algorithm, &truth, 1, |place| one_before(place, 100), |reads| reads < 1_500).unwrap();
             assert!(tally.wrong > 0 && tally.at.is_some_and(|place| place % 100 == 0), "{tally:?}");
             assert!(matches!(seen(tally, "1 reader"), Seen::Broken(said) if said.contains("of 1500 reads by 1 reader")));
         }
+    }
+
+    #[test]
+    fn where_files_run_out_the_limit_is_named() {
+        let fault = |code| Fault::system("open /dev/fibonacci", std::io::Error::from_raw_os_error(code));
+        let Unfit::Refused(refusal) = unopened(fault(24), 1_024) else { panic!("it is a refusal") };
+        assert!(refusal.needs.contains("RLIMIT_NOFILE") && refusal.remedy.contains("ulimit -n 2048"), "{refusal:?}");
+        assert!(matches!(unopened(fault(13), 1_024), Unfit::Fault(_)));
     }
 
     #[test]

@@ -38,19 +38,19 @@ pub(super) const METHODS: [(Method, &str, &str); 9] = [
     (
         Method::Billions(AsPublished),
         "base 10^9 as published",
-        "the seed's: fast doubling by schoolbook products of digits of 10^9, after 32 rounds that double zero",
+        "the seed's method, written here from its description: schoolbook products of digits of 10^9, after 32 idle rounds",
     ),
     (Method::Billions(Corrected), "base 10^9", "the same from the topmost bit that is set"),
     (
         Method::Branch(AsPublished),
         "64 bits with a branch as published",
-        "the seed's: fast doubling with a branch on each bit of n, after 32 rounds that double zero",
+        "the seed's method, written here: fast doubling with a branch on each bit of n, after 32 idle rounds",
     ),
     (Method::Branch(Corrected), "64 bits with a branch", "the same from the topmost bit that is set"),
     (
         Method::Masks(AsPublished),
         "64 bits branchless as published",
-        "the seed's: each bit of n as a mask that chooses, after 32 rounds that double zero",
+        "the seed's method, written here: each bit of n as a mask that chooses, after 32 idle rounds",
     ),
     (Method::Masks(Corrected), "64 bits branchless", "the same from the topmost bit that is set"),
     (Method::OneBit, "one bit turned", "fast doubling whose lowest bit is wrong where n ends in 00"),
@@ -106,6 +106,15 @@ impl Method {
         matches!(self, Self::Branch(_) | Self::Masks(_)).then_some(words::LARGEST.into())
     }
 
+    /// Whether what it does for this place is what its name says.
+    fn fits(self, place: u64) -> bool {
+        match self.largest() {
+            Some(largest) => place <= largest,
+            // Ours finds a number of one word in a table.
+            None => self != Self::Doubling || place > words::LARGEST.into(),
+        }
+    }
+
     /// Computes F(n) so many times, and returns the last one. Which way it is was decided before the first turn.
     fn repeat(self, n: u64, times: u64) -> Number {
         fn again<T>(times: u64, mut once: impl FnMut() -> T) -> Option<T> {
@@ -148,7 +157,7 @@ fn one_bit_turned(n: u64) -> Natural {
 /// Places of an ordinary run: the last number that the seed's 64 bits hold with a sign, its own example beyond them, and
 /// two where big numbers are big.
 const PLACES: [u64; 4] = [92, 99, 1_000, 10_000];
-const HEADLINE: u64 = 1_000;
+pub(super) const HEADLINE: u64 = 1_000;
 
 /// No place may be larger than this: the seed's numbers take minutes there.
 const LARGEST: u64 = 1_000_000;
@@ -168,16 +177,14 @@ pub(super) fn places(request: &Request<'_>, usual: &[u64], largest: u64) -> Resu
 
 fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
     let index = |wanted: Method| METHODS.iter().position(|(method, ..)| *method == wanted);
-    let fits = |method: Method| method.largest().is_none_or(|largest| place <= largest);
     // Where one word holds the number, the question is the branch; beyond, it is the big number.
-    let pairs: &[(Method, Method)] = if fits(Method::Branch(Corrected)) {
+    let pairs: &[(Method, Method)] = if Method::Branch(Corrected).fits(place) {
         &[
             (Method::Branch(Corrected), Method::Masks(Corrected)),
             (Method::Branch(AsPublished), Method::Masks(AsPublished)),
             (Method::Branch(Corrected), Method::Branch(AsPublished)),
             (Method::Masks(Corrected), Method::Masks(AsPublished)),
             (Method::Branch(Corrected), Method::Billions(AsPublished)),
-            (Method::Branch(Corrected), Method::Doubling),
         ]
     } else {
         &[
@@ -193,7 +200,7 @@ fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
         .filter_map(|&(left, right)| Some(Comparison { left: index(left)? as u32, right: index(right)? as u32 }))
         .collect();
     let measured = METHODS.iter().zip(0_u32..);
-    let measured = measured.filter(|((method, ..), _)| fits(*method) && *method != Method::OneBit);
+    let measured = measured.filter(|((method, ..), _)| method.fits(place) && *method != Method::OneBit);
     Arrangement {
         label: format!("for F({place})"),
         parameters: vec![("where".into(), "user".into()), ("n".into(), place.to_string())],

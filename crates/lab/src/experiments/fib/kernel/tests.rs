@@ -56,7 +56,7 @@ fn what_is_right_is_counted_and_the_number_before_is_seen() {
             "{}",
             algorithm.name
         );
-        let seen = held(&source, algorithm, &truth, one_before).unwrap();
+        let seen = held(&source, algorithm, &truth, |place| one_before(place, 100)).unwrap();
         assert_eq!(seen, Seen::Broken("F(100) is not what user space computes".into()), "{}", algorithm.name);
     }
 }
@@ -93,5 +93,48 @@ fn a_cell_weighs_what_is_there_and_plants_a_fault() {
     for (left, right) in COMPARISONS {
         assert!(index(left).is_some() && index(right).is_some() && left != right, "{left} {right}");
     }
-    assert_eq!([0, 1, 99, 100, 2_000].map(one_before), [0, 1, 99, 99, 1_999]);
+    assert_eq!([0, 1, 99, 100, 2_000].map(|n| one_before(n, 100)), [0, 1, 99, 99, 1_999]);
+}
+
+/// Whatever max_n it was loaded with: else the program would accuse itself of a check that sees nothing.
+#[test]
+fn the_planted_fault_is_seen_however_small_the_driver() {
+    for largest in (LEAST_MAX_N..=120).chain([2_000]) {
+        assert!(enough(largest).is_ok());
+        let truth = Truth::of(DENSE.min(largest), &larger(1, DENSE.min(largest), largest, SAMPLES), largest);
+        let every = planted_every(largest);
+        for (algorithm, source) in InUserSpace::every() {
+            let seen = held(&source, algorithm, &truth, |place| one_before(place, every)).unwrap();
+            assert_eq!(seen, Seen::Broken(format!("F({every}) is not what user space computes")), "max_n={largest}");
+        }
+    }
+    for largest in 0..LEAST_MAX_N {
+        assert!(matches!(enough(largest), Err(Unfit::Refused(refusal)) if refusal.remedy.contains("max_n")));
+    }
+}
+
+/// The cells and what is found beside them are of the same places.
+#[test]
+fn places_are_those_that_were_given_or_that_a_driver_has() {
+    use std::collections::BTreeMap;
+
+    use crate::experiment::Settings;
+    use tenbin_model::{Machine, Sizes};
+
+    let (machine, sizes) = (Machine::unobserved("a test"), Sizes::default());
+    let of = |given: Option<&str>, effort, largest| {
+        let given: BTreeMap<String, String> = given.map(|text| ("n".to_owned(), text.to_owned())).into_iter().collect();
+        let settings = Settings::new(given, &(crate::experiments::fib::EXPERIMENT.describe)()).unwrap();
+        let clock = tenbin_metal::Clock::kernel();
+        let request =
+            Request { machine: &machine, clock, cpus: &[], effort, settings: &settings, sizes: &sizes, seed: 1 };
+        asked(&request, largest).ok()
+    };
+    assert_eq!(of(None, Effort::Normal, 100_000), Some(PLACES.to_vec()));
+    assert_eq!(of(None, Effort::Normal, 1_500), Some(vec![99, 1_000]));
+    assert_eq!(of(None, Effort::Normal, 50), Some(vec![50]));
+    assert_eq!(of(None, Effort::Quick, 100_000), Some(vec![HEADLINE]));
+    assert_eq!(of(None, Effort::Quick, 50), Some(vec![50]));
+    assert_eq!(of(Some("20000"), Effort::Quick, 100_000), Some(vec![20_000]));
+    assert_eq!(of(Some("51"), Effort::Normal, 50), None);
 }

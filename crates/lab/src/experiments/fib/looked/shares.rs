@@ -20,6 +20,8 @@ pub(super) struct Shares {
     pub(super) functions: Vec<(String, u64)>,
     /// All samples, those in user mode too.
     pub(super) all: u64,
+    /// Those that were dropped for want of room.
+    pub(super) lost: u64,
     /// What triggered them.
     pub(super) event: &'static str,
 }
@@ -55,5 +57,18 @@ pub(super) fn of(sampled: &Sampled, symbols: &Symbols) -> Shares {
     let mut functions: Vec<(String, u64)> =
         by_name.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
     functions.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    Shares { functions, all: sampled.in_kernel + sampled.elsewhere, event: sampled.event }
+    Shares { functions, all: sampled.in_kernel + sampled.elsewhere, lost: sampled.lost, event: sampled.event }
+}
+
+/// Whether a function clears memory: the kernel's `memset` under each of its names, and nothing that is like it.
+pub(super) fn clears(function: &str) -> bool {
+    let bare = function.trim_start_matches('_');
+    // RISC-V and arm64 name theirs for position-independent code: `__pi_memset`.
+    let bare = bare.strip_prefix("pi_").unwrap_or(bare).trim_start_matches('_');
+    ["memset", "memset_erms", "memset_orig"].contains(&bare)
+}
+
+/// Whether a function is one of the driver's that multiply.
+pub(super) fn multiplies(function: &str) -> bool {
+    function.strip_suffix(" [fibdrv]").is_some_and(|name| name.contains("multiply"))
 }

@@ -3,7 +3,7 @@
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Finding, Picoseconds};
 
-use super::shares::Shares;
+use super::shares::{Shares, clears, multiplies};
 use super::{ALLOCATIONS, Algorithm, Counted, Split, Traced, Unit};
 use crate::experiments::fib::finding;
 
@@ -27,11 +27,13 @@ fn length(nanoseconds: f64, unit: Unit) -> String {
 fn rests_on(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => {
-            "means of all reads but the tenth that took longest; the driver's own clock readings are within its parts"
+            "the median of so many reads, one of which is told; the algorithms read in turns; the driver's own clock \
+             readings are within its parts"
         }
         Unit::Instructions => {
-            "instructions, emulated: this guest's clock counts them, which a loop of known length showed twice; they say \
-             nothing about time. Means of all reads but the tenth that took longest, ticks of the kernel's included"
+            "instructions, emulated: this guest's clock counts them, which a loop of known length showed twice; each \
+             repetition of a string instruction (`rep stos` of x86) is one; they say nothing about time. The least of so \
+             many reads, because an interrupt only adds; a read of milliseconds always has ticks of the kernel in it"
         }
     }
 }
@@ -49,14 +51,17 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
     };
     let in_words = |time: f64| length(time, unit);
     let mut sentence = format!(
-        "A read of F({place}) by {} takes {}{what}: {} to compute, {} to allocate, {} to copy, and {} for the rest of the \
-         system call",
+        "A read of F({place}) by {} takes {}{what}: {} to compute, {} to allocate, {} to copy, and {}",
         first.name,
         in_words(ours.whole),
         in_words(ours.compute),
         in_words(ours.allocate),
         in_words(ours.copy),
-        in_words(ours.call()),
+        if ours.call() > 0.0 {
+            format!("{} for the rest (the system call, the driver's lock, giving memory back)", in_words(ours.call()))
+        } else {
+            "a rest that is too short for this clock".into()
+        },
     );
     let against: Vec<String> = SEEDS
         .iter()
@@ -66,11 +71,11 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
         .map(|(name, seeds)| format!("{name} {}, {}x", in_words(seeds.whole), three_digits(seeds.whole / ours.whole)))
         .collect();
     if !against.is_empty() {
-        sentence += &format!("; the seed's take more: {}", against.join(", and "));
+        sentence += &format!("; the seed's methods: {}", against.join(", and "));
     }
     let line = |(algorithm, it): &(Algorithm, Split)| {
         format!(
-            "{}: compute {}, allocate {}, copy {}, call {} ({} reads)",
+            "{}: compute {}, allocate {}, copy {}, rest {} ({} reads)",
             algorithm.name,
             in_words(it.compute),
             in_words(it.allocate),
@@ -112,12 +117,12 @@ fn count(events: f64) -> String {
     if (events - events.round()).abs() < 1e-9 { format!("{events:.0}") } else { format!("{events:.2}") }
 }
 
-/// What a read allocates, by algorithm, at the smallest place that was counted; the others as evidence.
-pub(super) fn allocations(counted: &Counted) -> Finding {
+/// What a read allocates, by algorithm, at the smallest place that was counted; the others as evidence. None of none.
+pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
     let asked_for = |events: &[(&str, f64)]| {
         events.iter().filter(|(name, _)| ALLOCATIONS.contains(name)).map(|(_, count)| count).sum::<f64>()
     };
-    let smallest = counted.iter().map(|(_, place, _)| *place).min().unwrap_or(0);
+    let smallest = counted.iter().map(|(_, place, _)| *place).min()?;
     let by = |place: u64| {
         let here = counted.iter().filter(|(_, known, _)| *known == place);
         here.map(|(algorithm, _, events)| format!("{} by {}", count(asked_for(events)), algorithm.name))
@@ -143,12 +148,12 @@ pub(super) fn allocations(counted: &Counted) -> Finding {
         .collect();
     let mut evidence = others;
     evidence.push(format!("events of F({smallest}), {}", raw.join("; ")));
-    finding(
+    Some(finding(
         format!("Allocations in a read of F({smallest}): {}.", by(smallest)),
         evidence.join("; "),
         "the kernel's own tracepoints, every event of this thread counted over many reads and divided by them; what an \
          interrupt allocates meanwhile is counted too, and so is a kfree of nothing",
-    )
+    ))
 }
 
 /// Why nothing of the kernel's events is known.
@@ -156,10 +161,23 @@ pub(super) fn not_counted(why: &str) -> Finding {
     finding("Allocations in a read were not counted.".into(), why.into(), "the kernel's word")
 }
 
+/// Why the price of tracing is not known.
+pub(super) fn not_recorded(why: &str) -> Finding {
+    finding("What tracing costs a read was not measured.".into(), why.into(), "what kept the recorder from it")
+}
+
 /// What recording the kernel's events of memory costs a read.
 pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -> Finding {
+    // Every event costs about the same, so the ratio is made of the events and of what a read costs without them.
+    let each = |it: &Traced| (it.traced - it.plain) / it.events;
     let by = |(algorithm, it): &(Algorithm, Traced)| {
-        format!("{}x by {} ({} events)", three_digits(it.traced / it.plain.max(1.0)), algorithm.name, count(it.events))
+        let ratio = three_digits(it.traced / it.plain.max(1.0));
+        let price = if it.events > 0.0 && each(it) > 0.0 {
+            format!(", {} each", length(each(it), unit))
+        } else {
+            String::new()
+        };
+        format!("{ratio}x by {} ({} events{price})", algorithm.name, count(it.events))
     };
     let ratios: Vec<String> = recorded.iter().map(by).collect();
     let line = |(algorithm, it): &(Algorithm, Traced)| {
@@ -167,19 +185,19 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
         format!("{}: {} and {}{lost}", algorithm.name, length(it.plain, unit), length(it.traced, unit))
     };
     let lines: Vec<String> = recorded.iter().map(line).collect();
+    let what = match unit {
+        Unit::Nanoseconds => "",
+        Unit::Instructions => " in instructions, emulated,",
+    };
     finding(
         format!(
-            "While the kernel's events of memory are recorded, a read of F({place}) takes {} of what it takes without; the \
-             seed saw 7x and laid it to its allocations.",
+            "While the kernel's events of memory are recorded by perf, a read of F({place}) takes{what} {} of what it takes \
+             without; the seed saw 7x of the time, with every event recorded by trace-cmd.",
             ratios.join(", ")
         ),
-        format!("without and with, {}; seed 003 recorded every event of the machine with trace-cmd", lines.join("; ")),
-        match unit {
-            Unit::Nanoseconds => "a record an event in a ring of perf, this thread alone; reads without before and after",
-            Unit::Instructions => {
-                "instructions, emulated; a record an event in a ring of perf, this thread alone; reads without before and after"
-            }
-        },
+        format!("without and with, {}", lines.join("; ")),
+        "a record an event in a ring of perf, this thread alone; before and after, as many events were recorded that a read \
+         never passes. Another tracer has another price for an event, and so another ratio",
     )
 }
 
@@ -191,26 +209,26 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
         Err(why) => return not_sampled(&why),
     };
     let share = |count: u64| three_digits(100.0 * count as f64 / shares.all as f64);
-    let clears = |name: &str| name.contains("memset") || name.contains("clear");
     let sum = |wanted: &dyn Fn(&str) -> bool| {
         shares.functions.iter().filter(|(name, _)| wanted(name)).map(|(_, count)| count).sum::<u64>()
     };
-    let multiplies = |name: &str| name.contains("mult");
+    let lost = if shares.lost > 0 { format!(", {} dropped", shares.lost) } else { String::new() };
     let named: Vec<String> =
         shares.functions.iter().take(NAMED).map(|(name, count)| format!("{name} {} %", share(*count))).collect();
     finding(
         format!(
             "In reads of F({place}) by {IMPROVED}, {} % of the samples fell into functions that multiply and {} % into \
-             memset; the seed saw 30 % and 29 %.",
+             memset; the seed saw 30 % and 29 % of the time{}.",
             share(sum(&multiplies)),
-            share(sum(&clears))
+            share(sum(&clears)),
+            if unit == Unit::Instructions { ", which instructions neither confirm nor refute" } else { "" },
         ),
-        format!("{} samples by {}: {}", shares.all, shares.event, named.join(", ")),
+        format!("{} samples by {}{lost}: {}", shares.all, shares.event, named.join(", ")),
         match unit {
-            Unit::Nanoseconds => "one thread; a compiler may have put one function into another",
+            Unit::Nanoseconds => "one thread; memset is the kernel's under each of its names, and what multiplies is the driver's; a compiler may have put one function into another",
             Unit::Instructions => {
-                "instructions, emulated, and not time: a memset of hardware is faster than its count; a compiler may have \
-                 put one function into another"
+                "instructions, emulated, and not time: a memset counts each of its repetitions, and hardware is faster than \
+                 that; a compiler may have put one function into another"
             }
         },
     )
