@@ -219,7 +219,7 @@ static int hold(void *unused)
 			WRITE_ONCE(stop.clock_failed, true);
 			now = before;
 		}
-		if ((s64)(now - touched) >= NSEC_PER_MSEC || reads % READS_UNTOUCHED == 1) {
+		if ((s64)(now - touched) >= NSEC_PER_MSEC || (reads + 1) % READS_UNTOUCHED == 0) {
 			touch_nmi_watchdog();
 			touched = now;
 		}

@@ -8,7 +8,7 @@
 enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
 enum hrtimer_mode { HRTIMER_MODE_ABS, HRTIMER_MODE_REL };
 
-/* The function is private since 6.16: whoever is given another name for it must not write it. */
+/* The function is private by then: whoever uses this must not write it. */
 struct hrtimer {
 	enum hrtimer_restart (*const private_function)(struct hrtimer *timer);
 };
