@@ -227,8 +227,8 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
         match unit {
             Unit::Nanoseconds => "one thread; memset is the kernel's under each of its names, and what multiplies is the driver's; a compiler may have put one function into another",
             Unit::Instructions => {
-                "instructions, emulated, and not time: a memset counts each of its repetitions, and hardware is faster than \
-                 that; a compiler may have put one function into another"
+                "instructions, emulated, and not time: a memset counts each of its repetitions, whatever hardware takes for \
+                 them; a compiler may have put one function into another"
             }
         },
     )
