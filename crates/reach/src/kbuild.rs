@@ -15,6 +15,19 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How many lines of a failed build are shown.
 const LINES: usize = 12;
 
+/// The variables that make gets of this process's environment. make takes every other one for a setting
+/// (`KCFLAGS`, `LLVM`, `ARCH`, `KBUILD_OUTPUT`, `MAKEFILES`), and what is built is kept under a name that knows
+/// nothing of it.
+const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR"];
+
+/// What make is told in every build.
+const ALWAYS: [&str; 2] = [
+    // A module of ours that the compiler warns of was not tried like that.
+    "KCFLAGS=-Werror",
+    // Types for BPF would be made by pahole from the kernel's own, and no module of ours needs them.
+    "CONFIG_DEBUG_INFO_BTF_MODULES=",
+];
+
 /// A build: with which headers, and by which compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Build {
@@ -35,14 +48,15 @@ impl Build {
     pub(crate) fn of_debian(architecture: Architecture, headers: PathBuf) -> Result<Self, Error> {
         find_make()?;
         let (prefix, compiler) = compiler(architecture, Architecture::host())?;
-        let words = vec![
+        let mut build = Self::plain(headers);
+        build.words.extend([
             format!("CC={compiler}"),
             format!("CROSS_COMPILE={prefix}"),
             // The kernel notes that its compiler could align all functions by one flag, which is newer than
             // this compiler may be. Without the note it uses the flag that every compiler has.
             "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
-        ];
-        Ok(Self { words, headers })
+        ]);
+        Ok(build)
     }
 
     /// For a kernel of the user's own, whose headers know their compiler, unless it is of another architecture.
@@ -58,9 +72,9 @@ impl Build {
         Ok(Self::plain(headers))
     }
 
-    /// Without a word to make that it does not need.
+    /// With the compiler that the headers know.
     pub(crate) fn plain(headers: PathBuf) -> Self {
-        Self { words: Vec::new(), headers }
+        Self { words: ALWAYS.map(str::to_owned).to_vec(), headers }
     }
 
     /// What makes this build another one than others.
@@ -79,10 +93,8 @@ impl Build {
         let make = Program::new("make", "make")
             .words(["-C".as_ref(), self.headers.as_os_str()])
             .words([format!("M={}", scratch.display()), format!("-j{jobs}"), "modules".to_owned()])
-            // Types for BPF would be made by pahole from the kernel's own, and no module of ours needs them.
-            .words(["CONFIG_DEBUG_INFO_BTF_MODULES="])
             .words(&self.words)
-            .variable("MAKEFLAGS", "");
+            .inherits(INHERITED);
         let (out, error) = (unnamed()?, unnamed()?);
         let end = make.run(&out, &error, PATIENCE)?;
         if !end.success() {

@@ -32,6 +32,7 @@ pub(crate) struct Program {
     words: Vec<OsString>,
     folder: Option<PathBuf>,
     variables: Vec<(&'static str, OsString)>,
+    inherited: Option<&'static [&'static str]>,
     largest: Option<u64>,
 }
 
@@ -53,7 +54,8 @@ impl End {
 impl Program {
     /// The program `name`, which Debian's package `package` brings.
     pub(crate) fn new(name: &'static str, package: &'static str) -> Self {
-        Self { name, package, words: Vec::new(), folder: None, variables: Vec::new(), largest: None }
+        let (words, variables) = (Vec::new(), Vec::new());
+        Self { name, package, words, folder: None, variables, inherited: None, largest: None }
     }
 
     pub(crate) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
@@ -69,6 +71,12 @@ impl Program {
 
     pub(crate) fn variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// Of this process's environment it gets the variables `names` and no others. Without this, it gets all of them.
+    pub(crate) fn inherits(mut self, names: &'static [&'static str]) -> Self {
+        self.inherited = Some(names);
         self
     }
 
@@ -98,6 +106,10 @@ impl Program {
         command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(&self.words);
         command.stdin(Stdio::null()).stdout(out.try_clone().map_err(trouble)?);
         command.stderr(error.try_clone().map_err(trouble)?);
+        if let Some(names) = self.inherited {
+            command.env_clear();
+            command.envs(names.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value))).env("LC_ALL", "C");
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
@@ -258,6 +270,15 @@ mod tests {
         assert_eq!(read("echo answer").unwrap(), "answer\n");
         let error = read("echo one >&2; echo two >&2; exit 3").unwrap_err().to_string();
         assert!(error.contains("exit status: 3: one; two"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_inherits_little_sees_nothing_else() {
+        // Cargo tells its tests the name of their package.
+        let script = "echo \"${CARGO_PKG_NAME-none} ${PATH:+path} $LC_ALL $own\"";
+        let said = |program: Program| program.variable("own", "x").read("x", LONG).unwrap();
+        assert_eq!(said(shell(script)), "tenbin-reach path C x\n");
+        assert_eq!(said(shell(script).inherits(&["PATH", "TENBIN_NO_SUCH_VARIABLE"])), "none path C x\n");
     }
 
     #[test]

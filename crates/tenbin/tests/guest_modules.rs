@@ -61,19 +61,25 @@ impl Desk {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// The exit status, standard output and standard error of `tenbin guest WORDS`.
-    fn tenbin(&self, words: &[&str]) -> (i32, String, String) {
+    /// `tenbin guest WORDS`, with the cache of this desk if the words name none.
+    fn command(&self, words: &[&str]) -> Command {
         let (command, rest) = words.split_first().unwrap();
         let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        tenbin.args(["guest", command, "--cache", "cache"]);
+        tenbin.args(["guest", command]);
+        if !words.contains(&"--cache") {
+            tenbin.args(["--cache", "cache"]);
+        }
         if !words.contains(&"--arch") {
             tenbin.args(["--arch", "x86_64"]);
         }
         tenbin.args(rest);
         tenbin.env("PATH", self.path("programs")).current_dir(self.0.path()).stdin(Stdio::null());
-        let output = tenbin.output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+        tenbin
+    }
+
+    /// The exit status, standard output and standard error of `tenbin guest WORDS`.
+    fn tenbin(&self, words: &[&str]) -> (i32, String, String) {
+        ended(&mut self.command(words))
     }
 
     /// How often make did its work, and with which words.
@@ -90,6 +96,13 @@ impl Desk {
         names.sort();
         names
     }
+}
+
+/// The exit status, standard output and standard error of a command.
+fn ended(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
@@ -112,6 +125,40 @@ fn modules_are_built_once_and_put_where_they_are_wanted() {
     assert!(words.contains(" CC=") && words.contains("gcc") && words.contains(" CROSS_COMPILE="), "{words}");
     // Nothing is left of the build but its products.
     assert_eq!(desk.names("cache"), ["bookworm-x86_64", "lock"]);
+}
+
+#[test]
+fn the_user_s_environment_has_no_part_in_a_build() {
+    let desk = Desk::new();
+    desk.program("make", &format!("export -p >>environment; {MAKE}"));
+    let settings = [
+        "KCFLAGS",
+        "LLVM",
+        "KBUILD_OUTPUT",
+        "MAKEFLAGS",
+        "GNUMAKEFLAGS",
+        "MAKEFILES",
+        "ARCH",
+        "CROSS_COMPILE",
+    ];
+    for value in ["one", "two"] {
+        let mut command = desk.command(&["modules", "--into", "out"]);
+        let (status, _, said) = ended(command.envs(settings.map(|name| (name, value))));
+        assert_eq!(status, 0, "{said}");
+    }
+    let seen = fs::read_to_string(desk.path("environment")).unwrap();
+    assert!(seen.contains("PATH=") && seen.contains("LC_ALL='C'"), "{seen}");
+    for name in settings {
+        assert!(!seen.contains(&format!(" {name}=")), "{name} in {seen}");
+    }
+    // What is told to make in their place is in the name of what was built, so one build was enough.
+    let made = desk.made();
+    assert_eq!(made.len(), 1);
+    for word in
+        ["KCFLAGS=-Werror", "CONFIG_DEBUG_INFO_BTF_MODULES= ", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
+    {
+        assert!(made[0].contains(word), "{word} not in {made:?}");
+    }
 }
 
 #[test]
