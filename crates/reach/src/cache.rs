@@ -258,7 +258,12 @@ fn image_in(place: &Path) -> Option<Image> {
 /// Puts headers beside the image in `place`: those of its version, else both anew.
 fn complete(turn: &Turn, architecture: Architecture, suite: Suite, place: &Path) -> Result<(), Error> {
     let mut apt = Apt::prepare(&turn.folder("apt"), architecture, suite)?;
-    if let Some(image) = image_in(place).filter(|image| apt.has(&image.headers())) {
+    // Lists that are not whole are no reason to replace a kernel: it may be the one that is missing in them.
+    let image = match image_in(place) {
+        Some(image) => apt.has(&image.headers())?.then_some(image),
+        None => apt.whole().map(|()| None)?,
+    };
+    if let Some(image) = image {
         let headers = turn.folder("headers");
         headers::fetch(&mut apt, &image, &turn.folder("tools"), &headers)?;
         return name(&headers, &place.join("headers"));
