@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::architecture::Architecture;
+use crate::cache::copied;
 use crate::error::Error;
 use crate::module::{Module, write_sources};
-use crate::process::{End, Program, content, find, lacking, unnamed};
+use crate::process::{End, Program, content, in_path, lacking, unnamed};
 
 /// How long a build may take.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -104,7 +105,7 @@ impl Build {
         fs::create_dir(into).map_err(Error::file("write", into))?;
         for module in Module::ALL {
             let (from, to) = (scratch.join(module.product()), into.join(module.file()));
-            fs::copy(&from, &to).map_err(Error::file("read", &from))?;
+            copied(&from, &to)?;
         }
         Ok(())
     }
@@ -124,8 +125,31 @@ impl Build {
     }
 }
 
-fn find_make() -> Result<PathBuf, Error> {
-    find("make", "make")
+fn find_make() -> Result<(), Error> {
+    let lacks = || lacking("the program make".to_owned(), "the kernel's modules are built with it", "make");
+    in_path("make").map(|_| ()).ok_or_else(lacks)
+}
+
+/// Insists that the kernel's build system can work in `folder`, or below it; else says what to do: `remedy`.
+///
+/// # Errors
+/// [`Error::Request`] where a path holds what make, a shell or a compiler's flags would take for something else.
+pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
+    let absolute = std::path::absolute(folder).map_err(Error::file("read", folder))?;
+    // make follows links.
+    let real = fs::canonicalize(&absolute).unwrap_or_else(|_| absolute.clone());
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+@~".contains(letter);
+    for path in [absolute, real] {
+        if !path.to_str().is_some_and(|path| path.chars().all(plain)) {
+            let why = format!(
+                "kernel modules cannot be built in {}: make takes spaces, colons and the like in a path for something \
+                 else; {remedy}",
+                path.display()
+            );
+            return Err(Error::Request(why));
+        }
+    }
+    Ok(())
 }
 
 /// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that all
@@ -138,7 +162,7 @@ fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(S
         Architecture::Riscv64 => ("riscv64-linux-gnu-", "gcc-riscv64-linux-gnu"),
     };
     let names = ["gcc-12", "gcc"].map(|name| format!("{prefix}{name}"));
-    let found = names.iter().find(|name| find(name, package).is_ok()).cloned();
+    let found = names.iter().find(|name| in_path(name).is_some()).cloned();
     let lacks = || {
         let what = format!("the program {prefix}gcc");
         lacking(what, "the kernel's modules are compiled with it", package)
@@ -209,6 +233,18 @@ mod tests {
         );
         let said = said.replace("libelf.so.1", "libstrange.so.1");
         assert!(matches!(failure(&said), Error::Build { .. }));
+    }
+
+    #[test]
+    fn make_cannot_work_everywhere() {
+        for good in ["/jörg/.cache/tenbin/guest", "cache", "/a_b/c-1.2+x@y~z"] {
+            assert!(insist_plain(good.as_ref(), "").is_ok(), "{good}");
+        }
+        for wrong in ["/my cache", "/a:b", "/a\tb", "/a$b", "/a#b", "/a%b", "/a=b", "/a'b", "/a,b"] {
+            let error = insist_plain(wrong.as_ref(), "go away").unwrap_err();
+            let Error::Request(why) = &error else { panic!("{error}") };
+            assert!(why.contains(wrong) && why.contains("; go away"), "{why}");
+        }
     }
 
     #[test]

@@ -222,9 +222,13 @@ fn over(child: &Child, time: Duration) -> io::Result<bool> {
 /// # Errors
 /// [`Error::Missing`], with the command that installs `package`.
 pub(crate) fn find(program: &str, package: &str) -> Result<PathBuf, Error> {
+    in_path(program).ok_or_else(|| missing(format!("the program {program}"), package))
+}
+
+/// Where `program` is in the path, if it is.
+pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
-    found.ok_or_else(|| missing(format!("the program {program}"), package))
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// The error that `what`, which Debian's package `package` brings, is not here.
