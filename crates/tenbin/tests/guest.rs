@@ -306,3 +306,23 @@ fn the_emulator_and_its_children_end_with_tenbin_however_that_ends() {
         assert_eq!(pipe.read(&mut said).unwrap(), 0);
     }
 }
+
+/// tenbin itself waits for whoever reads, as every program does.
+#[test]
+fn a_guest_ends_in_time_when_nobody_reads_its_console() {
+    let desk = Desk::new();
+    let pipe = desk.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    // It says more than a pipe can hold.
+    desk.emulator(&format!("exec >'{}'; echo begun; while :; do echo line >$console; done", pipe.display()));
+    let words = ["--seconds", "1", "--console", "--", "true"];
+    let mut tenbin = desk.command(&words).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = fs::File::open(pipe).unwrap();
+    let mut said = Vec::new();
+    // Until the emulator is gone.
+    pipe.read_to_end(&mut said).unwrap();
+    assert_eq!(said, b"begun\n");
+    let shown = BufReader::new(tenbin.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(shown.filter(|line| line.ends_with("] line")).count() > 0);
+    assert_eq!(tenbin.wait().unwrap().code(), Some(4));
+}
