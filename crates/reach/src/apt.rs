@@ -82,8 +82,9 @@ impl Apt {
     /// # Errors
     /// [`Error::Fetch`] where it is not in them.
     pub(crate) fn record(&mut self, package: &str) -> Result<String, Error> {
-        let shown = self.own("apt-cache").words(["--no-all-versions", "show", package]);
-        shown.read(package, PATIENCE).map_err(|error| self.reason(error))
+        let said = || "it is not in Debian's lists of packages".to_owned();
+        let found = self.shown(package)?;
+        found.ok_or_else(|| self.reason(Error::Fetch { what: package.to_owned(), said: said() }))
     }
 
     /// Why something is not in the lists: because they could not be fetched, else `error`.
@@ -91,15 +92,41 @@ impl Apt {
         self.flaw.take().unwrap_or(error)
     }
 
-    /// Whether the lists have `package`, or one version of it: `NAME=VERSION`.
-    pub(crate) fn has(&self, package: &str) -> bool {
-        self.own("apt-cache").words(["show", package]).read(package, PATIENCE).is_ok()
+    /// Whether the lists have `package`, or one version of it: `NAME=VERSION`. Lists of which some could not be
+    /// fetched say yes, and never no.
+    ///
+    /// # Errors
+    /// What kept lists from being fetched, where it is not in the others.
+    pub(crate) fn has(&mut self, package: &str) -> Result<bool, Error> {
+        match self.shown(package)? {
+            Some(_) => Ok(true),
+            None => self.whole().map(|()| false),
+        }
+    }
+
+    /// Whether the lists are all that there is.
+    ///
+    /// # Errors
+    /// What kept one from being fetched.
+    pub(crate) fn whole(&mut self) -> Result<(), Error> {
+        self.flaw.take().map_or(Ok(()), Err)
+    }
+
+    /// What apt shows of a package, if it is in the lists. Of a version that is not, while the name is, apt says
+    /// nothing and calls that a success; of a name that is not, it fails.
+    fn shown(&self, package: &str) -> Result<Option<String>, Error> {
+        let shown = self.own("apt-cache").words(["--no-all-versions", "show", package]);
+        match shown.read(package, PATIENCE) {
+            Ok(text) => Ok(text.lines().any(|line| line.starts_with("Version:")).then_some(text)),
+            Err(Error::Fetch { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
     }
 
     /// The names of all packages that begin with `beginning`.
     ///
     /// # Errors
-    /// [`Error::Process`] where apt cannot be run.
+    /// [`Error::Fetch`] where apt fails, [`Error::Missing`] where it is not here.
     pub(crate) fn names(&self, beginning: &str) -> Result<Vec<String>, Error> {
         let said = self.own("apt-cache").words(["pkgnames", beginning]).read(beginning, PATIENCE)?;
         Ok(said.lines().map(str::to_owned).collect())

@@ -9,12 +9,17 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::apt::{Apt, dependency};
 use crate::architecture::Architecture;
 use crate::error::Error;
 use crate::headers::{self, Image};
-use crate::kbuild::Build;
+use crate::kbuild::{self, Build};
 use crate::kernel::{Kernel, Suite, module_folders, modules_in, own_release};
 use crate::module::{self, Module};
 use crate::process::lacking;
@@ -22,10 +27,27 @@ use crate::process::lacking;
 /// How the name of a folder begins that is not finished.
 const UNFINISHED: &str = ".fetching-";
 
+/// How the names of folders begin that modules of ours were built into.
+const BUILT: [&str; 2] = ["built-", "own-"];
+
+/// How much older than a new folder of modules another one may be that is kept beside it.
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What to do about a cache whose path make cannot handle.
+const ELSEWHERE: &str = "name another folder with --cache";
+
+/// How long to wait for another process that writes into a cache. Each of its programs has ten minutes.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// How often to look whether it is done.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// A folder of kernels. Several processes can use one at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
+    /// Told of the folder when somebody else writes there.
+    waits: fn(&Path),
 }
 
 /// The right to write into a cache, and a folder in it for what is not finished. Both end with this.
@@ -37,7 +59,13 @@ struct Turn {
 impl Cache {
     /// The cache in `folder`, which need not exist.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), waits: |_| {} }
+    }
+
+    /// The same cache, which calls `waits` with its folder, once, when it has to wait because another process writes
+    /// there. After an hour it waits no longer, and that is an [`Error::File`].
+    pub fn telling(self, waits: fn(&Path)) -> Self {
+        Self { waits, ..self }
     }
 
     /// The user's: `tenbin/guest` under the XDG folder of caches.
@@ -67,8 +95,8 @@ impl Cache {
         Some(image_in(&self.place(architecture, suite))?.version)
     }
 
-    /// The kernel of `suite` for `architecture`, fetched now if it is not here yet (50 to 120 MB, of which a
-    /// part is kept).
+    /// The kernel of `suite` for `architecture`, fetched now if it is not here yet (60 to 120 MB, of which 10
+    /// to 45 are kept).
     ///
     /// # Errors
     /// [`Error::Missing`] without Debian's tools or keys, [`Error::Request`] for a pair that does not exist,
@@ -91,7 +119,7 @@ impl Cache {
     }
 
     /// The folder that modules for that kernel are built with, a path from the root: `make -C` it. Fetched now if
-    /// it is not here yet (15 MB, which are 90 MB when they are unpacked), and the kernel too.
+    /// it is not here yet (15 MB, which are up to 95 MB when they are unpacked), and the kernel too.
     ///
     /// Headers are of the version of the image. If the archive has none of that version any more, the kernel is
     /// fetched anew together with its headers, and replaces the old one: [`Cache::version`] tells.
@@ -115,7 +143,8 @@ impl Cache {
     /// kept in the cache.
     ///
     /// # Errors
-    /// As [`Cache::headers`]; [`Error::Missing`] also without make, a compiler or a library that the kernel's
+    /// As [`Cache::headers`]; [`Error::Request`] also where the cache's path holds what make cannot handle (a space, a
+    /// colon); [`Error::Missing`] also without make, a compiler or a library that the kernel's
     /// tools need, and [`Error::Build`] where they do not build.
     pub fn modules(
         &self,
@@ -127,6 +156,7 @@ impl Cache {
         if modules.is_empty() {
             return Ok(Vec::new());
         }
+        kbuild::insist_plain(&self.folder, ELSEWHERE)?;
         let headers = self.headers(architecture, suite)?;
         let build = Build::of_debian(architecture, headers)?;
         let key = module::key(&build.parts().collect::<Vec<_>>());
@@ -149,7 +179,9 @@ impl Cache {
         if modules.is_empty() {
             return Ok(Vec::new());
         }
+        kbuild::insist_plain(&self.folder, ELSEWHERE)?;
         let headers = self.own_headers(image)?;
+        kbuild::insist_plain(&headers, "move it")?;
         let build = Build::of_own(architecture, headers.clone())?;
         // What modules depend on of a kernel that is being changed: its symbols, its settings, its name.
         let states = ["Module.symvers", ".config", "include/config/kernel.release"]
@@ -207,6 +239,7 @@ impl Cache {
             if !built.is_dir() {
                 build.run(&turn.folder("kmod"), &turn.folder("whole"))?;
                 name(&turn.folder("whole"), built)?;
+                forget(built).map_err(Error::file("write", built))?;
             }
         }
         Ok(modules.iter().map(|module| built.join(module.file())).collect())
@@ -216,9 +249,7 @@ impl Cache {
     fn turn(&self) -> Result<Turn, Error> {
         let writing = |path: &Path| Error::file("write", path);
         fs::create_dir_all(&self.folder).map_err(writing(&self.folder))?;
-        let lock = self.folder.join("lock");
-        let held = fs::File::create(&lock).and_then(|file| file.lock().map(|()| file));
-        let held = held.map_err(Error::file("lock", &lock))?;
+        let held = self.lock(PATIENCE)?;
         self.clear().map_err(writing(&self.folder))?;
         // Programs are started in other folders, so that a path from here would mislead them.
         let folder = std::path::absolute(&self.folder).map_err(writing(&self.folder))?;
@@ -226,15 +257,50 @@ impl Cache {
         Ok(Turn { scratch: scratch.map_err(writing(&self.folder))?, _lock: held })
     }
 
+    /// The lock of those who write here, as long as this file is open.
+    fn lock(&self, patience: Duration) -> Result<fs::File, Error> {
+        let path = self.folder.join("lock");
+        let trouble = || Error::file("lock", &path);
+        let file = fs::File::create(&path).map_err(trouble())?;
+        let mut since = None;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::Error(error)) => return Err(trouble()(error)),
+                Err(fs::TryLockError::WouldBlock) => {}
+            }
+            let since = since.get_or_insert_with(|| {
+                (self.waits)(&self.folder);
+                Instant::now()
+            });
+            if since.elapsed() >= patience {
+                let why = format!("another process still writes there after {} s", patience.as_secs());
+                return Err(trouble()(io::Error::new(io::ErrorKind::TimedOut, why)));
+            }
+            sleep(LOOK);
+        }
+    }
+
     /// Removes what is not finished. Only who holds the lock may.
     fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                fs::remove_dir_all(entry.path())?;
+                remove(&entry.path())?;
             }
         }
         Ok(())
+    }
+}
+
+/// Removes a folder, or as much of it as can be while somebody still writes there: a program whose tenbin was killed
+/// a moment ago. The rest is left to the next turn.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if [io::ErrorKind::DirectoryNotEmpty, io::ErrorKind::NotFound].contains(&error.kind()) => {
+            Ok(())
+        }
+        other => other,
     }
 }
 
@@ -250,6 +316,21 @@ fn name(whole: &Path, place: &Path) -> Result<(), Error> {
     fs::rename(whole, place).map_err(Error::file("write", place))
 }
 
+/// Removes the modules beside the new ones in `built` that are a month older: of sources that a tenbin had then. Whoever
+/// still has that one builds them again. Only who holds the lock may.
+fn forget(built: &Path) -> io::Result<()> {
+    let Some(oldest) = fs::metadata(built)?.modified()?.checked_sub(MONTH) else { return Ok(()) };
+    for entry in fs::read_dir(built.parent().unwrap_or(built))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let modules = BUILT.iter().any(|beginning| name.to_string_lossy().starts_with(beginning));
+        if modules && entry.metadata()?.modified()? < oldest {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// The package that the image in a kernel's folder came with.
 fn image_in(place: &Path) -> Option<Image> {
     Image::among(&fs::read_to_string(place.join("origin")).ok()?)
@@ -258,7 +339,12 @@ fn image_in(place: &Path) -> Option<Image> {
 /// Puts headers beside the image in `place`: those of its version, else both anew.
 fn complete(turn: &Turn, architecture: Architecture, suite: Suite, place: &Path) -> Result<(), Error> {
     let mut apt = Apt::prepare(&turn.folder("apt"), architecture, suite)?;
-    if let Some(image) = image_in(place).filter(|image| apt.has(&image.headers())) {
+    // Lists that are not whole are no reason to replace a kernel: it may be the one that is missing in them.
+    let image = match image_in(place) {
+        Some(image) => apt.has(&image.headers())?.then_some(image),
+        None => apt.whole().map(|()| None)?,
+    };
+    if let Some(image) = image {
         let headers = turn.folder("headers");
         headers::fetch(&mut apt, &image, &turn.folder("tools"), &headers)?;
         return name(&headers, &place.join("headers"));
@@ -269,9 +355,25 @@ fn complete(turn: &Turn, architecture: Architecture, suite: Suite, place: &Path)
     let image = image_in(&whole)
         .ok_or_else(|| Error::Fetch { what: format!("{suite}-{architecture}"), said: said() })?;
     headers::fetch(&mut apt, &image, &turn.folder("tools"), &whole.join("headers"))?;
-    // The old one goes when the turn ends. Whoever is booting it has the files open, or finds the new one.
-    name(place, &turn.folder("old"))?;
-    name(&whole, place)
+    replace(&whole, place, &turn.folder("old"))
+}
+
+/// Puts the folder `whole` in the place of the folder `place`, which then is `whole`, or `old`: both go with the turn.
+///
+/// Whoever found the old kernel and has not opened all of it yet finds the new one under the same names; of a module
+/// that is not there any more it says so. So a guest may get an image and modules of two versions: the kernel refuses
+/// what was not built for it, and the next guest has one version again.
+fn replace(whole: &Path, place: &Path, old: &Path) -> Result<(), Error> {
+    match renameat_with(CWD, whole, CWD, place, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(()),
+        // Not every file system can exchange. Who is killed between the two leaves no kernel, and the next one
+        // fetches it.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            name(place, old)?;
+            name(whole, place)
+        }
+        Err(error) => Err(Error::file("write", place)(error.into())),
+    }
 }
 
 /// Fetches kernel and busybox, unpacks them into one folder, and puts what a guest needs of them into another; both
@@ -292,10 +394,7 @@ fn fetch_kernel(apt: &mut Apt, unpacked: &Path, into: &Path) -> Result<(), Error
 fn take(unpacked: &Path, into: &Path) -> Result<(), Error> {
     let lacking =
         |what: &str| Error::Fetch { what: what.to_owned(), said: "the package has none".to_owned() };
-    let copy = |from: &Path, name: &str| {
-        let to = into.join(name);
-        fs::copy(from, &to).map(|_| ()).map_err(Error::file("write", &to))
-    };
+    let copy = |from: &Path, name: &str| copied(from, &into.join(name));
     let boot = listed(&unpacked.join("boot"))?;
     let image = boot.iter().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -318,6 +417,12 @@ fn take(unpacked: &Path, into: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Copies a file, and says which of the two was at fault.
+pub(crate) fn copied(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::File::open(from).map_err(Error::file("read", from))?;
+    fs::copy(from, to).map(|_| ()).map_err(Error::file("write", to))
+}
+
 /// What is in a folder, by name.
 pub(crate) fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
@@ -329,6 +434,8 @@ pub(crate) fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
     use super::*;
 
     /// A folder as two packages leave it that were unpacked into it.
@@ -407,6 +514,101 @@ mod tests {
         Cache::new(scratch.path()).clear().unwrap();
         let left = listed(scratch.path()).unwrap();
         assert_eq!(left, ["bookworm-x86_64", "other"].map(|name| scratch.path().join(name)));
+    }
+
+    #[test]
+    fn what_somebody_still_writes_to_stops_nobody() {
+        let scratch = tempfile::tempdir().unwrap();
+        let busy = scratch.path().join(".fetching-x");
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0_u64.. {
+                    let deep = busy.join(format!("{}/deep", number % 8));
+                    let _ = fs::create_dir_all(&deep).and_then(|()| fs::write(deep.join("file"), "x"));
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            // Until removing by itself has failed: then the writer is one that disturbs.
+            let mut disturbed = 0;
+            while disturbed < 2 {
+                Cache::new(scratch.path()).clear().unwrap();
+                let failed = fs::remove_dir_all(&busy).map_err(|error| error.kind());
+                disturbed += usize::from(failed == Err(io::ErrorKind::DirectoryNotEmpty));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        Cache::new(scratch.path()).clear().unwrap();
+        assert!(!busy.exists());
+        // Whatever else keeps a folder from being removed is told: here, that it is none.
+        fs::write(scratch.path().join(".fetching-y"), "").unwrap();
+        assert!(Cache::new(scratch.path()).clear().is_err());
+    }
+
+    #[test]
+    fn who_waits_too_long_is_told_for_whom() {
+        static WAITED: AtomicUsize = AtomicUsize::new(0);
+        let scratch = tempfile::tempdir().unwrap();
+        let cache = Cache::new(scratch.path()).telling(|_| {
+            WAITED.fetch_add(1, Ordering::Relaxed);
+        });
+        let held = cache.lock(Duration::ZERO).unwrap();
+        assert_eq!(WAITED.load(Ordering::Relaxed), 0);
+        let error = cache.lock(Duration::ZERO).unwrap_err().to_string();
+        assert!(
+            error.starts_with("lock ") && error.contains("another process still writes there"),
+            "{error}"
+        );
+        assert_eq!(WAITED.load(Ordering::Relaxed), 1);
+        drop(held);
+        cache.lock(Duration::ZERO).unwrap();
+        assert_eq!(WAITED.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_folder_is_replaced_as_a_whole() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [whole, place, old] = ["whole", "place", "old"].map(|name| scratch.path().join(name));
+        for folder in [&whole, &place] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("image"), folder.as_os_str().as_encoded_bytes()).unwrap();
+        }
+        replace(&whole, &place, &old).unwrap();
+        assert_eq!(fs::read(place.join("image")).unwrap(), whole.as_os_str().as_encoded_bytes());
+        assert!(replace(&scratch.path().join("none"), &place, &old).is_err());
+        assert!(place.is_dir());
+    }
+
+    #[test]
+    fn modules_of_long_ago_go_when_new_ones_come() {
+        let scratch = tempfile::tempdir().unwrap();
+        let make = |name: &str, days: u64| {
+            let folder = scratch.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let now = fs::metadata(scratch.path()).unwrap().modified().unwrap();
+            let age = Duration::from_secs(days * 24 * 60 * 60);
+            fs::File::open(&folder).unwrap().set_modified(now - age).unwrap();
+            folder
+        };
+        for (name, days) in [("built-old", 31), ("own-old", 400), ("built-young", 29), ("headers", 400)] {
+            make(name, days);
+        }
+        forget(&make("built-new", 0)).unwrap();
+        let left = ["built-new", "built-young", "headers"].map(|name| scratch.path().join(name));
+        assert_eq!(listed(scratch.path()).unwrap(), left);
+    }
+
+    #[test]
+    fn a_copy_that_fails_names_the_side_that_failed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [here, gone] = ["here", "gone/file"].map(|name| scratch.path().join(name));
+        fs::write(&here, "").unwrap();
+        let error = copied(&here, &gone).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("write {}: ", gone.display())), "{error}");
+        let error = copied(&gone, &here).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("read {}: ", gone.display())), "{error}");
     }
 
     /// A cache that holds a kernel and its headers, as far as they are looked at.

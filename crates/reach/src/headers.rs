@@ -1,9 +1,10 @@
 //! The headers of a kernel of Debian, and the tools that build modules with them.
 //!
 //! Headers are of the kernel's architecture and of the very version of its image: a kernel refuses modules that
-//! were built for another one. Tools (`linux-kbuild`) are programs of this machine. They are always taken from
-//! bookworm, which has them for every kernel here: what was linked with an older C library runs with a
-//! newer one too, and not the other way round.
+//! were built for another one. Tools (`linux-kbuild`) are programs of this machine. They are taken from
+//! bookworm, its security updates and its backports, which have them for every kernel here: what was linked with an
+//! older C library runs with a newer one too, and not the other way round. For a machine of RISC-V, which bookworm was
+//! not made for, they are trixie's.
 
 use std::fs;
 use std::os::unix::fs::symlink;

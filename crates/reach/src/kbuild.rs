@@ -5,15 +5,27 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::architecture::Architecture;
+use crate::cache::copied;
 use crate::error::Error;
 use crate::module::{Module, write_sources};
-use crate::process::{End, Program, content, find, lacking, unnamed};
+use crate::process::{End, Program, content, in_path, lacking, unnamed};
 
 /// How long a build may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How many lines of a failed build are shown.
 const LINES: usize = 12;
+
+/// The variables that make gets of this process's environment. make takes every other one for a setting
+/// (`KCFLAGS`, `LLVM`, `ARCH`, `KBUILD_OUTPUT`, `MAKEFILES`), and what is built is kept under a name that knows
+/// nothing of it.
+const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR"];
+
+/// What make is told in every build.
+const ALWAYS: [&str; 1] = [
+    // Types for BPF would be made by pahole from the kernel's own, and no module of ours needs them.
+    "CONFIG_DEBUG_INFO_BTF_MODULES=",
+];
 
 /// A build: with which headers, and by which compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +47,18 @@ impl Build {
     pub(crate) fn of_debian(architecture: Architecture, headers: PathBuf) -> Result<Self, Error> {
         find_make()?;
         let (prefix, compiler) = compiler(architecture, Architecture::host())?;
-        Ok(Self { words: words(&prefix, &compiler), headers })
+        let mut build = Self::plain(headers);
+        build.words.extend([
+            format!("CC={compiler}"),
+            format!("CROSS_COMPILE={prefix}"),
+            // The kernel notes that its compiler could align all functions by one flag, which is newer than
+            // this compiler may be. Without the note it uses the flag that every compiler has.
+            "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
+            // Nothing is to be warned of with the headers that the modules are tried with. With others it may be, and
+            // is no error: the modules do not ask for that themselves.
+            "KCFLAGS=-Werror".to_owned(),
+        ]);
+        Ok(build)
     }
 
     /// For a kernel of the user's own, whose headers know their compiler, unless it is of another architecture.
@@ -51,9 +74,9 @@ impl Build {
         Ok(Self::plain(headers))
     }
 
-    /// Without a word to make that it does not need.
+    /// With the compiler that the headers know.
     pub(crate) fn plain(headers: PathBuf) -> Self {
-        Self { words: Vec::new(), headers }
+        Self { words: ALWAYS.map(str::to_owned).to_vec(), headers }
     }
 
     /// What makes this build another one than others.
@@ -72,10 +95,8 @@ impl Build {
         let make = Program::new("make", "make")
             .words(["-C".as_ref(), self.headers.as_os_str()])
             .words([format!("M={}", scratch.display()), format!("-j{jobs}"), "modules".to_owned()])
-            // Types for BPF would be made by pahole from the kernel's own, and no module of ours needs them.
-            .words(["CONFIG_DEBUG_INFO_BTF_MODULES="])
             .words(&self.words)
-            .variable("MAKEFLAGS", "");
+            .inherits(INHERITED);
         let (out, error) = (unnamed()?, unnamed()?);
         let end = make.run(&out, &error, PATIENCE)?;
         if !end.success() {
@@ -85,7 +106,7 @@ impl Build {
         fs::create_dir(into).map_err(Error::file("write", into))?;
         for module in Module::ALL {
             let (from, to) = (scratch.join(module.product()), into.join(module.file()));
-            fs::copy(&from, &to).map_err(Error::file("read", &from))?;
+            copied(&from, &to)?;
         }
         Ok(())
     }
@@ -105,22 +126,31 @@ impl Build {
     }
 }
 
-/// What make is told for a kernel of Debian.
-fn words(prefix: &str, compiler: &str) -> Vec<String> {
-    vec![
-        format!("CC={compiler}"),
-        format!("CROSS_COMPILE={prefix}"),
-        // The kernel notes that its compiler could align all functions by one flag, which is newer than
-        // this compiler may be. Without the note it uses the flag that every compiler has.
-        "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
-        // Nothing is to be warned of with the headers that the modules are tried with. With others it may be, and
-        // is no error: the modules do not ask for that themselves.
-        "KCFLAGS=-Werror".to_owned(),
-    ]
+fn find_make() -> Result<(), Error> {
+    let lacks = || lacking("the program make".to_owned(), "the kernel's modules are built with it", "make");
+    in_path("make").map(|_| ()).ok_or_else(lacks)
 }
 
-fn find_make() -> Result<PathBuf, Error> {
-    find("make", "make")
+/// Insists that the kernel's build system can work in `folder`, or below it; else says what to do: `remedy`.
+///
+/// # Errors
+/// [`Error::Request`] where a path holds what make, a shell or a compiler's flags would take for something else.
+pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
+    let absolute = std::path::absolute(folder).map_err(Error::file("read", folder))?;
+    // make follows links.
+    let real = fs::canonicalize(&absolute).unwrap_or_else(|_| absolute.clone());
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+@~".contains(letter);
+    for path in [absolute, real] {
+        if !path.to_str().is_some_and(|path| path.chars().all(plain)) {
+            let why = format!(
+                "kernel modules cannot be built in {}: make takes spaces, colons and the like in a path for something \
+                 else; {remedy}",
+                path.display()
+            );
+            return Err(Error::Request(why));
+        }
+    }
+    Ok(())
 }
 
 /// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that all
@@ -133,7 +163,7 @@ fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(S
         Architecture::Riscv64 => ("riscv64-linux-gnu-", "gcc-riscv64-linux-gnu"),
     };
     let names = ["gcc-12", "gcc"].map(|name| format!("{prefix}{name}"));
-    let found = names.iter().find(|name| find(name, package).is_ok()).cloned();
+    let found = names.iter().find(|name| in_path(name).is_some()).cloned();
     let lacks = || {
         let what = format!("the program {prefix}gcc");
         lacking(what, "the kernel's modules are compiled with it", package)
@@ -195,8 +225,14 @@ mod tests {
 
     #[test]
     fn warnings_are_errors_with_headers_of_debian_and_with_others_none() {
-        assert!(words("", "gcc").contains(&"KCFLAGS=-Werror".to_owned()));
-        assert_eq!(Build::plain("/h".into()).words, Vec::<String>::new());
+        let asks = |build: &Build| build.words.contains(&"KCFLAGS=-Werror".to_owned());
+        assert!(!asks(&Build::plain("/h".into())));
+        // Without make or a compiler nothing is built, and so nothing is warned of.
+        if let Some(host) = Architecture::host()
+            && let Ok(build) = Build::of_debian(host, "/h".into())
+        {
+            assert!(asks(&build));
+        }
     }
 
     #[test]
@@ -210,6 +246,18 @@ mod tests {
         );
         let said = said.replace("libelf.so.1", "libstrange.so.1");
         assert!(matches!(failure(&said), Error::Build { .. }));
+    }
+
+    #[test]
+    fn make_cannot_work_everywhere() {
+        for good in ["/jörg/.cache/tenbin/guest", "cache", "/a_b/c-1.2+x@y~z"] {
+            assert!(insist_plain(good.as_ref(), "").is_ok(), "{good}");
+        }
+        for wrong in ["/my cache", "/a:b", "/a\tb", "/a$b", "/a#b", "/a%b", "/a=b", "/a'b", "/a,b"] {
+            let error = insist_plain(wrong.as_ref(), "go away").unwrap_err();
+            let Error::Request(why) = &error else { panic!("{error}") };
+            assert!(why.contains(wrong) && why.contains("; go away"), "{why}");
+        }
     }
 
     #[test]

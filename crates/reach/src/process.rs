@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, PipeWriter, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,10 @@ const SAID: u64 = 4096;
 /// way is not gone until the driver lets it go, which may be never.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// What the guardian of a process group does: it reads until nobody has the other end of its standard input open,
+/// which nobody ever writes to, and then kills the group, itself included (POSIX, `kill` with the process 0).
+const GUARDIAN: &str = "read -r nothing; kill -s KILL 0";
+
 /// A program with its words, before it is started.
 pub(crate) struct Program {
     name: &'static str,
@@ -32,6 +36,7 @@ pub(crate) struct Program {
     words: Vec<OsString>,
     folder: Option<PathBuf>,
     variables: Vec<(&'static str, OsString)>,
+    inherited: Option<&'static [&'static str]>,
     largest: Option<u64>,
 }
 
@@ -53,7 +58,8 @@ impl End {
 impl Program {
     /// The program `name`, which Debian's package `package` brings.
     pub(crate) fn new(name: &'static str, package: &'static str) -> Self {
-        Self { name, package, words: Vec::new(), folder: None, variables: Vec::new(), largest: None }
+        let (words, variables) = (Vec::new(), Vec::new());
+        Self { name, package, words, folder: None, variables, inherited: None, largest: None }
     }
 
     pub(crate) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
@@ -72,6 +78,12 @@ impl Program {
         self
     }
 
+    /// Of this process's environment it gets the variables `names` and no others. Without this, it gets all of them.
+    pub(crate) fn inherits(mut self, names: &'static [&'static str]) -> Self {
+        self.inherited = Some(names);
+        self
+    }
+
     /// How large a file may become that it writes, in bytes. The kernel ends who writes more by SIGXFSZ, or
     /// refuses the write (setrlimit(2)).
     pub(crate) fn largest_file(mut self, bytes: u64) -> Self {
@@ -83,31 +95,37 @@ impl Program {
     /// would need somebody to read it meanwhile.
     ///
     /// It ends with this process, killed by the kernel, however this process ends. `setpriv` arranges
-    /// that, because between fork and exec only `unsafe` code could. It leads a process group of its own,
-    /// so its children can be ended with it.
+    /// that, because between fork and exec only `unsafe` code could. Its children and theirs are in a process group
+    /// that a guardian leads: a shell that kills the group when this process is over. What is left of the group
+    /// when this returns is killed too.
     ///
     /// # Errors
-    /// [`Error::Missing`] where it or `setpriv` is not in the path; [`Error::Process`] or
+    /// [`Error::Missing`] where it, `setpriv` or `sh` is not in the path; [`Error::Process`] or
     /// [`Error::File`] where it cannot be started or minded.
     pub(crate) fn run(&self, out: &File, error: &File, time: Duration) -> Result<End, Error> {
         let started = Instant::now();
         let trouble = |error| Error::Process { program: self.name.to_owned(), error };
-        let guardian = find("setpriv", "util-linux")?;
+        let setpriv = find("setpriv", "util-linux")?;
         let program = find(self.name, self.package)?;
-        let mut command = Command::new(guardian);
+        let mut group = Group::new(&find("sh", "dash")?)?;
+        let mut command = Command::new(setpriv);
         command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(&self.words);
         command.stdin(Stdio::null()).stdout(out.try_clone().map_err(trouble)?);
         command.stderr(error.try_clone().map_err(trouble)?);
+        if let Some(names) = self.inherited {
+            command.env_clear();
+            command.envs(names.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value))).env("LC_ALL", "C");
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let mut held = Held(command.process_group(0).spawn().map_err(trouble)?);
-        self.limit(&held.0).map_err(trouble)?;
-        if !over(&held.0, time.saturating_sub(started.elapsed())).map_err(trouble)? {
+        let child = group.member.insert(command.process_group(group.number()).spawn().map_err(trouble)?);
+        self.limit(child).map_err(trouble)?;
+        if !over(child, time.saturating_sub(started.elapsed())).map_err(trouble)? {
             return Ok(End::Deadline);
         }
-        held.0.wait().map(End::Itself).map_err(trouble)
+        child.wait().map(End::Itself).map_err(trouble)
     }
 
     /// Sets its limits, from outside: it has hardly begun, and has written nothing yet.
@@ -144,18 +162,41 @@ impl Program {
     }
 }
 
-/// A child that is killed with its group and collected when this is dropped, if it is not over by then.
-struct Held(Child);
+/// A process group, which is killed when this is dropped, and by its guardian if this process is over before that.
+/// A process may leave its group (setsid(2)); none of those that are started here does.
+struct Group {
+    guardian: Child,
+    /// The other end of the guardian's standard input. The kernel closes it however this process ends.
+    _leash: PipeWriter,
+    /// Who is collected with the guardian.
+    member: Option<Child>,
+}
 
-impl Drop for Held {
+impl Group {
+    /// A group with nobody in it but its guardian, which the shell at `shell` is.
+    fn new(shell: &Path) -> Result<Self, Error> {
+        let trouble = |error| Error::Process { program: "sh".to_owned(), error };
+        let (end, leash) = io::pipe().map_err(trouble)?;
+        let mut command = Command::new(shell);
+        command.args(["-c", GUARDIAN]).env_clear().stdin(end).stdout(Stdio::null()).stderr(Stdio::null());
+        let guardian = command.process_group(0).spawn().map_err(trouble)?;
+        Ok(Self { guardian, _leash: leash, member: None })
+    }
+
+    fn number(&self) -> i32 {
+        Pid::from_child(&self.guardian).as_raw_nonzero().get()
+    }
+}
+
+impl Drop for Group {
     fn drop(&mut self) {
-        if !matches!(self.0.try_wait(), Ok(Some(_))) {
-            // It was not collected, so its number is still its own. Where it cannot be killed, it is
-            // over, and there is nobody here to tell.
-            let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+        // The guardian was not collected, so its number is still that of the group. A group that cannot be killed
+        // is over, and there is nobody here to tell.
+        let _ = kill_process_group(Pid::from_child(&self.guardian), Signal::KILL);
+        for child in self.member.iter_mut().chain([&mut self.guardian]) {
             // Whoever waits without an end for one that cannot die has no deadline.
-            if let Ok(true) = over(&self.0, FAREWELL) {
-                let _ = self.0.wait();
+            if !matches!(child.try_wait(), Ok(Some(_))) && matches!(over(child, FAREWELL), Ok(true)) {
+                let _ = child.wait();
             }
         }
     }
@@ -181,9 +222,13 @@ fn over(child: &Child, time: Duration) -> io::Result<bool> {
 /// # Errors
 /// [`Error::Missing`], with the command that installs `package`.
 pub(crate) fn find(program: &str, package: &str) -> Result<PathBuf, Error> {
+    in_path(program).ok_or_else(|| missing(format!("the program {program}"), package))
+}
+
+/// Where `program` is in the path, if it is.
+pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
-    found.ok_or_else(|| missing(format!("the program {program}"), package))
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// The error that `what`, which Debian's package `package` brings, is not here.
@@ -261,6 +306,15 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_inherits_little_sees_nothing_else() {
+        // Cargo tells its tests the name of their package.
+        let script = "echo \"${CARGO_PKG_NAME-none} ${PATH:+path} $LC_ALL $own\"";
+        let said = |program: Program| program.variable("own", "x").read("x", LONG).unwrap();
+        assert_eq!(said(shell(script)), "tenbin-reach path C x\n");
+        assert_eq!(said(shell(script).inherits(&["PATH", "TENBIN_NO_SUCH_VARIABLE"])), "none path C x\n");
+    }
+
+    #[test]
     fn a_child_finds_a_file_that_has_no_name() {
         use std::io::Write;
         let (mut given, taken) = (unnamed().unwrap(), unnamed().unwrap());
@@ -299,6 +353,24 @@ mod tests {
             matches!(&error, Error::Missing(it) if it.install == "apt-get install tenbin-no-such-package")
         );
         assert!(error.to_string().contains("the program tenbin-no-such-program"), "{error}");
+    }
+
+    #[test]
+    fn who_is_left_behind_is_ended_too() {
+        let scratch = tempfile::tempdir().unwrap();
+        let pipe = scratch.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        let now = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let mut reader = OpenOptions::new().read(true).custom_flags(now).open(&pipe).unwrap();
+        let script = format!("exec 9>'{0}'; tail -f /dev/null & echo begun >&9", pipe.display());
+        shell(&script).read("x", LONG).unwrap();
+        let mut said = [0; 64];
+        let length = reader.read(&mut said).unwrap();
+        assert_eq!(&said[..length], b"begun\n");
+        // A pipe that nobody has open for writing hangs up.
+        let patience = Timespec::try_from(LONG).unwrap();
+        assert_eq!(poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)), Ok(1));
+        assert_eq!(reader.read(&mut said).unwrap(), 0);
     }
 
     #[test]

@@ -279,21 +279,50 @@ fn kvm_is_used_where_a_short_guest_shows_that_it_works() {
 }
 
 #[test]
-fn the_emulator_ends_with_tenbin_however_that_ends() {
+fn the_emulator_and_its_children_end_with_tenbin_however_that_ends() {
+    // The emulator itself, a child that it waits for, and one whose parent is gone.
+    let cases = [
+        "echo begun; exec tail -f /dev/null",
+        "(echo begun; tail -f /dev/null; :) & exec >&-; wait",
+        "((echo begun; exec tail -f /dev/null) &); exec >&- tail -f /dev/null",
+    ];
+    for script in cases {
+        let desk = Desk::new();
+        let pipe = desk.path("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        desk.emulator(&format!("exec >'{}'; {script}", pipe.display()));
+        let mut tenbin =
+            desk.command(&["--seconds", "600", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut pipe = fs::File::open(pipe).unwrap();
+        let mut said = [0; 64];
+        let length = pipe.read(&mut said).unwrap();
+        assert_eq!(&said[..length], b"begun\n");
+        tenbin.kill().unwrap();
+        assert!(!tenbin.wait().unwrap().success());
+        // Nobody writes to it any more: all of them are gone too.
+        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+        let hung_up = poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&patience));
+        assert_eq!(hung_up, Ok(1), "{script}: it lives on");
+        assert_eq!(pipe.read(&mut said).unwrap(), 0);
+    }
+}
+
+/// tenbin itself waits for whoever reads, as every program does.
+#[test]
+fn a_guest_ends_in_time_when_nobody_reads_its_console() {
     let desk = Desk::new();
     let pipe = desk.path("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
-    desk.emulator(&format!("exec >'{}'; echo begun; exec tail -f /dev/null", pipe.display()));
-    let mut tenbin =
-        desk.command(&["--seconds", "600", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
+    // It says more than a pipe can hold.
+    desk.emulator(&format!("exec >'{}'; echo begun; while :; do echo line >$console; done", pipe.display()));
+    let words = ["--seconds", "1", "--console", "--", "true"];
+    let mut tenbin = desk.command(&words).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = fs::File::open(pipe).unwrap();
-    let mut said = [0; 64];
-    let length = pipe.read(&mut said).unwrap();
-    assert_eq!(&said[..length], b"begun\n");
-    tenbin.kill().unwrap();
-    assert!(!tenbin.wait().unwrap().success());
-    // Nobody writes to it any more: the emulator is gone too.
-    let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-    assert_eq!(poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&patience)), Ok(1), "it lives on");
-    assert_eq!(pipe.read(&mut said).unwrap(), 0);
+    let mut said = Vec::new();
+    // Until the emulator is gone.
+    pipe.read_to_end(&mut said).unwrap();
+    assert_eq!(said, b"begun\n");
+    let shown = BufReader::new(tenbin.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(shown.filter(|line| line.ends_with("] line")).count() > 0);
+    assert_eq!(tenbin.wait().unwrap().code(), Some(4));
 }

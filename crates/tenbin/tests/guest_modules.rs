@@ -5,7 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "guest_modules/archive.rs"]
+mod archive;
+
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -35,7 +39,7 @@ impl Desk {
             fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
         }
         fs::write(desk.path(&format!("{headers}/Module.symvers")), "").unwrap();
-        for program in ["sh", "tar", "grep", "setpriv"] {
+        for program in ["sh", "tar", "grep", "mkdir", "setpriv"] {
             let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
             let real = folders.into_iter().find(|path| path.is_file());
             symlink(
@@ -61,19 +65,25 @@ impl Desk {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// The exit status, standard output and standard error of `tenbin guest WORDS`.
-    fn tenbin(&self, words: &[&str]) -> (i32, String, String) {
+    /// `tenbin guest WORDS`, with the cache of this desk if the words name none.
+    fn command(&self, words: &[&str]) -> Command {
         let (command, rest) = words.split_first().unwrap();
         let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        tenbin.args(["guest", command, "--cache", "cache"]);
+        tenbin.args(["guest", command]);
+        if !words.contains(&"--cache") {
+            tenbin.args(["--cache", "cache"]);
+        }
         if !words.contains(&"--arch") {
             tenbin.args(["--arch", "x86_64"]);
         }
         tenbin.args(rest);
         tenbin.env("PATH", self.path("programs")).current_dir(self.0.path()).stdin(Stdio::null());
-        let output = tenbin.output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+        tenbin
+    }
+
+    /// The exit status, standard output and standard error of `tenbin guest WORDS`.
+    fn tenbin(&self, words: &[&str]) -> (i32, String, String) {
+        ended(&mut self.command(words))
     }
 
     /// How often make did its work, and with which words.
@@ -90,6 +100,13 @@ impl Desk {
         names.sort();
         names
     }
+}
+
+/// The exit status, standard output and standard error of a command.
+fn ended(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
@@ -112,6 +129,40 @@ fn modules_are_built_once_and_put_where_they_are_wanted() {
     assert!(words.contains(" CC=") && words.contains("gcc") && words.contains(" CROSS_COMPILE="), "{words}");
     // Nothing is left of the build but its products.
     assert_eq!(desk.names("cache"), ["bookworm-x86_64", "lock"]);
+}
+
+#[test]
+fn the_user_s_environment_has_no_part_in_a_build() {
+    let desk = Desk::new();
+    desk.program("make", &format!("export -p >>environment; {MAKE}"));
+    let settings = [
+        "KCFLAGS",
+        "LLVM",
+        "KBUILD_OUTPUT",
+        "MAKEFLAGS",
+        "GNUMAKEFLAGS",
+        "MAKEFILES",
+        "ARCH",
+        "CROSS_COMPILE",
+    ];
+    for value in ["one", "two"] {
+        let mut command = desk.command(&["modules", "--into", "out"]);
+        let (status, _, said) = ended(command.envs(settings.map(|name| (name, value))));
+        assert_eq!(status, 0, "{said}");
+    }
+    let seen = fs::read_to_string(desk.path("environment")).unwrap();
+    assert!(seen.contains("PATH=") && seen.contains("LC_ALL='C'"), "{seen}");
+    for name in settings {
+        assert!(!seen.contains(&format!(" {name}=")), "{name} in {seen}");
+    }
+    // What is told to make in their place is in the name of what was built, so one build was enough.
+    let made = desk.made();
+    assert_eq!(made.len(), 1);
+    for word in
+        ["KCFLAGS=-Werror", "CONFIG_DEBUG_INFO_BTF_MODULES= ", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
+    {
+        assert!(made[0].contains(word), "{word} not in {made:?}");
+    }
 }
 
 #[test]
@@ -188,6 +239,7 @@ fn what_a_build_lacks_is_named_with_the_command_that_installs_it() {
     fs::remove_file(desk.path("programs/make")).unwrap();
     let (status, _, said) = desk.tenbin(&["run", "--module", "fibdrv", "--", "true"]);
     assert!(status == 5 && said.contains("apt-get install make"), "{status}: {said}");
+    assert!(said.contains("modules are built with it"), "{said}");
     assert!(said.starts_with("tenbin guest: "), "{said}");
 }
 
@@ -217,10 +269,20 @@ fn modules_for_a_kernel_of_one_s_own_are_built_with_its_headers() {
 fn a_wrong_request_is_a_usage_error_and_builds_nothing() {
     let desk = Desk::new();
     fs::write(desk.path("kernel"), "").unwrap();
+    fs::create_dir(desk.path("taken")).unwrap();
+    // Who opened one to write would wait for ever.
+    for pipe in ["pipe", "taken/fibdrv.ko"] {
+        rustix::fs::mkfifoat(rustix::fs::CWD, desk.path(pipe), 0o600.into()).unwrap();
+    }
     let cases: &[&[&str]] = &[
         &["modules"],
         &["modules", "--into", "out", "--headers"],
         &["modules", "--into", "out", "--kernel", "none"],
+        &["modules", "--into", "out", "--kernel", "./none"],
+        &["modules", "--into", "kernel"],
+        &["modules", "--into", "kernel/out"],
+        &["modules", "--into", "taken"],
+        &["modules", "--into", "pipe"],
         &["modules", "--into", "out", "--kernel", "kernel"],
         &["modules", "--into", "out", "--arch", "riscv64", "--kernel", "bookworm"],
         &["modules", "--into", "out", "--arch", "riscv64", "--kernel", "backports"],
@@ -237,4 +299,58 @@ fn a_wrong_request_is_a_usage_error_and_builds_nothing() {
     assert!(desk.made().is_empty() && !desk.path("out").exists());
     let (_, _, said) = desk.tenbin(&["run", "--module", "ext4", "--", "true"]);
     assert!(said.contains("stop_machine, oneshot_timer, fibdrv"), "{said}");
+    let (_, _, said) = desk.tenbin(&["modules", "--into", "taken"]);
+    assert!(said.contains("taken/fibdrv.ko: it is there and is no file"), "{said}");
+    let (_, _, said) = desk.tenbin(&["modules", "--into", "pipe"]);
+    assert!(said.contains("--into pipe: it is there and is no folder"), "{said}");
+    let (_, _, said) = desk.tenbin(&["modules", "--headers", "--kernel", "bookworn"]);
+    assert!(
+        said.contains("bookworn is no kernel") && said.contains("use bookworm, backports, trixie, host or"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_module_that_is_replaced_is_never_half_there() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("out")).unwrap();
+    for name in MODULES {
+        fs::write(desk.path(&format!("out/{name}.ko")), "old").unwrap();
+    }
+    // A second name for the old file: whoever wrote into that would change what is read here.
+    fs::hard_link(desk.path("out/fibdrv.ko"), desk.path("old")).unwrap();
+    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
+    assert_eq!(status, 0, "{said}");
+    assert_eq!(fs::read_to_string(desk.path("old")).unwrap(), "old");
+    assert_eq!(desk.names("out"), ["fibdrv.ko", "oneshot_timer.ko", "stop_machine.ko"]);
+    assert!(fs::read_to_string(desk.path("out/fibdrv.ko")).unwrap().starts_with("fibdrv: "));
+}
+
+#[test]
+fn whoever_waits_for_another_tenbin_says_so() {
+    let desk = Desk::new();
+    let lock = fs::File::create(desk.path("cache/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = desk.command(&["modules", "--into", "out"]);
+    let mut tenbin = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(tenbin.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "tenbin: waiting for another tenbin that writes in cache\n");
+    assert!(desk.made().is_empty());
+    drop(lock);
+    assert!(tenbin.wait().unwrap().success());
+    assert_eq!(desk.made().len(), 1);
+}
+
+#[test]
+fn a_cache_where_make_cannot_work_is_a_usage_error() {
+    let desk = Desk::new();
+    for cache in ["my cache", "a:b"] {
+        fs::rename(desk.path("cache"), desk.path(cache)).unwrap();
+        let (status, _, said) = desk.tenbin(&["modules", "--into", "out", "--cache", cache]);
+        assert!(status == 2 && said.contains(cache) && said.contains("with --cache"), "{status}: {said}");
+        fs::rename(desk.path(cache), desk.path("cache")).unwrap();
+    }
+    assert!(desk.made().is_empty() && !desk.path("out").exists());
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line};
 
-use super::modules::{Choice, told};
+use super::modules::{Choice, remarked, told};
 use crate::arguments::GuestRun;
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
 
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) fn run(arguments: GuestRun) -> Result<Answer, Trouble> {
     let mut remarks = Vec::new();
     let (failed, exit) = match passed_on(arguments, &mut remarks) {
-        Err(trouble) if trouble.exit == Exit::Usage => return Err(trouble),
+        Err(trouble) if trouble.exit == Exit::Usage => return Err(remarked(trouble, &remarks)),
         Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
         Ok(status) => (None, Exit::PassedOn(status)),
     };
