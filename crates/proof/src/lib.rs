@@ -1,0 +1,11 @@
+//! What the machine code of several harts can do together, on a memory as weak as RISC-V allows.
+//!
+//! The instructions are those of RV64IMAC with Zicsr and Zifencei, as far as machine mode needs them; [`isa`] decodes,
+//! prints, reads and executes them.
+//!
+//! This crate does no input or output beyond the bytes that it is given, reads no clock, and uses nothing else of
+//! ours: the same arguments give the same answer everywhere.
+//!
+//! Reading order: [`isa`].
+
+pub mod isa;
