@@ -6,6 +6,13 @@
 //!
 //! Source: The RISC-V Instruction Set Manual, volume I (unprivileged) and volume II (privileged), both 20240411.
 
+pub mod assembly;
+mod compressed;
+pub mod csr;
+pub mod decode;
+pub mod execute;
+pub mod print;
+
 use std::fmt;
 
 /// One of the 32 integer registers.
@@ -29,6 +36,11 @@ impl Register {
     /// All 32, x0 first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..32).map(Self)
+    }
+
+    /// The register that the low five bits name.
+    const fn of_bits(bits: u32) -> Self {
+        Self((bits & 31) as u8)
     }
 
     /// Its number, 0 to 31.
@@ -227,6 +239,11 @@ impl Accesses {
     pub const ALL: Self = Self { input: true, output: true, read: true, write: true };
     /// None: the fence orders nothing, and is a hint.
     pub const NONE: Self = Self { input: false, output: false, read: false, write: false };
+
+    /// The kinds that four bits name, `w` the lowest.
+    const fn of_bits(bits: u32) -> Self {
+        Self { input: bits & 8 != 0, output: bits & 4 != 0, read: bits & 2 != 0, write: bits & 1 != 0 }
+    }
 }
 
 /// How a control and status register is changed.
