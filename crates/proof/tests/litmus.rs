@@ -3,6 +3,8 @@
 //! Each file says in its header what is published: `Verdict=Allowed` or `Verdict=Forbidden` under RVWMO, `Under=` what SC and TSO
 //! say, and `Source=` where.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::path::Path;
 
 use tenbin_proof::axiomatic::{Limits, Model, Observation, outcomes};

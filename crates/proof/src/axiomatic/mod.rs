@@ -14,6 +14,11 @@ mod limits;
 mod order;
 mod thread;
 
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

@@ -15,6 +15,9 @@ mod initial;
 mod read;
 mod scan;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 pub use condition::{Observable, Proposition, Quantifier, Question};
