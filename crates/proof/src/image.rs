@@ -226,7 +226,7 @@ impl Image {
                 break;
             }
             let covers = symbol.size == 0 || distance < symbol.size;
-            let preferred = best.is_none_or(|best| (best.size == 0, symbol.size) >= (true, 1));
+            let preferred = best.is_none_or(|best| best.size == 0 && symbol.size != 0);
             if covers && symbol.kind != SymbolKind::Absolute && preferred {
                 best = Some(symbol);
             }
