@@ -3,6 +3,9 @@
 //! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory Consistency Model", section
 //! "Preserved Program Order"; chapter "Ztso" for TSO. Rules 2, 3 and 12 depend on what loads return, and are completed by
 //! [`Candidate`](super::candidate::Candidate).
+//!
+//! Rules 1, 2 and 8 say nothing that the other axioms do not say here, where accesses that meet are of the same bytes: coherence has
+//! them already. They are kept because the specification has them.
 
 use super::Model;
 use super::thread::{Access, Fence, FenceKind, Trace};

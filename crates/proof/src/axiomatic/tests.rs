@@ -26,6 +26,26 @@ fn the_whole_set_is_found() {
 }
 
 #[test]
+fn a_store_conditional_may_fail_whenever_it_likes() {
+    let text = "RISCV reserve\n{ 0:x6=x; 1:x6=x; }\n P0 | P1 ;
+ lr.w x7,(x6) | lr.w x7,(x6) ;
+ li x5,1 | li x5,2 ;
+ sc.w x8,x5,(x6) | sc.w x8,x5,(x6) ;
+locations [0:x7; 0:x8; 1:x7; 1:x8; x;]";
+    let expected = [
+        "0:x7=0; 0:x8=0; 1:x7=0; 1:x8=1; x=1;",
+        "0:x7=0; 0:x8=0; 1:x7=1; 1:x8=0; x=2;",
+        "0:x7=0; 0:x8=0; 1:x7=1; 1:x8=1; x=1;",
+        "0:x7=0; 0:x8=1; 1:x7=0; 1:x8=0; x=2;",
+        "0:x7=0; 0:x8=1; 1:x7=0; 1:x8=1; x=0;",
+        "0:x7=2; 0:x8=0; 1:x7=0; 1:x8=0; x=1;",
+        "0:x7=2; 0:x8=1; 1:x7=0; 1:x8=0; x=2;",
+    ];
+    assert_eq!(states(&read(text), Model::Rvwmo), expected);
+    assert_eq!(states(&read(text), Model::Sc), expected);
+}
+
+#[test]
 fn too_few_steps_give_no_set_at_all() {
     let test = read(MESSAGE);
     let whole = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();

@@ -83,7 +83,7 @@ fn rows(text: &str, first_line: usize) -> Vec<Row<'_>> {
     while let Some(length) = text[begin..].find(';') {
         let row = &text[begin..begin + length];
         let lead = row.len() - row.trim_start().len();
-        if rows.len() > 1 && is_condition(row.trim_start()) {
+        if !rows.is_empty() && is_condition(row.trim_start()) {
             break;
         }
         let line = first_line + text[..begin + lead].matches('\n').count();
