@@ -1,0 +1,376 @@
+//! What a litmus test may end with under a memory model, by enumeration of all candidate executions.
+//!
+//! [`outcomes`] gives the whole set or no set at all. It first finds, by repetition, the values that each location could
+//! ever hold; then every path of each hart that these values allow; then, for each combination of paths, every way in which
+//! loads and stores can have met, and keeps those that the axioms allow. The same arguments give the same answer, and take
+//! the same steps.
+//!
+//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory Consistency Model" and appendix
+//! "Formal Memory Model Specifications". Not modelled: accesses that overlap without being the same bytes (refused),
+//! instruction fetches, devices.
+
+mod candidate;
+mod limits;
+mod order;
+mod thread;
+
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use candidate::{Candidate, Last, Visitor};
+pub use limits::Limits;
+use limits::{Meter, Stop};
+use order::Ordered;
+use thread::{End, Trace, Traces, Values, traces};
+
+use crate::isa::{Instruction, Width};
+use crate::litmus::{Observable, Outcome, Quantifier, Test};
+
+/// A memory model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Model {
+    /// Sequential consistency: all of program order is kept.
+    Sc,
+    /// Total store order, as the extension Ztso has it: a load may overtake earlier stores.
+    Tso,
+    /// RISC-V's weak memory order.
+    Rvwmo,
+}
+
+/// The whole set of outcomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Each outcome once. Executions that break the test's filter are left out.
+    pub states: BTreeSet<Outcome>,
+    /// Whether some path went round a loop more often than [`Limits::unroll`] says: then the set is whole for the
+    /// others only.
+    pub cut: bool,
+    /// Steps that it took.
+    pub steps: u64,
+}
+
+/// How many outcomes have what a test's condition says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Observation {
+    /// None has.
+    Never,
+    /// Some have.
+    Sometimes,
+    /// All have.
+    Always,
+}
+
+/// Why there is no set of outcomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The steps were used up, or the caller's deadline passed, after this many steps.
+    NotFinished {
+        /// Steps taken.
+        steps: u64,
+    },
+    /// The test is beyond what this can say.
+    Refused(Refusal),
+}
+
+/// What a test has that is not supported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Two accesses overlap and are not of the same bytes.
+    MixedSize {
+        /// The location.
+        place: String,
+    },
+    /// A hart accesses an address where the test has no location.
+    Astray {
+        /// The hart.
+        thread: usize,
+        /// The address.
+        address: u64,
+    },
+    /// An execution has more accesses than can be handled.
+    TooLarge,
+    /// An instruction that memory models do not speak of.
+    Unsupported(Instruction),
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFinished { steps } => write!(formatter, "not finished after {steps} steps"),
+            Self::Refused(Refusal::MixedSize { place }) => {
+                write!(
+                    formatter,
+                    "accesses of `{place}` overlap without being of the same bytes (mixed size)"
+                )
+            }
+            Self::Refused(Refusal::Astray { thread, address }) => {
+                write!(formatter, "hart {thread} accesses {address:#x}, where there is no location")
+            }
+            Self::Refused(Refusal::TooLarge) => {
+                write!(formatter, "an execution has more than {} accesses", candidate::MOST_EVENTS)
+            }
+            Self::Refused(Refusal::Unsupported(instruction)) => {
+                write!(formatter, "no memory model speaks of {instruction:?}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+impl Outcomes {
+    /// How many outcomes have what the test's condition says.
+    #[must_use]
+    pub fn observation(&self, test: &Test) -> Observation {
+        let proposition = &test.question.proposition;
+        let having = self.states.iter().filter(|state| proposition.holds(&test.observed, state)).count();
+        match having {
+            0 => Observation::Never,
+            _ if having == self.states.len() => Observation::Always,
+            _ => Observation::Sometimes,
+        }
+    }
+
+    /// Whether the test's question is answered with yes; `None` where nothing is asked.
+    #[must_use]
+    pub fn holds(&self, test: &Test) -> Option<bool> {
+        let observation = self.observation(test);
+        match test.question.quantifier {
+            Quantifier::Exists => Some(observation != Observation::Never),
+            Quantifier::NotExists => Some(observation == Observation::Never),
+            Quantifier::ForAll => Some(observation == Observation::Always || self.states.is_empty()),
+            Quantifier::Observed => None,
+        }
+    }
+}
+
+/// All outcomes of `test` under `model`.
+///
+/// # Errors
+/// Where `limits` are reached first, or the test has something that is not supported.
+pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcomes, NoAnswer> {
+    let mut meter = Meter::new(limits);
+    let answer = search(test, model, limits.unroll, &mut meter);
+    answer.map_err(|stop| match stop {
+        Ended::Stop(Stop::Steps | Stop::Told) => NoAnswer::NotFinished { steps: meter.used },
+        Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
+        Ended::Stop(Stop::Unsupported(instruction)) => NoAnswer::Refused(Refusal::Unsupported(instruction)),
+        Ended::Refused(refusal) => NoAnswer::Refused(refusal),
+    })
+}
+
+enum Ended {
+    Stop(Stop),
+    Refused(Refusal),
+}
+
+impl From<Stop> for Ended {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Result<Outcomes, Ended> {
+    let paths = paths(test, unroll, meter)?;
+    let widths = widths(test, &paths)?;
+    let cut = paths.iter().any(|paths| paths.cut);
+    let mut harts = Vec::new();
+    for paths in paths {
+        let mut hart = Vec::new();
+        for trace in paths.traces {
+            meter.step()?;
+            hart.push(Wired::new(Ordered::new(trace, model), test));
+        }
+        harts.push(hart);
+    }
+    let mut search = Search::new(test, &widths, &harts);
+    search.choose(&mut Vec::new(), meter)?;
+    Ok(Outcomes { states: search.states, cut, steps: meter.used })
+}
+
+/// The paths of every hart, on every value that locations could hold.
+fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<Traces>, Stop> {
+    let mut values = Values::new();
+    let mut round = 0;
+    loop {
+        let mut all = Vec::new();
+        for thread in &test.threads {
+            all.push(traces(test, thread, &values, unroll, meter)?);
+        }
+        let mut grown = values.clone();
+        for access in all.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
+            grown.entry(access.address).or_default().extend(access.written);
+        }
+        // What a store depends on comes before it in memory, so no value goes through one store twice: more rounds than
+        // stores find nothing that an execution could hold (a counter that feeds itself, for one).
+        let stores = all.iter().map(most_stores).sum::<usize>();
+        if grown == values || round >= stores {
+            return Ok(all);
+        }
+        values = grown;
+        round += 1;
+    }
+}
+
+fn most_stores(paths: &Traces) -> usize {
+    let stores = |trace: &Trace| trace.accesses.iter().filter(|access| access.writes()).count();
+    paths.traces.iter().map(stores).max().unwrap_or_default()
+}
+
+/// The width of the accesses to each address.
+fn widths(test: &Test, paths: &[Traces]) -> Result<BTreeMap<u64, Width>, Ended> {
+    let mut widths = BTreeMap::new();
+    for access in paths.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
+        let end = access.address + access.width.bytes();
+        let (begin, width) = (access.address, access.width);
+        let differs = |(&other, &its): (&u64, &Width)| {
+            let overlap = other < end && begin < other + its.bytes();
+            overlap && (other, its) != (begin, width)
+        };
+        if widths.iter().any(differs) {
+            let place = test.place_at(begin).map(|place| place.name.clone()).unwrap_or_default();
+            return Err(Ended::Refused(Refusal::MixedSize { place }));
+        }
+        widths.insert(begin, width);
+    }
+    Ok(widths)
+}
+
+/// A trace with what it needs of the other harts and what it offers them: addresses with values.
+struct Wired {
+    ordered: Ordered,
+    needs: BTreeSet<(u64, u64)>,
+    offers: BTreeSet<(u64, u64)>,
+}
+
+impl Wired {
+    fn new(ordered: Ordered, test: &Test) -> Self {
+        let (mut needs, mut offers) = (BTreeSet::new(), BTreeSet::new());
+        for access in &ordered.trace.accesses {
+            let initial = test.initial(access.address, access.width);
+            if let Some(read) = access.read.filter(|&read| read != initial) {
+                let own = offers.contains(&(access.address, read));
+                if !own {
+                    needs.insert((access.address, read));
+                }
+            }
+            if let Some(written) = access.written {
+                offers.insert((access.address, written));
+            }
+        }
+        Self { ordered, needs, offers }
+    }
+}
+
+/// The search through the combinations of traces.
+struct Search<'a> {
+    test: &'a Test,
+    widths: &'a BTreeMap<u64, Width>,
+    harts: &'a [Vec<Wired>],
+    /// By hart: what any trace of it or of a later one offers.
+    later: Vec<BTreeSet<(u64, u64)>>,
+    states: BTreeSet<Outcome>,
+}
+
+impl<'a> Search<'a> {
+    fn new(test: &'a Test, widths: &'a BTreeMap<u64, Width>, harts: &'a [Vec<Wired>]) -> Self {
+        let mut later = vec![BTreeSet::new(); harts.len() + 1];
+        for (hart, traces) in harts.iter().enumerate().rev() {
+            later[hart] = later[hart + 1].clone();
+            let offers = traces.iter().flat_map(|trace| &trace.offers).copied();
+            later[hart].extend(offers);
+        }
+        Self { test, widths, harts, later, states: BTreeSet::new() }
+    }
+
+    /// Extends a choice of one trace for each of the first harts.
+    fn choose(&mut self, chosen: &mut Vec<&'a Wired>, meter: &mut Meter<'_>) -> Result<(), Ended> {
+        meter.step()?;
+        let later = &self.later[chosen.len()];
+        let offered = |need| later.contains(need) || chosen.iter().any(|each| each.offers.contains(need));
+        if !chosen.iter().flat_map(|each| &each.needs).all(offered) {
+            return Ok(());
+        }
+        let harts = self.harts;
+        let Some(traces) = harts.get(chosen.len()) else {
+            return self.combination(chosen, meter);
+        };
+        for trace in traces {
+            chosen.push(trace);
+            self.choose(chosen, meter)?;
+            chosen.pop();
+        }
+        Ok(())
+    }
+
+    fn combination(&mut self, chosen: &[&Wired], meter: &mut Meter<'_>) -> Result<(), Ended> {
+        let harts = chosen.iter().map(|each| &each.ordered).collect::<Vec<_>>();
+        let (test, widths) = (self.test, self.widths);
+        let initial = |address| test.initial(address, widths.get(&address).copied().unwrap_or(Width::Double));
+        let mut candidate = Candidate::new(&harts, &initial).ok_or(Stop::TooLarge)?;
+        let astray = harts.iter().enumerate().find_map(|(thread, hart)| match hart.trace.end {
+            End::Finished => None,
+            End::Astray(address) => Some(Refusal::Astray { thread, address }),
+        });
+        let mut ends = Ends { search: self, harts: &harts, astray, refused: None };
+        candidate.explore(meter, &mut ends)?;
+        ends.refused.map_or(Ok(()), |refusal| Err(Ended::Refused(refusal)))
+    }
+
+    /// What the observables are where the harts went these ways and memory ends so.
+    fn outcome(&self, harts: &[&Ordered], last: &Last) -> Outcome {
+        self.test.observed.iter().map(|&observable| self.value(harts, last, observable)).collect()
+    }
+
+    fn value(&self, harts: &[&Ordered], last: &Last, observable: Observable) -> u64 {
+        match observable {
+            Observable::Register { thread, register } => harts[thread].trace.registers[register.index()],
+            Observable::Memory { place } => {
+                let address = self.test.places[place].address;
+                let width = self.widths.get(&address).copied().unwrap_or(Width::Double);
+                let held = last.get(&address).copied();
+                width.extend(held.unwrap_or_else(|| self.test.initial(address, width)), true)
+            }
+        }
+    }
+}
+
+/// Takes the outcomes of one combination of traces.
+struct Ends<'s, 'a> {
+    search: &'s mut Search<'a>,
+    harts: &'s [&'s Ordered],
+    /// What is to be said if this combination is possible at all.
+    astray: Option<Refusal>,
+    refused: Option<Refusal>,
+}
+
+impl Visitor for Ends<'_, '_> {
+    fn wants(&self, last: &Last) -> bool {
+        if self.astray.is_some() {
+            return self.refused.is_none();
+        }
+        let outcome = self.search.outcome(self.harts, last);
+        !self.search.states.contains(&outcome) && self.passes(last)
+    }
+
+    fn found(&mut self, last: &Last) {
+        if self.astray.is_some() {
+            self.refused.clone_from(&self.astray);
+        } else if self.passes(last) {
+            self.search.states.insert(self.search.outcome(self.harts, last));
+        }
+    }
+}
+
+impl Ends<'_, '_> {
+    /// Whether the filter lets it through. What the filter names need not be among what is observed.
+    fn passes(&self, last: &Last) -> bool {
+        let Some(filter) = &self.search.test.filter else { return true };
+        filter.is_true(&|observable| self.search.value(self.harts, last, observable))
+    }
+}

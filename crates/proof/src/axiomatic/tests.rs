@@ -1,0 +1,113 @@
+use super::{Limits, Model, NoAnswer, Observation, Refusal, outcomes};
+use crate::litmus::Test;
+
+fn read(text: &str) -> Test {
+    Test::read(text).unwrap()
+}
+
+fn states(test: &Test, model: Model) -> Vec<String> {
+    let found = outcomes(test, model, Limits::default()).unwrap();
+    found.states.iter().map(|state| test.outcome(state)).collect()
+}
+
+const MESSAGE: &str = "RISCV MP\n{ 0:x6=x; 0:x8=y; 0:x5=1; 1:x6=y; 1:x8=x; }
+ P0 | P1 ;
+ sw x5,0(x6) | lw x5,0(x6) ;
+ sw x5,0(x8) | lw x7,0(x8) ;
+exists (1:x5=1 /\\ 1:x7=0)";
+
+#[test]
+fn the_whole_set_is_found() {
+    let test = read(MESSAGE);
+    let strong = ["1:x5=0; 1:x7=0;", "1:x5=0; 1:x7=1;", "1:x5=1; 1:x7=1;"];
+    assert_eq!(states(&test, Model::Sc), strong);
+    assert_eq!(states(&test, Model::Tso), strong);
+    assert_eq!(states(&test, Model::Rvwmo).len(), 4);
+}
+
+#[test]
+fn a_store_conditional_may_fail_whenever_it_likes() {
+    let text = "RISCV reserve\n{ 0:x6=x; 1:x6=x; }\n P0 | P1 ;
+ lr.w x7,(x6) | lr.w x7,(x6) ;
+ li x5,1 | li x5,2 ;
+ sc.w x8,x5,(x6) | sc.w x8,x5,(x6) ;
+locations [0:x7; 0:x8; 1:x7; 1:x8; x;]";
+    let expected = [
+        "0:x7=0; 0:x8=0; 1:x7=0; 1:x8=1; x=1;",
+        "0:x7=0; 0:x8=0; 1:x7=1; 1:x8=0; x=2;",
+        "0:x7=0; 0:x8=0; 1:x7=1; 1:x8=1; x=1;",
+        "0:x7=0; 0:x8=1; 1:x7=0; 1:x8=0; x=2;",
+        "0:x7=0; 0:x8=1; 1:x7=0; 1:x8=1; x=0;",
+        "0:x7=2; 0:x8=0; 1:x7=0; 1:x8=0; x=1;",
+        "0:x7=2; 0:x8=1; 1:x7=0; 1:x8=0; x=2;",
+    ];
+    assert_eq!(states(&read(text), Model::Rvwmo), expected);
+    assert_eq!(states(&read(text), Model::Sc), expected);
+}
+
+#[test]
+fn too_few_steps_give_no_set_at_all() {
+    let test = read(MESSAGE);
+    let whole = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    for steps in 0..whole.steps {
+        let limits = Limits { steps, ..Limits::default() };
+        assert_eq!(outcomes(&test, Model::Rvwmo, limits), Err(NoAnswer::NotFinished { steps }));
+    }
+    let limits = Limits { steps: whole.steps, ..Limits::default() };
+    assert_eq!(outcomes(&test, Model::Rvwmo, limits), Ok(whole));
+    let passed = || true;
+    let limits = Limits { stop: Some(&passed), ..Limits::default() };
+    assert_eq!(outcomes(&test, Model::Rvwmo, limits), Err(NoAnswer::NotFinished { steps: 0 }));
+}
+
+#[test]
+fn a_loop_is_followed_so_often_and_the_answer_says_so() {
+    let text =
+        "RISCV wait\n{ 0:x6=x; 0:x5=1; 1:x6=x; }\n P0 | P1 ;\n sw x5,0(x6) | L: lw x7,0(x6) ;\n | beqz x7,L ;
+exists (1:x7=0)";
+    let test = read(text);
+    let found = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    assert!(found.cut);
+    assert_eq!(found.observation(&test), Observation::Never);
+    assert_eq!(found.states.len(), 1);
+}
+
+#[test]
+fn counters_that_feed_each_other_come_to_an_end() {
+    let text = "RISCV count\n{ 0:x6=x; 1:x6=x; 2:x6=x; }\n P0 | P1 | P2 ;
+ li x5,1 | li x5,1 | li x5,1 ;
+ amoadd.w x7,x5,(x6) | amoadd.w x7,x5,(x6) | amoadd.w x7,x5,(x6) ;
+forall (x=3)";
+    let test = read(text);
+    let found = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    assert_eq!(found.holds(&test), Some(true));
+}
+
+#[test]
+fn addresses_are_values_too() {
+    let text = "RISCV pointer\n{ 0:x6=p; 0:x7=y; 1:x6=p; p=x; x=1; y=2; }\n P0 | P1 ;
+ sd x7,0(x6) | ld x5,0(x6) ;
+ | lw x8,0(x5) ;
+exists (1:x5=y /\\ 1:x8=1)";
+    assert_eq!(states(&read(text), Model::Rvwmo), ["1:x5=y; 1:x8=2;", "1:x5=x; 1:x8=1;"]);
+}
+
+#[test]
+fn a_filter_leaves_executions_out() {
+    let text = MESSAGE.replace("exists", "filter (1:x5=1) exists");
+    assert_eq!(states(&read(&text), Model::Rvwmo), ["1:x5=1; 1:x7=0;", "1:x5=1; 1:x7=1;"]);
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let mixed = MESSAGE.replace("lw x7,0(x8)", "ld x7,0(x8)");
+    let refused = outcomes(&read(&mixed), Model::Rvwmo, Limits::default());
+    assert_eq!(refused, Err(NoAnswer::Refused(Refusal::MixedSize { place: "x".to_owned() })));
+    let astray = MESSAGE.replace("1:x8=x;", "");
+    let astray = format!("{astray} /\\ x=0");
+    let refused = outcomes(&read(&astray), Model::Rvwmo, Limits::default());
+    assert_eq!(refused, Err(NoAnswer::Refused(Refusal::Astray { thread: 1, address: 0 })));
+    let called = MESSAGE.replace("lw x7,0(x8)", "ecall");
+    let refused = outcomes(&read(&called), Model::Rvwmo, Limits::default());
+    assert!(matches!(refused, Err(NoAnswer::Refused(Refusal::Unsupported(_)))), "{refused:?}");
+}

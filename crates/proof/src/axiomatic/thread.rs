@@ -1,0 +1,296 @@
+//! What one hart may do by itself: every path through its program, for every value that its loads could return.
+//!
+//! A path is a [`Trace`]: its accesses to memory in program order, with the syntactic dependencies between them. Dependencies
+//! follow registers, as the specification has it: through every instruction that computes (`xor x5,x6,x6` too), and not
+//! through an access to memory. The register that tells whether `sc` succeeded depends on the `sc` where it did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::limits::{Meter, Stop};
+use crate::isa::execute::{AccessKind, Action, Uses, execute};
+use crate::isa::{Decoded, Instruction, Register, Width};
+use crate::litmus::{Test, Thread};
+
+/// The values that each address could take from a store.
+pub(super) type Values = BTreeMap<u64, BTreeSet<u64>>;
+
+/// Accesses that one trace may have: the sets of them are the bits of a word.
+pub(super) const MOST_ACCESSES: usize = 64;
+
+/// One access to memory. An atomic operation is one access that both reads and writes.
+#[derive(Debug, Clone)]
+pub(super) struct Access {
+    pub(super) address: u64,
+    pub(super) width: Width,
+    /// What it returns, as memory holds it.
+    pub(super) read: Option<u64>,
+    /// What it stores, cut to its width.
+    pub(super) written: Option<u64>,
+    pub(super) acquire: bool,
+    pub(super) release: bool,
+    /// Whether `lr`, `sc` or an atomic operation made it: their annotations are sequentially consistent ones.
+    pub(super) atomic: bool,
+    /// Earlier accesses of the hart, as bits, on which its address depends.
+    pub(super) address_from: u64,
+    /// … on which what it stores depends.
+    pub(super) data_from: u64,
+    /// … on which depends whether it is reached at all.
+    pub(super) control_from: u64,
+    /// Of a successful `sc`: its `lr`.
+    pub(super) paired: Option<usize>,
+}
+
+/// A fence, and how many accesses come before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fence {
+    pub(super) position: usize,
+    pub(super) kind: FenceKind,
+}
+
+/// What a fence orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FenceKind {
+    /// Reads and writes of the one side before those of the other.
+    Sides { reads_before: bool, writes_before: bool, reads_after: bool, writes_after: bool },
+    /// Reads before all, writes before writes.
+    Tso,
+}
+
+/// How a path ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// At the end of the program.
+    Finished,
+    /// By an access to an address at which the test has no location.
+    Astray(u64),
+}
+
+/// One path of one hart.
+#[derive(Debug, Clone)]
+pub(super) struct Trace {
+    pub(super) accesses: Vec<Access>,
+    pub(super) fences: Vec<Fence>,
+    pub(super) registers: [u64; 32],
+    pub(super) end: End,
+}
+
+/// The paths of one hart.
+#[derive(Debug, Default)]
+pub(super) struct Traces {
+    pub(super) traces: Vec<Trace>,
+    /// Whether a path was given up because it went round a loop too often.
+    pub(super) cut: bool,
+}
+
+/// A path that is still going on.
+#[derive(Clone)]
+struct Path {
+    pc: u64,
+    trace: Trace,
+    depends: [u64; 32],
+    control: u64,
+    /// The address, the width and the index of the last `lr`, until a `sc` uses it up.
+    reservation: Option<(u64, Width, usize)>,
+    visits: Vec<u32>,
+}
+
+/// All paths of `thread` when each load returns what is there at first or any of `values`, an instruction being executed `unroll` times at most.
+pub(super) fn traces(
+    test: &Test,
+    thread: &Thread,
+    values: &Values,
+    unroll: u32,
+    meter: &mut Meter<'_>,
+) -> Result<Traces, Stop> {
+    let trace =
+        Trace { accesses: Vec::new(), fences: Vec::new(), registers: thread.registers, end: End::Finished };
+    let visits = vec![0; thread.program.len()];
+    let mut open = vec![Path { pc: 0, trace, depends: [0; 32], control: 0, reservation: None, visits }];
+    let mut traces = Traces::default();
+    while let Some(mut path) = open.pop() {
+        meter.step()?;
+        let index = usize::try_from(path.pc / 4).unwrap_or(usize::MAX);
+        let Some(statement) = thread.program.get(index) else {
+            traces.traces.push(path.trace);
+            continue;
+        };
+        path.visits[index] += 1;
+        if path.visits[index] > unroll {
+            traces.cut = true;
+            continue;
+        }
+        let instruction = statement.instruction;
+        let decoded = Decoded { instruction, length: 4 };
+        let effect = execute(&decoded, path.pc, |register| path.trace.registers[register.index()]);
+        path.pc = effect.next;
+        let uses = Uses::of(&instruction);
+        match effect.action {
+            Action::Nothing => path.flow(&instruction, &uses),
+            Action::Write(register, value) => {
+                path.flow(&instruction, &uses);
+                path.trace.registers[register.index()] = value;
+            }
+            Action::Fence(before, after) => path.fence(FenceKind::Sides {
+                reads_before: before.read,
+                writes_before: before.write,
+                reads_after: after.read,
+                writes_after: after.write,
+            }),
+            Action::FenceTso => path.fence(FenceKind::Tso),
+            // Orders fetches, of which these tests have none that matter.
+            Action::FenceI => {}
+            Action::Memory(access) => {
+                if path.trace.accesses.len() == MOST_ACCESSES {
+                    return Err(Stop::TooLarge);
+                }
+                let wanted = Wanted {
+                    address: access.address,
+                    width: access.width,
+                    initial: test.initial(access.address, access.width),
+                    acquire: access.acquire || statement.acquire,
+                    release: access.release || statement.release,
+                    address_from: path.from(uses.address),
+                    data_from: path.from(uses.values[0]),
+                };
+                let last = access.address.wrapping_add(access.width.bytes() - 1);
+                let inside =
+                    |address| test.place_at(address).is_some_and(|place| address - place.address < 8);
+                if !inside(access.address) || !inside(last) {
+                    path.trace.end = End::Astray(access.address);
+                    traces.traces.push(path.trace);
+                    continue;
+                }
+                path.access(&wanted, access.kind, values, &mut open);
+                continue;
+            }
+            Action::Csr { .. } | Action::Ecall | Action::Ebreak | Action::Wfi | Action::Mret => {
+                return Err(Stop::Unsupported(instruction));
+            }
+        }
+        open.push(path);
+    }
+    Ok(traces)
+}
+
+/// An access before it is known what it reads.
+struct Wanted {
+    address: u64,
+    width: Width,
+    initial: u64,
+    acquire: bool,
+    release: bool,
+    address_from: u64,
+    data_from: u64,
+}
+
+impl Path {
+    fn from(&self, register: Option<Register>) -> u64 {
+        register.map_or(0, |register| self.depends[register.index()])
+    }
+
+    /// Dependencies through an instruction that does not access memory.
+    fn flow(&mut self, instruction: &Instruction, uses: &Uses) {
+        let from = uses.values.iter().fold(0, |from, &register| from | self.from(register));
+        let jumps = matches!(instruction, Instruction::Branch { .. } | Instruction::Jalr { .. });
+        if jumps {
+            self.control |= from;
+        }
+        if let Some(register) = uses.written {
+            // A link is the address of the instruction, wherever the jump goes.
+            self.depends[register.index()] = if jumps { 0 } else { from };
+        }
+    }
+
+    fn fence(&mut self, kind: FenceKind) {
+        self.trace.fences.push(Fence { position: self.trace.accesses.len(), kind });
+    }
+
+    /// Goes on by every way in which memory can answer.
+    fn access(self, wanted: &Wanted, kind: AccessKind, values: &Values, open: &mut Vec<Self>) {
+        let index = self.trace.accesses.len();
+        let mut access = Access {
+            address: wanted.address,
+            width: wanted.width,
+            read: None,
+            written: None,
+            acquire: wanted.acquire,
+            release: wanted.release,
+            atomic: true,
+            address_from: wanted.address_from,
+            data_from: 0,
+            control_from: self.control,
+            paired: None,
+        };
+        let mut readable = values.get(&wanted.address).cloned().unwrap_or_default();
+        readable.insert(wanted.initial);
+        match kind {
+            AccessKind::Store { value } => {
+                access.atomic = false;
+                access.written = Some(value);
+                access.data_from = wanted.data_from;
+                open.push(self.after(access, None));
+            }
+            AccessKind::StoreConditional { rd, value } => {
+                let pair = self
+                    .reservation
+                    .filter(|&(address, width, _)| address == wanted.address && width == wanted.width);
+                // It may fail for no reason at all, and then accesses nothing.
+                let mut failed = self.clone();
+                failed.reservation = None;
+                failed.write(rd, 1, 0);
+                open.push(failed);
+                if let Some((_, _, reserved)) = pair {
+                    access.written = Some(value);
+                    access.data_from = wanted.data_from;
+                    access.paired = Some(reserved);
+                    let mut succeeded = self.after(access, Some((rd, 0)));
+                    succeeded.reservation = None;
+                    open.push(succeeded);
+                }
+            }
+            AccessKind::Load { rd, signed } => {
+                access.atomic = false;
+                for value in readable {
+                    let access = Access { read: Some(value), ..access.clone() };
+                    let loaded = wanted.width.extend(value, signed);
+                    open.push(self.clone().after(access, Some((rd, loaded))));
+                }
+            }
+            AccessKind::LoadReserved { rd } => {
+                for value in readable {
+                    let access = Access { read: Some(value), ..access.clone() };
+                    let loaded = wanted.width.extend(value, true);
+                    let mut next = self.clone().after(access, Some((rd, loaded)));
+                    next.reservation = Some((wanted.address, wanted.width, index));
+                    open.push(next);
+                }
+            }
+            AccessKind::Amo { op, rd, operand } => {
+                access.data_from = wanted.data_from;
+                for value in readable {
+                    let written = wanted.width.truncate(op.apply(wanted.width, value, operand));
+                    let access = Access { read: Some(value), written: Some(written), ..access.clone() };
+                    let loaded = wanted.width.extend(value, true);
+                    open.push(self.clone().after(access, Some((rd, loaded))));
+                }
+            }
+        }
+    }
+
+    /// The path with one more access, whose register takes this value.
+    fn after(mut self, access: Access, result: Option<(Register, u64)>) -> Self {
+        let bit = 1 << self.trace.accesses.len();
+        self.trace.accesses.push(access);
+        if let Some((register, value)) = result {
+            self.write(register, value, bit);
+        }
+        self
+    }
+
+    fn write(&mut self, register: Register, value: u64, from: u64) {
+        if !register.is_zero() {
+            self.trace.registers[register.index()] = value;
+            self.depends[register.index()] = from;
+        }
+    }
+}

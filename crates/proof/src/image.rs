@@ -1,0 +1,332 @@
+//! What an ELF file puts into memory before the first instruction runs.
+//!
+//! Only the bytes that the file holds are known. What a segment has beyond them (`.bss`) is room and not zeros: whoever loads
+//! firmware may leave there what was there before, so code that relies on zeros must make them. Bytes lie at the *physical*
+//! addresses of the program headers, where a loader without translation puts them; symbols have the addresses that code uses.
+//!
+//! Source: System V Application Binary Interface, chapters 4 and 5 (ELF-64); RISC-V ELF psABI, "File Header".
+
+use std::fmt;
+
+use object::LittleEndian;
+use object::elf::{
+    self, EF_RISCV_RVE, ELFCLASS64, ELFDATA2LSB, EM_RISCV, ET_EXEC, FileHeader64, PF_W, PF_X, PT_LOAD,
+    STT_FILE, STT_FUNC, STT_OBJECT, STT_SECTION,
+};
+use object::read::elf::{FileHeader, ProgramHeader, Sym};
+
+use crate::isa::{Decoded, decode};
+
+/// An executable, loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Address of the first instruction.
+    pub entry: u64,
+    /// By address; they do not overlap.
+    pub segments: Vec<Segment>,
+    /// By address, then by name. Those of sections and files, nameless ones and those that the assembler marks code with (`$x`) are
+    /// left out.
+    pub symbols: Vec<Symbol>,
+}
+
+/// A range of memory that the file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Address of the first byte.
+    pub address: u64,
+    /// The bytes that the file holds.
+    pub bytes: Vec<u8>,
+    /// Bytes in memory, at least as many. What is beyond the file's is undetermined.
+    pub size: u64,
+    /// Whether it is meant to be written.
+    pub writable: bool,
+    /// Whether it is meant to be executed.
+    pub executable: bool,
+}
+
+/// A name for an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// As in the file.
+    pub name: String,
+    /// Or the value, of an absolute one.
+    pub address: u64,
+    /// Bytes, 0 where the file does not say.
+    pub size: u64,
+    /// What it names.
+    pub kind: SymbolKind,
+}
+
+/// What a symbol names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// Code.
+    Function,
+    /// Data.
+    Object,
+    /// A place in a section, of which the file says no more: the labels of assembly.
+    Label,
+    /// A number that belongs to no section: what linker scripts define, and constants too.
+    Absolute,
+}
+
+/// Why a file is no image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// It does not begin as ELF does.
+    NotElf,
+    /// It is of 32 bits.
+    NotSixtyFourBits,
+    /// Its bytes are in the other order.
+    BigEndian,
+    /// It is for another machine, by its number in ELF.
+    Machine(u16),
+    /// It is for RV64E, which has 16 registers.
+    Embedded,
+    /// It is not linked to fixed addresses: an object file, a shared library, a position-independent program.
+    NotExecutable(u16),
+    /// It puts nothing into memory.
+    Empty,
+    /// Two segments lie on one another, from this address on.
+    Overlap(u64),
+    /// It contradicts itself, or ends too soon.
+    Damaged(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotElf => write!(formatter, "not an ELF file"),
+            Self::NotSixtyFourBits => write!(formatter, "an ELF file of 32 bits; RV64 is supported"),
+            Self::BigEndian => write!(formatter, "a big-endian ELF file; RISC-V code is little-endian"),
+            Self::Machine(number) => {
+                let name = match elf::Machine(*number) {
+                    elf::EM_X86_64 => " (x86-64)",
+                    elf::EM_AARCH64 => " (arm64)",
+                    elf::EM_386 => " (x86)",
+                    elf::EM_ARM => " (arm)",
+                    _ => "",
+                };
+                write!(formatter, "an ELF file for machine {number}{name}; RISC-V is {}", EM_RISCV.0)
+            }
+            Self::Embedded => write!(formatter, "code for RV64E, which is not supported"),
+            Self::NotExecutable(kind) => {
+                let name = match elf::FileType(*kind) {
+                    elf::ET_REL => "an object file",
+                    elf::ET_DYN => "a shared library or position-independent program",
+                    elf::ET_CORE => "a memory dump",
+                    _ => "an unknown kind of ELF file",
+                };
+                write!(formatter, "{name}; link it to fixed addresses (ld -no-pie -Ttext=0x80000000)")
+            }
+            Self::Empty => write!(formatter, "the file puts nothing into memory"),
+            Self::Overlap(address) => write!(formatter, "two segments overlap at 0x{address:x}"),
+            Self::Damaged(what) => write!(formatter, "the ELF file is damaged: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Why no instruction can be fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FetchError {
+    /// The address is odd.
+    Odd(u64),
+    /// The file does not hold the bytes there.
+    Undetermined(u64),
+    /// The bytes are not decoded.
+    Decode {
+        /// Where they are.
+        address: u64,
+        /// What they are.
+        error: decode::Error,
+    },
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Odd(address) => write!(formatter, "no instruction begins at the odd address 0x{address:x}"),
+            Self::Undetermined(address) => {
+                write!(formatter, "nothing in the file determines the instruction at 0x{address:x}")
+            }
+            Self::Decode { address, error } => write!(formatter, "at 0x{address:x}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for FetchError {}
+
+impl Image {
+    /// The image that the bytes of an ELF file describe.
+    ///
+    /// # Errors
+    ///
+    /// Anything but a linked RV64 executable, and what is wrong with it.
+    pub fn read(file: &[u8]) -> Result<Self, Error> {
+        let header = header(file)?;
+        let order = LittleEndian;
+        let mut segments = Vec::new();
+        let mut entry = header.e_entry(order);
+        for program in header.program_headers(order, file).map_err(damaged)? {
+            if program.p_type(order) != PT_LOAD || program.p_memsz(order) == 0 {
+                continue;
+            }
+            let bytes = program
+                .data(order, file)
+                .map_err(|()| Error::Damaged("a segment lies beyond the end of the file".to_owned()))?;
+            let (address, size) = (program.p_paddr(order), program.p_memsz(order));
+            if (bytes.len() as u64) > size || address.checked_add(size).is_none() {
+                return Err(Error::Damaged(format!("the segment at 0x{address:x} has an impossible size")));
+            }
+            // Where code is to run elsewhere than it is loaded, the first instruction still runs where it is loaded.
+            let from_start = header.e_entry(order).wrapping_sub(program.p_vaddr(order));
+            if from_start < size {
+                entry = address + from_start;
+            }
+            let flags = program.p_flags(order);
+            segments.push(Segment {
+                address,
+                bytes: bytes.to_vec(),
+                size,
+                writable: flags.contains(PF_W),
+                executable: flags.contains(PF_X),
+            });
+        }
+        segments.sort_by_key(|segment| segment.address);
+        if segments.is_empty() {
+            return Err(Error::Empty);
+        }
+        for pair in segments.windows(2) {
+            if pair[0].address + pair[0].size > pair[1].address {
+                return Err(Error::Overlap(pair[1].address));
+            }
+        }
+        Ok(Self { entry, segments, symbols: symbols(header, file)? })
+    }
+
+    /// The address of the symbol of this name. Where several have it, the first by address.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<&Symbol> {
+        self.symbols.iter().find(|symbol| symbol.name == name)
+    }
+
+    /// The nearest name at or below `address`, and the distance from it: `flag+4`. A name with a size covers that many
+    /// bytes, one without covers all up to the next name within its segment. Of names at one address, one with a size
+    /// comes first.
+    #[must_use]
+    pub fn name_of(&self, address: u64) -> Option<(&Symbol, u64)> {
+        let segment = self.segment(address)?;
+        let below = self.symbols.partition_point(|symbol| symbol.address <= address);
+        let mut best: Option<&Symbol> = None;
+        for symbol in self.symbols[..below].iter().rev() {
+            let distance = address - symbol.address;
+            if symbol.address < segment.address || best.is_some_and(|best| best.address > symbol.address) {
+                break;
+            }
+            let covers = symbol.size == 0 || distance < symbol.size;
+            let preferred = best.is_none_or(|best| best.size == 0 && symbol.size != 0);
+            if covers && symbol.kind != SymbolKind::Absolute && preferred {
+                best = Some(symbol);
+            }
+        }
+        best.map(|symbol| (symbol, address - symbol.address))
+    }
+
+    /// The segment that this address lies in.
+    #[must_use]
+    pub fn segment(&self, address: u64) -> Option<&Segment> {
+        let after = self.segments.partition_point(|segment| segment.address <= address);
+        let segment = &self.segments[after.checked_sub(1)?];
+        (address - segment.address < segment.size).then_some(segment)
+    }
+
+    /// The byte that the file puts at this address; `None` where memory is undetermined.
+    #[must_use]
+    pub fn byte(&self, address: u64) -> Option<u8> {
+        let segment = self.segment(address)?;
+        segment.bytes.get(usize::try_from(address - segment.address).ok()?).copied()
+    }
+
+    /// The instruction at this address.
+    ///
+    /// # Errors
+    ///
+    /// That there is none, or none that is supported.
+    pub fn fetch(&self, address: u64) -> Result<Decoded, FetchError> {
+        if !address.is_multiple_of(2) {
+            return Err(FetchError::Odd(address));
+        }
+        // A compressed instruction may be the last thing in a segment, so the upper half is read only if it is needed.
+        let half = |at: u64| {
+            let bytes = self.byte(at).zip(self.byte(at.wrapping_add(1)));
+            let (low, high) = bytes.ok_or(FetchError::Undetermined(at))?;
+            Ok(u32::from(u16::from_le_bytes([low, high])))
+        };
+        let mut bits = half(address)?;
+        if bits & 3 == 3 {
+            bits |= half(address.wrapping_add(2))? << 16;
+        }
+        decode::decode(bits).map_err(|error| FetchError::Decode { address, error })
+    }
+}
+
+fn damaged(error: object::read::Error) -> Error {
+    Error::Damaged(error.to_string())
+}
+
+/// The header of a file that is ELF for RV64, linked.
+fn header(file: &[u8]) -> Result<&FileHeader64<LittleEndian>, Error> {
+    if !file.starts_with(&elf::ELFMAG) {
+        return Err(Error::NotElf);
+    }
+    // The class and the order of bytes come first, so that a file of another kind is named and not called damaged.
+    let class = file.get(4).copied().map(elf::FileClass);
+    let bytes = file.get(5).copied().map(elf::DataEncoding);
+    match (class, bytes) {
+        (Some(ELFCLASS64), Some(ELFDATA2LSB)) => {}
+        (Some(ELFCLASS64), Some(elf::ELFDATA2MSB)) => return Err(Error::BigEndian),
+        (Some(elf::ELFCLASS32), _) => return Err(Error::NotSixtyFourBits),
+        _ => return Err(Error::Damaged("neither of 32 nor of 64 bits".to_owned())),
+    }
+    let header = FileHeader64::<LittleEndian>::parse(file).map_err(damaged)?;
+    let (machine, kind) = (header.e_machine(LittleEndian), header.e_type(LittleEndian));
+    if machine != EM_RISCV {
+        return Err(Error::Machine(machine.0));
+    }
+    if kind != ET_EXEC {
+        return Err(Error::NotExecutable(kind.0));
+    }
+    if header.e_flags(LittleEndian).contains(EF_RISCV_RVE) {
+        return Err(Error::Embedded);
+    }
+    Ok(header)
+}
+
+fn symbols(header: &FileHeader64<LittleEndian>, file: &[u8]) -> Result<Vec<Symbol>, Error> {
+    let order = LittleEndian;
+    let sections = header.sections(order, file).map_err(damaged)?;
+    let table = sections.symbols(order, file, elf::SHT_SYMTAB).map_err(damaged)?;
+    let mut symbols = Vec::new();
+    for symbol in table.iter() {
+        let place = symbol.st_shndx(order);
+        if place == elf::SHN_UNDEF || [STT_FILE, STT_SECTION].contains(&symbol.st_type()) {
+            continue;
+        }
+        let name = symbol.name(order, table.strings()).map_err(damaged)?;
+        let name = String::from_utf8_lossy(name).into_owned();
+        if name.is_empty() || name.starts_with('$') {
+            continue;
+        }
+        let kind = match symbol.st_type() {
+            _ if place == elf::SHN_ABS => SymbolKind::Absolute,
+            STT_FUNC => SymbolKind::Function,
+            STT_OBJECT => SymbolKind::Object,
+            _ => SymbolKind::Label,
+        };
+        symbols.push(Symbol { name, address: symbol.st_value(order), size: symbol.st_size(order), kind });
+    }
+    symbols.sort_by(|left, right| (left.address, &left.name).cmp(&(right.address, &right.name)));
+    Ok(symbols)
+}

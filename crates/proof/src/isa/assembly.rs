@@ -1,0 +1,562 @@
+//! One line of GNU assembly, to instructions.
+//!
+//! Everything that [`super::print`] writes is read back as the same instruction, and so are the usual short names. Both
+//! spellings of the two ordering bits are read, the assembler's `.aqrl` and herd's `.aq.rl`. Where a branch goes to is a
+//! distance (`.+8`) or a label, which the caller knows.
+//!
+//! Source: the RISC-V Assembly Programmer's Manual, and the binutils documentation, "RISC-V-Dependent Features".
+
+use std::fmt;
+
+use super::{
+    Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, Width, csr,
+};
+
+/// Why a line is no instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Error {
+    /// There is nothing in the line.
+    Empty,
+    /// No instruction has this name.
+    Mnemonic(String),
+    /// This many operands do not go with the name.
+    Operands {
+        /// The name.
+        mnemonic: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// The operand is not what is needed here.
+    Operand {
+        /// The operand.
+        text: String,
+        /// What is needed.
+        wanted: &'static str,
+    },
+    /// The number does not fit the instruction.
+    Range {
+        /// The number.
+        value: i64,
+        /// The least that fits.
+        least: i64,
+        /// The greatest that fits.
+        greatest: i64,
+    },
+    /// The distance of a branch or jump is odd.
+    Odd(i64),
+    /// Nobody knows the label.
+    Label(String),
+    /// The line stands for so many instructions, and one was asked for.
+    Several(usize),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(formatter, "there is no instruction"),
+            Self::Mnemonic(name) => write!(formatter, "`{name}` is not a supported instruction"),
+            Self::Operands { mnemonic, found } => {
+                write!(formatter, "`{mnemonic}` does not take {found} operands")
+            }
+            Self::Operand { text, wanted } => write!(formatter, "`{text}` is not {wanted}"),
+            Self::Range { value, least, greatest } => {
+                write!(formatter, "{value} does not fit: it must be {least} to {greatest}")
+            }
+            Self::Odd(offset) => write!(formatter, "the distance {offset} is odd"),
+            Self::Label(label) => write!(formatter, "there is no label `{label}`"),
+            Self::Several(count) => write!(formatter, "the line stands for {count} instructions"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The one instruction of a line, without comments and labels. `label` gives the distance in bytes to a label.
+///
+/// # Errors
+///
+/// What in the line is not understood, or that the line stands for several instructions.
+pub fn parse(line: &str, label: impl Fn(&str) -> Option<i64>) -> Result<Instruction, Error> {
+    match assemble(line, label)?.as_slice() {
+        [one] => Ok(*one),
+        several => Err(Error::Several(several.len())),
+    }
+}
+
+/// The instructions of a line, without comments and labels. Only `li` of a large number, and extensions of bytes, half words and
+/// unsigned words, become more than one. `label` gives the distance in bytes to a label.
+///
+/// # Errors
+///
+/// What in the line is not understood.
+pub fn assemble(line: &str, label: impl Fn(&str) -> Option<i64>) -> Result<Vec<Instruction>, Error> {
+    let line = line.trim();
+    let (mnemonic, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if mnemonic.is_empty() {
+        return Err(Error::Empty);
+    }
+    let mnemonic = mnemonic.to_ascii_lowercase();
+    let operands = if rest.trim().is_empty() { Vec::new() } else { rest.split(',').map(str::trim).collect() };
+    let line = Line { mnemonic: &mnemonic, operands: &operands, label: &label };
+    if let Some(several) = line.several()? {
+        return Ok(several);
+    }
+    // Each knows other names, so the order does not matter.
+    let found =
+        [line.short()?, line.plain()?, line.computation()?, line.memory()?, line.atomic()?, line.csr()?];
+    let instruction = found.into_iter().flatten().next();
+    instruction.map(|one| vec![one]).ok_or_else(|| Error::Mnemonic(mnemonic.clone()))
+}
+
+/// What `li` becomes: the shortest of the usual sequences of `lui`, `addi`, `addiw` and `slli`.
+#[must_use]
+pub fn load_immediate(rd: Register, value: i64) -> Vec<Instruction> {
+    let immediate = |op, word, left, value| Instruction::Immediate { op, word, rd, left, value };
+    let low = (value << 52) >> 52;
+    if low == value {
+        return vec![immediate(Arithmetic::Add, false, Register::ZERO, value)];
+    }
+    let mut instructions;
+    let word = i32::try_from(value).is_ok();
+    if word {
+        // The upper part may wrap to the other sign; adding on 32 bits wraps back.
+        let high = i64::from((value.wrapping_sub(low)) as i32);
+        instructions = vec![Instruction::Lui { rd, value: high }];
+    } else {
+        let high = value.wrapping_sub(low);
+        let zeros = high.trailing_zeros();
+        instructions = load_immediate(rd, high >> zeros);
+        instructions.push(immediate(Arithmetic::ShiftLeft, false, rd, i64::from(zeros)));
+    }
+    if low != 0 {
+        instructions.push(immediate(Arithmetic::Add, word, rd, low));
+    }
+    instructions
+}
+
+/// A line, taken apart.
+struct Line<'a> {
+    mnemonic: &'a str,
+    operands: &'a [&'a str],
+    label: &'a dyn Fn(&str) -> Option<i64>,
+}
+
+const TWELVE_BITS: (i64, i64) = (-2048, 2047);
+
+impl Line<'_> {
+    fn operands<const N: usize>(&self) -> Result<[&str; N], Error> {
+        self.operands
+            .try_into()
+            .map_err(|_| Error::Operands { mnemonic: self.mnemonic.to_owned(), found: self.operands.len() })
+    }
+
+    /// The distance to a label or `.+8`, within `bits` bits.
+    fn target(&self, text: &str, bits: u32) -> Result<i64, Error> {
+        let offset = match text.strip_prefix('.').map(str::trim_start) {
+            Some("") => 0,
+            Some(rest) if rest.starts_with(['+', '-']) => {
+                let (sign, digits) = rest.split_at(1);
+                number(&format!("{}{}", sign.trim_start_matches('+'), digits.trim_start()))?
+            }
+            _ => (self.label)(text).ok_or_else(|| Error::Label(text.to_owned()))?,
+        };
+        let bound = 1 << (bits - 1);
+        in_range(offset, (-bound, bound - 2))?;
+        if offset % 2 == 0 { Ok(offset) } else { Err(Error::Odd(offset)) }
+    }
+
+    /// Lines that stand for several instructions, or may.
+    fn several(&self) -> Result<Option<Vec<Instruction>>, Error> {
+        let (left, right) = match self.mnemonic {
+            "li" => {
+                let [rd, value] = self.operands()?;
+                return Ok(Some(load_immediate(register(rd)?, number(value)?)));
+            }
+            "sext.b" => (56, Arithmetic::ShiftRightArithmetic),
+            "sext.h" => (48, Arithmetic::ShiftRightArithmetic),
+            "zext.h" => (48, Arithmetic::ShiftRight),
+            "zext.w" => (32, Arithmetic::ShiftRight),
+            _ => return Ok(None),
+        };
+        let [rd, source] = self.operands()?;
+        let (rd, source) = (register(rd)?, register(source)?);
+        let shift = |op, from| Instruction::Immediate { op, word: false, rd, left: from, value: left };
+        Ok(Some(vec![shift(Arithmetic::ShiftLeft, source), shift(right, rd)]))
+    }
+
+    /// Short names of common uses, jumps among them.
+    fn short(&self) -> Result<Option<Instruction>, Error> {
+        const ZERO: Register = Register::ZERO;
+        let two = || -> Result<(Register, Register), Error> {
+            let [rd, source] = self.operands()?;
+            Ok((register(rd)?, register(source)?))
+        };
+        let immediate = |op, word, value| {
+            let (rd, left) = two()?;
+            Ok(Some(Instruction::Immediate { op, word, rd, left, value }))
+        };
+        // The operand is on the left or on the right of x0.
+        let registers = |op, word, on_left: bool| {
+            let (rd, source) = two()?;
+            let (left, right) = if on_left { (source, ZERO) } else { (ZERO, source) };
+            Ok(Some(Instruction::Registers { op, word, rd, left, right }))
+        };
+        match self.mnemonic {
+            "nop" => {
+                let [] = self.operands()?;
+                Ok(Some(Instruction::Immediate {
+                    op: Arithmetic::Add,
+                    word: false,
+                    rd: ZERO,
+                    left: ZERO,
+                    value: 0,
+                }))
+            }
+            "mv" | "move" => immediate(Arithmetic::Add, false, 0),
+            "sext.w" => immediate(Arithmetic::Add, true, 0),
+            "not" => immediate(Arithmetic::Xor, false, -1),
+            "zext.b" => immediate(Arithmetic::And, false, 255),
+            "seqz" => immediate(Arithmetic::SetLessUnsigned, false, 1),
+            "neg" => registers(Arithmetic::Subtract, false, false),
+            "negw" => registers(Arithmetic::Subtract, true, false),
+            "snez" => registers(Arithmetic::SetLessUnsigned, false, false),
+            "sltz" => registers(Arithmetic::SetLess, false, true),
+            "sgtz" => registers(Arithmetic::SetLess, false, false),
+            "j" => {
+                let [target] = self.operands()?;
+                Ok(Some(Instruction::Jal { rd: ZERO, offset: self.target(target, 21)? }))
+            }
+            "ret" => {
+                let [] = self.operands()?;
+                Ok(Some(Instruction::Jalr { rd: ZERO, base: Register::RA, offset: 0 }))
+            }
+            "jr" => {
+                let [place] = self.operands()?;
+                let (base, offset) = jump_register(place)?;
+                Ok(Some(Instruction::Jalr { rd: ZERO, base, offset }))
+            }
+            _ => self.branch(),
+        }
+    }
+
+    fn branch(&self) -> Result<Option<Instruction>, Error> {
+        if let Some(when) = Condition::ALL.into_iter().find(|when| when.mnemonic() == self.mnemonic) {
+            return self.compared(when, false).map(Some);
+        }
+        let zero = |when, on_left: bool| {
+            let [register_text, target] = self.operands()?;
+            let (other, offset) = (register(register_text)?, self.target(target, 13)?);
+            let (left, right) = if on_left { (other, Register::ZERO) } else { (Register::ZERO, other) };
+            Ok(Some(Instruction::Branch { when, left, right, offset }))
+        };
+        match self.mnemonic {
+            "bgt" => self.compared(Condition::Less, true).map(Some),
+            "ble" => self.compared(Condition::GreaterOrEqual, true).map(Some),
+            "bgtu" => self.compared(Condition::LessUnsigned, true).map(Some),
+            "bleu" => self.compared(Condition::GreaterOrEqualUnsigned, true).map(Some),
+            "beqz" => zero(Condition::Equal, true),
+            "bnez" => zero(Condition::NotEqual, true),
+            "bltz" => zero(Condition::Less, true),
+            "bgez" => zero(Condition::GreaterOrEqual, true),
+            "bgtz" => zero(Condition::Less, false),
+            "blez" => zero(Condition::GreaterOrEqual, false),
+            _ => Ok(None),
+        }
+    }
+
+    fn compared(&self, when: Condition, swapped: bool) -> Result<Instruction, Error> {
+        let [left, right, target] = self.operands()?;
+        let (left, right) = if swapped { (right, left) } else { (left, right) };
+        let (left, right) = (register(left)?, register(right)?);
+        Ok(Instruction::Branch { when, left, right, offset: self.target(target, 13)? })
+    }
+
+    /// Fences, jumps with a link, upper immediates, and what has no operands.
+    fn plain(&self) -> Result<Option<Instruction>, Error> {
+        let bare = match self.mnemonic {
+            "fence.tso" => Instruction::FenceTso,
+            "fence.i" => Instruction::FenceI,
+            "ecall" | "scall" => Instruction::Ecall,
+            "ebreak" | "sbreak" => Instruction::Ebreak,
+            "wfi" => Instruction::Wfi,
+            "mret" => Instruction::Mret,
+            "unimp" => {
+                // The assembler's way to an instruction that no machine has: to write a counter that is read only.
+                let operand = CsrOperand::Register(Register::ZERO);
+                Instruction::Csr { change: CsrChange::Write, rd: Register::ZERO, csr: 0xc00, operand }
+            }
+            "pause" => Instruction::Fence { before: Accesses::WRITE, after: Accesses::NONE },
+            "fence" if self.operands.is_empty() => {
+                Instruction::Fence { before: Accesses::ALL, after: Accesses::ALL }
+            }
+            "fence" => {
+                let [before, after] = self.operands()?;
+                return Ok(Some(Instruction::Fence { before: accesses(before)?, after: accesses(after)? }));
+            }
+            "lui" | "auipc" => {
+                let [rd, value] = self.operands()?;
+                let rd = register(rd)?;
+                let value = in_range(number(value)?, (0, 0xf_ffff))?;
+                let value = i64::from((value << 12) as i32);
+                let lui = self.mnemonic == "lui";
+                return Ok(Some(if lui {
+                    Instruction::Lui { rd, value }
+                } else {
+                    Instruction::Auipc { rd, value }
+                }));
+            }
+            "jal" => {
+                let (rd, target) = match *self.operands {
+                    [target] => (Register::RA, target),
+                    _ => {
+                        let [rd, target] = self.operands()?;
+                        (register(rd)?, target)
+                    }
+                };
+                return Ok(Some(Instruction::Jal { rd, offset: self.target(target, 21)? }));
+            }
+            "jalr" => return self.jump_and_link_register().map(Some),
+            _ => return Ok(None),
+        };
+        let [] = self.operands()?;
+        Ok(Some(bare))
+    }
+
+    fn jump_and_link_register(&self) -> Result<Instruction, Error> {
+        let (rd, (base, offset)) = match *self.operands {
+            [place] => (Register::RA, jump_register(place)?),
+            [rd, place] => (register(rd)?, jump_register(place)?),
+            _ => {
+                let [rd, base, offset] = self.operands()?;
+                (register(rd)?, (register(base)?, in_range(number(offset)?, TWELVE_BITS)?))
+            }
+        };
+        Ok(Instruction::Jalr { rd, base, offset })
+    }
+
+    /// `add` and its like, with a register or a number on the right. The assembler takes `add a0,a0,1` for `addi` too.
+    fn computation(&self) -> Result<Option<Instruction>, Error> {
+        for op in Arithmetic::ALL {
+            for word in [false, true] {
+                if word && !op.has_word() {
+                    continue;
+                }
+                let named =
+                    |name: &str| self.mnemonic.strip_prefix(name) == Some(if word { "w" } else { "" });
+                let with_registers = named(op.mnemonic());
+                let with_number = op.immediate_mnemonic().is_some_and(named);
+                if !with_registers && !with_number {
+                    continue;
+                }
+                let [rd, left, right] = self.operands()?;
+                let (rd, left) = (register(rd)?, register(left)?);
+                if with_registers && let Some(right) = Register::named(right) {
+                    return Ok(Some(Instruction::Registers { op, word, rd, left, right }));
+                }
+                if op.immediate_mnemonic().is_none() {
+                    return Err(wrong(right, "a register"));
+                }
+                let range = match (op.is_shift(), word) {
+                    (true, true) => (0, 31),
+                    (true, false) => (0, 63),
+                    (false, _) => TWELVE_BITS,
+                };
+                let value = in_range(number(right)?, range)?;
+                return Ok(Some(Instruction::Immediate { op, word, rd, left, value }));
+            }
+        }
+        // `sgt` is `slt` the other way round.
+        if self.mnemonic == "sgt" || self.mnemonic == "sgtu" {
+            let [rd, left, right] = self.operands()?;
+            let signed = self.mnemonic == "sgt";
+            let op = if signed { Arithmetic::SetLess } else { Arithmetic::SetLessUnsigned };
+            let (rd, left, right) = (register(rd)?, register(right)?, register(left)?);
+            return Ok(Some(Instruction::Registers { op, word: false, rd, left, right }));
+        }
+        Ok(None)
+    }
+
+    fn memory(&self) -> Result<Option<Instruction>, Error> {
+        let (width, signed, load) = match self.mnemonic {
+            "lb" => (Width::Byte, true, true),
+            "lh" => (Width::Half, true, true),
+            "lw" => (Width::Word, true, true),
+            "ld" => (Width::Double, true, true),
+            "lbu" => (Width::Byte, false, true),
+            "lhu" => (Width::Half, false, true),
+            "lwu" => (Width::Word, false, true),
+            "sb" => (Width::Byte, false, false),
+            "sh" => (Width::Half, false, false),
+            "sw" => (Width::Word, false, false),
+            "sd" => (Width::Double, false, false),
+            _ => return Ok(None),
+        };
+        let [value, place] = self.operands()?;
+        let (value, (base, offset)) = (register(value)?, place_of(place)?);
+        Ok(Some(if load {
+            Instruction::Load { width, signed, rd: value, base, offset }
+        } else {
+            Instruction::Store { width, source: value, base, offset }
+        }))
+    }
+
+    fn atomic(&self) -> Result<Option<Instruction>, Error> {
+        let mut parts = self.mnemonic.split('.');
+        let name = parts.next().unwrap_or_default();
+        let op = Atomic::ALL.into_iter().find(|op| op.mnemonic() == name);
+        if op.is_none() && name != "lr" && name != "sc" {
+            return Ok(None);
+        }
+        let unknown = || Error::Mnemonic(self.mnemonic.to_owned());
+        let width = match parts.next() {
+            Some("w") => Width::Word,
+            Some("d") => Width::Double,
+            _ => return Err(unknown()),
+        };
+        let (acquire, release) = match parts.collect::<Vec<_>>().as_slice() {
+            [] => (false, false),
+            ["aq"] => (true, false),
+            ["rl"] => (false, true),
+            ["aqrl"] | ["aq", "rl"] => (true, true),
+            _ => return Err(unknown()),
+        };
+        if name == "lr" {
+            let [rd, place] = self.operands()?;
+            let (rd, address) = (register(rd)?, bare_place(place)?);
+            return Ok(Some(Instruction::LoadReserved { width, rd, address, acquire, release }));
+        }
+        let [rd, source, place] = self.operands()?;
+        let (rd, source, address) = (register(rd)?, register(source)?, bare_place(place)?);
+        Ok(Some(match op {
+            Some(op) => Instruction::Amo { op, width, rd, source, address, acquire, release },
+            None => Instruction::StoreConditional { width, rd, source, address, acquire, release },
+        }))
+    }
+
+    fn csr(&self) -> Result<Option<Instruction>, Error> {
+        let read = |rd: &str, csr| {
+            let (change, operand) = (CsrChange::Set, CsrOperand::Register(Register::ZERO));
+            Ok(Some(Instruction::Csr { change, rd: register(rd)?, csr, operand }))
+        };
+        let counter = match self.mnemonic {
+            "rdcycle" => Some(0xc00),
+            "rdtime" => Some(0xc01),
+            "rdinstret" => Some(0xc02),
+            _ => None,
+        };
+        if let Some(counter) = counter {
+            let [rd] = self.operands()?;
+            return read(rd, counter);
+        }
+        let (change, full) = match self.mnemonic.strip_suffix('i').unwrap_or(self.mnemonic) {
+            "csrr" if self.mnemonic == "csrr" => {
+                let [rd, csr] = self.operands()?;
+                return read(rd, csr_number(csr)?);
+            }
+            "csrrw" => (CsrChange::Write, true),
+            "csrrs" => (CsrChange::Set, true),
+            "csrrc" => (CsrChange::Clear, true),
+            "csrw" => (CsrChange::Write, false),
+            "csrs" => (CsrChange::Set, false),
+            "csrc" => (CsrChange::Clear, false),
+            _ => return Ok(None),
+        };
+        let (rd, csr, operand) = if full {
+            let [rd, csr, operand] = self.operands()?;
+            (register(rd)?, csr, operand)
+        } else {
+            let [csr, operand] = self.operands()?;
+            (Register::ZERO, csr, operand)
+        };
+        let operand = match Register::named(operand) {
+            Some(source) if !self.mnemonic.ends_with('i') => CsrOperand::Register(source),
+            _ => CsrOperand::Immediate(in_range(number(operand)?, (0, 31))? as u8),
+        };
+        Ok(Some(Instruction::Csr { change, rd, csr: csr_number(csr)?, operand }))
+    }
+}
+
+fn wrong(text: &str, wanted: &'static str) -> Error {
+    Error::Operand { text: text.to_owned(), wanted }
+}
+
+fn register(text: &str) -> Result<Register, Error> {
+    Register::named(text).ok_or_else(|| wrong(text, "a register"))
+}
+
+fn in_range(value: i64, (least, greatest): (i64, i64)) -> Result<i64, Error> {
+    if (least..=greatest).contains(&value) { Ok(value) } else { Err(Error::Range { value, least, greatest }) }
+}
+
+/// A number, decimal, or hexadecimal after `0x`; up to 64 bits, signed or not. A leading 0 is refused: it means octal to the
+/// assembler, and nothing to herd.
+fn number(text: &str) -> Result<i64, Error> {
+    let error = || wrong(text, "a number");
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let magnitude = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).map_err(|_| error())?,
+        None if digits.len() > 1 && digits.starts_with('0') => return Err(error()),
+        None if !digits.starts_with('+') => digits.parse::<u64>().map_err(|_| error())?,
+        _ => return Err(error()),
+    };
+    if negative {
+        0_i64.checked_sub_unsigned(magnitude).ok_or_else(error)
+    } else {
+        // From 2^63 on, the number stands for the register that holds these bits.
+        Ok(magnitude as i64)
+    }
+}
+
+/// `8(sp)` or `(sp)`.
+fn place_of(text: &str) -> Result<(Register, i64), Error> {
+    let error = || wrong(text, "a place in memory, as 8(a0)");
+    let (offset, base) = text.strip_suffix(')').and_then(|text| text.split_once('(')).ok_or_else(error)?;
+    let (offset, base) = (offset.trim(), base.trim());
+    let offset = if offset.is_empty() { 0 } else { number(offset)? };
+    Ok((register(base)?, in_range(offset, TWELVE_BITS)?))
+}
+
+/// `(a0)` or `0(a0)`, as atomic instructions have it.
+fn bare_place(text: &str) -> Result<Register, Error> {
+    match place_of(text)? {
+        (base, 0) => Ok(base),
+        _ => Err(wrong(text, "a place without a distance, as (a0)")),
+    }
+}
+
+/// `a0` or `8(a0)`.
+fn jump_register(text: &str) -> Result<(Register, i64), Error> {
+    if text.ends_with(')') { place_of(text) } else { Ok((register(text)?, 0)) }
+}
+
+/// The letters of a fence in any order; `0` for none.
+fn accesses(text: &str) -> Result<Accesses, Error> {
+    let mut accesses = Accesses::NONE;
+    if text == "0" {
+        return Ok(accesses);
+    }
+    for letter in text.chars() {
+        let kind = match letter {
+            'i' => &mut accesses.input,
+            'o' => &mut accesses.output,
+            'r' => &mut accesses.read,
+            'w' => &mut accesses.write,
+            _ => return Err(wrong(text, "a set of i, o, r and w")),
+        };
+        *kind = true;
+    }
+    if text.is_empty() { Err(wrong(text, "a set of i, o, r and w")) } else { Ok(accesses) }
+}
+
+fn csr_number(text: &str) -> Result<u16, Error> {
+    if let Some(number) = csr::number(text) {
+        return Ok(number);
+    }
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(wrong(text, "a control and status register"));
+    }
+    Ok(in_range(number(text)?, (0, 4095))? as u16)
+}

@@ -1,0 +1,210 @@
+//! Conditions: what may be asked of an outcome.
+
+use super::scan::{Word, Words};
+use super::{Outcome, ReadError};
+use crate::isa::Register;
+
+/// Something whose last value an outcome tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Observable {
+    /// A register of a hart.
+    Register {
+        /// The hart, from 0.
+        thread: usize,
+        /// Its register.
+        register: Register,
+    },
+    /// A location in memory.
+    Memory {
+        /// Its index in the test's places.
+        place: usize,
+    },
+}
+
+/// A proposition about an outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proposition {
+    /// Always so, or never.
+    Constant(bool),
+    /// The observable has this value.
+    Equal(Observable, u64),
+    /// The two have the same value.
+    Same(Observable, Observable),
+    /// The other is false.
+    Not(Box<Self>),
+    /// All are true; none are, too.
+    All(Vec<Self>),
+    /// One is true at least.
+    Any(Vec<Self>),
+}
+
+impl Proposition {
+    /// Whether it is true of an outcome of these observables. What it speaks of must be among them.
+    #[must_use]
+    pub fn holds(&self, observed: &[Observable], outcome: &Outcome) -> bool {
+        self.is_true(&|observable| {
+            let index = observed.iter().position(|&each| each == observable);
+            index.map_or(0, |index| outcome[index])
+        })
+    }
+
+    /// Whether it is true where observables have the values that `value` says.
+    #[must_use]
+    pub fn is_true(&self, value: &dyn Fn(Observable) -> u64) -> bool {
+        match self {
+            Self::Constant(constant) => *constant,
+            Self::Equal(observable, expected) => value(*observable) == *expected,
+            Self::Same(left, right) => value(*left) == value(*right),
+            Self::Not(other) => !other.is_true(value),
+            Self::All(all) => all.iter().all(|each| each.is_true(value)),
+            Self::Any(any) => any.iter().any(|each| each.is_true(value)),
+        }
+    }
+
+    /// Adds to `observed` what it speaks of and is not yet there.
+    pub(super) fn collect(&self, observed: &mut Vec<Observable>) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Equal(observable, _) => add(observed, *observable),
+            Self::Same(left, right) => {
+                add(observed, *left);
+                add(observed, *right);
+            }
+            Self::Not(other) => other.collect(observed),
+            Self::All(several) | Self::Any(several) => several.iter().for_each(|each| each.collect(observed)),
+        }
+    }
+}
+
+/// Adds an observable that is not yet there.
+pub(super) fn add(observed: &mut Vec<Observable>, observable: Observable) {
+    if !observed.contains(&observable) {
+        observed.push(observable);
+    }
+}
+
+/// How a condition is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// `exists`: some outcome has it.
+    Exists,
+    /// `~exists`: no outcome has it.
+    NotExists,
+    /// `forall`: every outcome has it.
+    ForAll,
+    /// `observed`, or no condition at all: nothing is asked, the outcomes are listed.
+    Observed,
+}
+
+/// What a test asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Of which outcomes.
+    pub quantifier: Quantifier,
+    /// Whether they have it.
+    pub proposition: Proposition,
+}
+
+/// What a name in a condition stands for.
+pub(super) trait Names {
+    /// The index of the location of this name.
+    fn place(&self, name: &str) -> Option<usize>;
+    /// The address of the location of this index.
+    fn address(&self, place: usize) -> u64;
+    /// The number of harts.
+    fn threads(&self) -> usize;
+}
+
+/// Reads a condition: `~` binds closest, then `/\`, then `\/`, then `=>`.
+pub(super) fn proposition(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+    let left = disjunction(words, names)?;
+    if words.accept("=>") {
+        let right = proposition(words, names)?;
+        return Ok(Proposition::Any(vec![Proposition::Not(Box::new(left)), right]));
+    }
+    Ok(left)
+}
+
+fn disjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+    let mut any = vec![conjunction(words, names)?];
+    while words.accept("\\/") || words.accept("||") {
+        any.push(conjunction(words, names)?);
+    }
+    Ok(if any.len() == 1 { any.remove(0) } else { Proposition::Any(any) })
+}
+
+fn conjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+    let mut all = vec![atom(words, names)?];
+    while words.accept("/\\") || words.accept("&&") {
+        all.push(atom(words, names)?);
+    }
+    Ok(if all.len() == 1 { all.remove(0) } else { Proposition::All(all) })
+}
+
+fn atom(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+    if words.accept("~") || words.accept("!") || words.accept_name("not") {
+        return Ok(Proposition::Not(Box::new(atom(words, names)?)));
+    }
+    if words.accept("(") {
+        let inner = proposition(words, names)?;
+        words.expect(")")?;
+        return Ok(inner);
+    }
+    if words.accept_name("true") {
+        return Ok(Proposition::Constant(true));
+    }
+    if words.accept_name("false") {
+        return Ok(Proposition::Constant(false));
+    }
+    let left = observable(words, names)?;
+    let different = words.accept("<>") || words.accept("!=");
+    if !different && !words.accept("=") {
+        words.expect("==")?;
+    }
+    let equal = match (words.peek().cloned(), words.second()) {
+        (Some(Word::Number(number)), second) if second != Some(&Word::Sign(":")) => {
+            words.take();
+            Proposition::Equal(left, number as u64)
+        }
+        // A bare name on the right is a location's address; its contents are written in brackets.
+        (Some(Word::Name(name)), _) => {
+            let place = names.place(&name);
+            let place = place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))?;
+            words.take();
+            Proposition::Equal(left, names.address(place))
+        }
+        _ => Proposition::Same(left, observable(words, names)?),
+    };
+    Ok(if different { Proposition::Not(Box::new(equal)) } else { equal })
+}
+
+/// Reads `1:x5`, `x`, `[x]` or `*x`.
+pub(super) fn observable(words: &mut Words, names: &impl Names) -> Result<Observable, ReadError> {
+    let bracket = words.accept("[");
+    let star = !bracket && words.accept("*");
+    match words.peek().cloned() {
+        Some(Word::Number(number)) if !bracket && !star => {
+            let thread = usize::try_from(number).ok().filter(|&thread| thread < names.threads());
+            let thread = thread.ok_or_else(|| words.error(format!("the test has no hart {number}")))?;
+            words.take();
+            words.expect(":")?;
+            let Some(Word::Name(name)) = words.peek().cloned() else {
+                return Err(words.error("a register is expected".to_owned()));
+            };
+            let register = Register::named(&name)
+                .ok_or_else(|| words.error(format!("RISC-V has no register `{name}`")))?;
+            words.take();
+            Ok(Observable::Register { thread, register })
+        }
+        Some(Word::Name(name)) => {
+            let place = names.place(&name);
+            let place = place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))?;
+            words.take();
+            if bracket {
+                words.expect("]")?;
+            }
+            Ok(Observable::Memory { place })
+        }
+        _ => Err(words.error("a register (`0:x5`) or a location is expected".to_owned())),
+    }
+}

@@ -1,0 +1,107 @@
+//! The initial state: what registers and locations hold at first.
+
+use super::scan::{Word, Words};
+use super::{ADDRESSES, FIRST_ADDRESS, Place, ReadError, SPACING};
+use crate::isa::Register;
+
+/// What the braces say.
+#[derive(Debug, Default)]
+pub(super) struct Initial {
+    /// The locations, in the order in which they are first named.
+    pub(super) places: Vec<Place>,
+    /// Registers of harts, with their values.
+    pub(super) registers: Vec<(usize, Register, u64)>,
+}
+
+impl Initial {
+    /// The index of a location, which is made if there is none of this name.
+    pub(super) fn place(&mut self, name: &str) -> usize {
+        if let Some(index) = self.places.iter().position(|place| place.name == name) {
+            return index;
+        }
+        let address = FIRST_ADDRESS + SPACING * self.places.len() as u64;
+        self.places.push(Place { name: name.to_owned(), address, initial: 0 });
+        self.places.len() - 1
+    }
+}
+
+/// Reads the words between the braces.
+pub(super) fn initial(words: &mut Words) -> Result<Initial, ReadError> {
+    let mut initial = Initial::default();
+    while words.peek().is_some() {
+        if !words.accept(";") {
+            entry(words, &mut initial)?;
+            if words.peek().is_some() {
+                words.expect(";")?;
+            }
+        }
+    }
+    Ok(initial)
+}
+
+/// `0:x5=x`, `x=1`, `[x]=1`, `int x`, `uint64_t* 0:x5=x` and so on. A type says nothing here: the width of a location is that of
+/// the accesses to it.
+fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
+    while typed(words) {
+        words.take();
+    }
+    if let Some(Word::Number(thread)) = words.peek().cloned() {
+        let thread = usize::try_from(thread).map_err(|_| words.error("a hart is expected".to_owned()))?;
+        words.take();
+        words.expect(":")?;
+        let Some(Word::Name(name)) = words.peek().cloned() else {
+            return Err(words.error("a register is expected".to_owned()));
+        };
+        let register =
+            Register::named(&name).ok_or_else(|| words.error(format!("RISC-V has no register `{name}`")))?;
+        words.take();
+        let value = if words.accept("=") { value(words, initial)? } else { 0 };
+        if register.is_zero() && value != 0 {
+            return Err(words.error("x0 is 0 and can be nothing else".to_owned()));
+        }
+        initial.registers.push((thread, register, value));
+        return Ok(());
+    }
+    let bracket = words.accept("[");
+    let Some(Word::Name(name)) = words.peek().cloned() else {
+        return Err(words.error("a register (`0:x5`) or a location is expected".to_owned()));
+    };
+    words.take();
+    if bracket {
+        words.expect("]")?;
+    } else if words.peek() == Some(&Word::Sign("[")) {
+        return Err(words.error("arrays are not supported".to_owned()));
+    }
+    let place = initial.place(&name);
+    if words.accept("=") {
+        initial.places[place].initial = value(words, initial)?;
+    }
+    Ok(())
+}
+
+/// Whether the next word belongs to a type: it is a star, or a name before another name, a star or a hart.
+fn typed(words: &Words) -> bool {
+    let named = matches!(words.peek(), Some(Word::Name(_)));
+    let goes_on = matches!(words.second(), Some(Word::Name(_) | Word::Number(_) | Word::Sign("*")));
+    words.peek() == Some(&Word::Sign("*")) || (named && goes_on)
+}
+
+fn value(words: &mut Words, initial: &mut Initial) -> Result<u64, ReadError> {
+    words.accept("&");
+    match words.peek().cloned() {
+        Some(Word::Number(number)) => {
+            let number = number as u64;
+            if (FIRST_ADDRESS..FIRST_ADDRESS + ADDRESSES).contains(&number) {
+                return Err(words.error(format!("{number:#x} is in the range of the locations' addresses")));
+            }
+            words.take();
+            Ok(number)
+        }
+        Some(Word::Name(name)) => {
+            words.take();
+            let place = initial.place(&name);
+            Ok(initial.places[place].address)
+        }
+        _ => Err(words.error("a number or a location is expected".to_owned())),
+    }
+}

@@ -1,0 +1,167 @@
+//! Litmus tests: a few instructions a hart, and a question about what they leave behind.
+//!
+//! [`Test::read`] reads herd's format for RISC-V: a header, an initial state in braces, a column of instructions for each
+//! hart, `locations`, `filter`, and a condition under `exists`, `~exists`, `forall` or `observed`.
+//!
+//! Every location that a test names gets an address of its own, [`SPACING`] bytes from the next. The values of registers are then
+//! plain numbers, and an address is told from another number when it is printed. A test that names a number in the
+//! range of the addresses is refused, so that the two cannot be mistaken.
+//!
+//! Source of the format: the sources of herdtools7 (`lib/RISCVParser.mly`), and the documentation of diy7.
+
+mod assemble;
+mod condition;
+mod initial;
+mod read;
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use condition::{Observable, Proposition, Quantifier, Question};
+
+use crate::isa::{Instruction, Register, Width};
+
+/// The address of a test's first location.
+pub const FIRST_ADDRESS: u64 = 0x5a3c_0000;
+
+/// Bytes from one location's address to the next one's.
+pub const SPACING: u64 = 0x100;
+
+/// Bytes in which addresses lie: numbers in this range cannot be told from them.
+const ADDRESSES: u64 = 0x10_0000;
+
+/// A litmus test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    /// The name in the header.
+    pub name: String,
+    /// The `key=value` lines of the header, in their order.
+    pub information: Vec<(String, String)>,
+    /// The locations in memory, by address.
+    pub places: Vec<Place>,
+    /// What each hart runs, hart 0 first.
+    pub threads: Vec<Thread>,
+    /// What an outcome consists of: what the condition and `locations` name, in the order in which they do.
+    pub observed: Vec<Observable>,
+    /// Executions that break it are not looked at.
+    pub filter: Option<Proposition>,
+    /// What is asked.
+    pub question: Question,
+}
+
+/// A location in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its name in the test.
+    pub name: String,
+    /// Where it is.
+    pub address: u64,
+    /// What its eight bytes hold at first.
+    pub initial: u64,
+}
+
+/// What one hart runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Its instructions, four bytes each, the first at address 0. Going to the end ends it.
+    pub program: Vec<Statement>,
+    /// What its registers hold at first; x0 holds 0.
+    pub registers: [u64; 32],
+}
+
+/// An instruction of a litmus test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statement {
+    /// The instruction. The immediate of an addition may be longer than an encoding could hold (`li`).
+    pub instruction: Instruction,
+    /// `.aq` on an ordinary load or store, which no encoding has and herd knows (acquire, processor consistent).
+    pub acquire: bool,
+    /// `.rl` on an ordinary load or store.
+    pub release: bool,
+}
+
+/// What a test's observables were in the end, in the order of [`Test::observed`].
+pub type Outcome = Vec<u64>;
+
+/// Why a text is not a litmus test that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl Test {
+    /// Reads herd's format.
+    ///
+    /// # Errors
+    /// Where the text is not in that format, or uses what is not supported, with the line.
+    pub fn read(text: &str) -> Result<Self, ReadError> {
+        read::test(text)
+    }
+
+    /// What stands behind `key=` in the header.
+    #[must_use]
+    pub fn information(&self, key: &str) -> Option<&str> {
+        self.information.iter().find(|(each, _)| each == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The location that the eight bytes at `address` belong to.
+    #[must_use]
+    pub fn place_at(&self, address: u64) -> Option<&Place> {
+        let index = address.checked_sub(FIRST_ADDRESS)? / SPACING;
+        self.places.get(usize::try_from(index).ok()?)
+    }
+
+    /// What the bytes at `address` hold at first, 0 where there is no location.
+    #[must_use]
+    pub fn initial(&self, address: u64, width: Width) -> u64 {
+        let Some(place) = self.place_at(address) else { return 0 };
+        let bits = u32::try_from(8 * (address - place.address)).unwrap_or(u32::MAX);
+        width.truncate(place.initial.checked_shr(bits).unwrap_or(0))
+    }
+
+    /// A value as the test would write it: a location's name, else a signed number.
+    #[must_use]
+    pub fn value(&self, value: u64) -> String {
+        match self.place_at(value) {
+            Some(place) if place.address == value => place.name.clone(),
+            Some(place) => format!("{}+{}", place.name, value - place.address),
+            None => value.cast_signed().to_string(),
+        }
+    }
+
+    /// An observable as the test would write it, `1:x5` or `x`.
+    #[must_use]
+    pub fn observable(&self, observable: Observable) -> String {
+        match observable {
+            Observable::Register { thread, register } => format!("{thread}:{}", shown(register)),
+            Observable::Memory { place } => self.places[place].name.clone(),
+        }
+    }
+
+    /// An outcome as herd prints it: `1:x5=1; 1:x7=0;`
+    #[must_use]
+    pub fn outcome(&self, outcome: &Outcome) -> String {
+        let each = |(&observable, &value): (&Observable, &u64)| {
+            format!("{}={};", self.observable(observable), self.value(value))
+        };
+        self.observed.iter().zip(outcome).map(each).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn shown(register: Register) -> String {
+    format!("x{}", register.number())
+}

@@ -1,0 +1,349 @@
+//! Bits, texts and meanings of instructions, held against GNU binutils.
+//!
+//! `fixtures/isa/encodings.txt` was written by the ignored test here, which asks objdump again and compares; with
+//! `INSTA_UPDATE=always` it writes the file anew. The ignored tests also ask about far more than the file holds.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tenbin_proof::isa::decode::{Kind, decode};
+use tenbin_proof::isa::{Accesses, Arithmetic, Instruction, Register, assembly, csr};
+
+/// A small generator (Knuth's MMIX constants), so that the words are the same everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 32) as u32
+    }
+}
+
+/// Words whose opcodes are those of the supported instructions, with everything else random; `rounds` of each.
+fn words(rounds: usize) -> Vec<u32> {
+    let mut numbers = Numbers(7);
+    let mut words = Vec::new();
+    for _ in 0..rounds {
+        for opcode in [0x03, 0x0f, 0x13, 0x17, 0x1b, 0x23, 0x2f, 0x33, 0x37, 0x3b, 0x63, 0x67, 0x6f, 0x73] {
+            let random = numbers.next() & !0x7f | opcode;
+            // Fields that have few legal values are mostly given one of those.
+            words.push(match opcode {
+                0x13 | 0x1b if random >> 12 & 3 == 1 => random & 0x43ff_ffff,
+                0x33 | 0x3b => random & 0x01ff_ffff | [0, 0, 0x4000_0000, 0x0200_0000][random as usize >> 30],
+                0x2f => random & 0x9eff_8fff | 0x2000 | random & 0x6700_1000,
+                0x0f => random & 0x0ff0_0000 | 0x0f,
+                0x67 => random & !0x7000,
+                0x73 => {
+                    let (number, _) = csr::NAMES[random as usize % csr::NAMES.len()];
+                    u32::from(number) << 20 | random & 0xf_ffff
+                }
+                _ => random,
+            });
+        }
+    }
+    words.extend([0x0000_0073, 0x0010_0073, 0x1050_0073, 0x3020_0073, 0x8330_000f, 0x0000_100f, 0x0ff0_000f]);
+    words.extend([0x0000_0013, 0x0000_8067, 0xc000_1073, 0x0100_000f, 0xfff5_4513, 0x0ff5_7513, 0x0015_3513]);
+    words
+}
+
+/// All 16-bit values that are not the beginning of something longer.
+fn halves() -> impl Iterator<Item = u32> {
+    (0..=0xffff).filter(|half| half & 3 != 3)
+}
+
+/// What objdump makes of these encodings, one after the other from address 0 on.
+fn ask_objdump(encodings: &[u32], aliases: bool) -> Vec<String> {
+    let bytes = encodings
+        .iter()
+        .flat_map(|bits| bits.to_le_bytes().into_iter().take(if bits & 3 == 3 { 4 } else { 2 }))
+        .collect::<Vec<_>>();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("encodings");
+    std::fs::write(&file, bytes).unwrap();
+    let options = if aliases { "priv-spec=1.12" } else { "priv-spec=1.12,no-aliases" };
+    let output = Command::new("riscv64-linux-gnu-objdump")
+        .args(["-D", "-z", "-b", "binary", "-m", "riscv:rv64", "-M", options])
+        .arg(&file)
+        .output()
+        .expect("riscv64-linux-gnu-objdump is missing: apt-get install binutils-riscv64-linux-gnu");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().filter(|line| line.starts_with(' '));
+    let texts = lines.map(|line| {
+        let text = line.splitn(3, '\t').nth(2).unwrap();
+        text.split(" #").next().unwrap().trim().replace('\t', " ")
+    });
+    let texts = texts.collect::<Vec<_>>();
+    assert_eq!(texts.len(), encodings.len(), "objdump sees other instructions");
+    texts
+}
+
+/// The name and what follows, so that an encoding that neither side knows is told from one that only we do not.
+fn is_ours(text: &str) -> bool {
+    let text = match text.rsplit_once("0x") {
+        Some((front, _)) if text.starts_with('b') || text.starts_with('j') => format!("{front}.+8"),
+        _ => text.to_owned(),
+    };
+    assembly::parse(&text, |_| None).is_ok()
+}
+
+/// Where we print otherwise than objdump 2.40, for a reason.
+fn excused(bits: u32, text: &str) -> bool {
+    let Ok(decoded) = decode(bits) else { return false };
+    match decoded.instruction {
+        // objdump has no text for a fence that orders nothing on one side.
+        Instruction::Fence { before, after } => {
+            (before == Accesses::NONE || after == Accesses::NONE) && text.contains("unknown")
+        }
+        // Fields of fence.i that the manual reserves, and asks to be ignored.
+        Instruction::FenceI => bits != 0x100f && text.starts_with('.'),
+        // The manual expands c.mv to an add.
+        Instruction::Registers { op: Arithmetic::Add, word: false, rd, left: Register::ZERO, right }
+            if decoded.length == 2 && text == format!("mv {rd},{right}") =>
+        {
+            true
+        }
+        // objdump leaves letters out that the operands tell, as in `add a0,a0,1`; hints it writes compressed.
+        instruction => {
+            let text = long_hint(text).unwrap_or_else(|| text.to_owned());
+            bits == 0xc000_1073 && text == "unimp" || assembly::parse(&text, |_| None) == Ok(instruction)
+        }
+    }
+}
+
+/// The long form of a compressed hint.
+fn long_hint(text: &str) -> Option<String> {
+    let (name, operands) = text.strip_prefix("c.")?.split_once(' ')?;
+    let (first, second) = operands.split_once(',').unwrap_or((operands, "0"));
+    Some(match name {
+        "nop" => format!("addi zero,zero,{operands}"),
+        "mv" => format!("add {first},zero,{second}"),
+        "add" | "slli" => format!("{name} {first},{first},{second}"),
+        "slli64" | "srli64" | "srai64" => format!("{} {first},{first},0", &name[..4]),
+        _ => format!("{name} {operands}"),
+    })
+}
+
+/// Compares one encoding with objdump's text at `pc`; says what differs.
+fn difference(bits: u32, pc: u64, text: &str, aliases: bool) -> Option<String> {
+    let ours = match decode(bits) {
+        Ok(decoded) if aliases => decoded.instruction.at(pc).to_string(),
+        Ok(decoded) => format!("{:#}", decoded.instruction.at(pc)),
+        Err(_) if text.starts_with('.') || !is_ours(text) => return None,
+        // Both say that it is none, one by a name.
+        Err(error) if error.kind == Kind::Illegal && text == "unimp" => return None,
+        Err(error) => error.to_string(),
+    };
+    (ours != text && !excused(bits, text)).then(|| format!("{bits:08x}: objdump `{text}`, ours `{ours}`"))
+}
+
+fn differences(encodings: &[u32], texts: &[String], aliases: bool) -> Vec<String> {
+    let mut pc = 0;
+    let mut found = Vec::new();
+    for (&bits, text) in encodings.iter().zip(texts) {
+        found.extend(difference(bits, pc, text, aliases));
+        pc += if bits & 3 == 3 { 4 } else { 2 };
+    }
+    found
+}
+
+fn fixture() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/isa/encodings.txt")
+}
+
+/// A few hundred encodings: long ones, and every 61st compressed one.
+fn sample() -> Vec<u32> {
+    words(24).into_iter().chain(halves().step_by(61)).collect()
+}
+
+#[test]
+fn encodings_are_what_the_table_says() {
+    let table = std::fs::read_to_string(fixture()).unwrap();
+    let mut legal = 0;
+    let mut found = Vec::new();
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let columns = line.split('\t').collect::<Vec<_>>();
+        let [bits, pc, text, plain] = columns.as_slice() else { panic!("{line}") };
+        let [bits, pc] = [bits, pc].map(|digits| u64::from_str_radix(digits, 16).unwrap());
+        let bits = bits as u32;
+        legal += usize::from(decode(bits).is_ok());
+        found.extend(difference(bits, pc, text, true));
+        if bits & 3 == 3 {
+            found.extend(difference(bits, pc, plain, false));
+        }
+    }
+    assert_eq!(found, [""; 0]);
+    assert!(legal > 800, "only {legal} encodings of the table are legal");
+}
+
+#[test]
+#[ignore = "needs riscv64-linux-gnu-objdump"]
+fn the_table_is_what_objdump_says() {
+    let sample = sample();
+    let (short, plain) = (ask_objdump(&sample, true), ask_objdump(&sample, false));
+    let mut table = "# What GNU objdump 2.40 says of these bits: bits, address, text, text without aliases.\n\
+        # Written by crates/proof/tests/encodings.rs: INSTA_UPDATE=always cargo test -p tenbin-proof -- --ignored\n"
+        .to_owned();
+    let mut pc = 0;
+    for ((bits, short), plain) in sample.iter().zip(&short).zip(&plain) {
+        writeln!(table, "{bits:x}\t{pc:x}\t{short}\t{plain}").unwrap();
+        pc += if bits & 3 == 3 { 4 } else { 2 };
+    }
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        std::fs::write(fixture(), &table).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(fixture()).unwrap(), table);
+}
+
+#[test]
+#[ignore = "needs riscv64-linux-gnu-objdump"]
+fn every_compressed_encoding_and_many_others_are_what_objdump_says() {
+    let halves = halves().collect::<Vec<_>>();
+    let mut found = differences(&halves, &ask_objdump(&halves, true), true);
+    // c.addi16sp of 0: the manual reserves it, and objdump is lenient.
+    found.retain(|difference| !difference.starts_with("00006101"));
+    assert!(found.is_empty(), "{} of {}: {:#?}", found.len(), halves.len(), &found[..found.len().min(40)]);
+    let words = words(4000);
+    for aliases in [true, false] {
+        let found = differences(&words, &ask_objdump(&words, aliases), aliases);
+        assert!(found.is_empty(), "{} of {}: {:#?}", found.len(), words.len(), &found[..found.len().min(40)]);
+    }
+}
+
+#[test]
+#[ignore = "needs riscv64-linux-gnu-as"]
+fn the_assembler_reads_what_is_printed() {
+    let instructions = words(300)
+        .into_iter()
+        .filter_map(|bits| decode(bits).ok())
+        .map(|decoded| decoded.instruction)
+        .filter(|instruction| {
+            // The assembler has no word for an empty side of a fence.
+            let text = format!("{instruction:#}");
+            !text.contains("fence 0") && !text.ends_with(",0") || !text.starts_with("fence")
+        })
+        .collect::<Vec<_>>();
+    for aliases in [true, false] {
+        let text = instructions.iter().fold(".option norvc\n".to_owned(), |mut text, instruction| {
+            if aliases {
+                writeln!(text, "{instruction}").unwrap();
+            } else {
+                writeln!(text, "{instruction:#}").unwrap();
+            }
+            text
+        });
+        let assembled = assemble(&text);
+        assert_eq!(assembled.len(), instructions.len());
+        for (bits, instruction) in assembled.into_iter().zip(&instructions) {
+            assert_eq!(decode(bits).unwrap().instruction, *instruction, "{instruction}");
+        }
+    }
+}
+
+/// The words that the assembler makes of `text`.
+fn assemble(text: &str) -> Vec<u32> {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, object, binary] = ["a.s", "a.o", "a.bin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, text).unwrap();
+    let march = "-march=rv64imac_zicsr_zifencei_zihintpause";
+    let output = Command::new("riscv64-linux-gnu-as")
+        .args([march, "-mpriv-spec=1.12", "-mno-relax", "-o"])
+        .args([&object, &source])
+        .output()
+        .expect("riscv64-linux-gnu-as is missing: apt-get install binutils-riscv64-linux-gnu");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let copied = Command::new("riscv64-linux-gnu-objcopy")
+        .args(["-O", "binary", "-j", ".text"])
+        .args([&object, &binary])
+        .status()
+        .expect("riscv64-linux-gnu-objcopy is missing: apt-get install binutils-riscv64-linux-gnu");
+    assert!(copied.success());
+    let bytes = std::fs::read(binary).unwrap();
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+/// Counts of each row (two low bits and three high ones) of the tables of RV64C, made by hand from the manual: legal and hints,
+/// floating point, reserved.
+#[test]
+fn compressed_encodings_are_as_many_as_the_tables_have() {
+    const ROW: usize = 2048;
+    let rows = [
+        // c.addi4spn without its 8 zeros; c.lw, c.ld, c.sw, c.sd; 001 and 101 are c.fld and c.fsd; 100 is reserved.
+        ((0, 0), (ROW - 8, 0, 8)),
+        ((0, 1), (0, ROW, 0)),
+        ((0, 2), (ROW, 0, 0)),
+        ((0, 3), (ROW, 0, 0)),
+        ((0, 4), (0, 0, ROW)),
+        ((0, 5), (0, ROW, 0)),
+        ((0, 6), (ROW, 0, 0)),
+        ((0, 7), (ROW, 0, 0)),
+        // c.addi; c.addiw not to x0; c.li; c.lui and c.addi16sp not of 0.
+        ((1, 0), (ROW, 0, 0)),
+        ((1, 1), (ROW - 64, 0, 64)),
+        ((1, 2), (ROW, 0, 0)),
+        ((1, 3), (ROW - 32, 0, 32)),
+        // c.srli, c.srai and c.andi; then six operations of eight are there.
+        ((1, 4), (3 * 512 + 6 * 64, 0, 2 * 64)),
+        ((1, 5), (ROW, 0, 0)),
+        ((1, 6), (ROW, 0, 0)),
+        ((1, 7), (ROW, 0, 0)),
+        // c.slli; c.fldsp; c.lwsp and c.ldsp not to x0; c.jr not by x0, c.mv, c.ebreak, c.jalr, c.add; c.fsdsp; c.swsp; c.sdsp.
+        ((2, 0), (ROW, 0, 0)),
+        ((2, 1), (0, ROW, 0)),
+        ((2, 2), (ROW - 64, 0, 64)),
+        ((2, 3), (ROW - 64, 0, 64)),
+        ((2, 4), (ROW - 1, 0, 1)),
+        ((2, 5), (0, ROW, 0)),
+        ((2, 6), (ROW, 0, 0)),
+        ((2, 7), (ROW, 0, 0)),
+    ];
+    let mut found = BTreeMap::<(u32, u32), (usize, usize, usize)>::new();
+    for half in halves() {
+        let row = found.entry((half & 3, half >> 13)).or_default();
+        match decode(half).map_err(|error| error.kind) {
+            Ok(decoded) => {
+                assert_eq!(decoded.length, 2);
+                row.0 += 1;
+            }
+            Err(Kind::FloatingPoint) => row.1 += 1,
+            Err(Kind::Unknown | Kind::Illegal) => row.2 += 1,
+            Err(kind) => panic!("{half:04x} is {kind:?}"),
+        }
+    }
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), rows);
+    assert_eq!(rows.iter().map(|(_, (legal, _, _))| legal).sum::<usize>(), 38_551);
+}
+
+#[test]
+fn what_is_not_supported_is_named() {
+    let cases = [
+        (0x0000_0000, 2, Kind::Illegal),
+        (0xffff_ffff, 4, Kind::Illegal),
+        (0x0000_2007, 4, Kind::FloatingPoint),
+        (0x0000_0053, 4, Kind::FloatingPoint),
+        (0x0000_2000, 2, Kind::FloatingPoint),
+        (0x0000_0057, 4, Kind::Vector),
+        (0x0000_000b, 4, Kind::Custom),
+        (0x1020_0073, 4, Kind::Privileged),
+        (0x1200_0073, 4, Kind::Privileged),
+        (0x0000_001f, 6, Kind::Long),
+        (0x2000_0033, 4, Kind::Unknown),
+        (0x0000_8000, 2, Kind::Unknown),
+    ];
+    for (bits, length, kind) in cases {
+        let error = decode(bits).unwrap_err();
+        assert_eq!((error.bits, error.length, error.kind), (bits, length, kind), "{bits:08x}");
+    }
+    let sret = decode(0x1020_0073).unwrap_err().to_string();
+    assert_eq!(
+        sret,
+        "0x10200073 is a privileged instruction other than mret and wfi, which is not supported"
+    );
+    // Only the lower half of a compressed instruction is looked at, and named.
+    assert_eq!(decode(0xdead_8000).unwrap_err().bits, 0x8000);
+    assert_eq!(decode(0xdead_0001), decode(0x0001));
+}

@@ -1,0 +1,76 @@
+//! The litmus tests of `fixtures/litmus` against their published verdicts.
+//!
+//! Each file says in its header what is published for RVWMO, `Verdict=Allowed` or `Verdict=Forbidden`, and `Source=` where, or how it
+//! is known.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+
+use tenbin_proof::axiomatic::{Limits, Model, Observation, outcomes};
+use tenbin_proof::litmus::Test;
+
+fn tests() -> Vec<(String, Test)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/litmus");
+    let mut paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "litmus"));
+    paths.sort();
+    let read = |path: &std::path::PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let test = Test::read(&std::fs::read_to_string(path).unwrap());
+        (name.clone(), test.unwrap_or_else(|error| panic!("{name}: {error}")))
+    };
+    paths.iter().map(read).collect()
+}
+
+fn allowed(test: &Test, model: Model) -> bool {
+    let limits = Limits { steps: 2_000_000, ..Limits::default() };
+    let found = outcomes(test, model, limits).unwrap_or_else(|error| panic!("{}: {error}", test.name));
+    found.observation(test) != Observation::Never
+}
+
+#[test]
+fn every_published_verdict_is_met() {
+    let tests = tests();
+    assert!(tests.len() >= 60, "{} tests", tests.len());
+    let mut wrong = Vec::new();
+    for (name, test) in &tests {
+        assert_eq!(name, &test.name);
+        assert!(test.information("Source").is_some(), "{name} says where its verdict is published");
+        let published = test.information("Verdict").unwrap();
+        let found = if allowed(test, Model::Rvwmo) { "Allowed" } else { "Forbidden" };
+        if published != found {
+            wrong.push(format!("{name}: {found}, and {published} is published"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_stronger_model_has_no_outcome_that_a_weaker_one_lacks() {
+    let mut narrower = [0, 0];
+    for (name, test) in &tests() {
+        let [sc, tso, weak] = [Model::Sc, Model::Tso, Model::Rvwmo]
+            .map(|model| outcomes(test, model, Limits::default()).unwrap().states);
+        assert!(sc.is_subset(&tso) && tso.is_subset(&weak), "{name}");
+        assert!(!sc.is_empty(), "{name}");
+        narrower[0] += usize::from(sc != tso);
+        narrower[1] += usize::from(tso != weak);
+    }
+    assert!(narrower[0] >= 5 && narrower[1] >= 20, "{narrower:?}");
+}
+
+#[test]
+fn what_sequential_consistency_and_total_store_order_forbid() {
+    let verdicts = |name: &str| {
+        let tests = tests();
+        let (_, test) = tests.iter().find(|(each, _)| each == name).unwrap();
+        [Model::Sc, Model::Tso, Model::Rvwmo].map(|model| allowed(test, model))
+    };
+    assert_eq!(verdicts("SB"), [false, true, true]);
+    assert_eq!(verdicts("R"), [false, true, true]);
+    for name in ["MP", "LB", "S", "2+2W", "WRC", "IRIW", "ISA2"] {
+        assert_eq!(verdicts(name), [false, false, true], "{name}");
+    }
+    assert_eq!(verdicts("CoRR"), [false, false, false]);
+}
