@@ -185,24 +185,27 @@ impl Image {
             if from_start < size {
                 entry = address + from_start;
             }
-            let flags = program.p_flags(order);
-            segments.push(Segment {
-                address,
-                bytes: bytes.to_vec(),
-                size,
-                writable: flags.contains(PF_W),
-                executable: flags.contains(PF_X),
-            });
+            segments.push((address, size, bytes, program.p_flags(order)));
         }
-        segments.sort_by_key(|segment| segment.address);
+        segments.sort_by_key(|&(address, ..)| address);
         if segments.is_empty() {
             return Err(Error::Empty);
         }
         for pair in segments.windows(2) {
-            if pair[0].address + pair[0].size > pair[1].address {
-                return Err(Error::Overlap(pair[1].address));
+            let [(address, size, ..), (next, ..)] = [pair[0], pair[1]];
+            if address + size > next {
+                return Err(Error::Overlap(next));
             }
         }
+        // Bytes are copied only now, so that a damaged file cannot ask for the same ones many times over.
+        let segments = segments.into_iter().map(|(address, size, bytes, flags)| Segment {
+            address,
+            bytes: bytes.to_vec(),
+            size,
+            writable: flags.contains(PF_W),
+            executable: flags.contains(PF_X),
+        });
+        let segments = segments.collect();
         Ok(Self { entry, segments, symbols: symbols(header, file)? })
     }
 

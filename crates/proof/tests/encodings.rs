@@ -155,9 +155,33 @@ fn fixture() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/isa/encodings.txt")
 }
 
-/// A few hundred encodings: long ones, and every 61st compressed one.
+/// Some encodings: random long ones, each operation at least twice, and every 37th compressed one.
 fn sample() -> Vec<u32> {
-    words(24).into_iter().chain(halves().step_by(61)).collect()
+    let mut numbers = Numbers(13);
+    let mut sample = words(24);
+    // Registers, and for the rest what tells operations apart: funct3, and funct7 or the five bits of atomic ones.
+    let mut add = |opcode: u32, funct3: u32, funct7: u32| {
+        let registers = numbers.next() & 0x01ff_8f80;
+        sample.push(funct7 << 25 | funct3 << 12 | registers | opcode);
+    };
+    for _ in 0..2 {
+        for funct3 in 0..8 {
+            for funct7 in [0, 1, 0x20] {
+                add(0x33, funct3, funct7);
+                add(0x3b, funct3, funct7);
+                add(0x13, funct3, funct7);
+                add(0x1b, funct3, funct7);
+            }
+        }
+        for operation in 0..32 {
+            for (width, ordering) in [(2, 1), (3, 2)] {
+                add(0x2f, width, operation << 2 | ordering);
+            }
+        }
+    }
+    // A row of the tables that shares its bits with c.lui, and has only one register.
+    let adds_to_sp = halves().filter(|half| half & 0xef83 == 0x6101 && half & 0x107c != 0);
+    sample.into_iter().chain(halves().step_by(37)).chain(adds_to_sp).collect()
 }
 
 #[test]
@@ -346,4 +370,21 @@ fn what_is_not_supported_is_named() {
     // Only the lower half of a compressed instruction is looked at, and named.
     assert_eq!(decode(0xdead_8000).unwrap_err().bits, 0x8000);
     assert_eq!(decode(0xdead_0001), decode(0x0001));
+}
+
+/// What the manual reserves for finer fences, and asks to be taken for normal ones.
+#[test]
+fn reserved_fences_are_fences() {
+    let cases = [
+        (0x0330_000f, "fence rw,rw"),
+        (0x0338_8f8f, "fence rw,rw"),
+        (0x7330_000f, "fence rw,rw"),
+        (0x8330_000f, "fence.tso"),
+        (0x8130_000f, "fence w,rw"),
+        (0x0010_000f, "fence 0,w"),
+        (0xfff5_9f8f, "fence.i"),
+    ];
+    for (bits, text) in cases {
+        assert_eq!(decode(bits).unwrap().instruction.to_string(), text, "{bits:08x}");
+    }
 }
