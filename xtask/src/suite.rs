@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::architecture::{ARCHITECTURES, Architecture};
 use crate::command::Command;
 use crate::failure::Failure;
-use crate::requirement;
+use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
 use crate::{arena, disassembly, emulated, guests, modules, schema, statistics, tidy};
@@ -63,6 +63,15 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     steps.push(Step::new("modules, arithmetic", modules::arithmetic_needs(), move || {
         modules::arithmetic(workspace)
     }));
+    steps.push(Step::new(
+        "instructions",
+        vec![
+            Requirement::program("binutils-riscv64-linux-gnu", "riscv64-linux-gnu-objdump"),
+            Requirement::program("qemu-user-static", "qemu-riscv64-static"),
+        ],
+        // What the boot checker takes an instruction for, held against GNU's assembler and against QEMU.
+        cargo(&["test", "--package", "tenbin-proof", "--no-fail-fast", "--", "--ignored"]),
+    ));
     steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
     steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
     steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
