@@ -20,7 +20,7 @@ pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::python("python3-jsonschema", "jsonschema")]
 }
 
-/// Take a survey's report, a calibration's and that of `blame`, and validate both, whole and spoilt.
+/// Take a survey's report, a calibration's, that of `blame` and that of litmus tests, and validate each, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Dev)?;
@@ -30,7 +30,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         let schema = folder.join(format!("{name}.schema.json"));
         write(&schema, &host.command(&binary).arguments(["schema", name]).read()?)?;
 
-        let command = host.command(&binary).arguments(arguments.iter().copied());
+        let command = host.command(&binary).arguments(arguments.iter().copied()).directory(workspace.root());
         let output = command.variable("TENBIN_STORE", folder.join("store.db")).capture()?;
         let tried = format!("take a report from `tenbin {}`", arguments.join(" "));
         let failure = |reason: String| Failure::new(tried.clone(), reason, REMEDY);
@@ -74,6 +74,11 @@ const ANSWERS: &[Answer] = &[
         spoilt: spoilt_calibration,
     },
     Answer { name: "blame", arguments: &["blame", "sort", "--json"], spoilt: spoilt_blame },
+    Answer {
+        name: "litmus",
+        arguments: &["boot", "litmus", "fixtures/litmus", "--json"],
+        spoilt: spoilt_litmus,
+    },
 ];
 
 /// The report with one thing wrong each; `None` if there is nothing to spoil.
@@ -107,6 +112,17 @@ fn spoilt_blame(blame: &Value) -> Option<Spoilt> {
     let mut searched = blame.clone();
     *searched["searched"].get_mut("inputs")? = json!("many");
     Some([("contract-missing", contract), ("seed-a-word", seed), ("inputs-a-word", searched)])
+}
+
+/// The outcomes of litmus tests with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_litmus(litmus: &Value) -> Option<Spoilt> {
+    let mut memory = litmus.clone();
+    memory.as_object_mut()?.remove("memory")?;
+    let mut settled = litmus.clone();
+    *settled["tests"].get_mut(0)?.get_mut("settled")? = json!("perhaps");
+    let mut having = litmus.clone();
+    *having["tests"].get_mut(0)?["settled"]["decided"].get_mut("having")? = json!("some");
+    Some([("memory-missing", memory), ("settled-unknown", settled), ("having-a-word", having)])
 }
 
 fn expect(

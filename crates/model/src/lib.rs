@@ -4,12 +4,13 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`litmus`].
 
 pub mod attribution;
 pub mod blame;
 pub mod calibration;
 pub mod experiment;
+pub mod litmus;
 pub mod machine;
 pub mod run;
 pub mod sample;
@@ -24,6 +25,7 @@ pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,
 };
+pub use litmus::{Decided, Litmus, Quantifier, Settled, Tried};
 pub use machine::Machine;
 pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tenbin_model::Descriptor;
+use tenbin_proof::axiomatic::Model;
 use tenbin_reach::{Accelerator, Architecture, Module};
 
 use crate::output::Trouble;
@@ -177,7 +178,10 @@ pub enum Command {
     /// Work in a guest: a machine in QEMU that is booted, runs one command and is gone
     #[command(subcommand)]
     Guest(Guest),
-    /// Print the JSON schema of what --json prints of measurements, a calibration or `blame`
+    /// Say what the machine code of several RISC-V harts can do together
+    #[command(subcommand)]
+    Boot(Boot),
+    /// Print the JSON schema of what --json prints of measurements, a calibration, `blame` or litmus tests
     Schema {
         /// Of which answer
         #[arg(value_enum, default_value_t = Shape::Report)]
@@ -353,6 +357,40 @@ pub struct GuestModules {
     pub cache: Option<PathBuf>,
 }
 
+/// What to ask of machine code.
+#[derive(Debug, Subcommand)]
+pub enum Boot {
+    /// Say what litmus tests in herd's format for RISC-V may end with
+    ///
+    /// Of one test all outcomes, as herd prints them, and whether what the condition says can happen. Of several a line
+    /// each; --json has all their outcomes. A set of outcomes is whole, or there is none.
+    #[command(after_help = LITMUS_STATUS)]
+    Litmus(Litmus),
+}
+
+const LITMUS_STATUS: &str = "\
+Exit status: 0 answered, whatever the answer is; 2 a file cannot be read or is no such test (the
+others are answered); 3 not one test could be answered: refused, or not finished.";
+
+/// Which litmus tests, and by which model.
+#[derive(Args, Clone, Debug)]
+pub struct Litmus {
+    /// Tests, and folders: of those every file below whose name ends in .litmus, in the order of names
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The memory model: sequential consistency, total store order, or RISC-V's own
+    #[arg(long, value_name = "sc|tso|rvwmo", default_value = "rvwmo")]
+    pub memory: Model,
+    /// How long a test may take
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub seconds: u64,
+    /// How often each instruction of a hart is executed at most
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub unroll: u32,
+    #[command(flatten)]
+    pub form: Form,
+}
+
 /// What to examine, and against what.
 #[derive(Args, Clone, Debug)]
 pub struct Blame {
@@ -401,6 +439,8 @@ pub enum Shape {
     Report,
     /// A calibration: `calibrate`, `show calibration`
     Calibration,
+    /// What litmus tests may end with: `boot litmus`
+    Litmus,
     /// What `blame` found; its part `Contracted` is each element of `blame --list`
     Blame,
 }

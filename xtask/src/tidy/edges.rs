@@ -31,6 +31,7 @@ const ROOMS: &[Room] = &[
             "tenbin-lab",
             "tenbin-metal",
             "tenbin-model",
+            "tenbin-proof",
             "tenbin-reach",
             "tenbin-store",
         ],

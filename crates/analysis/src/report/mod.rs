@@ -5,6 +5,7 @@ mod calibration;
 mod curve;
 mod heat;
 mod late;
+mod litmus;
 mod pictured;
 mod row;
 mod table;
@@ -12,6 +13,7 @@ mod text;
 
 pub use blame::{blame, contracts};
 pub use calibration::calibration;
+pub use litmus::{litmus, unanswered};
 pub use text::{compared, described, instrument, listed, survey, trial};
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub(super) enum Stop {
     Told,
     /// More accesses than the sets hold.
     TooLarge,
+    /// More paths of one hart than memory should be spent on.
+    TooManyPaths,
     /// An instruction that no memory model here speaks of.
     Unsupported(Instruction),
 }

@@ -21,6 +21,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::str::FromStr;
 
 use candidate::{Candidate, Last, Visitor};
 pub use limits::Limits;
@@ -40,6 +41,30 @@ pub enum Model {
     Tso,
     /// RISC-V's weak memory order.
     Rvwmo,
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Sc => "sc",
+            Self::Tso => "tso",
+            Self::Rvwmo => "rvwmo",
+        })
+    }
+}
+
+impl FromStr for Model {
+    type Err = String;
+
+    /// By its short name.
+    ///
+    /// # Errors
+    /// The names that there are.
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = [Self::Sc, Self::Tso, Self::Rvwmo];
+        let found = all.into_iter().find(|model| model.to_string() == name);
+        found.ok_or_else(|| "the memory models are sc, tso and rvwmo".to_owned())
+    }
 }
 
 /// The whole set of outcomes.
@@ -94,6 +119,8 @@ pub enum Refusal {
     },
     /// An execution has more accesses than can be handled.
     TooLarge,
+    /// A hart has more paths, by what its loads may return, than can be kept.
+    TooManyPaths,
     /// An instruction that memory models do not speak of.
     Unsupported(Instruction),
 }
@@ -114,6 +141,13 @@ impl fmt::Display for NoAnswer {
             Self::Refused(Refusal::TooLarge) => {
                 write!(formatter, "an execution has more than {} accesses", candidate::MOST_EVENTS)
             }
+            Self::Refused(Refusal::TooManyPaths) => {
+                write!(
+                    formatter,
+                    "a hart has more than {} paths, by what its loads return",
+                    thread::MOST_PATHS
+                )
+            }
             Self::Refused(Refusal::Unsupported(instruction)) => {
                 write!(formatter, "no memory model speaks of {instruction:?}")
             }
@@ -127,13 +161,18 @@ impl Outcomes {
     /// How many outcomes have what the test's condition says.
     #[must_use]
     pub fn observation(&self, test: &Test) -> Observation {
-        let proposition = &test.question.proposition;
-        let having = self.states.iter().filter(|state| proposition.holds(&test.observed, state)).count();
-        match having {
+        match self.having(test) {
             0 => Observation::Never,
-            _ if having == self.states.len() => Observation::Always,
+            having if having == self.states.len() => Observation::Always,
             _ => Observation::Sometimes,
         }
+    }
+
+    /// The number of outcomes that have what the test's condition says.
+    #[must_use]
+    pub fn having(&self, test: &Test) -> usize {
+        let proposition = &test.question.proposition;
+        self.states.iter().filter(|state| proposition.holds(&test.observed, state)).count()
     }
 
     /// Whether the test's question is answered with yes; `None` where nothing is asked.
@@ -159,6 +198,7 @@ pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcome
     answer.map_err(|stop| match stop {
         Ended::Stop(Stop::Steps | Stop::Told) => NoAnswer::NotFinished { steps: meter.used },
         Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
+        Ended::Stop(Stop::TooManyPaths) => NoAnswer::Refused(Refusal::TooManyPaths),
         Ended::Stop(Stop::Unsupported(instruction)) => NoAnswer::Refused(Refusal::Unsupported(instruction)),
         Ended::Refused(refusal) => NoAnswer::Refused(refusal),
     })

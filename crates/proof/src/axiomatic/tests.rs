@@ -111,3 +111,22 @@ fn what_is_not_supported_is_refused_by_name() {
     let refused = outcomes(&read(&called), Model::Rvwmo, Limits::default());
     assert!(matches!(refused, Err(NoAnswer::Refused(Refusal::Unsupported(_)))), "{refused:?}");
 }
+
+#[test]
+fn a_hart_with_too_many_paths_is_refused_before_they_fill_the_memory() {
+    let mut rows = String::new();
+    for number in 1..=10 {
+        rows.push_str(&format!(" lw x7,0(x6) | li x5,{number} ;\n | sw x5,0(x6) ;\n"));
+    }
+    let text = format!("RISCV many\n{{ 0:x6=x; 1:x6=x; }}\n P0 | P1 ;\n{rows}exists (0:x7=1)");
+    let refused = outcomes(&read(&text), Model::Sc, Limits::default());
+    assert_eq!(refused, Err(NoAnswer::Refused(Refusal::TooManyPaths)));
+}
+
+#[test]
+fn a_memory_model_has_one_name() {
+    for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
+        assert_eq!(model.to_string().parse(), Ok(model));
+    }
+    assert!("RVWMO ".parse::<Model>().is_err());
+}

@@ -94,6 +94,9 @@ struct Path {
     visits: Vec<u32>,
 }
 
+/// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
+pub(super) const MOST_PATHS: usize = 100_000;
+
 /// All paths of `thread` when each load returns what is there at first or any of `values`, an instruction being executed `unroll` times at most.
 pub(super) fn traces(
     test: &Test,
@@ -109,6 +112,9 @@ pub(super) fn traces(
     let mut traces = Traces::default();
     while let Some(mut path) = open.pop() {
         meter.step()?;
+        if open.len() + traces.traces.len() > MOST_PATHS {
+            return Err(Stop::TooManyPaths);
+        }
         let index = usize::try_from(path.pc / 4).unwrap_or(usize::MAX);
         let Some(statement) = thread.program.get(index) else {
             traces.traces.push(path.trace);

@@ -152,6 +152,42 @@ impl Test {
         }
     }
 
+    /// A proposition as the test would write it: `1:x5=1 /\ 1:x7=0`, with no more parentheses than it needs.
+    #[must_use]
+    pub fn proposition(&self, proposition: &Proposition) -> String {
+        match proposition {
+            Proposition::Constant(constant) => constant.to_string(),
+            Proposition::Equal(observable, value) => {
+                format!("{}={}", self.observable(*observable), self.value(*value))
+            }
+            // A bare name on the right is a location's address.
+            Proposition::Same(left, right @ Observable::Memory { .. }) => {
+                format!("{}=[{}]", self.observable(*left), self.observable(*right))
+            }
+            Proposition::Same(left, right) => {
+                format!("{}={}", self.observable(*left), self.observable(*right))
+            }
+            Proposition::Not(other) => format!("~({})", self.proposition(other)),
+            Proposition::All(all) => self.joined(all, " /\\ ", "true"),
+            Proposition::Any(any) => self.joined(any, " \\/ ", "false"),
+        }
+    }
+
+    /// Several propositions with a sign between them; `none` where there is not one.
+    fn joined(&self, several: &[Proposition], sign: &str, none: &str) -> String {
+        let each = |proposition: &Proposition| match proposition {
+            Proposition::All(more) | Proposition::Any(more) if more.len() > 1 => {
+                format!("({})", self.proposition(proposition))
+            }
+            _ => self.proposition(proposition),
+        };
+        if several.is_empty() {
+            none.to_owned()
+        } else {
+            several.iter().map(each).collect::<Vec<_>>().join(sign)
+        }
+    }
+
     /// An outcome as herd prints it: `1:x5=1; 1:x7=0;`
     #[must_use]
     pub fn outcome(&self, outcome: &Outcome) -> String {

@@ -62,3 +62,24 @@ fn what_cannot_be_read_is_named_with_its_line() {
         assert!(error.line == line && error.reason.contains(reason), "{error}\n{text}");
     }
 }
+
+#[test]
+fn a_condition_that_is_printed_is_read_as_the_same() {
+    let conditions = [
+        r"0:x5=1",
+        r"0:x5=1 /\ 1:x7=-1 /\ x=2",
+        r"(0:x5=1 \/ 1:x7=0) /\ x=y",
+        r"0:x5=1 /\ (1:x7=0 \/ ~(x=[y])) \/ 0:x6=1:x6",
+        r"~(0:x5=1 \/ true) => false",
+    ];
+    for condition in conditions {
+        let read = |condition: &str| {
+            let text =
+                format!("RISCV print\n{{ x=1; y=1; }}\n P0 | P1 ;\n nop | nop ;\nexists ({condition})");
+            Test::read(&text).unwrap_or_else(|error| panic!("{condition}: {error}"))
+        };
+        let test = read(condition);
+        let printed = test.proposition(&test.question.proposition);
+        assert_eq!(read(&printed).question, test.question, "{condition}: {printed}");
+    }
+}

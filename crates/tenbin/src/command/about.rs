@@ -4,7 +4,7 @@ use clap_complete::Shell;
 use serde_json::json as value;
 use tenbin_analysis::report;
 use tenbin_metal::kernels;
-use tenbin_model::{Blame, CalibrationReport, Report};
+use tenbin_model::{Blame, CalibrationReport, Litmus, Report};
 
 use super::json;
 use crate::arguments::{Arguments, Form, Shape};
@@ -30,6 +30,7 @@ pub fn schema(what: Shape) -> Result<Answer, Trouble> {
     let schema = match what {
         Shape::Report => schemars::schema_for!(Report),
         Shape::Calibration => schemars::schema_for!(CalibrationReport),
+        Shape::Litmus => schemars::schema_for!(Litmus),
         Shape::Blame => schemars::schema_for!(Blame),
     };
     Ok(Answer::text(json(&schema)?))

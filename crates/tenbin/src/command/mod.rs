@@ -3,6 +3,7 @@
 mod about;
 mod archive;
 mod blame;
+mod boot;
 mod calibrate;
 mod fibonacci;
 mod guest;
@@ -12,7 +13,7 @@ pub mod yes;
 
 use tenbin_model::Effort;
 
-use crate::arguments::{Arguments, Command, Guest, Origin};
+use crate::arguments::{Arguments, Boot, Command, Guest, Origin};
 use crate::output::{Answer, Trouble};
 
 /// Runs the command that was asked for.
@@ -30,6 +31,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         }
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::Blame(arguments)) => blame::blame(&arguments),
+        Some(Command::Boot(Boot::Litmus(arguments))) => boot::litmus(&arguments),
         Some(Command::List { form }) => about::list(form),
         Some(Command::Show { what, form }) => match about::experiment(&what, form) {
             Some(answer) => Ok(answer),
