@@ -61,6 +61,13 @@ impl Progress {
         self.bar.set_position((part * 100.0) as u64);
     }
 
+    /// Shows how many litmus tests are settled.
+    pub fn tests(&self, settled: usize, all: usize) {
+        self.bar.set_length(all as u64);
+        self.bar.set_message("litmus tests");
+        self.bar.set_position(settled as u64);
+    }
+
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

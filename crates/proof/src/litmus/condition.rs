@@ -119,7 +119,7 @@ pub(super) trait Names {
 pub(super) fn proposition(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
     let left = disjunction(words, names)?;
     if words.accept("=>") {
-        let right = proposition(words, names)?;
+        let right = words.inside(|words| proposition(words, names))?;
         return Ok(Proposition::Any(vec![Proposition::Not(Box::new(left)), right]));
     }
     Ok(left)
@@ -143,10 +143,10 @@ fn conjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, Rea
 
 fn atom(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
     if words.accept("~") || words.accept("!") || words.accept_name("not") {
-        return Ok(Proposition::Not(Box::new(atom(words, names)?)));
+        return Ok(Proposition::Not(Box::new(words.inside(|words| atom(words, names))?)));
     }
     if words.accept("(") {
-        let inner = proposition(words, names)?;
+        let inner = words.inside(|words| proposition(words, names))?;
         words.expect(")")?;
         return Ok(inner);
     }

@@ -103,16 +103,20 @@ fn span(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|each| !belongs(each)).unwrap_or(text.len())
 }
 
+/// How deep conditions may stand in each other: the reader's stack must hold them.
+const DEEPEST: usize = 100;
+
 /// Words that are taken one after the other.
 pub(super) struct Words {
     words: Vec<(Word, usize)>,
     next: usize,
     last_line: usize,
+    depth: usize,
 }
 
 impl Words {
     pub(super) fn new(words: Vec<(Word, usize)>, last_line: usize) -> Self {
-        Self { words, next: 0, last_line }
+        Self { words, next: 0, last_line, depth: 0 }
     }
 
     pub(super) fn peek(&self) -> Option<&Word> {
@@ -146,6 +150,22 @@ impl Words {
 
     pub(super) fn expect(&mut self, sign: &str) -> Result<(), ReadError> {
         if self.accept(sign) { Ok(()) } else { Err(self.error(format!("`{sign}` is expected"))) }
+    }
+
+    /// Reads what stands inside of something else, with a bound to how deep that goes.
+    pub(super) fn inside<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        if self.depth == DEEPEST {
+            return Err(
+                self.error(format!("conditions may stand in each other {DEEPEST} deep, and no deeper"))
+            );
+        }
+        self.depth += 1;
+        let inner = read(self);
+        self.depth -= 1;
+        inner
     }
 
     pub(super) fn error(&self, reason: String) -> ReadError {

@@ -83,3 +83,15 @@ fn a_condition_that_is_printed_is_read_as_the_same() {
         assert_eq!(read(&printed).question, test.question, "{condition}: {printed}");
     }
 }
+
+#[test]
+fn conditions_that_stand_too_deep_in_each_other_are_an_error_and_no_crash() {
+    let read =
+        |condition: &str| Test::read(&format!("RISCV deep\n{{ x=1; }}\n P0 ;\n nop ;\nexists {condition}"));
+    for (before, after) in [("(", ")"), ("~", ""), ("x=1 => ", "")] {
+        let deep = |depth: usize| format!("{}x=1{}", before.repeat(depth), after.repeat(depth));
+        assert!(read(&deep(100)).is_ok(), "{before}");
+        let error = read(&deep(100_000)).unwrap_err();
+        assert!(error.line == 5 && error.reason.contains("100 deep"), "{error}");
+    }
+}

@@ -1,6 +1,6 @@
 //! `tenbin boot`: what the machine code of several RISC-V harts can do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tenbin_proof::litmus::{self, Test};
 use super::json;
 use crate::arguments;
 use crate::output::{Answer, Exit, Trouble};
-use crate::terminal;
+use crate::terminal::{self, Progress};
 
 /// Bytes that a litmus test may have: the largest that are published have some thousands.
 const LARGEST: u64 = 1 << 20;
@@ -84,16 +84,21 @@ fn below(folder: &Path, found: &mut Vec<Named>) {
 
 /// Settles all of them, and keeps their order.
 fn all(files: Vec<Named>, asked: &arguments::Litmus) -> Vec<Tried> {
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(files.len());
-    let settled = Mutex::new((0..files.len()).map(|_| None).collect::<Vec<_>>());
+    let count = files.len();
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(count);
+    let settled = Mutex::new(BTreeMap::new());
     let open = Mutex::new(files.into_iter().enumerate());
+    let progress = Progress::new();
     let next = || open.lock().ok()?.next();
     let work = || {
-        while let Some((index, (path, readable))) = next() {
-            let tried = readable
-                .map_or_else(|error| unreadable(&path, None, error.to_string()), |()| tried(&path, asked));
+        while let Some((index, (path, named))) = next() {
+            let tried = match named {
+                Ok(()) => tried(&path, asked),
+                Err(error) => unreadable(&path, None, error.to_string()),
+            };
             if let Ok(mut settled) = settled.lock() {
-                settled[index] = Some(tried);
+                settled.insert(index, tried);
+                progress.tests(settled.len(), count);
             }
         }
     };
@@ -102,7 +107,8 @@ fn all(files: Vec<Named>, asked: &arguments::Litmus) -> Vec<Tried> {
             scope.spawn(work);
         }
     });
-    settled.into_inner().unwrap_or_default().into_iter().flatten().collect()
+    progress.finish();
+    settled.into_inner().unwrap_or_default().into_values().collect()
 }
 
 /// Reads a test and decides it. Its time begins when it has been read.
