@@ -21,10 +21,10 @@ const WAITS: usize = 16;
 const WAITS_SHORT: usize = 64;
 
 /// A timer of this length and longer is waited for asleep, or something is wrong: who never gave the CPU away was preempted
-/// before it could, and cost next to nothing, or it cost this part of the time and did not mean to sleep. No larger part: on a
-/// busy machine others take most of it.
+/// before it could, or it cost this part of the time and did not mean to sleep. No smaller part: whoever is preempted may be charged
+/// for what another guest of the host took, and a quarter was seen.
 const SURELY_ASLEEP: Picoseconds = Picoseconds::from_millis(1);
-const AWAKE: u64 = 8;
+const AWAKE: u64 = 2;
 
 pub(super) struct Firings {
     time: Picoseconds,

@@ -116,9 +116,9 @@ fn a_firing_is_held_against_every_part_of_the_specification() {
         ("fired twice", Firing { fired: 2, ..sound.clone() }, Some("fired 2 times")),
         ("armed", Firing { armed: true, ..sound.clone() }, Some("still armed")),
         ("awake", awake(900), Some("did not sleep")),
-        ("awake where others take most of the time", awake(150), Some("did not sleep")),
         // It was due before its caller could fall asleep.
         ("preempted before it slept", awake(20), None),
+        ("preempted, and charged for what the host took", awake(279), None),
         ("too short to tell", Firing { order: short, ..awake(500) }, None),
     ];
     for (name, firing, broken) in table {
