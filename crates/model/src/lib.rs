@@ -4,14 +4,16 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`litmus`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`litmus`], [`boot`], [`replay`].
 
 pub mod attribution;
 pub mod blame;
+pub mod boot;
 pub mod calibration;
 pub mod experiment;
 pub mod litmus;
 pub mod machine;
+pub mod replay;
 pub mod run;
 pub mod sample;
 pub mod sizes;
@@ -21,12 +23,17 @@ pub mod verdict;
 
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
+pub use boot::{
+    Boot, BootAction, BootCheck, BootEffort, BootFault, BootMachine, BootStep, BootVerdict, Counterexample,
+    HartEnd, Hex, NamedValue, Planted, Writer,
+};
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,
 };
 pub use litmus::{Decided, Litmus, Quantifier, Settled, Tried};
 pub use machine::Machine;
+pub use replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, ReplayedHart, Shown, Stood};
 pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
