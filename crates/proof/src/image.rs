@@ -128,6 +128,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The file does not hold the byte at this address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NotHeld(pub u64);
+
+impl fmt::Display for NotHeld {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the file holds nothing at 0x{:x}", self.0)
+    }
+}
+
+impl std::error::Error for NotHeld {}
+
 /// Why no instruction can be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FetchError {
@@ -250,6 +262,51 @@ impl Image {
     pub fn byte(&self, address: u64) -> Option<u8> {
         let segment = self.segment(address)?;
         segment.bytes.get(usize::try_from(address - segment.address).ok()?).copied()
+    }
+
+    /// Has the file hold other bytes from this address on: a parameter, as somebody who loads the file would change it. Nothing is
+    /// changed where there is an error.
+    ///
+    /// # Errors
+    ///
+    /// The first address of them that the file holds no byte for. What is there is undetermined, and stays so.
+    pub fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotHeld> {
+        for distance in 0..bytes.len() as u64 {
+            let at = address.checked_add(distance).ok_or(NotHeld(u64::MAX))?;
+            self.byte(at).ok_or(NotHeld(at))?;
+        }
+        // Segments may touch, so each byte looks for its own.
+        for (byte, at) in bytes.iter().zip(address..) {
+            let after = self.segments.partition_point(|segment| segment.address <= at);
+            let segment = after.checked_sub(1).and_then(|index| self.segments.get_mut(index));
+            let held = segment.and_then(|segment| {
+                let place = usize::try_from(at - segment.address).ok()?;
+                segment.bytes.get_mut(place)
+            });
+            *held.ok_or(NotHeld(at))? = *byte;
+        }
+        Ok(())
+    }
+
+    /// Adds memory from `begin` to before `end` that the file does not name, as far as no segment lies there. What it holds is
+    /// undetermined.
+    pub fn add_memory(&mut self, begin: u64, end: u64) {
+        let mut from = begin;
+        let mut added = Vec::new();
+        for segment in &self.segments {
+            added.push((from, segment.address.min(end)));
+            from = from.max(segment.address.saturating_add(segment.size));
+        }
+        added.push((from, end));
+        let room = |(address, end): (u64, u64)| Segment {
+            address,
+            bytes: Vec::new(),
+            size: end - address,
+            writable: true,
+            executable: false,
+        };
+        self.segments.extend(added.into_iter().filter(|(from, to)| from < to).map(room));
+        self.segments.sort_by_key(|segment| segment.address);
     }
 
     /// The instruction at this address.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use tenbin_proof::image::{Error, FetchError, Image, SymbolKind};
+use tenbin_proof::image::{Error, FetchError, Image, NotHeld, SymbolKind};
 use tenbin_proof::isa::decode::Kind;
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts.elf");
@@ -180,6 +180,32 @@ fn the_bytes_may_lie_anywhere() {
         let moved = [&vec![0; shift], FILE].concat();
         assert_eq!(Image::read(&moved[shift..]), Ok(image()));
     }
+}
+
+/// Parameters are set in what the file holds, whole or not at all.
+#[test]
+fn what_the_file_holds_can_be_set() {
+    let mut image = image();
+    image.set(0x8000_1002, &[1, 2, 3]).unwrap();
+    let bytes = (0x8000_1000..0x8000_1008).map(|at| image.byte(at).unwrap()).collect::<Vec<_>>();
+    assert_eq!(bytes, [0x88, 0x77, 1, 2, 3, 0x33, 0x22, 0x11]);
+    let before = image.clone();
+    let cases = [
+        (0x8000_1004_u64, 5, Err(NotHeld(0x8000_1008))),
+        (0x8000_1008, 4, Err(NotHeld(0x8000_1008))),
+        (0x8000_0fff, 2, Err(NotHeld(0x8000_0fff))),
+        (0, 1, Err(NotHeld(0))),
+        (u64::MAX, 2, Err(NotHeld(u64::MAX))),
+        (0x8000_1008, 0, Ok(())),
+    ];
+    for (address, count, expected) in cases {
+        assert_eq!(image.set(address, &vec![9; count]), expected, "{address:x}");
+        assert_eq!(image, before, "{address:x}");
+    }
+    // Two segments that touch.
+    image.segments[0].address = 0x8000_1000 - 0x28;
+    image.set(0x8000_0fff, &[4, 5]).unwrap();
+    assert_eq!((image.byte(0x8000_0fff), image.byte(0x8000_1000)), (Some(4), Some(5)));
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::limits::{Limits, Meter};
 use super::thread::{Access, FenceKind, Trace};
 use super::{Model, outcomes, paths};
-use crate::litmus::{Observable, Outcome, Test};
+use crate::litmus::{Observable, Outcome, Test, random};
 
 /// An access of a hart, by the hart and its place there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,93 +177,15 @@ fn by_total_orders(test: &Test) -> BTreeSet<Outcome> {
     states
 }
 
-/// Lines of one hart: at most three accesses, with what may stand between them.
-fn lines() -> impl Strategy<Value = Vec<String>> {
-    let location = prop_oneof![Just("x10"), Just("x11")];
-    let mark = prop_oneof![3 => Just(""), 1 => Just(".aq"), 1 => Just(".rl"), 1 => Just(".aq.rl")];
-    let kind = 0..9_u8;
-    let fence = prop_oneof![
-        4 => Just(""),
-        1 => Just("fence rw,rw"),
-        1 => Just("fence r,r"),
-        1 => Just("fence w,w"),
-        1 => Just("fence r,rw"),
-        1 => Just("fence.tso"),
-    ];
-    let step = (kind, location, mark, fence, 1..3_u8);
-    prop::collection::vec(step, 1..4).prop_map(|steps| {
-        let mut lines = Vec::new();
-        let (mut last, mut accesses) = (None::<String>, 0);
-        for (index, (kind, location, mark, fence, value)) in steps.into_iter().enumerate() {
-            accesses += if kind == 5 { 2 } else { 1 };
-            if accesses > 3 {
-                break;
-            }
-            let result = format!("x{}", 5 + index);
-            let source = last.clone().unwrap_or_else(|| "x0".to_owned());
-            let depend = [format!("xor x20,{source},{source}"), format!("add x21,x20,{location}")];
-            let mut add = |texts: &[String]| lines.extend_from_slice(texts);
-            match kind {
-                0 => add(&[format!("lw {result},0({location})")]),
-                1 => add(&[format!("li x22,{value}"), format!("sw x22,0({location})")]),
-                2 => add(&[format!("li x22,{value}"), format!("amoswap.w{mark} {result},x22,({location})")]),
-                3 => add(&[depend[0].clone(), depend[1].clone(), format!("lw {result},0(x21)")]),
-                4 => {
-                    add(&[depend[0].clone(), format!("ori x23,x20,{value}"), format!("sw x23,0({location})")])
-                }
-                5 => add(&[
-                    format!("lr.w{mark} x24,({location})"),
-                    format!("li x22,{value}"),
-                    format!("sc.w {result},x22,({location})"),
-                ]),
-                6 => add(&[
-                    format!("bne {source},x0,L{index}"),
-                    format!("L{index}: li x22,{value}"),
-                    format!("sw x22,0({location})"),
-                ]),
-                7 => add(&[format!("amoadd.w{mark} {result},x0,({location})")]),
-                _ => add(&[
-                    depend[0].clone(),
-                    depend[1].clone(),
-                    format!("li x22,{value}"),
-                    "sw x22,0(x21)".to_owned(),
-                ]),
-            }
-            if matches!(kind, 0 | 2 | 3 | 5 | 7) {
-                last = Some(result);
-            }
-            if !fence.is_empty() {
-                lines.push(fence.to_owned());
-            }
-        }
-        lines
-    })
-}
-
-fn text(harts: &[Vec<String>]) -> String {
-    let mut text = "RISCV random\n{\n".to_owned();
-    for hart in 0..harts.len() {
-        text.push_str(&format!("{hart}:x10=x; {hart}:x11=y;\n"));
-    }
-    let names = (0..harts.len()).map(|hart| format!("P{hart}")).collect::<Vec<_>>();
-    text.push_str(&format!("}}\n{} ;\n", names.join(" | ")));
-    for row in 0..harts.iter().map(Vec::len).max().unwrap_or_default() {
-        let cells = harts.iter().map(|lines| lines.get(row).map_or("", String::as_str)).collect::<Vec<_>>();
-        text.push_str(&format!("{} ;\n", cells.join(" | ")));
-    }
-    let registers =
-        (0..harts.len()).map(|hart| format!("{hart}:x5; {hart}:x6; {hart}:x7;")).collect::<String>();
-    text.push_str(&format!("locations [x; y; {registers}]\n"));
-    text
-}
+/// Accesses of a hart: six in all have 720 orders.
+const MOST: usize = 3;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn graphs_and_total_orders_agree(one in lines(), other in lines()) {
-        let text = text(&[one, other]);
-        let test = Test::read(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+    fn graphs_and_total_orders_agree(one in random::hart(MOST), other in random::hart(MOST)) {
+        let (text, test) = random::test(&[one, other], MOST)?;
         let graphs = outcomes(&test, Model::Rvwmo, Limits::default());
         let graphs = graphs.map_err(|error| TestCaseError::fail(error.to_string()))?.states;
         prop_assert_eq!(graphs, by_total_orders(&test), "{}", text);

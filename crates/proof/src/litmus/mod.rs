@@ -12,6 +12,8 @@
 mod assemble;
 mod condition;
 mod initial;
+#[cfg(test)]
+pub(crate) mod random;
 mod read;
 mod scan;
 

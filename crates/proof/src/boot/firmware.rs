@@ -1,0 +1,453 @@
+//! Firmware as a program of the operational model: code and memory of an image, and what its places mean.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use super::garbage::{self, Compared, Garbage, Looks};
+use super::{Landmarks, Question, UNSET};
+use crate::axiomatic::Model;
+use crate::image::FetchError;
+use crate::isa::execute::Uses;
+use crate::isa::{Decoded, Instruction, Register, Width};
+use crate::operational::machine::interrupt_of;
+use crate::operational::program::{self, At, Inverse, Line, Program, Region, Tells, Word, bit};
+
+/// Numbers that garbage may be compared with and that are then tried as garbage.
+const MOST_COMPARED: usize = 64;
+
+/// Of garbage that must be less than this, every number is tried.
+const SMALL_BOUND: u64 = 32;
+
+/// What was learned in one exploration and must be known from the start of the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Learned {
+    /// Numbers that garbage is compared with.
+    pub(super) compared: BTreeSet<u64>,
+    /// Where jumps through registers lead.
+    pub(super) jumps: BTreeMap<u64, BTreeSet<u64>>,
+    /// Words of 8 bytes that are not one hart's own.
+    pub(super) shared: BTreeSet<u64>,
+    /// How undetermined memory is looked at.
+    pub(super) looks: Looks,
+}
+
+pub(super) struct Firmware<'a> {
+    question: &'a Question<'a>,
+    garbage: Garbage,
+    known: &'a Learned,
+    live: BTreeMap<u64, u32>,
+    code: RefCell<FxHashMap<u64, At>>,
+    learned: RefCell<Learned>,
+    /// Who accessed a word first.
+    owners: RefCell<FxHashMap<u64, u8>>,
+    /// The harts, as bits, that accessed a word.
+    visitors: RefCell<FxHashMap<u64, u8>>,
+    /// Whether something was learned that was not known.
+    pub(super) is_new: Cell<bool>,
+    /// Whether a number was computed of garbage, or garbage compared with more numbers than are tried.
+    partly: Cell<bool>,
+    /// Where a hart's way depends on a register that nobody set.
+    pub(super) unset: Cell<Option<u64>>,
+    /// Words that a load needed in parts.
+    mixed: RefCell<BTreeSet<u64>>,
+    /// A store to an instruction.
+    pub(super) overwritten: Cell<Option<u64>>,
+}
+
+impl<'a> Firmware<'a> {
+    pub(super) fn new(question: &'a Question<'a>, known: &'a Learned) -> Self {
+        let mut firmware = Self {
+            question,
+            garbage: Garbage::new(question.harts, &known.compared),
+            known,
+            live: BTreeMap::new(),
+            code: RefCell::default(),
+            learned: RefCell::new(known.clone()),
+            owners: RefCell::default(),
+            visitors: RefCell::default(),
+            is_new: Cell::new(false),
+            partly: Cell::new(false),
+            unset: Cell::new(None),
+            mixed: RefCell::default(),
+            overwritten: Cell::new(None),
+        };
+        firmware.live = firmware.liveness();
+        firmware
+    }
+
+    /// A word that several harts access, and of which a load needed a part of what its own hart was about to store.
+    pub(super) fn mixed(&self) -> Option<u64> {
+        let visitors = self.visitors.borrow();
+        let several = |word: &&u64| visitors.get(word).is_some_and(|harts| harts.count_ones() > 1);
+        self.mixed.borrow().iter().find(several).copied()
+    }
+
+    /// Whether garbage may be something that was not tried, and that matters.
+    pub(super) fn partly(&self) -> bool {
+        self.partly.get() || self.garbage.partly.get()
+    }
+
+    pub(super) fn learned(&self) -> Learned {
+        self.learned.borrow().clone()
+    }
+
+    fn marks(&self) -> &Landmarks {
+        &self.question.landmarks
+    }
+
+    fn fetch(&self, pc: u64) -> At {
+        let image = self.question.image;
+        if !image.segment(pc).is_some_and(|segment| segment.executable) {
+            return At::Nowhere;
+        }
+        match image.fetch(pc) {
+            Ok(decoded) => {
+                let (acquire, release) = match decoded.instruction {
+                    Instruction::LoadReserved { acquire, release, .. }
+                    | Instruction::StoreConditional { acquire, release, .. }
+                    | Instruction::Amo { acquire, release, .. } => (acquire, release),
+                    _ => (false, false),
+                };
+                let Decoded { instruction, length } = decoded;
+                At::Line(Line { instruction, length, acquire, release })
+            }
+            Err(FetchError::Odd(_) | FetchError::Undetermined(_)) => At::Nowhere,
+            Err(FetchError::Decode { .. }) => At::Undecoded,
+        }
+    }
+
+    /// Where an instruction may lead; `None` if that is not known.
+    fn successors(&self, pc: u64, line: &Line) -> Option<Vec<u64>> {
+        let next = pc.wrapping_add(line.length);
+        Some(match line.instruction {
+            Instruction::Jal { offset, .. } => vec![pc.wrapping_add_signed(offset)],
+            Instruction::Branch { offset, .. } => vec![pc.wrapping_add_signed(offset), next],
+            Instruction::Jalr { .. } => self.known.jumps.get(&pc)?.iter().copied().collect(),
+            Instruction::Ecall | Instruction::Ebreak | Instruction::Mret => return None,
+            _ => vec![next],
+        })
+    }
+
+    /// For each instruction that can be reached, the registers that are read later before they are written.
+    fn liveness(&self) -> BTreeMap<u64, u32> {
+        let mut lines = BTreeMap::new();
+        let mut open = vec![self.question.image.entry];
+        while let Some(pc) = open.pop() {
+            if lines.contains_key(&pc) {
+                continue;
+            }
+            let At::Line(line) = self.at(pc) else { continue };
+            let next = if self.is_goal(pc) { Some(Vec::new()) } else { self.successors(pc, &line) };
+            open.extend(next.iter().flatten().copied());
+            lines.insert(pc, (line, next));
+        }
+        let mut live: BTreeMap<u64, u32> = lines.keys().map(|&pc| (pc, 0)).collect();
+        loop {
+            let mut changed = false;
+            for (&pc, (line, next)) in lines.iter().rev() {
+                let after = match next {
+                    None => u32::MAX,
+                    Some(next) => {
+                        next.iter().fold(0, |all, to| all | live.get(to).copied().unwrap_or(u32::MAX))
+                    }
+                };
+                let uses = Uses::of(&line.instruction);
+                let written = uses.written.map_or(0, bit);
+                let read =
+                    uses.values.iter().flatten().chain(&uses.address).fold(0, |all, &each| all | bit(each));
+                let mut now = (after & !written) | read;
+                if self.is_goal(pc) {
+                    now = bit(Register::SP);
+                    for expected in &self.question.expected {
+                        now |= bit(expected.register);
+                    }
+                }
+                if self.marks().tell.contains(&pc) {
+                    now |= 1 << 10;
+                }
+                if live.insert(pc, now) != Some(now) {
+                    changed = true;
+                }
+            }
+            if !changed {
+                return live;
+            }
+        }
+    }
+
+    fn is_goal(&self, pc: u64) -> bool {
+        self.marks().arrived.contains(&pc) || self.marks().all_arrived.contains(&pc)
+    }
+}
+
+/// Where the jumps through registers of an image lead, as far as the code shows it: calls whose address the instruction before makes, and
+/// returns to behind calls.
+pub(super) fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
+    let none = Learned::default();
+    let mut known = Learned::default();
+    loop {
+        let firmware = Firmware::new(question, &none);
+        let (mut seen, mut open) = (BTreeSet::new(), vec![(question.image.entry, None)]);
+        let (mut returns, mut sites) = (BTreeSet::new(), BTreeSet::new());
+        let mut found: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        while let Some((pc, before)) = open.pop() {
+            if !seen.insert(pc) {
+                continue;
+            }
+            let At::Line(line) = firmware.at(pc) else { continue };
+            let next = pc.wrapping_add(line.length);
+            match line.instruction {
+                Instruction::Jal { rd, offset } => {
+                    if !rd.is_zero() {
+                        sites.insert(next);
+                    }
+                    open.push((pc.wrapping_add_signed(offset), None));
+                }
+                Instruction::Jalr { rd, base, offset } => {
+                    if !rd.is_zero() {
+                        sites.insert(next);
+                    }
+                    if let Some((from, Instruction::Auipc { rd, value })) = before
+                        && rd == base
+                    {
+                        let to = u64::wrapping_add_signed(u64::wrapping_add_signed(from, value), offset) & !1;
+                        found.entry(pc).or_default().insert(to);
+                        open.push((to, None));
+                    } else if rd.is_zero() {
+                        returns.insert(pc);
+                    }
+                    for &to in known.jumps.get(&pc).into_iter().flatten() {
+                        open.push((to, None));
+                    }
+                }
+                instruction => {
+                    for to in firmware.successors(pc, &line).unwrap_or_default() {
+                        open.push((to, Some((pc, instruction))));
+                    }
+                }
+            }
+        }
+        for pc in returns {
+            found.insert(pc, sites.clone());
+        }
+        if found == known.jumps {
+            return found;
+        }
+        known.jumps = found;
+    }
+}
+
+impl Program for Firmware<'_> {
+    fn model(&self) -> Model {
+        self.question.memory
+    }
+
+    fn window(&self) -> u32 {
+        self.question.window
+    }
+
+    fn start(&self, hart: u8) -> (u64, [u64; 32]) {
+        let mut registers = [UNSET; 32];
+        registers[0] = 0;
+        registers[10] = u64::from(hart);
+        (self.question.image.entry, registers)
+    }
+
+    fn at(&self, pc: u64) -> At {
+        *self.code.borrow_mut().entry(pc).or_insert_with(|| self.fetch(pc))
+    }
+
+    fn constant(&self, address: u64, width: Width) -> Option<u64> {
+        let image = self.question.image;
+        if image.segment(address)?.writable {
+            return None;
+        }
+        let mut value = 0;
+        for byte in 0..width.bytes() {
+            value |= u64::from(image.byte(address.checked_add(byte)?)?) << (8 * byte);
+        }
+        Some(value)
+    }
+
+    fn region(&self, address: u64) -> Region {
+        let image = self.question.image;
+        let interrupts = interrupt_of(0)..interrupt_of(self.question.harts as usize);
+        if interrupts.contains(&address) {
+            return Region::SoftwareInterrupt;
+        }
+        let mut word = Word { value: 0, known: 0 };
+        let mut writable = false;
+        for byte in 0..8 {
+            let at = address.wrapping_add(byte);
+            writable |= image.segment(at).is_some_and(|segment| segment.writable);
+            if let Some(value) = image.byte(at) {
+                word.value |= u64::from(value) << (8 * byte);
+                word.known |= 0xff << (8 * byte);
+            }
+        }
+        if writable { Region::Memory(word) } else { Region::Nowhere }
+    }
+
+    fn live(&self, pc: u64) -> u32 {
+        self.live.get(&pc).copied().unwrap_or(u32::MAX)
+    }
+
+    fn landmarks(&self, pc: u64) -> program::Landmarks {
+        let marks = self.marks();
+        let tells = if marks.tell_all.contains(&pc) {
+            Some(Tells::All)
+        } else {
+            marks.tell.contains(&pc).then_some(Tells::One)
+        };
+        program::Landmarks {
+            arrived: marks.arrived.contains(&pc),
+            all_arrived: marks.all_arrived.contains(&pc),
+            primary: marks.primary == Some(pc),
+            started: marks.started == Some(pc),
+            cleared: marks.cleared == Some(pc),
+            tells,
+        }
+    }
+
+    fn is_as_expected(&self, hart: u8, registers: &[u64; 32]) -> bool {
+        self.question.expected.iter().all(|expected| {
+            let value = expected.base.wrapping_add(expected.step.wrapping_mul(u64::from(hart)));
+            registers[expected.register.index()] == value
+        })
+    }
+
+    fn is_to_clear(&self, address: u64) -> bool {
+        self.marks().to_clear.is_some_and(|(from, to)| (from..to).contains(&address))
+    }
+
+    fn stack(&self, registers: &[u64; 32]) -> u64 {
+        let held = registers[2];
+        let is_stack =
+            self.question.expected.iter().filter(|each| each.register == Register::SP).any(|each| {
+                (0..u64::from(self.question.harts))
+                    .any(|hart| each.base.wrapping_add(each.step.wrapping_mul(hart)) == held)
+            });
+        // What is nobody's stack is wrong already: it need not be told from other wrong ones.
+        let is_known = self.question.expected.iter().any(|each| each.register == Register::SP);
+        if is_known && !is_stack { UNSET } else { held }
+    }
+
+    fn is_own(&self, address: u64) -> bool {
+        !self.known.shared.contains(&address)
+    }
+
+    fn accesses(&self, hart: u8, address: u64, whole: bool) {
+        let word = address & !7;
+        *self.visitors.borrow_mut().entry(word).or_default() |= 1 << hart;
+        if self.known.shared.contains(&word) {
+            return;
+        }
+        let owner = *self.owners.borrow_mut().entry(word).or_insert(hart);
+        if (owner != hart || !whole) && self.learned.borrow_mut().shared.insert(word) {
+            self.is_new.set(true);
+        }
+    }
+
+    fn mixes(&self, address: u64) {
+        self.mixed.borrow_mut().insert(address);
+    }
+
+    fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) {
+        if from == UNSET || self.garbage.computes(from, result, inverse) {
+            self.partly.set(true);
+        }
+    }
+
+    fn writes(&self, address: u64, width: Width) {
+        let code = self.code.borrow();
+        let end = address + width.bytes();
+        let length = |pc: u64| match code.get(&pc) {
+            Some(At::Line(line)) => line.length,
+            _ => 0,
+        };
+        if (address.saturating_sub(3)..end).any(|pc| pc + length(pc) > address && length(pc) > 0) {
+            self.overwritten.set(Some(address));
+        }
+    }
+
+    fn looks(&self, address: u64, width: Width) {
+        let (word, look) = (address & !7, (address & 7, width));
+        let is_noted = |looks: &Looks| looks.get(&word).is_some_and(|looks| looks.contains(&look));
+        if !is_noted(&self.known.looks)
+            && !is_noted(&self.learned.borrow().looks)
+            && garbage::note(&mut self.learned.borrow_mut().looks, word, look)
+        {
+            self.is_new.set(true);
+        }
+    }
+
+    fn sees(&self, address: u64, width: Width, held: u64) {
+        self.garbage.sees(address & !7, (address & 7, width), held);
+    }
+
+    fn garbage(&self, address: u64, width: Width, held: Word) -> Vec<u64> {
+        let none = BTreeSet::new();
+        let word = address & !7;
+        let looks = self.known.looks.get(&word).unwrap_or(&none);
+        self.garbage.values(word, looks, (address & 7, width), held)
+    }
+
+    fn jumps(&self, from: u64, to: u64) {
+        if !self.known.jumps.get(&from).is_some_and(|known| known.contains(&to))
+            && self.learned.borrow_mut().jumps.entry(from).or_default().insert(to)
+        {
+            self.is_new.set(true);
+        }
+    }
+
+    fn compares(&self, left: u64, right: u64) {
+        for (garbage, other) in [(left, right), (right, left)] {
+            match self.garbage.compares(garbage, other) {
+                Compared::Known => {}
+                Compared::Garbage => self.partly.set(true),
+                Compared::New(number) if number == UNSET => {}
+                Compared::New(number) => {
+                    let mut learned = self.learned.borrow_mut();
+                    if learned.compared.len() >= MOST_COMPARED {
+                        self.partly.set(true);
+                    } else if learned.compared.insert(number) {
+                        self.is_new.set(true);
+                    }
+                }
+            }
+        }
+    }
+
+    fn orders(&self, left: u64, right: u64) {
+        // Where the order counts, the neighbours of a number may go another way.
+        for (left, right) in [
+            (left, right),
+            (left, right.wrapping_add(1)),
+            (left, right.wrapping_sub(1)),
+            (left.wrapping_add(1), right),
+            (left.wrapping_sub(1), right),
+        ] {
+            self.compares(left, right);
+        }
+        // What a small bound lets through may index a table. What a large one lets through is too much to try.
+        for (garbage, bound) in [(left, right), (right, left)] {
+            if bound < SMALL_BOUND {
+                (0..bound).for_each(|small| self.compares(garbage, small));
+            } else if self.garbage.is_telling(garbage) {
+                self.partly.set(true);
+            }
+        }
+    }
+
+    fn decides(&self, pc: u64, left: u64, right: u64) {
+        if (left == UNSET) != (right == UNSET) && self.unset.get().is_none() {
+            self.unset.set(Some(pc));
+        }
+    }
+
+    fn knows_who_boots(&self) -> bool {
+        self.marks().primary.is_some()
+    }
+}

@@ -1,0 +1,281 @@
+//! What undetermined memory may hold: numbers that matter, and what they look like through loads of several widths.
+//!
+//! A word that is only ever looked at whole may be any of the numbers. Where loads of several widths look at the same bytes, what one of
+//! them may see must not depend on which of them comes first. So the bytes are cut where a look begins or ends, and each piece holds, for
+//! itself, what it would in any number seen through any of the looks that it is a part of.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::isa::Width;
+use crate::operational::program::{Inverse, Word};
+
+/// A number that no program compares anything with, another one for each address. No byte of it is a small number or −1.
+const fn fresh(address: u64) -> u64 {
+    // Spreads neighbours: G. Steele and others, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, "mix64".
+    let mut mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed & 0x3f3f_3f3f_3f3f_3f3f | 0x4040_4040_4040_4040
+}
+
+/// Values that one load may be tried with.
+const MOST_VALUES: usize = 1024;
+
+/// Loads of undetermined memory: of each 8 bytes, the first byte that is read, and how many.
+pub(super) type Looks = BTreeMap<u64, BTreeSet<(u64, Width)>>;
+
+/// What undetermined memory may hold.
+#[derive(Debug)]
+pub(super) struct Garbage {
+    numbers: Vec<u64>,
+    /// What was read of undetermined memory and is none of the numbers: who compares that wants to know what it holds.
+    telling: RefCell<FxHashSet<u64>>,
+    /// What was computed of that, and how it is undone.
+    results: RefCell<FxHashMap<u64, Vec<Inverse>>>,
+    /// Parts of that, which a narrower load has seen where it was copied to.
+    parts: RefCell<FxHashSet<u64>>,
+    /// Whether there were more values than are tried.
+    pub(super) partly: Cell<bool>,
+}
+
+/// What a comparison says of undetermined memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// Nothing new.
+    Known,
+    /// That this number matters.
+    New(u64),
+    /// That more matters than is tried: undetermined memory is compared with what was made of it, or only parts are.
+    Garbage,
+}
+
+impl Garbage {
+    /// The numbers of harts, −1, and what garbage is compared with; for each address there will be one more that nothing is compared with.
+    pub(super) fn new(harts: u32, compared: &BTreeSet<u64>) -> Self {
+        let harts = u64::from(harts);
+        let mut numbers: Vec<u64> = (0..harts).chain([u64::MAX]).collect();
+        numbers.extend(compared.iter().filter(|&&value| value != u64::MAX && value >= harts));
+        Self {
+            numbers,
+            telling: RefCell::default(),
+            results: RefCell::default(),
+            parts: RefCell::default(),
+            partly: Cell::new(false),
+        }
+    }
+
+    /// Whether this is what nothing but undetermined memory holds.
+    pub(super) fn is_telling(&self, value: u64) -> bool {
+        self.telling.borrow().contains(&value)
+    }
+
+    /// What follows from a comparison of this value with another one.
+    pub(super) fn compares(&self, value: u64, other: u64) -> Compared {
+        if self.is_telling(value) {
+            // Another word may hold the same.
+            return if value == other { Compared::Known } else { self.matters(other, value) };
+        }
+        if self.parts.borrow().contains(&value) {
+            return Compared::Garbage;
+        }
+        match self.results.borrow().get(&value) {
+            None => Compared::Known,
+            Some(_) if self.is_telling(other) => Compared::Garbage,
+            Some(inverses) => {
+                let wanted = inverses.iter().map(|inverse| self.matters(inverse.of(other), value));
+                wanted.into_iter().find(|wanted| *wanted != Compared::Known).unwrap_or(Compared::Known)
+            }
+        }
+    }
+
+    /// Whether a number matters that is none of those that are tried, as wide as what it was compared with.
+    fn matters(&self, number: u64, with: u64) -> Compared {
+        let width = if Width::Word.extend(with, true) == with || Width::Word.extend(with, false) == with {
+            Width::Word
+        } else {
+            Width::Double
+        };
+        let is_tried = self.numbers.iter().any(|&each| width.truncate(each) == width.truncate(number));
+        if is_tried { Compared::Known } else { Compared::New(number) }
+    }
+
+    /// Notes what was computed. Whether what is compared with it cannot be undone.
+    pub(super) fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) -> bool {
+        if self.parts.borrow().contains(&from) {
+            return true;
+        }
+        if !self.is_telling(from) {
+            return self.results.borrow().contains_key(&from);
+        }
+        let Some(inverse) = inverse else { return true };
+        let mut results = self.results.borrow_mut();
+        let inverses = results.entry(result).or_default();
+        if !inverses.contains(&inverse) {
+            inverses.push(inverse);
+        }
+        false
+    }
+
+    /// Notes that a load sees a part of what these 8 bytes hold.
+    pub(super) fn sees(&self, word: u64, (first, width): (u64, Width), held: u64) {
+        let widths = [Width::Half, Width::Word, Width::Double].into_iter().filter(|&wide| wide > width);
+        for wide in widths {
+            let from = first & !(wide.bytes() - 1);
+            let whole = [true, false].map(|signed| wide.extend(held >> (8 * from), signed));
+            let is_made = |whole: &u64| self.is_telling(*whole) || self.results.borrow().contains_key(whole);
+            if !whole.iter().any(is_made) {
+                continue;
+            }
+            // What a word held at first was decided piece by piece. What was copied there was not.
+            let own = wide.truncate(fresh(word + from)) == wide.truncate(whole[0]);
+            let seen = [true, false].map(|signed| width.extend(held >> (8 * first), signed));
+            let seen = seen.into_iter().filter(|seen| !self.numbers.contains(seen));
+            if own {
+                self.telling.borrow_mut().extend(seen);
+            } else {
+                self.parts.borrow_mut().extend(seen);
+            }
+        }
+    }
+
+    /// The numbers that a look may see where the bytes are its own.
+    fn tried(&self, word: u64, (first, _): (u64, Width)) -> impl Iterator<Item = u64> {
+        self.numbers.iter().copied().chain([fresh(word + first)])
+    }
+
+    /// All that the 8 bytes at an address may hold as soon as a load looks at some of them, given all loads that ever look at them.
+    pub(super) fn values(
+        &self,
+        word: u64,
+        looks: &BTreeSet<(u64, Width)>,
+        look: (u64, Width),
+        held: Word,
+    ) -> Vec<u64> {
+        let missing = bits(look) & !held.known;
+        let whole = self.tried(word, look).map(|number| held.value | (number << (8 * look.0) & missing));
+        let mut found: IndexSet<u64> = whole.collect();
+        let plain = if missing == bits(look) { found.len() - 1 } else { 0 };
+        if looks.iter().any(|&other| other != look && bits(other) & missing != 0) {
+            let mut values = vec![held.value];
+            for piece in pieces(looks, look) {
+                let mut parts = IndexSet::new();
+                for &around in looks.iter().chain([&look]).filter(|&&around| bits(around) & piece == piece) {
+                    let numbers = self.tried(word, around);
+                    parts.extend(numbers.map(|number| number << (8 * around.0) & piece & missing));
+                }
+                if values.len() * parts.len() > MOST_VALUES {
+                    self.partly.set(true);
+                    values.clear();
+                    break;
+                }
+                values = parts.iter().flat_map(|part| values.iter().map(move |value| value | part)).collect();
+            }
+            found.extend(values);
+        }
+        // The numbers are found first, and the last of them is the one that nothing is compared with.
+        let mut telling = self.telling.borrow_mut();
+        for value in found.iter().skip(plain) {
+            let seen = [true, false].map(|signed| look.1.extend(value >> (8 * look.0), signed));
+            telling.extend(seen.into_iter().filter(|seen| !self.numbers.contains(seen)));
+        }
+        found.into_iter().collect()
+    }
+}
+
+/// The bits of 8 bytes that a load looks at.
+fn bits((first, width): (u64, Width)) -> u64 {
+    width.truncate(u64::MAX) << (8 * first)
+}
+
+/// Cuts the bytes of a look where others begin or end.
+fn pieces(looks: &BTreeSet<(u64, Width)>, (first, width): (u64, Width)) -> Vec<u64> {
+    let end = first + width.bytes();
+    let mut cuts: BTreeSet<u64> = [first, end].into();
+    for &(from, width) in looks {
+        cuts.extend([from, from + width.bytes()].into_iter().filter(|cut| (first..end).contains(cut)));
+    }
+    let cuts: Vec<u64> = cuts.into_iter().collect();
+    let up_to = |byte: u64| if byte == 8 { u64::MAX } else { (1 << (8 * byte)) - 1 };
+    cuts.windows(2).map(|cut| up_to(cut[1]) & !up_to(cut[0])).collect()
+}
+
+/// Notes a load. Whether that changes what another one may see.
+pub(super) fn note(looks: &mut Looks, word: u64, look: (u64, Width)) -> bool {
+    let held = looks.entry(word).or_default();
+    held.insert(look) && held.iter().any(|&other| other != look && bits(other) & bits(look) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNKNOWN: Word = Word { value: 0, known: 0 };
+
+    fn values(looks: &[(u64, Width)], look: (u64, Width), held: Word) -> Vec<u64> {
+        Garbage::new(2, &BTreeSet::new()).values(0x1000, &looks.iter().copied().collect(), look, held)
+    }
+
+    #[test]
+    fn what_is_looked_at_whole_is_any_number() {
+        let whole = (4, Width::Word);
+        let found = values(&[whole, (0, Width::Word)], whole, UNKNOWN);
+        let numbers = [0, 1, u64::MAX, fresh(0x1004)].map(|number: u64| number << 32);
+        assert_eq!(found, numbers);
+        // What is known stays.
+        let known = Word { value: 0x77, known: 0xff };
+        assert_eq!(values(&[whole], whole, known), numbers.map(|number| number | 0x77));
+    }
+
+    /// All whole values that come of looking in this order.
+    fn in_turn(looks: &[(u64, Width)], order: &[(u64, Width)]) -> BTreeSet<u64> {
+        let mut held = vec![UNKNOWN];
+        for &look in order {
+            held = held
+                .into_iter()
+                .flat_map(|word| {
+                    let known = word.known | bits(look);
+                    values(looks, look, word).into_iter().map(move |value| Word { value, known })
+                })
+                .collect();
+        }
+        held.into_iter().map(|word| word.value).collect()
+    }
+
+    #[test]
+    fn the_order_of_looks_does_not_matter() {
+        let (byte, second, half, word) =
+            ((0, Width::Byte), (1, Width::Byte), (2, Width::Half), (0, Width::Word));
+        for looks in [vec![byte, word], vec![half, word], vec![byte, second, word], vec![byte, half, word]] {
+            let mut reversed = looks.clone();
+            reversed.reverse();
+            let found = in_turn(&looks, &looks);
+            assert_eq!(found, in_turn(&looks, &reversed), "{looks:?}");
+            assert!(found.len() > 4, "{looks:?}");
+        }
+        // A byte is 0, and the word that it is a part of is not.
+        assert!(in_turn(&[byte, word], &[word, byte]).iter().any(|value| value & 0xff == 0 && *value != 0));
+    }
+
+    #[test]
+    fn too_many_values_are_told() {
+        let bytes = (0..8).map(|byte| (byte, Width::Byte));
+        let looks: BTreeSet<_> = bytes.chain([(0, Width::Double)]).collect();
+        let garbage = Garbage::new(8, &BTreeSet::new());
+        assert_eq!(garbage.values(0x1000, &looks, (0, Width::Double), UNKNOWN).len(), 10);
+        assert!(garbage.partly.get());
+    }
+
+    #[test]
+    fn a_look_is_news_where_it_meets_another() {
+        let mut looks = Looks::new();
+        assert!(!note(&mut looks, 8, (0, Width::Word)));
+        assert!(!note(&mut looks, 8, (4, Width::Word)));
+        assert!(!note(&mut looks, 8, (0, Width::Word)));
+        assert!(note(&mut looks, 8, (5, Width::Byte)));
+        assert!(!note(&mut looks, 16, (5, Width::Byte)));
+    }
+}

@@ -1,0 +1,479 @@
+//! What can go wrong when several harts boot, and the run in which it does.
+//!
+//! [`check`] looks at every run of the machine code in an [`Image`] on so many harts: every order in which they can step, everything
+//! that memory may hold where the file does not say, every reordering that the memory model allows within a window.
+
+mod firmware;
+mod garbage;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use std::fmt;
+
+use crate::axiomatic::Model;
+use crate::explore::{Described, Search, Spent, Unfinished};
+use crate::image::{FetchError, Image};
+use crate::isa::{Decoded, Instruction, Register};
+use crate::operational::machine::Machine;
+use crate::operational::step::Signal;
+use firmware::{Firmware, Learned};
+
+/// What a register holds before anybody sets it; but x0, and a0, which holds the hart's number as boot loaders leave it. Any
+/// number would do: code that looks at it is wrong already.
+pub const UNSET: u64 = 0x5a5a_dead_0000_5a5a;
+
+/// What to examine.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The firmware, with every word set that is to be set. All harts begin at its entry.
+    pub image: &'a Image,
+    /// How many harts, 1 to 8.
+    pub harts: u32,
+    /// How memory orders what they do.
+    pub memory: Model,
+    /// How many instructions of a hart may be begun and not performed, at least 1. Under SC it does not matter.
+    pub window: u32,
+    /// What places in the code mean.
+    pub landmarks: Landmarks,
+    /// What registers must hold when a hart comes to [`Landmarks::arrived`].
+    pub expected: Vec<Expectation>,
+}
+
+/// What places in the code mean for the boot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Landmarks {
+    /// The goal of every hart but the boot hart. A hart that comes here has arrived, and is not looked at any more.
+    pub arrived: Vec<u64>,
+    /// The goal of the boot hart.
+    pub all_arrived: Vec<u64>,
+    /// Who comes here is the boot hart.
+    pub primary: Option<u64>,
+    /// A hart that comes here starts: it must have been told before.
+    pub started: Option<u64>,
+    /// The next store from here tells the hart whose number is in a0.
+    pub tell: Vec<u64>,
+    /// The next store from here tells all harts.
+    pub tell_all: Vec<u64>,
+    /// When a hart comes here, the memory in [`Landmarks::to_clear`] is clear.
+    pub cleared: Option<u64>,
+    /// The memory that is to be cleared: its first byte, and the byte behind its last one.
+    pub to_clear: Option<(u64, u64)>,
+}
+
+/// `register` must hold `base` + `step` · the hart's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expectation {
+    /// The register.
+    pub register: Register,
+    /// For hart 0.
+    pub base: u64,
+    /// How much more for each following hart.
+    pub step: u64,
+}
+
+/// What the examination may cost.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// Bytes of memory.
+    pub bytes: u64,
+    /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
+    pub stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The shortest run that was found for each kind of fault, in the order of [`Fault`]. None: every hart always arrives.
+    pub findings: Vec<Finding>,
+    /// Whether every state was looked at. Else a limit was reached: what is found stands, and there may be more.
+    pub whole: bool,
+    /// Whether garbage was computed with: then what was tried of it need not be all that matters.
+    pub partly: bool,
+    /// Whether some hart could have begun more instructions than the window holds. What is found stands anyway; that there is no more
+    /// stands up to this window.
+    pub window_full: bool,
+    /// The cost.
+    pub effort: Effort,
+}
+
+/// What it cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effort {
+    /// States of the whole machine.
+    pub states: u64,
+    /// Steps between them.
+    pub transitions: u64,
+    /// Bytes of memory, at the most.
+    pub bytes: u64,
+}
+
+/// What can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fault {
+    /// From this state no run brings all harts to their goal.
+    Dead,
+    /// A fair run that never does.
+    Livelock,
+    /// A hart started that had not been told.
+    StartedEarly,
+    /// A hart started twice, or two harts boot.
+    StartedTwice,
+    /// Two harts arrived with one stack pointer.
+    SharedStack,
+    /// A register is not as expected on arrival.
+    Stale,
+    /// An access where no memory is, or a jump to where no code is.
+    Astray,
+    /// A store to memory that is still to be cleared, of what is not 0.
+    LostStore,
+}
+
+/// A fault and the run that shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub fault: Fault,
+    /// Who shows it.
+    pub culprit: Option<u32>,
+    /// How one gets there.
+    pub trace: Trace,
+}
+
+/// A run, from the first instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// What memory must hold at first where the file does not say, as far as the run reads it; by address.
+    pub garbage: Vec<Garbage>,
+    /// One after the other. What changes nothing (a hart that looks again at what it waits for) is left out.
+    pub steps: Vec<Step>,
+    /// From this step on the run repeats itself.
+    pub repeats_from: Option<usize>,
+    /// Where the harts are then, by number.
+    pub ends: Vec<End>,
+}
+
+/// What memory holds before the first instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Garbage {
+    /// The first byte.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// What they hold.
+    pub value: u64,
+}
+
+/// What one hart does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Who.
+    pub hart: u32,
+    /// Where its instruction is.
+    pub pc: u64,
+    /// The instruction.
+    pub decoded: Decoded,
+    /// What it does.
+    pub action: Action,
+    /// How many older instructions of the hart are performed later.
+    pub overtakes: u32,
+    /// What that means for the boot.
+    pub events: Vec<Event>,
+}
+
+/// What a step does. Values are the low bytes of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Reads memory, or an older store of its own.
+    Read {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+        /// What they hold.
+        value: u64,
+        /// From whom.
+        from: Writer,
+    },
+    /// Writes memory.
+    Wrote {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+        /// What they hold now.
+        value: u64,
+    },
+    /// An atomic operation (`read` is what it read), or a store-conditional that succeeds.
+    Swapped {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+        /// What they held.
+        read: Option<u64>,
+        /// What they hold now.
+        value: u64,
+        /// From whom it read.
+        from: Writer,
+    },
+    /// A store-conditional fails.
+    Failed,
+    /// `wfi` returns; `called` if an interrupt is pending that it waits for.
+    Woke {
+        /// Whether one is.
+        called: bool,
+    },
+}
+
+/// Who wrote what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer {
+    /// The file.
+    File,
+    /// Nobody: it was there.
+    Garbage,
+    /// The step of this number.
+    Step(usize),
+    /// An older store of the same hart, not performed yet.
+    Forwarded,
+}
+
+/// What a step means for the boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Event {
+    /// The hart boots.
+    Primary,
+    /// Memory is clear.
+    Cleared,
+    /// This hart is told to start.
+    Told(u32),
+    /// All harts are told.
+    ToldAll,
+    /// The hart starts.
+    Started,
+    /// The hart has arrived.
+    Arrived,
+    /// The boot hart has started all.
+    AllArrived,
+}
+
+/// Where a hart is in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// The oldest instruction that is not performed.
+    pub pc: u64,
+    /// What it does there.
+    pub doing: Doing,
+}
+
+/// What a hart does in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// It is where it is to be.
+    Arrived,
+    /// It reads this again and again.
+    Waits {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+        /// What they hold.
+        value: u64,
+    },
+    /// It sleeps in `wfi`.
+    Sleeps,
+    /// It goes round without looking at memory.
+    Loops,
+    /// It went where nothing is.
+    Astray,
+    /// It has something to do.
+    Runs,
+}
+
+/// Why there is no report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// [`Limits::bytes`] are used up.
+    Memory(Effort),
+    /// [`Limits::stop`] said so.
+    Stopped(Effort),
+    /// An instruction that cannot be fetched or decoded.
+    Fetch(FetchError),
+    /// An instruction that no run here can perform: traps, interrupts that are taken, control registers that are not known.
+    Unsupported {
+        /// Where it is.
+        pc: u64,
+        /// It.
+        instruction: Instruction,
+    },
+    /// A loop that never looks at memory is too long to follow.
+    TooLong {
+        /// Where it was left.
+        pc: u64,
+    },
+    /// A load needs a part of what an older store of its hart puts into a word that other harts access too.
+    Mixed {
+        /// The word.
+        address: u64,
+    },
+    /// The way of a hart depends on a register that nobody set.
+    Unset {
+        /// Where.
+        pc: u64,
+    },
+    /// A store to code.
+    Overwritten {
+        /// Where.
+        address: u64,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(effort) => {
+                let (bytes, unit) = if effort.bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
+                let amount = effort.bytes as f64 / f64::from(1 << bytes);
+                write!(formatter, "{amount:.1} {unit} reached at {} states", effort.states)
+            }
+            Self::Stopped(effort) => write!(formatter, "the time was over at {} states", effort.states),
+            Self::Fetch(error) => write!(formatter, "{error}"),
+            Self::Unsupported { pc, instruction } => {
+                write!(formatter, "at {pc:#x}: `{instruction}` is not supported")
+            }
+            Self::TooLong { pc } => write!(formatter, "a loop at {pc:#x} is too long to follow"),
+            Self::Mixed { address } => write!(
+                formatter,
+                "at {address:#x} a load needs a part of an older store of its hart: accesses of several widths to a word that harts share are not supported"
+            ),
+            Self::Unset { pc } => {
+                write!(formatter, "the comparison at {pc:#x} depends on a register that nobody set")
+            }
+            Self::Overwritten { address } => {
+                write!(formatter, "a store to {address:#x} changes code, which is not supported")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Examines all runs.
+///
+/// # Errors
+/// Where a limit is reached before anything was found, or the code does what is not supported.
+pub fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refused> {
+    let mut learned = Learned { jumps: firmware::calls(question), ..Learned::default() };
+    // What goes wrong in order may go wrong out of order too, and is far easier to find.
+    let in_order = Question { memory: Model::Sc, ..question.clone() };
+    let strict = search(&in_order, limits, &mut learned, &[])?;
+    if question.memory == Model::Sc {
+        return Ok(strict);
+    }
+    let dead = strict.findings.iter().find(|finding| finding.fault == Fault::Dead);
+    let known: Vec<Described> = dead.iter().flat_map(|finding| &finding.trace.steps).map(described).collect();
+    search(question, limits, &mut learned, &known)
+}
+
+/// A step in a form that does not depend on the memory model.
+fn described(step: &Step) -> Described {
+    let read = match step.action {
+        Action::Read { value, .. } | Action::Swapped { read: Some(value), .. } => value,
+        _ => 0,
+    };
+    Described { hart: step.hart as usize, pc: step.pc, read }
+}
+
+fn search(
+    question: &Question<'_>,
+    limits: Limits<'_>,
+    learned: &mut Learned,
+    dead: &[Described],
+) -> Result<Report, Refused> {
+    // Where there are few states, looking at all of them is quicker than finding out which are enough, and what
+    // is found is the shortest that there is.
+    match examine(question, limits, false, FEW, learned, dead)? {
+        Some(report) => Ok(report),
+        None => {
+            let report = examine(question, limits, true, u64::MAX, learned, dead)?;
+            report.ok_or(Refused::Stopped(Effort::default()))
+        }
+    }
+}
+
+/// States up to which all runs are looked at, and not only those that are enough.
+const FEW: u64 = 30_000;
+
+/// Looks at all runs, or, if it `reduces`, at enough of them; none if there are more than `most` states. `dead` is a run to where, in
+/// order, nothing helps any more.
+fn examine(
+    question: &Question<'_>,
+    limits: Limits<'_>,
+    reduces: bool,
+    most: u64,
+    learned: &mut Learned,
+    dead: &[Described],
+) -> Result<Option<Report>, Refused> {
+    loop {
+        let known = learned.clone();
+        let firmware = Firmware::new(question, &known);
+        let mut search = Search::new(Machine::new(&firmware, question.harts as usize), reduces);
+        let stop = |states| limits.stop.is_some_and(|stop| stop(states));
+        let restart = || firmware.is_new.get() || firmware.overwritten.get().is_some();
+        let spent = Spent { bytes: limits.bytes, states: most, stop: &stop, restart: &restart };
+        let dead_end = if dead.is_empty() { None } else { search.dead_end(dead) };
+        let ended = search.run(&spent);
+        if let Some(address) = firmware.overwritten.get() {
+            return Err(Refused::Overwritten { address });
+        }
+        let effort =
+            Effort { states: search.states(), transitions: search.transitions, bytes: search.bytes() };
+        let unfinished = match ended {
+            Ok(()) => None,
+            Err(Unfinished::Stopped(signal)) => return Err(refused(question.image, signal)),
+            Err(Unfinished::Restart) => {
+                *learned = firmware.learned();
+                continue;
+            }
+            Err(Unfinished::States) => return Ok(None),
+            Err(other) => Some(other),
+        };
+        if let Some(address) = firmware.mixed() {
+            return Err(Refused::Mixed { address });
+        }
+        if let Some(pc) = firmware.unset.get() {
+            return Err(Refused::Unset { pc });
+        }
+        let findings = trace::findings(&mut search, dead_end);
+        if let Some(unfinished) = unfinished
+            && findings.iter().all(|finding| finding.fault == Fault::LostStore)
+        {
+            return Err(match unfinished {
+                Unfinished::Bytes => Refused::Memory(effort),
+                _ => Refused::Stopped(effort),
+            });
+        }
+        let window_full = search.full;
+        return Ok(Some(Report {
+            findings,
+            window_full,
+            whole: unfinished.is_none(),
+            partly: firmware.partly(),
+            effort,
+        }));
+    }
+}
+
+fn refused(image: &Image, signal: Signal) -> Refused {
+    if let Signal::TooLong(pc) = signal {
+        return Refused::TooLong { pc };
+    }
+    let (Signal::Undecoded(pc) | Signal::Unsupported(pc)) = signal else {
+        return Refused::Stopped(Effort::default());
+    };
+    match image.fetch(pc) {
+        Err(error) => Refused::Fetch(error),
+        Ok(decoded) => Refused::Unsupported { pc, instruction: decoded.instruction },
+    }
+}

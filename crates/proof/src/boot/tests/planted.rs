@@ -1,0 +1,382 @@
+//! Boots with a fault that was put there, each beside one that differs in that alone and has none.
+
+use super::super::{Action, Doing, Expectation, Fault, Finding, Limits, Refused, Writer};
+use super::assembled::{Assembled, DATA, LIMITS};
+use crate::axiomatic::Model;
+use crate::isa::Register;
+
+const MODELS: [Model; 3] = [Model::Sc, Model::Tso, Model::Rvwmo];
+const NONE: &[Fault] = &[];
+const DEAD: &[Fault] = &[Fault::Dead];
+const LIVELOCK: &[Fault] = &[Fault::Livelock];
+
+/// Two harts: what hart 0 does, and what hart 1 does. s0 is the address of the memory, s2 that of the software interrupts.
+fn two(zero: &str, one: &str) -> String {
+    format!(
+        "lui s0,0x20\nlui s2,0x2000\nbnez a0,one\n{zero}\nj all_arrived\none: {one}\nj arrived
+         all_arrived: j all_arrived\narrived: j arrived\nbad: j bad"
+    )
+}
+
+fn findings(text: &str, memory: &[u8], model: Model) -> Vec<Finding> {
+    let report =
+        Assembled::of(text, memory).check(2, model).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert!(report.whole, "{text}");
+    report.findings
+}
+
+fn faults(text: &str, memory: &[u8], model: Model) -> Vec<Fault> {
+    findings(text, memory, model).iter().map(|finding| finding.fault).collect()
+}
+
+/// Checks what is found under each memory order; the words are 0 at first.
+fn expect(name: &str, (zero, one): (&str, &str), expected: [&[Fault]; 3]) {
+    for (model, expected) in MODELS.into_iter().zip(expected) {
+        assert_eq!(faults(&two(zero, one), &[0; 32], model), expected, "{name}, {model}");
+    }
+}
+
+#[test]
+fn what_is_stored_before_the_goal_is_seen_in_the_end() {
+    let wait = "wait: lw t1,0(s0)\nbeqz t1,wait\n";
+    expect("stored", (wait, "li t0,1\nsw t0,0(s0)\n"), [NONE; 3]);
+    expect("not stored", (wait, "li t0,1\nsw t0,4(s0)\n"), [DEAD; 3]);
+    // The last of two stores to one word stays.
+    expect("stored twice", (wait, "li t0,1\nsw t0,0(s0)\nsw zero,0(s0)\n"), [DEAD; 3]);
+    // Hart 0 is at its goal long before memory sees what it stored: it was lost, if memory was not clear by then.
+    let clear = "primary: li t0,1\nsw t0,0x80(s0)\ncleared: li t0,0\n";
+    expect("the boot hart's own", (clear, ""), [NONE; 3]);
+    let lost: &[Fault] = &[Fault::LostStore];
+    expect("stored by another", (clear, "li t0,1\nsw t0,0x88(s0)\n"), [lost; 3]);
+}
+
+#[test]
+fn a_sleeping_hart_must_be_called() {
+    let sleep = "csrsi mie,8\nsleep: wfi\nlw t1,4(s2)\nbeqz t1,sleep\n";
+    let call = "li t0,1\nsw t0,4(s2)\n";
+    expect("called", (call, sleep), [NONE; 3]);
+    expect("somebody else is called", ("li t0,1\nsw t0,0(s2)\n", sleep), [DEAD; 3]);
+    expect("not called", ("", sleep), [DEAD; 3]);
+    // It may wake up by itself, and need not.
+    expect("deaf", (call, &sleep.replace("csrsi mie,8\n", "")), [LIVELOCK; 3]);
+    expect("not called, and asks nobody", ("", "csrsi mie,8\nwfi\n"), [LIVELOCK; 3]);
+    // The call that is taken back may come before the hart asks for it. Out of order, the hart may even have seen it before
+    // it falls asleep: then it would arrive, if only it woke up.
+    let both: &[Fault] = &[Fault::Dead, Fault::Livelock];
+    expect("called back", (&format!("{call}sw zero,4(s2)\n"), sleep), [DEAD, both, both]);
+}
+
+#[test]
+fn fences_order_devices_only_where_they_name_them() {
+    let tell = |fence: &str| format!("li t0,1\nsw t0,0(s0)\n{fence}\nsw t0,4(s2)\n");
+    let ask = |fence: &str| format!("ask: lw t1,4(s2)\nbeqz t1,ask\n{fence}\nlw t2,0(s0)\nbeqz t2,bad\n");
+    for (before, after, sound) in [
+        ("fence w,o", "fence i,r", true),
+        ("fence iorw,iorw", "fence iorw,iorw", true),
+        ("fence w,o", "fence r,r", false),
+        ("fence rw,rw", "fence i,r", false),
+        ("fence w,w", "fence i,r", false),
+        ("fence o,w", "fence i,r", false),
+    ] {
+        let expected = [NONE, NONE, if sound { NONE } else { DEAD }];
+        expect(&format!("{before}, {after}"), (&tell(before), &ask(after)), expected);
+    }
+}
+
+#[test]
+fn a_fence_of_memory_lets_loads_of_devices_pass() {
+    let ring = "li t0,1\nsw t0,4(s2)\nfence o,w\nsw t0,0(s0)\n";
+    let look =
+        |fence: &str| format!("lw t1,0(s0)\n{fence}\nlw t2,4(s2)\nbeqz t1,go\nbeqz t2,bad\ngo: li t1,0\n");
+    for (fence, sound) in
+        [("fence r,i", true), ("fence ir,ir", true), ("fence rw,rw", false), ("fence r,r", false)]
+    {
+        let expected = [NONE, NONE, if sound { NONE } else { DEAD }];
+        expect(fence, (ring, &look(fence)), expected);
+    }
+}
+
+#[test]
+fn undetermined_bytes_may_hold_what_code_looks_for() {
+    for (load, bytes) in [("lbu", 1), ("lb", 1), ("lhu", 2), ("lh", 2), ("lw", 4), ("lwu", 4), ("ld", 8)] {
+        for (test, number) in [
+            ("li t1,77\nbeq t0,t1,bad", 77),
+            ("addi t0,t0,-77\nbeqz t0,bad", 77),
+            ("xori t0,t0,77\nseqz t0,t0\nbnez t0,bad", 77),
+            ("bnez t0,go\nj bad\ngo: li t0,0", 0),
+        ] {
+            let code = two(&format!("{load} t0,16(s0)\n{test}"), "");
+            for model in MODELS {
+                let found = findings(&code, &[], model);
+                assert_eq!(found.len(), 1, "{load}, {test}, {model}");
+                assert_eq!(found[0].fault, Fault::Dead);
+                let garbage = &found[0].trace.garbage;
+                assert_eq!(garbage.len(), 1);
+                assert_eq!((garbage[0].address, garbage[0].bytes), (DATA + 16, bytes), "{load}, {test}");
+                assert_eq!(garbage[0].value, number, "{load}, {test}");
+                let read = found[0].trace.steps.iter().find_map(|step| match step.action {
+                    Action::Read { address, value, from, .. } => Some((address, value, from)),
+                    _ => None,
+                });
+                assert_eq!(read, Some((DATA + 16, number, Writer::Garbage)));
+                // Where the file says what they hold, they hold that.
+                assert_eq!(faults(&code, &[1; 32], model), NONE, "{load}, {test}, {model}");
+            }
+        }
+    }
+}
+
+#[test]
+fn undetermined_bytes_are_the_same_at_every_look() {
+    for code in [
+        "lw t0,16(s0)\nlw t1,16(s0)\nbne t0,t1,bad",
+        "lbu t0,16(s0)\nlw t1,16(s0)\nandi t1,t1,255\nbne t0,t1,bad",
+        "ld t0,16(s0)\nlhu t1,18(s0)\nsrli t0,t0,16\nslli t0,t0,48\nsrli t0,t0,48\nbne t0,t1,bad",
+    ] {
+        for model in MODELS {
+            assert_eq!(faults(&two(code, ""), &[], model), NONE, "{code}, {model}");
+        }
+    }
+    // Neighbours know nothing of one another.
+    let code = "lbu t0,16(s0)\nlbu t1,17(s0)\nbeq t0,t1,bad";
+    assert_eq!(faults(&two(code, ""), &[], Model::Sc), DEAD);
+    let code = "lbu t0,16(s0)\nlbu t1,17(s0)\nbne t0,t1,bad";
+    assert_eq!(faults(&two(code, ""), &[], Model::Sc), DEAD);
+}
+
+#[test]
+fn what_is_computed_of_garbage_is_tried_or_told() {
+    /// What must come of it.
+    enum Must {
+        Found,
+        Told,
+        Refuses,
+    }
+    use Must::{Found, Refuses, Told};
+    for (code, must) in [
+        ("ld t0,16(s0)\nli t1,3\nsub t0,t0,t1\nli t2,5\nbeq t0,t2,bad", Found),
+        ("ld t0,16(s0)\nli t1,3\nsub t0,t1,t0\nli t2,5\nbeq t0,t2,bad", Found),
+        ("ld t0,16(s0)\nxori t0,t0,9\nli t2,5\nbeq t0,t2,bad", Found),
+        ("ld t0,16(s0)\naddi t0,t0,9\nli t2,5\nbeq t0,t2,bad", Found),
+        ("ld t0,16(s0)\nslti t1,t0,-5\nbnez t1,bad", Found),
+        ("ld t0,16(s0)\nli t1,198\nbeq t0,t1,bad", Found),
+        ("addi t3,s0,16\nli t1,1\namoadd.d t4,t1,(t3)\nld t0,16(s0)\nli t2,7\nbeq t0,t2,bad", Found),
+        ("sb zero,16(s0)\nlw t0,16(s0)\nli t1,0x100\nbeq t0,t1,bad", Found),
+        ("ld t0,16(s0)\naddiw t1,t0,0\nbnez t1,go\nbnez t0,bad\ngo: li t0,0", Told),
+        ("ld t0,16(s0)\nsd t0,24(s0)\nlhu t1,26(s0)\nli t2,0x123\nbeq t1,t2,bad", Told),
+        ("ld t0,16(s0)\nslli t0,t0,1\nli t2,10\nbeq t0,t2,bad", Told),
+        (
+            "ld t0,16(s0)\nld t1,24(s0)\nbne t0,t1,go\nli t2,3\nbltu t2,t0,more\nj go\nmore: li t2,-1\nbne t0,t2,bad\ngo: li t0,0",
+            Found,
+        ),
+        (
+            "ld t0,16(s0)\nld t1,24(s0)\nbeq t0,t1,go\nli t2,3\nbltu t0,t2,go\nbltu t1,t2,go\nli t2,-1\nbeq t0,t2,go\nbne t1,t2,bad\ngo: li t0,0",
+            Found,
+        ),
+        ("ld t0,16(s0)\nli t1,100\nbltu t0,t1,go\ngo: li t0,0", Told),
+        ("andi t1,t6,1\nbnez t1,bad", Told),
+        ("beqz t6,bad", Refuses),
+        ("csrr t0,mscratch\nbnez t0,bad", Refuses),
+    ] {
+        for model in MODELS {
+            let report = Assembled::of(&two(code, ""), &[]).check(2, model);
+            match (&must, report) {
+                (Found, Ok(report)) => assert_eq!(report.findings.len(), 1, "{code}, {model}"),
+                (Told, Ok(report)) => assert!(report.partly, "{code}, {model}"),
+                (Refuses, Err(Refused::Unset { .. })) => {}
+                (_, other) => panic!("{code}, {model}: {other:?}"),
+            }
+        }
+    }
+    // What follows from no garbage is not told of.
+    let code = two(
+        "again: ld t0,16(s0)\nld t1,16(s0)\nbne t0,t1,again\nli t0,198\naddi t0,t0,1\nslli t0,t0,3\nld t1,16(s0)\nbeqz t1,go\ngo: li t0,0",
+        "",
+    );
+    for model in MODELS {
+        assert!(!Assembled::of(&code, &[]).check(2, model).unwrap().partly, "{model}");
+    }
+}
+
+#[test]
+fn somebody_must_boot() {
+    let ends = "all_arrived: j all_arrived\narrived: j arrived";
+    for (code, expected) in [
+        (format!("j arrived\n{ends}"), DEAD),
+        (format!("bnez a0,arrived\nj all_arrived\n{ends}"), NONE),
+        (format!("bnez a0,arrived\nprimary: j all_arrived\n{ends}"), NONE),
+        (format!("bnez a0,arrived\nprimary: j arrived\n{ends}"), DEAD),
+        (format!("bnez a0,all_arrived\nprimary: j all_arrived\n{ends}"), DEAD),
+    ] {
+        for model in MODELS {
+            assert_eq!(faults(&code, &[0; 32], model), expected, "{code}, {model}");
+        }
+    }
+}
+
+/// A control register orders no memory, so what is behind it may be performed first: that is not followed, and said.
+#[test]
+fn what_is_not_followed_fills_the_window() {
+    let tell = "li t0,1\nsw t0,0(s0)\nfence w,w\nsw t0,8(s0)";
+    let ask =
+        |between: &str| format!("lw t1,8(s0)\nbeqz t1,go\n{between}\nlw t2,0(s0)\nbeqz t2,bad\ngo: li t0,0");
+    let report = |between| Assembled::of(&two(tell, &ask(between)), &[0; 32]).check(2, Model::Rvwmo).unwrap();
+    assert_eq!(report("li t0,0").findings[0].fault, Fault::Dead);
+    for between in ["csrw mscratch,zero", "li t0,600\nround: addi t0,t0,-1\nbnez t0,round"] {
+        let report = report(between);
+        assert!(report.window_full || !report.findings.is_empty(), "{between}");
+    }
+}
+
+/// Who does not know yet where it stores does not know either what its own words hold.
+#[test]
+fn a_store_to_somewhere_may_be_to_a_word_of_its_own() {
+    let mut memory = [0; 16];
+    memory[..8].copy_from_slice(&(DATA + 72).to_le_bytes());
+    memory[8] = 5;
+    let code =
+        "ld t0,0(s0)\nli t1,8\nsd t1,0(t0)\nld t2,72(s0)\nadd t3,t2,s0\nld t4,0(t3)\nli t5,5\nbne t4,t5,bad";
+    let memory = [&memory[..], &[0; 72]].concat();
+    for model in MODELS {
+        assert_eq!(faults(&two(code, ""), &memory, model), NONE, "{model}");
+    }
+}
+
+#[test]
+fn who_goes_astray_is_named() {
+    for step in
+        ["jr s0", "jr zero", "lw t0,0(zero)", "sw t0,0(zero)", "lw t0,1(s0)", "lui t0,0x10\nsw t0,0(t0)"]
+    {
+        for model in MODELS {
+            let found = findings(&two("", step), &[0; 32], model);
+            let faults: Vec<_> = found.iter().map(|each| (each.fault, each.culprit)).collect();
+            assert_eq!(faults, [(Fault::Astray, Some(1))], "{step}, {model}");
+        }
+    }
+}
+
+#[test]
+fn a_hart_that_goes_round_without_memory_is_dead() {
+    let found = findings(&two("", "round: j round"), &[0; 32], Model::Rvwmo);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].fault, found[0].trace.ends[1].doing), (Fault::Dead, Doing::Loops));
+}
+
+#[test]
+fn a_light_that_blinks_need_not_be_seen() {
+    // Hart 0 blinks until it is told that it was seen.
+    let blink = "li t0,1\nblink: sw t0,0(s0)\nsw zero,0(s0)\nlw t1,4(s0)\nbeqz t1,blink\n";
+    let see = "see: lw t1,0(s0)\nbeqz t1,see\nli t0,1\nsw t0,4(s0)\n";
+    expect("blinks", (blink, see), [LIVELOCK; 3]);
+    expect("shines", (&blink.replace("sw zero,0(s0)\n", ""), see), [NONE; 3]);
+}
+
+#[test]
+fn starting_has_its_rules() {
+    let tell = "primary: li t0,1\ntell_all: sw t0,0(s0)\n";
+    let wait = "wait: lw t1,0(s0)\nbeqz t1,wait\nstarted: li t0,0\n";
+    expect("told", (tell, wait), [NONE; 3]);
+    expect("early", (tell, "started: li t0,0\n"), [&[Fault::StartedEarly]; 3]);
+    let twice = format!("{wait}bnez t2,go\nli t2,1\nj started\ngo: li t0,0\n");
+    expect("twice", (tell, &format!("li t2,0\n{twice}")), [&[Fault::StartedTwice]; 3]);
+    expect("two primaries", (tell, "j primary\n"), [&[Fault::StartedTwice]; 3]);
+    let stack = "li sp,64\n";
+    expect("one stack", (&format!("{tell}{stack}"), &format!("{wait}{stack}")), [&[Fault::SharedStack]; 3]);
+    expect("two stacks", (&format!("{tell}{stack}"), &format!("{wait}li sp,128\n")), [NONE; 3]);
+}
+
+#[test]
+fn a_register_must_hold_what_is_expected() {
+    for (one, expected) in [("li a1,7", NONE), ("li a1,8", &[Fault::Stale]), ("", &[Fault::Stale])] {
+        let code = Assembled::of(&two("", one), &[]);
+        let register = Register::named("a1").unwrap();
+        let mut question = code.question(2, Model::Rvwmo);
+        question.expected = vec![Expectation { register, base: 5, step: 2 }];
+        question.landmarks.all_arrived = vec![code.at("all_arrived")];
+        let report = super::super::check(&question, LIMITS).unwrap();
+        let found: Vec<_> = report.findings.iter().filter(|each| each.culprit == Some(1)).collect();
+        assert_eq!(found.iter().map(|each| each.fault).collect::<Vec<_>>(), expected, "{one}");
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_place() {
+    for (step, text) in [
+        ("here: ecall", "`ecall` is not supported"),
+        ("here: ebreak", "`ebreak` is not supported"),
+        ("here: mret", "`mret` is not supported"),
+        ("here: csrr t0,mcycle", "mcycle"),
+        ("here: csrsi mstatus,8", "mstatus"),
+        ("here: csrr t0,mip", "mip"),
+        ("here: .word ffffffff", "at 0x10010: "),
+    ] {
+        for model in MODELS {
+            let code = Assembled::of(&two("", step), &[]);
+            let refused = code.check(2, model).unwrap_err();
+            if let Refused::Unsupported { pc, .. } = &refused {
+                assert_eq!(*pc, code.at("here"), "{step}");
+            } else {
+                assert!(matches!(refused, Refused::Fetch(_)), "{step}: {refused:?}");
+            }
+            assert!(refused.to_string().contains(text), "{step}: {refused}");
+            // Nobody ever comes there.
+            let code = Assembled::of(&two("", &format!("j arrived\n{step}")), &[]);
+            assert_eq!(code.check(2, model).unwrap().findings, [], "{step}");
+        }
+    }
+}
+
+#[test]
+fn what_changes_nothing_in_machine_mode_is_done() {
+    for step in ["csrw mip,zero", "csrw mie,zero", "csrw mscratch,sp"] {
+        let code = Assembled::of(&two("", step), &[]);
+        assert_eq!(code.check(2, Model::Rvwmo).unwrap().findings, [], "{step}");
+    }
+}
+
+#[test]
+fn code_must_not_change() {
+    for (offset, changes) in [(0, true), (7, true), (0x200, false)] {
+        let mut code = Assembled::of(&two("", &format!("lui t0,0x10\nsb t0,{offset}(t0)")), &[]);
+        code.image.segments[0].writable = true;
+        code.image.segments[0].size = 0x400;
+        let report = code.check(2, Model::Rvwmo);
+        if changes {
+            assert_eq!(report.unwrap_err(), Refused::Overwritten { address: 0x1_0000 + offset });
+        } else {
+            assert_eq!(report.unwrap().findings, []);
+        }
+    }
+}
+
+/// Two harts that count to so many, both in words that the other one reads.
+fn long() -> String {
+    let count = |name: &str, own: u8, other: u8| {
+        format!(
+            "li t0,0\nli t1,200\n{name}: addi t0,t0,1\nsw t0,{own}(s0)\nlw t2,{other}(s0)\nbne t0,t1,{name}\n"
+        )
+    };
+    two(&count("up", 0, 8), &count("on", 8, 0))
+}
+
+#[test]
+fn a_limit_that_is_reached_is_a_refusal_and_soon() {
+    let code = Assembled::of(&long(), &[0; 32]);
+    let question = code.question(2, Model::Rvwmo);
+    let stop = |states: u64| states > 2000;
+    for limits in [Limits { bytes: 1 << 30, stop: Some(&stop) }, Limits { bytes: 1 << 21, stop: Some(&stop) }]
+    {
+        let Refused::Stopped(effort) = super::super::check(&question, limits).unwrap_err() else {
+            panic!("not stopped");
+        };
+        assert!((2000..20_000).contains(&effort.states), "{effort:?}");
+    }
+    for bytes in [0, 1 << 16, 1 << 20] {
+        let limits = Limits { bytes, ..LIMITS };
+        let Refused::Memory(effort) = super::super::check(&question, limits).unwrap_err() else {
+            panic!("not refused");
+        };
+        // A table doubles between two looks at it.
+        assert!(effort.bytes <= bytes.max(1 << 18) * 4, "{effort:?}");
+    }
+}

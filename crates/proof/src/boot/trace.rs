@@ -1,0 +1,177 @@
+//! From states to what a reader is shown: who did what, and from whom what was read came.
+
+use std::collections::BTreeMap;
+
+use super::{Action, Doing, End, Event, Fault, Finding, Garbage, Step, Trace, Writer};
+use crate::explore::Search;
+use crate::isa::Decoded;
+use crate::operational::Task;
+use crate::operational::local::{Place, Told};
+use crate::operational::machine::{Move, State};
+use crate::operational::program::{At, Region};
+use crate::operational::step::Signal;
+
+/// Everything that is wrong with the states that were found.
+///
+/// `dead_end` is a run to a state from which the goal is known to be out of reach. It is taken if no shorter one is found.
+pub(super) fn findings(search: &mut Search<'_>, dead_end: Option<Vec<(State, Move)>>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let (dead, livelock) = search.hangs();
+    if let (None, Some(way)) = (dead, dead_end) {
+        let last = way.last().map_or_else(|| search.state(0), |(_, step)| step.state);
+        let trace = on(search, way, last, true);
+        findings.push(Finding { fault: Fault::Dead, culprit: None, trace });
+    }
+    for (fault, state) in [(Fault::Dead, dead), (Fault::Livelock, livelock)] {
+        if let Some(state) = state {
+            let way = search.way(state);
+            let last = search.state(state);
+            let trace = on(search, way, last, fault == Fault::Dead);
+            findings.push(Finding { fault, culprit: None, trace });
+        }
+    }
+    for (fault, (from, step, hart)) in search.shown.clone() {
+        let mut way = search.way(from);
+        let mut last = search.state(from);
+        if let Some(step) = step {
+            let before = last;
+            last = step.state;
+            way.push((before, step));
+        }
+        let trace = trace(search, &way, last, false);
+        findings.push(Finding { fault, culprit: u32::try_from(hart).ok(), trace });
+    }
+    findings.sort_by_key(|finding| finding.fault);
+    findings
+}
+
+/// The way to where nothing helps any more, and on from there to where the harts are for ever.
+fn on(search: &mut Search<'_>, mut way: Vec<(State, Move)>, from: State, is_dead: bool) -> Trace {
+    let (mut on, repeats) = search.on(from);
+    // What can still come out well is not followed out of its circle.
+    let stays = is_dead || repeats.is_some() || on.is_empty();
+    if !stays {
+        on.clear();
+    }
+    let repeats = repeats.map(|since| since + way.len());
+    way.extend(on);
+    let last = way.last().map_or(from, |(_, step)| step.state);
+    let mut trace = trace(search, &way, last, stays);
+    trace.repeats_from = repeats;
+    trace
+}
+
+fn trace(search: &mut Search<'_>, way: &[(State, Move)], last: State, for_ever: bool) -> Trace {
+    let mut steps = Vec::new();
+    let mut garbage = BTreeMap::new();
+    // Who wrote each byte last.
+    let mut writers: BTreeMap<u64, usize> = BTreeMap::new();
+    for (number, (before, each)) in way.iter().enumerate() {
+        let possible = search.machine.possible(before[each.hart]);
+        let op = &possible.ops[each.op];
+        let line = match search.machine.program.at(op.pc) {
+            At::Line(line) => line,
+            _ => continue,
+        };
+        let mut source = |search: &mut Search<'_>, address: u64, width: crate::isa::Width| {
+            let known = match search.machine.program.region(address & !7) {
+                Region::Memory(word) => width.truncate(word.known >> (8 * (address & 7))),
+                Region::SoftwareInterrupt | Region::Nowhere => u64::MAX,
+            };
+            let (_, known_now) = search.machine.peek(before, address, width);
+            if known_now != width.truncate(u64::MAX) {
+                garbage.insert(address, Garbage { address, bytes: width.bytes(), value: each.read });
+            }
+            if let Some(&step) = (address..address + width.bytes()).filter_map(|at| writers.get(&at)).max() {
+                return Writer::Step(step);
+            }
+            if known == width.truncate(u64::MAX) || known == u64::MAX {
+                Writer::File
+            } else {
+                Writer::Garbage
+            }
+        };
+        let mut events: Vec<Event> = Vec::new();
+        let mut tell = |tells: Option<Told>| match tells {
+            None => {}
+            Some(Told::One(hart)) => events.push(Event::Told(u32::try_from(hart).unwrap_or(u32::MAX))),
+            Some(Told::All) => events.push(Event::ToldAll),
+        };
+        let action = match op.task {
+            Task::Read { address, width } => Action::Read {
+                address,
+                bytes: width.bytes(),
+                value: each.read,
+                from: source(search, address, width),
+            },
+            Task::Forward { address, width, value, .. } => {
+                Action::Read { address, bytes: width.bytes(), value, from: Writer::Forwarded }
+            }
+            Task::Write { address, width, value, tells } => {
+                tell(tells);
+                Action::Wrote { address, bytes: width.bytes(), value }
+            }
+            Task::Succeed { address, width, value, tells } => {
+                tell(tells);
+                let from = source(search, address, width);
+                Action::Swapped { address, bytes: width.bytes(), read: None, value, from }
+            }
+            Task::Swap { address, width, op, operand, tells } => {
+                tell(tells);
+                let from = source(search, address, width);
+                let value = op.apply(width, each.read, operand);
+                Action::Swapped { address, bytes: width.bytes(), read: Some(each.read), value, from }
+            }
+            Task::Fail { .. } => Action::Failed,
+            Task::Wake => Action::Woke { called: each.forced },
+        };
+        if let Action::Wrote { address, bytes, .. } | Action::Swapped { address, bytes, .. } = action {
+            for byte in address..address + bytes {
+                writers.insert(byte, number);
+            }
+        }
+        events.extend(each.signals.iter().filter_map(|&signal| event(signal)));
+        steps.push(Step {
+            hart: each.hart as u32,
+            pc: op.pc,
+            decoded: Decoded { instruction: line.instruction, length: line.length },
+            action,
+            overtakes: op.overtakes,
+            events,
+        });
+    }
+    let ends = ends(search, last, for_ever);
+    Trace { garbage: garbage.into_values().collect(), steps, repeats_from: None, ends }
+}
+
+fn event(signal: Signal) -> Option<Event> {
+    match signal {
+        Signal::Primary => Some(Event::Primary),
+        Signal::Cleared => Some(Event::Cleared),
+        Signal::Started | Signal::StartedAgain => Some(Event::Started),
+        Signal::Arrived | Signal::ArrivedStale => Some(Event::Arrived),
+        Signal::AllArrived => Some(Event::AllArrived),
+        Signal::Astray | Signal::Undecoded(_) | Signal::Unsupported(_) | Signal::TooLong(_) => None,
+    }
+}
+
+fn ends(search: &mut Search<'_>, last: State, for_ever: bool) -> Vec<End> {
+    let looks = search.looks(last, for_ever);
+    let mut ends = Vec::new();
+    for (hart, look) in looks.into_iter().enumerate() {
+        let at = search.machine.local(last[hart]).at;
+        let doing = match (at, look) {
+            (Place::Arrived(_), _) => Doing::Arrived,
+            (Place::Loops(_), _) => Doing::Loops,
+            (Place::Astray(_), _) => Doing::Astray,
+            (_, Some(Task::Read { address, width } | Task::Swap { address, width, .. })) => {
+                let value = search.machine.peek(&last, address, width).0;
+                Doing::Waits { address, bytes: width.bytes(), value }
+            }
+            (_, Some(Task::Wake)) => Doing::Sleeps,
+            _ => Doing::Runs,
+        };
+        ends.push(End { pc: at.pc(), doing });
+    }
+    ends
+}

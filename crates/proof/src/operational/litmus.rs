@@ -1,0 +1,152 @@
+//! Litmus tests on the operational model: what can be left in registers and memory when every hart has come to its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+use super::machine::{Machine, State};
+use super::path::Task;
+use super::program::{At, Line, Program, Region, Word};
+use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, Refusal};
+use crate::isa::{Instruction, Width};
+use crate::litmus::{FIRST_ADDRESS, Observable, SPACING, Test};
+
+/// Bytes of code that a hart of a litmus test has: hart 1's begins here.
+const CODE: u64 = 0x1_0000;
+
+struct Threads<'a> {
+    test: &'a Test,
+    model: Model,
+    window: u32,
+}
+
+impl Program for Threads<'_> {
+    fn model(&self) -> Model {
+        self.model
+    }
+
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn start(&self, hart: u8) -> (u64, [u64; 32]) {
+        (u64::from(hart) * CODE, self.test.threads[usize::from(hart)].registers)
+    }
+
+    fn at(&self, pc: u64) -> At {
+        let thread = usize::try_from(pc / CODE).ok().and_then(|hart| self.test.threads.get(hart));
+        let Some(thread) = thread else { return At::Nowhere };
+        let Ok(index) = usize::try_from(pc % CODE / 4) else { return At::Nowhere };
+        let Some(statement) = thread.program.get(index) else { return At::End };
+        let annotated = match statement.instruction {
+            Instruction::LoadReserved { acquire, release, .. }
+            | Instruction::StoreConditional { acquire, release, .. }
+            | Instruction::Amo { acquire, release, .. } => (acquire, release),
+            _ => (false, false),
+        };
+        At::Line(Line {
+            instruction: statement.instruction,
+            length: 4,
+            acquire: statement.acquire || annotated.0,
+            release: statement.release || annotated.1,
+        })
+    }
+
+    fn constant(&self, _: u64, _: Width) -> Option<u64> {
+        None
+    }
+
+    fn region(&self, address: u64) -> Region {
+        let place = address.checked_sub(FIRST_ADDRESS).and_then(|_| self.test.place_at(address));
+        match place {
+            Some(place) if address.is_multiple_of(SPACING) => Region::Memory(Word::of(place.initial)),
+            _ => Region::Nowhere,
+        }
+    }
+
+    fn live(&self, _: u64) -> u32 {
+        u32::MAX
+    }
+}
+
+/// All outcomes of `test` under `model`, where no hart has more than `window` instructions begun and not performed. Where the window was
+/// too small, [`Outcomes::cut`] says so. Of `limits`, `steps` and `stop` count.
+///
+/// # Errors
+/// Where `limits` are reached first, or the test has something that is not supported.
+pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> Result<Outcomes, NoAnswer> {
+    let program = Threads { test, model, window };
+    let harts = test.threads.len();
+    if harts > super::machine::MOST_HARTS {
+        return Err(NoAnswer::Refused(Refusal::TooLarge));
+    }
+    let mut machine = Machine::new(&program, harts);
+    let Some((first, _)) = machine.first() else { return Err(NoAnswer::Refused(Refusal::TooLarge)) };
+    let mut states = IndexSet::<State, FxBuildHasher>::default();
+    states.insert(first);
+    let mut outcomes = Outcomes { states: BTreeSet::new(), cut: false, steps: 0 };
+    let mut widths = BTreeMap::new();
+    let mut ends = Vec::new();
+    let mut moves = Vec::new();
+    let mut next = 0;
+    while let Some(&state) = states.get_index(next) {
+        next += 1;
+        let mut over = true;
+        for hart in 0..harts {
+            let possible = machine.possible(state[hart]);
+            outcomes.cut |= possible.full;
+            let local = machine.local(state[hart]);
+            over &= matches!(local.at, super::local::Place::Arrived(_)) && local.left.is_empty();
+            if let super::local::Place::Astray(_) = machine.local(state[hart]).at {
+                return Err(NoAnswer::Refused(Refusal::Astray { thread: hart, address: 0 }));
+            }
+            for (index, op) in possible.ops.iter().enumerate() {
+                if let Task::Read { address, width }
+                | Task::Write { address, width, .. }
+                | Task::Swap { address, width, .. }
+                | Task::Succeed { address, width, .. } = op.task
+                {
+                    widths.insert(address, width);
+                }
+                moves.clear();
+                machine.moves(&state, hart, index, &mut moves);
+                for each in &moves {
+                    outcomes.steps += 1;
+                    states.insert(each.state);
+                }
+                let late = outcomes.steps.is_multiple_of(1024) && limits.stop.is_some_and(|stop| stop());
+                if outcomes.steps > limits.steps || late {
+                    return Err(NoAnswer::NotFinished { steps: outcomes.steps });
+                }
+            }
+        }
+        if over {
+            ends.push(state);
+        }
+    }
+    for state in ends {
+        let mut value = |observable| match observable {
+            Observable::Register { thread, register } => {
+                machine.local(state[thread]).registers[crate::isa::Register::index(register)]
+            }
+            Observable::Memory { place } => {
+                let address = test.places[place].address;
+                let width = widths.get(&address).copied().unwrap_or(Width::Double);
+                width.extend(machine.peek(&state, address, width).0, true)
+            }
+        };
+        let outcome: Vec<u64> = test.observed.iter().map(|&observable| value(observable)).collect();
+        let passes = match &test.filter {
+            None => true,
+            Some(filter) => {
+                let value = std::cell::RefCell::new(value);
+                filter.is_true(&|observable| (value.borrow_mut())(observable))
+            }
+        };
+        if passes {
+            outcomes.states.insert(outcome);
+        }
+    }
+    Ok(outcomes)
+}

@@ -1,0 +1,545 @@
+//! The instructions of one hart that are begun: what follows from a [`Local`] and the program, up to where it cannot be known.
+
+use std::collections::BTreeMap;
+
+use super::local::{Early, LEFT, Left, Local, Sides, Told};
+use super::observe::observe;
+use super::program::{At, Line, Program, Region};
+use super::step::own;
+use crate::isa::execute::{Action, Uses, execute};
+use crate::isa::{Atomic, Decoded, Instruction, Register, Width};
+
+/// One begun instruction that matters to memory.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) pc: u64,
+    /// In instructions from the oldest one; of a store that was left behind, its place there and [`LEFT`].
+    pub(super) distance: u16,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Access(Access),
+    /// What it orders: earlier reads, writes, then later ones; of `fence.tso`, `tso`.
+    Fence(Sides),
+    /// A branch of which it is not known where it goes.
+    Branch,
+    /// A `wfi` that has not returned.
+    Sleep,
+}
+
+/// An access to memory that is begun.
+#[derive(Debug, Clone)]
+pub(super) struct Access {
+    pub(super) what: What,
+    pub(super) width: Width,
+    pub(super) acquire: bool,
+    pub(super) release: bool,
+    /// If what it depends on is known.
+    pub(super) address: Option<u64>,
+    /// What it stores, or the operand of an atomic operation.
+    pub(super) data: Option<u64>,
+    pub(super) done: Option<Early>,
+    pub(super) tells: Option<Told>,
+    pub(super) device: bool,
+    /// Whether it goes to a word that is the hart's own.
+    pub(super) own: bool,
+    /// Of a store-conditional: what is reserved.
+    pub(super) reserved: Reserved,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Load,
+    Store,
+    LoadReserved,
+    StoreConditional,
+    Amo(Atomic),
+}
+
+/// The reservation that a store-conditional finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reserved {
+    Nothing,
+    Held(u64, Width),
+    /// By the `lr` that is this item.
+    By(usize),
+}
+
+impl Access {
+    pub(super) fn reads(&self) -> bool {
+        !matches!(self.what, What::Store | What::StoreConditional)
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.what, What::Load | What::LoadReserved) && self.done != Some(Early::Failed)
+    }
+
+    pub(super) fn is_consistent(&self) -> bool {
+        !matches!(self.what, What::Load | What::Store) && (self.acquire || self.release)
+    }
+
+    pub(super) fn class(&self) -> u8 {
+        let class = u8::from(self.reads()) << 1 | u8::from(self.writes());
+        if self.device { class << 2 } else { class }
+    }
+
+    /// Whether it touches bytes that `other` does; `None` if that is not known.
+    pub(super) fn overlaps(&self, other: &Self) -> Option<bool> {
+        Some(overlap((self.address?, self.width), (other.address?, other.width)))
+    }
+}
+
+pub(super) fn overlap(one: (u64, Width), other: (u64, Width)) -> bool {
+    one.0 < other.0.wrapping_add(other.1.bytes()) && other.0 < one.0.wrapping_add(one.1.bytes())
+}
+
+/// Something that a hart can do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Op {
+    pub(crate) pc: u64,
+    /// In instructions from the oldest one that is not performed; of a store that was left behind, its place there and [`LEFT`].
+    pub(crate) distance: u16,
+    /// Whether nothing older waits.
+    pub(crate) oldest: bool,
+    /// Accesses that are older and not performed.
+    pub(crate) overtakes: u32,
+    pub(crate) task: Task,
+    /// Where the branches go that it lies behind and whose conditions are not known.
+    pub(super) choices: Vec<(u16, u64)>,
+}
+
+/// What it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Reads memory.
+    Read { address: u64, width: Width },
+    /// Takes the value of an older store of its own, at this distance.
+    Forward { address: u64, width: Width, value: u64, from: u16 },
+    /// Writes memory.
+    Write { address: u64, width: Width, value: u64, tells: Option<Told> },
+    /// Reads and writes at once.
+    Swap { address: u64, width: Width, op: Atomic, operand: u64, tells: Option<Told> },
+    /// A store-conditional writes.
+    Succeed { address: u64, width: Width, value: u64, tells: Option<Told> },
+    /// A store-conditional does not. `forced` if it cannot succeed.
+    Fail { forced: bool },
+    /// `wfi` returns.
+    Wake,
+}
+
+impl Task {
+    /// Where it looks at memory, and whether that is a load or store of 8 bytes that tells nobody anything.
+    pub(super) fn accesses(&self) -> Option<(u64, bool)> {
+        match *self {
+            Self::Read { address, width } => Some((address, width == Width::Double)),
+            Self::Write { address, width, tells, .. } => {
+                Some((address, width == Width::Double && tells.is_none()))
+            }
+            Self::Swap { address, .. } | Self::Succeed { address, .. } => Some((address, false)),
+            Self::Forward { .. } | Self::Fail { .. } | Self::Wake => None,
+        }
+    }
+}
+
+/// Why a path goes no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Went {
+    On,
+    /// The branch goes to either.
+    Forks(u64, u64),
+    End,
+    /// The window is full.
+    Full,
+    /// What was assumed is not so: there is no such run.
+    Contradiction,
+}
+
+/// A hart's begun instructions, followed so far.
+#[derive(Clone)]
+pub(super) struct Path<'a> {
+    pub(super) program: &'a dyn Program,
+    pub(super) local: &'a Local,
+    pub(super) pc: u64,
+    pub(super) distance: u16,
+    registers: [Option<u64>; 32],
+    pub(super) items: Vec<Item>,
+    unfinished: u32,
+    reservation: Reserved,
+    telling: Option<Told>,
+    /// What begun stores put into the hart's own words; `None` where that is not known yet.
+    own: BTreeMap<u64, Option<u64>>,
+    pub(super) choices: Vec<(u16, u64)>,
+    /// Assumed branches whose conditions are known now.
+    pub(super) resolved: Vec<u16>,
+    /// Whether nothing younger can be performed before what is left behind.
+    closed: bool,
+    /// Where backward jumps went, and with what.
+    visits: Vec<(u64, [Option<u64>; 32])>,
+}
+
+/// Instructions that a path may have: what a window of eight holds is far less, except in loops that never touch memory.
+const LONGEST: u16 = 1000;
+
+impl<'a> Path<'a> {
+    pub(super) fn new(program: &'a dyn Program, local: &'a Local) -> Self {
+        let mut path = Self {
+            program,
+            local,
+            pc: local.at.pc(),
+            distance: 0,
+            registers: local.registers.map(Some),
+            items: Vec::new(),
+            unfinished: 0,
+            reservation: local.reservation.map_or(Reserved::Nothing, |(at, width)| Reserved::Held(at, width)),
+            telling: local.telling,
+            own: BTreeMap::new(),
+            choices: Vec::new(),
+            resolved: Vec::new(),
+            closed: false,
+            visits: Vec::new(),
+        };
+        for (place, left) in local.left.iter().enumerate() {
+            let distance = LEFT + place as u16;
+            match *left {
+                Left::Store { pc, address, width, value, acquire, release, tells } => {
+                    let device = program.region(address & !7) == Region::SoftwareInterrupt;
+                    let kind = Kind::Access(Access {
+                        what: What::Store,
+                        width,
+                        acquire,
+                        release,
+                        address: Some(address),
+                        data: Some(value),
+                        done: None,
+                        tells,
+                        device,
+                        own: false,
+                        reserved: Reserved::Nothing,
+                    });
+                    path.unfinished += 1;
+                    path.items.push(Item { pc, distance, kind });
+                }
+                // What is no store keeps its place, so that places are those of what is left.
+                Left::Fence(sides) => path.items.push(Item { pc: 0, distance, kind: Kind::Fence(sides) }),
+                Left::Cleared => {
+                    path.items.push(Item { pc: 0, distance, kind: Kind::Fence(Sides::Sets(0, 0)) });
+                }
+            }
+            path.closed |= path.is_closed();
+        }
+        path
+    }
+
+    /// What was left behind, up to this place.
+    pub(super) fn until(program: &'a dyn Program, local: &'a Local, place: usize) -> Self {
+        let mut path = Self::new(program, local);
+        path.items.truncate(place + 1);
+        path
+    }
+
+    /// The begun instructions up to the last one that was performed early; `None` if what was assumed of them is not so.
+    pub(super) fn committed(program: &'a dyn Program, local: &'a Local) -> Option<Self> {
+        let mut path = Self::new(program, local);
+        let last = local.ahead.last().map(|&(distance, _)| distance);
+        while Some(path.distance) <= last && last.is_some() {
+            match path.step() {
+                Went::On => {}
+                Went::Contradiction => return None,
+                Went::Forks(..) | Went::End | Went::Full => break,
+            }
+        }
+        Some(path)
+    }
+
+    fn get(&self, register: Register) -> Option<u64> {
+        if register.is_zero() { Some(0) } else { self.registers[register.index()] }
+    }
+
+    fn set(&mut self, register: Register, value: Option<u64>) {
+        if !register.is_zero() {
+            self.registers[register.index()] = value;
+        }
+    }
+
+    /// Whether a loop was gone round twice, and all is as it was.
+    pub(super) fn goes_round(&self) -> bool {
+        let Some((last, before)) = self.visits.split_last() else { return false };
+        before.iter().filter(|&each| each == last).count() >= 2
+    }
+
+    fn jump(&mut self, to: u64) {
+        if to <= self.pc {
+            self.visits.push((to, self.registers));
+        }
+        self.pc = to;
+        self.distance += 1;
+    }
+
+    /// One more instruction that is begun and not done. Whether the window has room for it.
+    fn begin(&mut self) -> bool {
+        self.unfinished += 1;
+        self.unfinished <= self.program.window()
+    }
+
+    /// It could go on, and is not followed: as if the window ended here, unless all so far is done.
+    fn too_far(&self) -> Went {
+        if self.unfinished > 0 { Went::Full } else { Went::End }
+    }
+
+    /// Begins one more instruction.
+    pub(super) fn step(&mut self) -> Went {
+        if self.closed || self.is_closed() {
+            return Went::End;
+        }
+        if self.distance >= LONGEST {
+            return self.too_far();
+        }
+        let At::Line(line) = self.program.at(self.pc) else { return Went::End };
+        let landmarks = self.program.landmarks(self.pc);
+        if landmarks.arrived || landmarks.all_arrived {
+            return Went::End;
+        }
+        if let Some(tells) = landmarks.tells {
+            let Some(a0) = self.registers[10] else { return self.too_far() };
+            self.telling = Some(Told::new(tells, a0));
+        }
+        let early = self.local.early(self.distance);
+        let next = self.pc.wrapping_add(line.length);
+        match line.instruction {
+            Instruction::Load { .. }
+            | Instruction::Store { .. }
+            | Instruction::LoadReserved { .. }
+            | Instruction::StoreConditional { .. }
+            | Instruction::Amo { .. } => return self.access(&line, early),
+            Instruction::Fence { before, after } => {
+                self.push(Kind::Fence(Sides::Sets(bits(before), bits(after))));
+            }
+            Instruction::FenceTso => self.push(Kind::Fence(Sides::Tso)),
+            Instruction::FenceI => {}
+            Instruction::Csr { csr: HART, rd, operand, .. } if reads_only(operand) => {
+                self.set(rd, Some(u64::from(self.local.hart)));
+            }
+            Instruction::Wfi => {
+                if early != Some(Early::Woke) {
+                    if !self.begin() {
+                        return Went::Full;
+                    }
+                    self.push(Kind::Sleep);
+                }
+            }
+            // These wait until all that is older is done: whoever changes how a hart works pays for it.
+            Instruction::Csr { .. } => return self.too_far(),
+            Instruction::Ecall | Instruction::Ebreak | Instruction::Mret => return Went::End,
+            _ => return self.compute(&line, early),
+        }
+        self.jump(next);
+        Went::On
+    }
+
+    fn push(&mut self, kind: Kind) {
+        self.items.push(Item { pc: self.pc, distance: self.distance, kind });
+    }
+
+    fn compute(&mut self, line: &Line, early: Option<Early>) -> Went {
+        let uses = Uses::of(&line.instruction);
+        let known = uses.values.iter().flatten().all(|&register| self.get(register).is_some());
+        let decoded = Decoded { instruction: line.instruction, length: line.length };
+        let is_jump = matches!(line.instruction, Instruction::Branch { .. } | Instruction::Jalr { .. });
+        if known {
+            let effect = execute(&decoded, self.pc, |register| self.get(register).unwrap_or(0));
+            observe(self.program, &decoded, self.pc, |register| self.get(register).unwrap_or(0));
+            if let Some(Early::Went(to)) = early {
+                if to != effect.next {
+                    return Went::Contradiction;
+                }
+                self.resolved.push(self.distance);
+            }
+            if let Action::Write(register, value) = effect.action {
+                self.set(register, Some(value));
+            }
+            if matches!(line.instruction, Instruction::Jalr { .. }) {
+                self.program.jumps(self.pc, effect.next);
+            }
+            self.jump(effect.next);
+            return Went::On;
+        }
+        if !self.begin() {
+            return Went::Full;
+        }
+        if !is_jump {
+            if let Some(register) = uses.written {
+                self.set(register, None);
+            }
+            self.jump(self.pc.wrapping_add(line.length));
+            return Went::On;
+        }
+        let Instruction::Branch { offset, .. } = line.instruction else { return Went::Full };
+        let (taken, next) = (self.pc.wrapping_add_signed(offset), self.pc.wrapping_add(line.length));
+        self.push(Kind::Branch);
+        match early {
+            Some(Early::Went(to)) => self.jump(to),
+            _ if taken == next => self.jump(next),
+            _ => return Went::Forks(taken, next),
+        }
+        Went::On
+    }
+
+    /// Takes one of the ways of a branch.
+    pub(super) fn choose(&mut self, to: u64) {
+        self.choices.push((self.distance, to));
+        self.jump(to);
+    }
+
+    fn access(&mut self, line: &Line, early: Option<Early>) -> Went {
+        let (what, width, rd, source, base, offset) = match line.instruction {
+            Instruction::Load { width, rd, base, offset, .. } => (What::Load, width, rd, None, base, offset),
+            Instruction::Store { width, source, base, offset } => {
+                (What::Store, width, Register::ZERO, Some(source), base, offset)
+            }
+            Instruction::LoadReserved { width, rd, address, .. } => {
+                (What::LoadReserved, width, rd, None, address, 0)
+            }
+            Instruction::StoreConditional { width, rd, source, address, .. } => {
+                (What::StoreConditional, width, rd, Some(source), address, 0)
+            }
+            Instruction::Amo { op, width, rd, source, address, .. } => {
+                (What::Amo(op), width, rd, Some(source), address, 0)
+            }
+            _ => return Went::End,
+        };
+        let signed = !matches!(line.instruction, Instruction::Load { signed: false, .. });
+        let address = self.get(base).map(|base| base.wrapping_add_signed(offset));
+        let data = source.and_then(|source| self.get(source)).map(|value| width.truncate(value));
+        let next = self.pc.wrapping_add(line.length);
+        let mut device = false;
+        if let Some(address) = address {
+            if what == What::Load
+                && let Some(value) = self.program.constant(address, width)
+            {
+                self.set(rd, Some(width.extend(value, signed)));
+                self.jump(next);
+                return Went::On;
+            }
+            match self.program.region(address & !7) {
+                _ if !address.is_multiple_of(width.bytes()) => return Went::End,
+                Region::Nowhere => return Went::End,
+                Region::SoftwareInterrupt => device = true,
+                Region::Memory(_) => {}
+            }
+        }
+        let access = Access {
+            what,
+            width,
+            acquire: line.acquire,
+            release: line.release,
+            address,
+            data,
+            done: early,
+            tells: None,
+            device,
+            own: false,
+            reserved: self.reservation,
+        };
+        if let Some(address) = address
+            && self.telling.is_none()
+            && early.is_none()
+        {
+            let held = match self.own.get(&address) {
+                Some(&held) => Some(held),
+                None => own(self.program, self.local, &line.instruction, address, width).map(Some),
+            };
+            if let Some(held) = held {
+                return self.access_own(access, rd, held);
+            }
+        }
+        let result = match early {
+            Some(Early::Read { value, .. } | Early::Swapped(value)) => Some(width.extend(value, signed)),
+            Some(Early::Succeeded) => Some(0),
+            Some(Early::Failed) => Some(1),
+            _ => None,
+        };
+        if !self.begin() {
+            return Went::Full;
+        }
+        let writes = !matches!(what, What::Load | What::LoadReserved);
+        let tells = if writes && early != Some(Early::Failed) { self.telling.take() } else { None };
+        match what {
+            What::LoadReserved => self.reservation = Reserved::By(self.items.len()),
+            What::StoreConditional => self.reservation = Reserved::Nothing,
+            _ => {}
+        }
+        self.push(Kind::Access(Access { tells, ..access }));
+        self.set(rd, result);
+        self.jump(next);
+        Went::On
+    }
+
+    /// An access to a word that is the hart's own. It is performed in the moment in which it may be: nobody can tell. So that need not be
+    /// kept.
+    fn access_own(&mut self, mut access: Access, rd: Register, held: Option<u64>) -> Went {
+        access.own = true;
+        // A store whose address is not known yet may go to this word too.
+        let is_hidden = |item: &Item| matches!(&item.kind, Kind::Access(other) if other.what != What::Load && other.address.is_none());
+        let held = if self.items.iter().any(is_hidden) { None } else { held };
+        let value = if access.what == What::Store { access.data } else { held };
+        if value.is_some() && self.may_perform(&access, &self.items) {
+            access.done = Some(Early::Wrote);
+        } else if !self.begin() {
+            return Went::Full;
+        }
+        if let (What::Store, Some(address)) = (access.what, access.address) {
+            self.own.insert(address, value);
+        }
+        let is_done = access.done.is_some();
+        self.push(Kind::Access(access));
+        self.set(rd, if is_done { value } else { None });
+        self.distance += 1;
+        self.pc = self.pc.wrapping_add(self.length());
+        Went::On
+    }
+
+    /// Bytes of the instruction that it stands at.
+    fn length(&self) -> u64 {
+        match self.program.at(self.pc) {
+            At::Line(line) => line.length,
+            _ => 4,
+        }
+    }
+
+    /// Whether the newest access is performed.
+    pub(super) fn is_last_done(&self) -> bool {
+        matches!(self.items.last(), Some(Item { distance: ..LEFT, kind: Kind::Access(access), .. }) if access.done.is_some())
+    }
+
+    /// Whether the store at this distance is performed, or older than all here.
+    pub(super) fn is_performed(&self, distance: u16) -> bool {
+        let found = self.items.iter().find(|item| item.distance == distance);
+        found.is_none_or(|item| matches!(&item.kind, Kind::Access(access) if access.done.is_some()))
+    }
+
+    pub(super) fn is_reserve(&self, distance: u16) -> bool {
+        let found = self.items.iter().find(|item| item.distance == distance);
+        found.is_some_and(
+            |item| matches!(&item.kind, Kind::Access(access) if access.what == What::LoadReserved),
+        )
+    }
+}
+
+/// `mhartid`, which never changes.
+const HART: u16 = 0xf14;
+
+fn reads_only(operand: crate::isa::CsrOperand) -> bool {
+    match operand {
+        crate::isa::CsrOperand::Register(register) => register.is_zero(),
+        crate::isa::CsrOperand::Immediate(value) => value == 0,
+    }
+}
+
+pub(super) fn bits(accesses: crate::isa::Accesses) -> u8 {
+    u8::from(accesses.input) << 3
+        | u8::from(accesses.output) << 2
+        | u8::from(accesses.read) << 1
+        | u8::from(accesses.write)
+}

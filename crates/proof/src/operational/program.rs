@@ -1,0 +1,221 @@
+//! What the operational model asks of a program: its code, its memory, and what its places mean.
+
+use crate::axiomatic::Model;
+use crate::isa::{Instruction, Register, Width};
+
+/// A machine's code and memory before the first instruction.
+pub(crate) trait Program {
+    /// How memory orders what a hart does.
+    fn model(&self) -> Model;
+
+    /// How many instructions of a hart may be begun and not performed.
+    fn window(&self) -> u32;
+
+    /// Where a hart begins, and what its registers hold.
+    fn start(&self, hart: u8) -> (u64, [u64; 32]);
+
+    /// What stands at an address of code.
+    fn at(&self, pc: u64) -> At;
+
+    /// What memory holds that is never written.
+    fn constant(&self, address: u64, width: Width) -> Option<u64>;
+
+    /// What lies at an address.
+    fn region(&self, address: u64) -> Region;
+
+    /// The registers, as bits, whose values may still be read by a hart that stands at this address.
+    fn live(&self, pc: u64) -> u32;
+
+    /// What coming to this address means.
+    fn landmarks(&self, pc: u64) -> Landmarks {
+        let _ = pc;
+        Landmarks::default()
+    }
+
+    /// Whether a place in the code says which hart boots.
+    fn knows_who_boots(&self) -> bool {
+        false
+    }
+
+    /// Whether a register that holds what it must not on arrival is to be noted.
+    fn is_as_expected(&self, hart: u8, registers: &[u64; 32]) -> bool {
+        let _ = (hart, registers);
+        true
+    }
+
+    /// Whether the boot hart is to clear this memory.
+    fn is_to_clear(&self, address: u64) -> bool {
+        let _ = address;
+        false
+    }
+
+    /// The stack pointer of a hart that has arrived, as far as it matters.
+    fn stack(&self, registers: &[u64; 32]) -> u64 {
+        registers[2]
+    }
+
+    /// Whether no other hart accesses these 8 bytes, and the hart itself only ever all of them, by loads and stores. Nobody else can tell then in
+    /// which order it does.
+    fn is_own(&self, address: u64) -> bool {
+        let _ = address;
+        false
+    }
+
+    /// Told of an access that is performed; `whole`, if it is a load or store of 8 bytes that tells nobody anything.
+    fn accesses(&self, hart: u8, address: u64, whole: bool) {
+        let _ = (hart, address, whole);
+    }
+
+    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there.
+    fn mixes(&self, address: u64) {
+        let _ = address;
+    }
+
+    /// Told that `result` is computed of a number, and what that one must be for another result, if it can be told.
+    fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) {
+        let _ = (from, result, inverse);
+    }
+
+    /// Told of a store.
+    fn writes(&self, address: u64, width: Width) {
+        let _ = (address, width);
+    }
+
+    /// Told of a load of memory that nothing determines at first.
+    fn looks(&self, address: u64, width: Width) {
+        let _ = (address, width);
+    }
+
+    /// Told of a load that sees a part of what the 8 bytes around an address hold.
+    fn sees(&self, address: u64, width: Width, held: u64) {
+        let _ = (address, width, held);
+    }
+
+    /// All that the 8 bytes around an address may hold as soon as a load looks at some of them, where nothing determines that yet.
+    fn garbage(&self, address: u64, width: Width, held: Word) -> Vec<u64> {
+        let _ = (address, width, held);
+        Vec::new()
+    }
+
+    /// Told that a jump through a register leads from one address to another.
+    fn jumps(&self, from: u64, to: u64) {
+        let _ = (from, to);
+    }
+
+    /// Told that it is asked whether two numbers are the same.
+    fn compares(&self, left: u64, right: u64) {
+        let _ = (left, right);
+    }
+
+    /// Told that it is asked which of two numbers is the smaller one.
+    fn orders(&self, left: u64, right: u64) {
+        let _ = (left, right);
+    }
+
+    /// Told that the way of a hart depends on these numbers, at this address.
+    fn decides(&self, pc: u64, left: u64, right: u64) {
+        let _ = (pc, left, right);
+    }
+}
+
+/// What a number was, by what was computed of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Inverse {
+    /// The result less this.
+    Less(u64),
+    /// This less the result.
+    From(u64),
+    /// The result with these bits changed.
+    Xor(u64),
+}
+
+impl Inverse {
+    /// What gives this result.
+    pub(crate) const fn of(self, result: u64) -> u64 {
+        match self {
+            Self::Less(part) => result.wrapping_sub(part),
+            Self::From(whole) => whole.wrapping_sub(result),
+            Self::Xor(bits) => result ^ bits,
+        }
+    }
+}
+
+/// What stands at an address of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// An instruction.
+    Line(Line),
+    /// Nothing: the hart ends here, as it should.
+    End,
+    /// No code.
+    Nowhere,
+    /// Code that cannot be decoded.
+    Undecoded,
+}
+
+/// An instruction. The bits are those of the instruction, or of a litmus test's plain accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) instruction: Instruction,
+    pub(crate) length: u64,
+    pub(crate) acquire: bool,
+    pub(crate) release: bool,
+}
+
+/// What lies at an address of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Region {
+    /// Memory of 8 bytes, aligned: what the file puts there, and the bits that it does.
+    Memory(Word),
+    /// The software interrupts of the harts: two of them in 8 bytes.
+    SoftwareInterrupt,
+    /// Nothing.
+    Nowhere,
+}
+
+/// Eight bytes, as far as they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Word {
+    /// The value; bits that are not known are 0.
+    pub(crate) value: u64,
+    /// The bits that are known.
+    pub(crate) known: u64,
+}
+
+impl Word {
+    /// A word that is known whole.
+    pub(crate) const fn of(value: u64) -> Self {
+        Self { value, known: u64::MAX }
+    }
+}
+
+/// What coming to an address means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Landmarks {
+    /// The goal of a hart that was started.
+    pub(crate) arrived: bool,
+    /// The goal of the boot hart.
+    pub(crate) all_arrived: bool,
+    /// The hart boots.
+    pub(crate) primary: bool,
+    /// The hart starts.
+    pub(crate) started: bool,
+    /// Memory is clear.
+    pub(crate) cleared: bool,
+    /// The next store tells a hart to start.
+    pub(crate) tells: Option<Tells>,
+}
+
+/// Whom the next store tells to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Tells {
+    /// The hart whose number is in a0.
+    One,
+    /// All harts.
+    All,
+}
+
+/// The registers whose values `lines` may read before they write them, as bits.
+pub(crate) fn bit(register: Register) -> u32 {
+    1 << register.number()
+}
