@@ -53,6 +53,13 @@ pub enum Error {
         /// What it said last.
         said: String,
     },
+    /// The emulator would not follow the debugger.
+    Replay {
+        /// Its name.
+        program: &'static str,
+        /// What went wrong, and what it said last.
+        said: String,
+    },
     /// The guest was started, and no whole answer came back.
     Silent {
         /// How that ended.
@@ -104,6 +111,7 @@ impl fmt::Display for Error {
             Self::File { tried, path, error } => write!(f, "{tried} {}: {error}", path.display()),
             Self::Process { program, error } => write!(f, "run {program}: {error}"),
             Self::Emulator { program, said } => write!(f, "boot a guest by {program}: {said}"),
+            Self::Replay { program, said } => write!(f, "replay a run by {program}: {said}"),
             Self::Silent { silence, console } => {
                 write!(f, "the guest gave no answer: {silence}; its console ends:\n{console}")
             }

@@ -105,12 +105,27 @@ impl Program {
     pub(crate) fn run(&self, out: &File, error: &File, time: Duration) -> Result<End, Error> {
         let started = Instant::now();
         let trouble = |error| Error::Process { program: self.name.to_owned(), error };
+        let mut running = self.start(Stdio::null(), out, error)?;
+        let Some(child) = &mut running.0.member else { return Ok(End::Deadline) };
+        if !over(child, time.saturating_sub(started.elapsed())).map_err(trouble)? {
+            return Ok(End::Deadline);
+        }
+        child.wait().map(End::Itself).map_err(trouble)
+    }
+
+    /// Starts it and lets it run, with `input` for its standard input; else as [`Program::run`]. Whoever has what this gives
+    /// has the deadline too.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub(crate) fn start(&self, input: Stdio, out: &File, error: &File) -> Result<Running, Error> {
+        let trouble = |error| Error::Process { program: self.name.to_owned(), error };
         let setpriv = find("setpriv", "util-linux")?;
         let program = find(self.name, self.package)?;
         let mut group = Group::new(&find("sh", "dash")?)?;
         let mut command = Command::new(setpriv);
         command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(&self.words);
-        command.stdin(Stdio::null()).stdout(out.try_clone().map_err(trouble)?);
+        command.stdin(input).stdout(out.try_clone().map_err(trouble)?);
         command.stderr(error.try_clone().map_err(trouble)?);
         if let Some(names) = self.inherited {
             command.env_clear();
@@ -122,10 +137,7 @@ impl Program {
         }
         let child = group.member.insert(command.process_group(group.number()).spawn().map_err(trouble)?);
         self.limit(child).map_err(trouble)?;
-        if !over(child, time.saturating_sub(started.elapsed())).map_err(trouble)? {
-            return Ok(End::Deadline);
-        }
-        child.wait().map(End::Itself).map_err(trouble)
+        Ok(Running(group))
     }
 
     /// Sets its limits, from outside: it has hardly begun, and has written nothing yet.
@@ -161,6 +173,9 @@ impl Program {
         Err(Error::Fetch { what: what.to_owned(), said })
     }
 }
+
+/// A program that was started. It is killed with all of its group when this is dropped.
+pub(crate) struct Running(Group);
 
 /// A process group, which is killed when this is dropped, and by its guardian if this process is over before that.
 /// A process may leave its group (setsid(2)); none of those that are started here does.
@@ -371,6 +386,26 @@ mod tests {
         let patience = Timespec::try_from(LONG).unwrap();
         assert_eq!(poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)), Ok(1));
         assert_eq!(reader.read(&mut said).unwrap(), 0);
+    }
+
+    #[test]
+    fn who_was_started_hears_its_input_and_is_ended_when_nobody_has_it_any_more() {
+        use std::io::Write;
+        use std::os::fd::OwnedFd;
+        use std::os::unix::net::UnixStream;
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let (out, error) = (unnamed().unwrap(), unnamed().unwrap());
+        // It says what it heard to where it heard it, and would then stay.
+        let endless = shell("read -r word; echo \"$word\" >&0; exec tail -f /dev/null");
+        let running = endless.start(OwnedFd::from(theirs).into(), &out, &error).unwrap();
+        ours.set_read_timeout(Some(LONG)).unwrap();
+        ours.write_all(b"word\n").unwrap();
+        let mut heard = [0; 5];
+        ours.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"word\n");
+        drop(running);
+        // The other end is closed when it is gone.
+        assert_eq!(ours.read(&mut heard).unwrap(), 0);
     }
 
     #[test]
