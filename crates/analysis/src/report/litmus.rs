@@ -138,7 +138,7 @@ fn beyond(litmus: &Litmus) -> String {
     )
 }
 
-fn model(memory: &str) -> String {
+pub(super) fn model(memory: &str) -> String {
     match memory {
         "sc" => "sequential consistency".to_owned(),
         "tso" => "total store order".to_owned(),

@@ -1,0 +1,138 @@
+//! What can go wrong in a boot, as text and as a picture.
+//!
+//! One machine is told in full: what can happen, what memory must hold for that, and the run step by step. Several are a table
+//! first, and then one run for each kind of fault of each file. [`picture`] draws a run.
+
+mod found;
+mod grid;
+mod memory;
+mod picture;
+mod svg;
+mod trace;
+mod words;
+
+use tenbin_model::{Boot, BootCheck, BootFault, BootVerdict, Counterexample};
+
+use self::grid::{paragraph, shown};
+use self::words::{Names, listed};
+
+pub use self::picture::boot_picture;
+
+/// One boot in full, or a table of several with the shortest run to each kind of fault in each file. No line is wider than
+/// `width` if that is at least 60 columns.
+pub fn boot(boot: &Boot, width: usize) -> String {
+    match boot.checks.as_slice() {
+        [] => String::new(),
+        [check] => alone(check, width),
+        several => found::table(several, width) + &found::files(several, width),
+    }
+}
+
+/// What there is to say of one machine.
+fn alone(check: &BootCheck, width: usize) -> String {
+    let (file, machine) = (shown(&check.file), words::machine(&check.machine));
+    let cost = words::cost(&check.effort);
+    let said = match &check.verdict {
+        BootVerdict::Refused { why } => format!("With {machine}, {file} was refused: {}", ended(why)),
+        BootVerdict::Sound { window_full, partly, .. } => {
+            let every = "every hart arrives, whatever memory holds at first and however late any hart is";
+            let mut said = format!("With {machine}, {file} is sound: {every} ({cost}).");
+            if *window_full {
+                said.push_str(&format!(
+                    " Some hart could have begun more instructions than the window holds, so this stands up to a \
+                     window of {} (--window).",
+                    check.machine.window
+                ));
+            }
+            if *partly {
+                said.push_str(
+                    " The firmware computes with garbage: this stands for the garbage that was tried, which may not be all that matters.",
+                );
+            }
+            said
+        }
+        BootVerdict::Faulty { faults, whole, .. } => {
+            let can: Vec<String> = faults.iter().map(|it| can(it.fault).to_owned()).collect();
+            let more = if *whole { "" } else { " A limit was reached: there may be more." };
+            format!("With {machine}, {file} {} ({cost}).{more}", listed(&can, "and"))
+        }
+    };
+    let mut text = paragraph(&said, 0, width);
+    // How many harts there are, and which one boots, is said already.
+    let told = |name: &str| matches!(name, "harts" | "boot_hart");
+    let set = check.machine.set.iter().filter(|it| !told(&it.name));
+    let set: Vec<String> = set.map(|it| Names::default().planted(it)).collect();
+    if !set.is_empty() {
+        text.push_str(&paragraph(
+            &format!("Set before the first instruction: {}.", set.join(", ")),
+            0,
+            width,
+        ));
+    }
+    for example in faults(check) {
+        let name = capitalised(example.fault.name());
+        text.push('\n');
+        text.push_str(&paragraph(&format!("{name}: {}", sentence(example)), 0, width));
+        text.push_str(&trace::run(example, width));
+    }
+    let beside: String = remarks(check).iter().map(|it| remark("Remark", it, width)).collect();
+    if beside.is_empty() { text } else { format!("{text}\n{beside}") }
+}
+
+/// A remark: no fault, so its run is not shown.
+fn remark(what: &str, example: &Counterexample, width: usize) -> String {
+    let steps = words::count(example.steps.len(), "step");
+    let said = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
+    paragraph(&said, 0, width)
+}
+
+/// The runs that end in a fault.
+fn faults(check: &BootCheck) -> &[Counterexample] {
+    match &check.verdict {
+        BootVerdict::Faulty { faults, .. } => faults,
+        BootVerdict::Sound { .. } | BootVerdict::Refused { .. } => &[],
+    }
+}
+
+/// What is no fault, and should be known.
+fn remarks(check: &BootCheck) -> &[Counterexample] {
+    match &check.verdict {
+        BootVerdict::Faulty { remarks, .. } | BootVerdict::Sound { remarks, .. } => remarks,
+        BootVerdict::Refused { .. } => &[],
+    }
+}
+
+/// What goes wrong, ended as a sentence.
+fn sentence(example: &Counterexample) -> String {
+    ended(&example.sentence)
+}
+
+/// A text that ends as a sentence does.
+fn ended(text: &str) -> String {
+    let text = shown(text.trim());
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
+}
+
+/// What a file does that has this fault.
+fn can(fault: BootFault) -> &'static str {
+    match fault {
+        BootFault::Dead => "can hang",
+        BootFault::Livelock => "may never end its boot",
+        BootFault::StartedEarly => "can start a hart before it is told",
+        BootFault::StartedTwice => "can start a hart twice",
+        BootFault::SharedStack => "can put two harts on one stack",
+        BootFault::Stale => "can start a hart with a stale stack or argument",
+        BootFault::Astray => "can go where nothing is",
+        BootFault::LostStore => "can lose a store",
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod specimen;
+#[cfg(test)]
+mod tests;
