@@ -1,10 +1,15 @@
 //! The command line, declared once: parser, help, man page and completions derive from it.
 
+mod check;
+mod replay;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+pub use replay::Replay;
 use tenbin_model::Descriptor;
 use tenbin_proof::axiomatic::Model;
 use tenbin_reach::{Accelerator, Architecture, Module};
@@ -181,7 +186,7 @@ pub enum Command {
     /// Say what the machine code of several RISC-V harts can do together
     #[command(subcommand)]
     Boot(Boot),
-    /// Print the JSON schema of what --json prints of measurements, a calibration, `blame` or litmus tests
+    /// Print the JSON schema of what --json prints of measurements, a calibration, `blame`, litmus tests, boots or replays
     Schema {
         /// Of which answer
         #[arg(value_enum, default_value_t = Shape::Report)]
@@ -366,7 +371,30 @@ pub enum Boot {
     /// each; --json has all their outcomes. A set of outcomes is whole, or there is none.
     #[command(after_help = LITMUS_STATUS)]
     Litmus(Litmus),
+    /// Say whether every hart always boots, whatever memory holds and whoever is late
+    ///
+    /// Examines firmware for RV64 as it will run: every order in which the harts can step, everything that memory may hold
+    /// where the file does not say, every reordering that the memory model allows. Of what goes wrong it shows the shortest run. A file
+    /// whose symbols have the names below needs no options; for another one --arrived says where a hart is up.
+    #[command(after_help = CHECK_STATUS)]
+    Check(Box<Check>),
+    /// Have QEMU do what `boot check` found, step by step
+    ///
+    /// Follows every run that ends in a fault: the same file in QEMU, its harts stepped through a debugger's port in the run's
+    /// order, every access compared. After a hang all harts run freely for a while, and still do not all arrive.
+    #[command(after_help = REPLAY_STATUS)]
+    Replay(Replay),
 }
+
+const CHECK_STATUS: &str = "\
+Exit status: 0 all of it is sound; 2 a file is no executable for RV64, or lacks what is named
+(nothing is examined then); 3 a machine was refused or not finished, and none is faulty;
+4 something can go wrong on at least one.";
+
+const REPLAY_STATUS: &str = "\
+Exit status: 0 every run that can be replayed was shown; 2 the answer or an executable cannot be
+read; 3 no run can be replayed; 4 the emulator departed from a run: then tenbin was wrong, or it;
+5 QEMU is missing.";
 
 const LITMUS_STATUS: &str = "\
 Exit status: 0 answered, whatever the answer is; 2 a file cannot be read or is no such test (the
@@ -441,6 +469,10 @@ pub enum Shape {
     Calibration,
     /// What litmus tests may end with: `boot litmus`
     Litmus,
+    /// What can go wrong with boots: `boot check`
+    Boot,
+    /// How runs went in an emulator: `boot replay`
+    Replay,
     /// What `blame` found; its part `Contracted` is each element of `blame --list`
     Blame,
 }

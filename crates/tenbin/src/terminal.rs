@@ -68,6 +68,20 @@ impl Progress {
         self.bar.set_position(settled as u64);
     }
 
+    /// Shows how many machines are examined, and how many states of one of the others are known.
+    pub fn boots(&self, examined: usize, all: usize, states: u64) {
+        self.bar.set_length(all as u64);
+        self.bar.set_message(format!("machines; {states} states of this one"));
+        self.bar.set_position(examined as u64);
+    }
+
+    /// Shows how many replays are done.
+    pub fn replays(&self, done: usize, all: usize) {
+        self.bar.set_length(all as u64);
+        self.bar.set_message("replays");
+        self.bar.set_position(done as u64);
+    }
+
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

@@ -4,7 +4,7 @@ use clap_complete::Shell;
 use serde_json::json as value;
 use tenbin_analysis::report;
 use tenbin_metal::kernels;
-use tenbin_model::{Blame, CalibrationReport, Litmus, Report};
+use tenbin_model::{Blame, Boot, BootReplay, CalibrationReport, Litmus, Report};
 
 use super::json;
 use crate::arguments::{Arguments, Form, Shape};
@@ -30,7 +30,9 @@ pub fn schema(what: Shape) -> Result<Answer, Trouble> {
     let schema = match what {
         Shape::Report => schemars::schema_for!(Report),
         Shape::Calibration => schemars::schema_for!(CalibrationReport),
+        Shape::Boot => schemars::schema_for!(Boot),
         Shape::Litmus => schemars::schema_for!(Litmus),
+        Shape::Replay => schemars::schema_for!(BootReplay),
         Shape::Blame => schemars::schema_for!(Blame),
     };
     Ok(Answer::text(json(&schema)?))

@@ -5,10 +5,12 @@ mod archive;
 mod blame;
 mod boot;
 mod calibrate;
+mod check;
 mod fibonacci;
 mod guest;
 mod measure;
 mod modules;
+mod replay;
 pub mod yes;
 
 use tenbin_model::Effort;
@@ -32,6 +34,8 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::Blame(arguments)) => blame::blame(&arguments),
         Some(Command::Boot(Boot::Litmus(arguments))) => boot::litmus(&arguments),
+        Some(Command::Boot(Boot::Check(arguments))) => check::check(&arguments),
+        Some(Command::Boot(Boot::Replay(arguments))) => replay::replay(&arguments),
         Some(Command::List { form }) => about::list(form),
         Some(Command::Show { what, form }) => match about::experiment(&what, form) {
             Some(answer) => Ok(answer),

@@ -1,0 +1,206 @@
+//! `tenbin boot check`: whether every hart of a machine always boots.
+
+mod answer;
+mod names;
+mod question;
+mod sentence;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tenbin_analysis::report;
+use tenbin_model::boot::{Boot, BootCheck, BootVerdict, Counterexample};
+use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine};
+
+pub(super) use self::names::name_of;
+use self::question::{Firmware, Job};
+use self::sentence::Story;
+use super::json;
+use crate::arguments::{Check, LEAST};
+use crate::output::{Answer, Exit, Trouble, can_be_written, write_whole};
+use crate::terminal::{self, Progress};
+
+/// What came of a job, and how many seconds it took.
+type Examined = (Result<Report, Refused>, f64);
+
+/// Examines every file on every machine that is asked about, as many at a time as there are CPUs.
+///
+/// # Errors
+/// A usage error where a file cannot be examined: then none is.
+pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
+    if let Some(path) = &asked.picture {
+        can_be_written(path)?;
+    }
+    let read = |path| Firmware::read(path, asked);
+    let firmware = asked.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut jobs = Vec::new();
+    for each in &firmware {
+        jobs.extend(each.jobs(asked)?);
+    }
+    let examined = all(&jobs, asked);
+    let checks = jobs.iter().zip(examined).map(|(job, examined)| answered(job, examined, asked)).collect();
+    let answer = Boot { schema: Boot::SCHEMA.into(), checks };
+    let mut remarks = Vec::new();
+    if let Some(path) = &asked.picture {
+        match worst(&answer) {
+            Some((check, run)) => {
+                let picture = report::boot_picture(check, run);
+                write_whole(path, |out| std::io::Write::write_all(out, picture.as_bytes()))?;
+            }
+            None => remarks.push(format!("nothing goes wrong, so {} is not written", path.display())),
+        }
+    }
+    let exit = exit(&answer);
+    remarks.extend(unanswered(&answer));
+    let remark = remarks.into_iter().map(|message| Trouble { exit, message }.to_string()).collect::<Vec<_>>();
+    let text = if asked.form.json { json(&answer)? } else { report::boot(&answer, terminal::width()) };
+    Ok(Answer { text, to: None, remark: (!remark.is_empty()).then(|| remark.join("\n")), exit })
+}
+
+fn exit(answer: &Boot) -> Exit {
+    let any = |kind: fn(&BootVerdict) -> bool| answer.checks.iter().any(|check| kind(&check.verdict));
+    if any(|it| matches!(it, BootVerdict::Faulty { .. })) {
+        Exit::Fault
+    } else if any(|it| matches!(it, BootVerdict::Refused { .. })) {
+        Exit::Refused
+    } else {
+        Exit::Answered
+    }
+}
+
+/// The first run that goes wrong.
+fn worst(answer: &Boot) -> Option<(&BootCheck, &Counterexample)> {
+    answer.checks.iter().find_map(|check| match &check.verdict {
+        BootVerdict::Faulty { faults, .. } => faults.first().map(|run| (check, run)),
+        _ => None,
+    })
+}
+
+/// Why the one machine has no verdict; of several, how many have none.
+fn unanswered(answer: &Boot) -> Option<String> {
+    let refused = answer.checks.iter().filter_map(|check| match &check.verdict {
+        BootVerdict::Refused { why } => Some((check, why)),
+        _ => None,
+    });
+    match (refused.collect::<Vec<_>>().as_slice(), answer.checks.len()) {
+        ([], _) => None,
+        ([(check, why)], 1) => Some(format!("{}: refused: {why}", check.file)),
+        (refused, all) => Some(format!("{} of {all} machines were refused", refused.len())),
+    }
+}
+
+/// Examines all of them, and keeps their order. First as many at a time as there are CPUs, each with its share of the memory; then,
+/// alone and with all of it, those that a share was too little for. So what is refused does not depend on how many CPUs there are.
+fn all(jobs: &[Job<'_>], asked: &Check) -> Vec<Examined> {
+    let shares = usize::try_from(asked.limit.0 / LEAST).unwrap_or(usize::MAX);
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(jobs.len()).min(shares).max(1);
+    let progress = Progress::new();
+    let share = asked.limit.0 / workers as u64;
+    let mut settled = at_once(jobs, workers, share, asked, &progress);
+    let more =
+        |(_, (result, _)): &(&usize, &Examined)| workers > 1 && matches!(result, Err(Refused::Memory(_)));
+    let again = settled.iter().filter(more).map(|(&index, _)| index).collect::<Vec<_>>();
+    for index in again {
+        let told = |states| progress.boots(index, jobs.len(), states);
+        settled.insert(index, one(&jobs[index], asked.limit.0, asked.seconds, &told));
+    }
+    progress.finish();
+    settled.into_values().collect()
+}
+
+fn at_once(
+    jobs: &[Job<'_>],
+    workers: usize,
+    bytes: u64,
+    asked: &Check,
+    progress: &Progress,
+) -> BTreeMap<usize, Examined> {
+    let settled = Mutex::new(BTreeMap::new());
+    let open = Mutex::new(jobs.iter().enumerate());
+    let next = || open.lock().ok()?.next();
+    let done = || settled.lock().map_or(0, |settled| settled.len());
+    let work = || {
+        while let Some((index, job)) = next() {
+            let told = |states| progress.boots(done(), jobs.len(), states);
+            let examined = one(job, bytes, asked.seconds, &told);
+            if let Ok(mut settled) = settled.lock() {
+                settled.insert(index, examined);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+    });
+    settled.into_inner().unwrap_or_default()
+}
+
+/// Examines one machine. `told` hears now and then how many states there are.
+fn one(job: &Job<'_>, bytes: u64, seconds: u64, told: &(dyn Fn(u64) + Sync)) -> Examined {
+    let image = job.image();
+    let question = Question {
+        image: &image,
+        harts: job.machine.harts,
+        memory: job.memory,
+        window: job.machine.window,
+        landmarks: job.firmware.landmarks.clone(),
+        expected: job.firmware.expected.clone(),
+    };
+    let begun = Instant::now();
+    let stop = |states| {
+        told(states);
+        begun.elapsed() >= Duration::from_secs(seconds)
+    };
+    let result = examine(&question, Limits { bytes, stop: Some(&stop) });
+    (result, begun.elapsed().as_secs_f64())
+}
+
+/// What came of a job, as it is told.
+fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCheck {
+    let names = job.firmware.names();
+    let (verdict, cost) = match &result {
+        Ok(report) => {
+            let told = report.findings.iter().map(|finding| {
+                let story = Story { names, expected: &job.firmware.expected, finding };
+                (finding.fault, answer::counterexample(&story))
+            });
+            let (remarks, faults): (Vec<_>, Vec<_>) = told.partition(|(fault, _)| *fault == Fault::LostStore);
+            let runs = |told: Vec<_>| told.into_iter().map(|(_, run)| run).collect::<Vec<_>>();
+            let verdict = if faults.is_empty() {
+                BootVerdict::Sound {
+                    window_full: report.window_full,
+                    partly: report.partly,
+                    remarks: runs(remarks),
+                }
+            } else {
+                BootVerdict::Faulty { faults: runs(faults), whole: report.whole, remarks: runs(remarks) }
+            };
+            (verdict, report.effort)
+        }
+        Err(refused) => {
+            let why = sentence::refusal(names, refused, &job.machine, job.memory, asked.seconds);
+            let cost = match refused {
+                Refused::Memory(effort) | Refused::Stopped(effort) => *effort,
+                Refused::Fetch(_)
+                | Refused::Unsupported { .. }
+                | Refused::Overwritten { .. }
+                | Refused::TooLong { .. }
+                | Refused::Mixed { .. }
+                | Refused::Unset { .. } => Effort::default(),
+            };
+            (BootVerdict::Refused { why }, cost)
+        }
+    };
+    BootCheck {
+        file: job.firmware.file.clone(),
+        machine: job.machine.clone(),
+        goals: answer::goals(&job.firmware.landmarks),
+        verdict,
+        effort: answer::effort(cost, seconds),
+    }
+}

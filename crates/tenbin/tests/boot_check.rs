@@ -1,0 +1,234 @@
+//! `tenbin boot check` as a user meets it. What can go wrong with a boot is shown beside the checker, in `crates/proof`.
+//!
+//! The file is `fixtures/isa/image/two_harts.s`: hart 0 sets `flag`, hart 1 waits for it, and both go to `done`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const TWO_HARTS: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts-dwarf5.elf");
+
+/// Where the code begins in the file.
+const CODE: usize = 0xb0;
+
+/// A folder with the file, and others that are made of it.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap()).with("two_harts.elf", |_| ())
+    }
+
+    fn with(self, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut file = TWO_HARTS.to_vec();
+        change(&mut file);
+        fs::write(self.0.path().join(name), file).unwrap();
+        self
+    }
+
+    /// Status, answer, and what was said on standard error.
+    fn check(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+        command.args(["boot", "check"]).args(words).current_dir(self.0.path());
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Status and the machines' answers.
+    fn answer(&self, words: &[&str]) -> (Option<i32>, Vec<Value>) {
+        let words = [words, &["--json"]].concat();
+        let (status, answer, said) = self.check(&words);
+        let answer = serde_json::from_str::<Value>(&answer).unwrap_or_else(|_| panic!("{words:?}: {said}"));
+        assert_eq!(answer["schema"], "tenbin-boot-1");
+        (status, answer["checks"].as_array().unwrap().clone())
+    }
+}
+
+#[test]
+fn the_help_says_what_is_asked_and_what_symbols_stand_for() {
+    let (status, help, said) = Desk::new().check(&["-h"]);
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(help);
+}
+
+#[test]
+fn what_cannot_be_examined_is_named_and_nothing_is() {
+    let desk = Desk::new()
+        .with("short.elf", |file| file.truncate(0x100))
+        .with("script", |file| *file = b"#!/bin/sh\n".to_vec())
+        .with("empty", |file| file.clear())
+        .with("thirty-two.elf", |file| file[4] = 1)
+        .with("x86.elf", |file| file[18..20].copy_from_slice(&[62, 0]))
+        .with("object.o", |file| file[16] = 1)
+        // No section, and so no symbol.
+        .with("stripped.elf", |file| {
+            file[40..48].fill(0);
+            file[60..64].fill(0);
+        });
+    let asked: &[&[&str]] = &[
+        &["script", "--arrived=done"],
+        &["empty", "--arrived=done"],
+        &["thirty-two.elf", "--arrived=done"],
+        &["x86.elf", "--arrived=done"],
+        &["object.o", "--arrived=done"],
+        &["short.elf", "--arrived=done"],
+        &["nowhere", "--arrived=done"],
+        &[".", "--arrived=done"],
+        &["two_harts.elf"],
+        &["two_harts.elf", "--arrived=done"],
+        &["two_harts.elf", "--arrived=Done", "--harts=2"],
+        &["two_harts.elf", "--arrived=flag", "--harts=2"],
+        &["two_harts.elf", "--arrived=done", "--harts=2", "--boot-hart=0"],
+        &["two_harts.elf", "--arrived=done", "--harts=2", "--set=flag=1"],
+        &["two_harts.elf", "--arrived=done", "--harts=2", "--set=greeting:2=0x10000"],
+        &["two_harts.elf", "--arrived=done", "--harts=2", "--started=done"],
+        &["two_harts.elf", "--arrived=done", "--harts=2", "--picture=nowhere/picture.svg"],
+        // The first file is as it should be.
+        &["two_harts.elf", "stripped.elf", "--arrived=done", "--harts=2"],
+        &["stripped.elf", "--harts=2"],
+    ];
+    let mut shown = String::new();
+    for words in asked {
+        let (status, answer, said) = desk.check(words);
+        assert_eq!((status, answer.as_str()), (Some(2), ""), "{words:?}: {said}");
+        assert!(said.starts_with("tenbin: usage error: "), "{words:?}: {said}");
+        shown.push_str(&format!("$ tenbin boot check {}\n{said}\n", words.join(" ")));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn words_that_mean_nothing_are_named() {
+    let desk = Desk::new();
+    let words = [
+        "--harts=0",
+        "--harts=9",
+        "--harts=two",
+        "--boot-hart=8",
+        "--memory=arm",
+        "--memory=sc,all",
+        "--window=0",
+        "--arrived=1+",
+        "--bss=flag",
+        "--set=flag",
+        "--expect=pc=1",
+        "--expect=sp=2*3",
+        "--limit=4GB",
+        "--limit=1000",
+        "--seconds=0",
+        "--goal=done",
+    ];
+    for word in words {
+        let (status, answer, said) = desk.check(&["two_harts.elf", word]);
+        assert_eq!((status, answer.as_str()), (Some(2), ""), "{word}: {said}");
+        let option = word.split('=').next().unwrap();
+        assert!(said.starts_with("tenbin: usage error: ") && said.contains(option), "{word}: {said}");
+    }
+    assert_eq!(desk.check(&[]).0, Some(2));
+}
+
+#[test]
+fn a_sound_boot_is_answered_on_every_machine() {
+    let desk = Desk::new();
+    let (status, checks) = desk.answer(&["two_harts.elf", "two_harts.elf", "--arrived=done", "--harts=2,1"]);
+    let machines = checks.iter().map(|check| {
+        assert!(check["verdict"]["sound"].is_object(), "{check}");
+        // `done`: the goal of all of them.
+        assert_eq!(check["goals"], serde_json::json!(["0x80000020"]));
+        let machine = &check["machine"];
+        assert_eq!((&machine["boot_hart"], machine["set"].as_array().unwrap().len()), (&Value::Null, 0));
+        (machine["harts"].as_u64().unwrap(), machine["memory"].as_str().unwrap())
+    });
+    let once = [(2, "sc"), (2, "tso"), (2, "rvwmo"), (1, "sc"), (1, "tso"), (1, "rvwmo")];
+    assert_eq!(machines.collect::<Vec<_>>(), [once, once].concat());
+    assert_eq!(status, Some(0));
+    // Nothing is drawn of what does not go wrong.
+    let words = ["two_harts.elf", "--arrived=done", "--harts=2", "--picture=run.svg"];
+    let (status, _, said) = desk.check(&words);
+    assert_eq!((status, &*said), (Some(0), "tenbin: nothing goes wrong, so run.svg is not written\n"));
+    assert!(!desk.0.path().join("run.svg").exists());
+}
+
+#[test]
+fn a_hang_is_shown_with_its_garbage_and_its_lines() {
+    // `li a2,1` becomes `li a2,0`: what hart 1 waits for never comes, unless the garbage has it.
+    let desk = Desk::new().with("never.elf", |file| file[CODE + 0xe] = 0x01);
+    let words = ["never.elf", "two_harts.elf", "--arrived=done", "--harts=2", "--memory=sc"];
+    let (status, checks) = desk.answer(&words);
+    assert_eq!(status, Some(4));
+    assert!(checks[1]["verdict"]["sound"].is_object(), "{}", checks[1]);
+    let run = &checks[0]["verdict"]["faulty"]["faults"][0];
+    assert_eq!((&run["fault"], &run["reordered"]), (&Value::from("dead"), &Value::from(false)));
+    assert_eq!((&run["ends"][0]["arrived"], &run["ends"][1]["arrived"]), (&true.into(), &false.into()));
+    assert_eq!(run["ends"][1]["doing"], "reads flag, which holds 0, for ever");
+    let sentence = run["sentence"].as_str().unwrap();
+    assert!(sentence.contains("hart 1, at wait"), "{sentence}");
+    assert!(sentence.contains("(two_harts.s:1"), "{sentence}");
+    assert!(sentence.contains("), reads flag, which holds 0, for ever"), "{sentence}");
+    // The same in words, and as a picture.
+    let words = [&words[..], &["--picture=run.svg"]].concat();
+    let (status, answer, said) = desk.check(&words);
+    assert_eq!((status, said.as_str()), (Some(4), ""));
+    assert!(answer.contains("never.elf") && answer.contains("dead"), "{answer}");
+    let picture = fs::read_to_string(desk.0.path().join("run.svg")).unwrap();
+    assert!(picture.contains("<svg") && picture.contains("hart 1"), "{picture}");
+}
+
+#[test]
+fn the_garbage_that_misleads_a_hart_is_named() {
+    // Only hart 0 is ever told to go to `done`.
+    let words =
+        ["two_harts.elf", "--arrived=done", "--harts=2", "--memory=sc", "--started=done", "--tell=_start"];
+    let (status, checks) = Desk::new().answer(&words);
+    assert_eq!(status, Some(4));
+    let faults = checks[0]["verdict"]["faulty"]["faults"].as_array().unwrap();
+    let run = faults.iter().find(|run| run["fault"] == "started_early").unwrap();
+    let sentence = run["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Hart 1 starts before it is told to; it read flag = "), "{sentence}");
+    for planted in run["garbage"].as_array().unwrap() {
+        assert_eq!((&planted["name"], &planted["bytes"]), (&"flag".into(), &4.into()), "{planted}");
+    }
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    // Behind `wait` comes an instruction for floating-point numbers, or `ecall`.
+    let patch = |bits: u32| {
+        move |file: &mut Vec<u8>| file[CODE + 0x1c..CODE + 0x20].copy_from_slice(&bits.to_le_bytes())
+    };
+    let desk = Desk::new().with("float.elf", patch(0x0005_2507)).with("ecall.elf", patch(0x0000_0073));
+    let rest = ["--arrived=done", "--harts=2", "--memory=sc"];
+    for file in ["float.elf", "ecall.elf"] {
+        let (status, _, said) = desk.check(&[&[file], &rest[..]].concat());
+        assert_eq!(status, Some(3), "{said}");
+        let known =
+            [format!("tenbin: {file}: refused: at 0x8000001c: "), "wait+4 (two_harts.s:17)".to_owned()];
+        assert!(known.iter().all(|part| said.contains(part)), "{said}");
+    }
+    // Beside others it is one of several, and spoils nothing.
+    let (status, checks) = desk.answer(&[&["two_harts.elf", "float.elf"], &rest[..]].concat());
+    assert_eq!((status, checks.len()), (Some(3), 2));
+    assert!(checks[0]["verdict"]["sound"].is_object() && checks[1]["verdict"]["refused"].is_object());
+}
+
+#[test]
+fn the_same_is_said_each_time() {
+    let desk = Desk::new().with("never.elf", |file| file[CODE + 0xe] = 0x01);
+    let words = ["never.elf", "two_harts.elf", "--arrived=done", "--harts=1,2,3"];
+    let answer = || {
+        let (status, mut checks) = desk.answer(&words);
+        for check in &mut checks {
+            // Time goes on.
+            check["effort"]["seconds"] = Value::Null;
+        }
+        (status, checks)
+    };
+    let first = answer();
+    assert_eq!(first.1.len(), 2 * 3 * 3);
+    assert_eq!(answer(), first);
+}
