@@ -1,7 +1,10 @@
 //! Benchmarks of tenbin itself, by name.
 
+mod boot;
 mod c2c;
 mod fib;
+mod firmware;
+mod middle;
 mod stop;
 mod yes;
 
@@ -18,7 +21,11 @@ pub(crate) struct Arguments {
     /// Name of the benchmark; all of them if left out.
     name: Option<String>,
     #[command(flatten)]
+    boot: boot::Arguments,
+    #[command(flatten)]
     c2c: c2c::Arguments,
+    #[command(flatten)]
+    firmware: firmware::Arguments,
     #[command(flatten)]
     yes: yes::Arguments,
 }
@@ -36,6 +43,8 @@ enum Kind {
     Command(&'static [&'static str]),
     /// More than one program.
     Peers(fn(&Stand<'_>) -> Result<(), Failure>),
+    /// Nothing of tenbin's binary.
+    Alone(fn(&Workspace, &Arguments) -> Result<(), Failure>),
 }
 
 /// What a benchmark of several programs is given.
@@ -56,6 +65,11 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark { name: "survey", what: "how long the default command takes", kind: Kind::Command(&[]) },
     Benchmark {
+        name: "boot",
+        what: "how soon `tenbin boot check` and SPIN know what is wrong with a handshake",
+        kind: Kind::Peers(|stand| boot::run(stand, &stand.arguments.c2c, &stand.arguments.boot)),
+    },
+    Benchmark {
         name: "c2c",
         what: "whether a line moves as fast as a program finds that measures nothing else",
         kind: Kind::Peers(|stand| c2c::run(stand, &stand.arguments.c2c)),
@@ -64,6 +78,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "fib",
         what: "what a Fibonacci number takes in a kernel, in instructions, and eight readers of it at once",
         kind: Kind::Peers(fib::run),
+    },
+    Benchmark {
+        name: "firmware",
+        what: "how often a boot handshake goes wrong in QEMU by chance",
+        kind: Kind::Alone(|workspace, arguments| firmware::run(workspace, &arguments.firmware)),
     },
     Benchmark {
         name: "stop",
@@ -80,15 +99,28 @@ const BENCHMARKS: &[Benchmark] = &[
 /// Run the benchmark of that name, or all of them, on the release binary.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
     let chosen = choose(arguments.name.as_deref())?;
+    let mut others = Vec::new();
+    for benchmark in chosen {
+        let Kind::Alone(run) = benchmark.kind else {
+            others.push(benchmark);
+            continue;
+        };
+        println!("\n{}: {}", benchmark.name, benchmark.what);
+        run(workspace, arguments)?;
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Release)?;
     let stand = Stand { workspace, host, binary: &binary, arguments };
     let store = workspace.scratch("bench")?.join("store.db");
-    for benchmark in chosen {
+    for benchmark in others {
         println!("\n{}: {}", benchmark.name, benchmark.what);
         match benchmark.kind {
             Kind::Command(words) => command(&stand, benchmark.name, words, &store)?,
             Kind::Peers(run) => run(&stand)?,
+            Kind::Alone(_) => {}
         }
     }
     Ok(())

@@ -14,6 +14,9 @@ use crate::workspace::Workspace;
 /// Longer than any single program should take whose output is wanted.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// Between two looks whether a program has ended: often enough for one whose time is of no interest.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// A program to be started, with what will be said about it.
 pub(crate) struct Command {
     program: OsString,
@@ -21,6 +24,7 @@ pub(crate) struct Command {
     variables: Vec<(String, OsString)>,
     directory: Option<OsString>,
     patience: Duration,
+    pause: Duration,
     remedy: String,
 }
 
@@ -44,6 +48,7 @@ impl Command {
             variables: Vec::new(),
             directory: None,
             patience: PATIENCE,
+            pause: PAUSE,
             remedy: "read what it printed above".into(),
         }
     }
@@ -82,6 +87,12 @@ impl Command {
     /// How long it may run when its output is wanted, if not [`PATIENCE`].
     pub(crate) fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// How long to wait between two looks whether it has ended: its time is too long by so much at the most.
+    pub(crate) fn pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
         self
     }
 
@@ -125,7 +136,7 @@ impl Command {
                 let _ = child.wait();
                 return Err(self.failure(&format!("still running after {} s", self.patience.as_secs())));
             }
-            thread::sleep(Duration::from_millis(5));
+            thread::sleep(self.pause);
         };
         let time = started.elapsed();
         Ok(Output { code: status.code(), text: join(text), diagnostics: join(diagnostics), time })
@@ -168,7 +179,8 @@ impl Command {
         let _ = std::io::stdout().flush();
     }
 
-    fn describe(&self) -> String {
+    /// As one would type it.
+    pub(crate) fn describe(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
         // Cargo's path is long, and of no use to a reader. Another program's path tells which one it is.
         let cargo = Path::new(&self.program).file_name().filter(|name| *name == "cargo");

@@ -1,4 +1,6 @@
 //! The report must fit the schema that tenbin publishes, and a spoilt report must not.
+//!
+//! A replay needs QEMU, so the step of the firmware takes one and has it validated here.
 
 use std::path::Path;
 
@@ -20,35 +22,55 @@ pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::python("python3-jsonschema", "jsonschema")]
 }
 
-/// Take a survey's report, a calibration's, that of `blame` and that of litmus tests, and validate each, whole and spoilt.
+/// Take a survey's report, a calibration's, those of `blame`, of litmus tests and of a boot, and validate each, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Dev)?;
     let folder = workspace.scratch("schema")?;
-    for answer in ANSWERS {
-        let Answer { name, arguments, spoilt } = answer;
-        let schema = folder.join(format!("{name}.schema.json"));
-        write(&schema, &host.command(&binary).arguments(["schema", name]).read()?)?;
-
+    for Answer { name, arguments, status, spoilt } in ANSWERS {
         let command = host.command(&binary).arguments(arguments.iter().copied()).directory(workspace.root());
         let output = command.variable("TENBIN_STORE", folder.join("store.db")).capture()?;
-        let tried = format!("take a report from `tenbin {}`", arguments.join(" "));
-        let failure = |reason: String| Failure::new(tried.clone(), reason, REMEDY);
-        if output.code != Some(0) {
-            let status = status_in_words(output.code);
-            return Err(failure(format!("{status}\n{}", output.diagnostics.trim_end())));
+        if output.code != Some(*status) {
+            let tried = format!("take a report from `tenbin {}`", arguments.join(" "));
+            let ended = status_in_words(output.code);
+            return Err(Failure::new(tried, format!("{ended}\n{}", output.diagnostics.trim_end()), REMEDY));
         }
-        let report =
-            serde_json::from_str::<Value>(&output.text).map_err(|error| failure(error.to_string()))?;
-        let path = folder.join(format!("{name}.json"));
-        write(&path, &output.text)?;
-        expect(workspace, &schema, &path, Some(0), "the report does not fit the schema")?;
+        hold(workspace, host.command(&binary), &folder, name, &output.text, *spoilt)?;
+    }
+    Ok(())
+}
 
-        for (kind, spoilt) in spoilt(&report).ok_or_else(|| failure("there is nothing in it".into()))? {
-            let path = folder.join(format!("{name}-{kind}.json"));
-            write(&path, &spoilt.to_string())?;
-            expect(workspace, &schema, &path, Some(DOES_NOT_FIT), "a spoilt report fits the schema")?;
-        }
+/// Validate a replay, whole and spoilt; the step that has QEMU takes one, and names a folder for the files.
+pub(crate) fn check_replay(
+    workspace: &Workspace,
+    tenbin: Command,
+    folder: &Path,
+    replay: &str,
+) -> Result<(), Failure> {
+    hold(workspace, tenbin, folder, "replay", replay, spoilt_replay)
+}
+
+/// Hold `report`, which `tenbin schema` calls `name`, against its schema, whole and spoilt.
+fn hold(
+    workspace: &Workspace,
+    tenbin: Command,
+    folder: &Path,
+    name: &str,
+    report: &str,
+    spoilt: Spoil,
+) -> Result<(), Failure> {
+    let schema = folder.join(format!("{name}.schema.json"));
+    write(&schema, &tenbin.arguments(["schema", name]).read()?)?;
+    let failure = |reason: String| Failure::new(format!("read a report called {name}"), reason, REMEDY);
+    let value = serde_json::from_str::<Value>(report).map_err(|error| failure(error.to_string()))?;
+    let path = folder.join(format!("{name}.json"));
+    write(&path, report)?;
+    expect(workspace, &schema, &path, Some(0), "the report does not fit the schema")?;
+
+    for (kind, spoilt) in spoilt(&value).ok_or_else(|| failure("there is nothing in it".into()))? {
+        let path = folder.join(format!("{name}-{kind}.json"));
+        write(&path, &spoilt.to_string())?;
+        expect(workspace, &schema, &path, Some(DOES_NOT_FIT), "a spoilt report fits the schema")?;
     }
     Ok(())
 }
@@ -56,28 +78,51 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
 /// Spoilt answers, each with a name for what is wrong with it.
 type Spoilt = [(&'static str, Value); 3];
 
+/// An answer with one thing wrong each; `None` if there is nothing to spoil.
+type Spoil = fn(&Value) -> Option<Spoilt>;
+
 /// An answer whose shape is published.
 struct Answer {
     /// What `tenbin schema` calls it.
     name: &'static str,
     /// What makes tenbin give it.
     arguments: &'static [&'static str],
-    /// The answer with one thing wrong each; `None` if there is nothing to spoil.
-    spoilt: fn(&Value) -> Option<Spoilt>,
+    /// What tenbin then ends with.
+    status: i32,
+    /// What spoils it.
+    spoilt: Spoil,
 }
 
 const ANSWERS: &[Answer] = &[
-    Answer { name: "report", arguments: &["--json", "--quick"], spoilt },
+    Answer { name: "report", arguments: &["--json", "--quick"], status: 0, spoilt },
     Answer {
         name: "calibration",
         arguments: &["calibrate", "--works", "alu,truth", "--effects", "0,1", "--pairs", "1", "--json"],
+        status: 0,
         spoilt: spoilt_calibration,
     },
-    Answer { name: "blame", arguments: &["blame", "sort", "--json"], spoilt: spoilt_blame },
+    Answer { name: "blame", arguments: &["blame", "sort", "--json"], status: 0, spoilt: spoilt_blame },
     Answer {
         name: "litmus",
         arguments: &["boot", "litmus", "fixtures/litmus", "--json"],
+        status: 0,
         spoilt: spoilt_litmus,
+    },
+    // A boot that is blamed for what it does not do, so that the answer has a run in it: only hart 0 is told to go to `done`.
+    Answer {
+        name: "boot",
+        arguments: &[
+            "boot",
+            "check",
+            "fixtures/isa/image/two_harts-dwarf5.elf",
+            "--harts=2",
+            "--arrived=done",
+            "--started=done",
+            "--tell=_start",
+            "--json",
+        ],
+        status: 4,
+        spoilt: spoilt_boot,
     },
 ];
 
@@ -123,6 +168,28 @@ fn spoilt_litmus(litmus: &Value) -> Option<Spoilt> {
     let mut having = litmus.clone();
     *having["tests"].get_mut(0)?["settled"]["decided"].get_mut("having")? = json!("some");
     Some([("memory-missing", memory), ("settled-unknown", settled), ("having-a-word", having)])
+}
+
+/// What can go wrong with a boot, with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_boot(boot: &Value) -> Option<Spoilt> {
+    let mut machine = boot.clone();
+    machine["checks"].get_mut(0)?.as_object_mut()?.remove("machine")?;
+    let mut verdict = boot.clone();
+    *verdict["checks"].get_mut(0)?.get_mut("verdict")? = json!("perhaps");
+    let mut fault = boot.clone();
+    *fault.pointer_mut("/checks/0/verdict/faulty/faults/0/fault")? = json!("bad luck");
+    Some([("machine-missing", machine), ("verdict-unknown", verdict), ("fault-unknown", fault)])
+}
+
+/// What came of replays, with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_replay(replay: &Value) -> Option<Spoilt> {
+    let mut machine = replay.clone();
+    machine["replays"].get_mut(0)?.as_object_mut()?.remove("machine")?;
+    let mut outcome = replay.clone();
+    *outcome["replays"].get_mut(0)?.get_mut("outcome")? = json!("perhaps");
+    let mut times = replay.clone();
+    *times.pointer_mut("/replays/0/outcome/shown/times")? = json!("often");
+    Some([("machine-missing", machine), ("outcome-unknown", outcome), ("times-a-word", times)])
 }
 
 fn expect(
@@ -174,5 +241,17 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt_blame(&json!({"contract": {}})), None);
+        let verdict = json!({"faulty": {"faults": [{"fault": "dead"}]}});
+        let report = json!({"checks": [{"machine": {}, "verdict": verdict}]});
+        for (name, spoilt) in spoilt_boot(&report).expect("there is a fault to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_boot(&json!({"checks": [{"machine": {}, "verdict": "sound"}]})), None);
+        let outcome = json!({"shown": {"times": 3}});
+        let report = json!({"replays": [{"machine": {}, "outcome": outcome}]});
+        for (name, spoilt) in spoilt_replay(&report).expect("there is a replay to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_replay(&json!({"replays": []})), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{arena, disassembly, emulated, guests, modules, schema, statistics, tidy};
+use crate::{arena, disassembly, emulated, firmware, guests, modules, schema, spin, statistics, tidy};
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
 ///
@@ -70,8 +70,20 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             Requirement::program("qemu-user-static", "qemu-riscv64-static"),
         ],
         // What the boot checker takes an instruction for, held against GNU's assembler and against QEMU.
-        cargo(&["test", "--package", "tenbin-proof", "--no-fail-fast", "--", "--ignored"]),
+        // The tests of the firmware belong to the step that builds it.
+        cargo(&[
+            "test",
+            "--package",
+            "tenbin-proof",
+            "--no-fail-fast",
+            "--",
+            "--ignored",
+            "--skip",
+            "firmware",
+        ]),
     ));
+    steps.push(Step::new("firmware", firmware::needs(), move || firmware::check(workspace)));
+    steps.push(Step::new("spin", spin::needs(), move || spin::check(workspace)));
     steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
     steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
     steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));

@@ -33,7 +33,7 @@ const NEAR: f64 = 0.15;
 #[derive(clap::Args)]
 #[group(skip)]
 pub(super) struct Arguments {
-    /// For c2c and yes: how many times every program is asked.
+    /// For boot, c2c and yes: how many times every program is asked.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) rounds: u64,
     /// For c2c and yes: the two CPUs, like 0,1; the first two that may be used if left out.
