@@ -44,6 +44,8 @@ pub(super) struct Firmware<'a> {
     owners: RefCell<FxHashMap<u64, u8>>,
     /// The harts, as bits, that accessed a word.
     visitors: RefCell<FxHashMap<u64, u8>>,
+    /// Whether what is told is so in some run.
+    in_a_run: Cell<bool>,
     /// Whether something was learned that was not known.
     pub(super) is_new: Cell<bool>,
     /// Whether a number was computed of garbage, or garbage compared with more numbers than are tried.
@@ -67,6 +69,7 @@ impl<'a> Firmware<'a> {
             learned: RefCell::new(known.clone()),
             owners: RefCell::default(),
             visitors: RefCell::default(),
+            in_a_run: Cell::new(true),
             is_new: Cell::new(false),
             partly: Cell::new(false),
             unset: Cell::new(None),
@@ -354,7 +357,14 @@ impl Program for Firmware<'_> {
         self.mixed.borrow_mut().insert(address);
     }
 
+    fn follows(&self, a_run: bool) {
+        self.in_a_run.set(a_run);
+    }
+
     fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) {
+        if !self.in_a_run.get() {
+            return;
+        }
         if from == UNSET || self.garbage.computes(from, result, inverse) {
             self.partly.set(true);
         }
@@ -403,6 +413,9 @@ impl Program for Firmware<'_> {
     }
 
     fn compares(&self, left: u64, right: u64) {
+        if !self.in_a_run.get() {
+            return;
+        }
         for (garbage, other) in [(left, right), (right, left)] {
             match self.garbage.compares(garbage, other) {
                 Compared::Known => {}
@@ -421,6 +434,9 @@ impl Program for Firmware<'_> {
     }
 
     fn orders(&self, left: u64, right: u64) {
+        if !self.in_a_run.get() {
+            return;
+        }
         // Where the order counts, the neighbours of a number may go another way.
         for (left, right) in [
             (left, right),
@@ -442,7 +458,7 @@ impl Program for Firmware<'_> {
     }
 
     fn decides(&self, pc: u64, left: u64, right: u64) {
-        if (left == UNSET) != (right == UNSET) && self.unset.get().is_none() {
+        if self.in_a_run.get() && (left == UNSET) != (right == UNSET) && self.unset.get().is_none() {
             self.unset.set(Some(pc));
         }
     }

@@ -11,7 +11,7 @@ use super::observe::observe_atomic;
 use super::path::{Task, overlap};
 use super::program::{Program, Region, Word};
 use super::step::{After, Possible, Signal, after, begin, possible, touched};
-use super::walk::{Known, Written};
+use super::walk::{Standing, Written};
 use crate::boot::{Fault, UNSET};
 use crate::isa::Width;
 
@@ -52,21 +52,31 @@ pub(crate) type Begun = (usize, Rc<[Signal]>, Vec<Fault>);
 /// What a hart's step leads to, memory apart.
 type Next = Option<(u32, Rc<[Signal]>)>;
 
+/// What was worked out once.
+#[derive(Debug, Clone)]
+struct Known<T> {
+    is: T,
+    /// Whether the program was told on the way what is compared and computed: not on a [`walk`](super::walk), which may do what no run does.
+    is_told: bool,
+}
+
 pub(crate) struct Machine<'p> {
     pub(crate) program: &'p dyn Program,
     pub(crate) harts: usize,
     locals: IndexSet<Local, FxBuildHasher>,
-    possible: Vec<Rc<Possible>>,
+    possible: Vec<Known<Rc<Possible>>>,
     /// By address, what they hold at first.
     pub(super) slots: IndexMap<u64, Word, FxBuildHasher>,
     /// Contents of words. Number 0 stands for what a word holds at first.
     words: IndexSet<Word, FxBuildHasher>,
     memories: IndexSet<Box<[u32]>, FxBuildHasher>,
-    next: FxHashMap<(u32, u32, u64), Next>,
+    next: FxHashMap<(u32, u32, u64), Known<Next>>,
     touched: FxHashMap<(u32, u64, Width), u32>,
-    pub(super) walks: FxHashMap<(u32, bool, u32), Vec<Known>>,
+    pub(super) standing: FxHashMap<(u32, bool, u32), Vec<Standing>>,
     /// What harts on a walk are told that others write. Number 0: nothing.
     pub(super) told: IndexSet<Rc<[Written]>, FxBuildHasher>,
+    /// Whether this is not what harts do, but more than they can.
+    pub(super) is_walking: bool,
     /// What made a run impossible to follow, if anything did.
     pub(crate) stopped: Option<Signal>,
     /// Bytes of all tables but that of the states, roughly.
@@ -87,8 +97,9 @@ impl<'p> Machine<'p> {
             memories: IndexSet::default(),
             next: FxHashMap::default(),
             touched: FxHashMap::default(),
-            walks: FxHashMap::default(),
+            standing: FxHashMap::default(),
             told: IndexSet::from_iter([Rc::from([])]),
+            is_walking: false,
             stopped: None,
             bytes: 0,
         }
@@ -120,16 +131,19 @@ impl<'p> Machine<'p> {
     }
 
     pub(crate) fn possible(&self, number: u32) -> Rc<Possible> {
-        Rc::clone(&self.possible[number as usize])
+        Rc::clone(&self.possible[number as usize].is)
     }
 
     fn intern(&mut self, local: Local) -> u32 {
+        let is_told = !self.is_walking;
         let (number, is_new) = self.locals.insert_full(local);
         if is_new {
-            let local = &self.locals[number];
-            let found = possible(self.program, local);
+            let found = possible(self.program, &self.locals[number]);
             self.bytes += 500 + 100 * found.ops.len() as u64;
-            self.possible.push(Rc::new(found));
+            self.possible.push(Known { is: Rc::new(found), is_told });
+        } else if is_told && !self.possible[number].is_told {
+            possible(self.program, &self.locals[number]);
+            self.possible[number].is_told = true;
         }
         number as u32
     }
@@ -222,7 +236,7 @@ impl<'p> Machine<'p> {
         state[MEMORY] = self.store(state[MEMORY], slot, Word { value, known: word.known | mask });
         for other in (0..self.harts).filter(|&other| other != hart) {
             let before = state[other];
-            let watches = &self.possible[before as usize].watched;
+            let watches = &self.possible[before as usize].is.watched;
             if watches.iter().any(|&watched| overlap(watched, (address, width))) {
                 state[other] = self.touched(before, address, width);
             }
@@ -241,14 +255,18 @@ impl<'p> Machine<'p> {
 
     pub(super) fn after(&mut self, before: u32, op: usize, value: u64) -> Next {
         let key = (before, op as u32, value);
-        if let Some(known) = self.next.get(&key) {
-            return known.clone();
+        let is_told = !self.is_walking;
+        let known = self.next.get(&key);
+        if let Some(known) = known
+            && (known.is_told || !is_told)
+        {
+            return known.is.clone();
         }
+        self.bytes += if known.is_none() { 64 } else { 0 };
         let possible = self.possible(before);
         let found = after(self.program, &self.locals[before as usize], &possible.ops[op], value);
         let next = found.map(|After { local, signals }| (self.intern(local), Rc::from(signals)));
-        self.bytes += 64;
-        self.next.insert(key, next.clone());
+        self.next.insert(key, Known { is: next.clone(), is_told });
         next
     }
 

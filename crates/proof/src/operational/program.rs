@@ -71,6 +71,11 @@ pub(crate) trait Program {
         let _ = address;
     }
 
+    /// Told whether what is compared, computed and decided from now on is so in some run.
+    fn follows(&self, a_run: bool) {
+        let _ = a_run;
+    }
+
     /// Told that `result` is computed of a number, and what that one must be for another result, if it can be told.
     fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) {
         let _ = (from, result, inverse);

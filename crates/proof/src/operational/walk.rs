@@ -23,7 +23,7 @@ struct Walk {
 
 /// A walk that stands as long as these words hold what they do. None: too much to tell.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct Standing {
     holding: Box<[(usize, u32)]>,
     walk: Option<Rc<Walk>>,
 }
@@ -41,6 +41,16 @@ impl Machine<'_> {
     /// What these harts may touch from here when no other hart does anything; a hart that is marked so without its oldest operation, which
     /// is put off. None: too much to tell.
     pub(crate) fn without(&mut self, state: &State, harts: &[(usize, bool)]) -> Option<Vec<Footprint>> {
+        // What is compared on a walk may be what no run compares: the program is not to take it for a number that matters.
+        self.is_walking = true;
+        self.program.follows(false);
+        let footprints = self.walks(state, harts);
+        self.program.follows(true);
+        self.is_walking = false;
+        footprints
+    }
+
+    fn walks(&mut self, state: &State, harts: &[(usize, bool)]) -> Option<Vec<Footprint>> {
         let mut heard = vec![0; harts.len()];
         // What one of them writes and another reads goes round until nothing new comes up.
         for _ in 0..ROUNDS {
@@ -69,9 +79,9 @@ impl Machine<'_> {
     fn walk(&mut self, state: &State, hart: usize, put_off: bool, heard: u32) -> Option<Rc<Walk>> {
         let (local, memory) = (state[hart], state[MEMORY]);
         let key = (local, put_off, heard);
-        if let Some(known) = self.walks.get(&key) {
+        if let Some(known) = self.standing.get(&key) {
             let fits =
-                |known: &&Known| known.holding.iter().all(|&(slot, word)| self.held(memory, slot) == word);
+                |known: &&Standing| known.holding.iter().all(|&(slot, word)| self.held(memory, slot) == word);
             if let Some(known) = known.iter().find(fits) {
                 return known.walk.clone();
             }
@@ -83,7 +93,7 @@ impl Machine<'_> {
         let holding: Box<[(usize, u32)]> =
             read.into_iter().map(|slot| (slot, self.held(memory, slot))).collect();
         self.bytes += 200 + 16 * holding.len() as u64;
-        self.walks.entry(key).or_default().push(Known { holding, walk: walk.clone() });
+        self.standing.entry(key).or_default().push(Standing { holding, walk: walk.clone() });
         walk
     }
 

@@ -20,11 +20,11 @@ pub(super) fn table(checks: &[BootCheck], width: usize) -> String {
     let rows = rows(checks);
     let column = |title, figures, least| Column { title, figures, least };
     let columns = [
-        column("file", false, 10),
+        column("file", false, 8),
         column("harts", true, 5),
-        column("boot hart", true, 5),
+        column("boot hart", true, 4),
         column("memory", false, 6),
-        column("verdict", false, 12),
+        column("verdict", false, 10),
         column("states", true, 6),
         column("seconds", true, 7),
     ];

@@ -74,6 +74,23 @@ fn a_sweep_is_a_table_and_each_fault_once() {
     assert_eq!((told, runs), (4, 3), "one of the four runs has no ends:\n{text}");
 }
 
+/// Found by chance: all columns at their narrowest were wider than the narrowest terminal.
+#[test]
+fn the_widest_table_fits_the_narrowest_terminal() {
+    let mut checks = Vec::new();
+    for boot in [0, 2, 4, 6] {
+        let mut verdict = sound(false);
+        if boot > 0 {
+            verdict = faulty(&[an_answer_is_wiped_out(), the_flag_comes_before_the_stack()]);
+        }
+        let mut check = check("a_file_with_a_long_name.elf", machine(8, boot, "rvwmo"), verdict);
+        check.effort.states = u64::MAX;
+        check.effort.seconds = 1e9;
+        checks.push(check);
+    }
+    fits(&Boot { schema: String::new(), checks }, 60);
+}
+
 #[test]
 fn the_run_with_the_fewest_steps_is_shown() {
     let mut long = an_answer_is_wiped_out();

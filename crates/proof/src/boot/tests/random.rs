@@ -103,8 +103,7 @@ fn found(
     if !has_own {
         learned.shared = (DATA..DATA + SIZE).step_by(8).collect();
     }
-    // What a walk takes to be possible may be compared with garbage too: then more of it is tried.
-    let stop = |states| states > if reduces { 4 * MOST_STATES } else { MOST_STATES };
+    let stop = |states| states > MOST_STATES;
     let limits = Limits { bytes: 1 << 30, stop: Some(&stop) };
     match examine(&question, limits, reduces, u64::MAX, &mut learned, &[]) {
         Ok(Some(report)) if report.whole => Ok(Some(report.findings.iter().map(|each| each.fault).collect())),
@@ -247,4 +246,11 @@ fn what_was_read_too_early_is_no_dead_end() {
     let assembled = Assembled::of(&text(&harts, 0, 0), &[0; 4]);
     let found = found(&assembled, 2, Model::Rvwmo, 8, false, true).unwrap().unwrap();
     assert!(!found.contains(&Fault::Dead), "{found:?}");
+}
+
+/// Found by chance: what a walk only takes to be possible was compared with garbage, and each such number was tried as garbage.
+#[test]
+fn a_walk_teaches_nothing_of_garbage() {
+    let harts = [vec![(15, 1, 0), (13, 1, 0), (3, 1, 0)], vec![(4, 0, 0)]];
+    compare(&harts, (0, 0, 0, 1)).unwrap();
 }
