@@ -92,6 +92,11 @@ impl Garbage {
         }
     }
 
+    /// Whether this is one of the numbers, as this width has it.
+    fn is_number(&self, value: u64, width: Width) -> bool {
+        self.numbers.iter().any(|&number| width.truncate(number) == width.truncate(value))
+    }
+
     /// Whether a number matters that is none of those that are tried, as wide as what it was compared with.
     fn matters(&self, number: u64, with: u64) -> Compared {
         let width = if Width::Word.extend(with, true) == with || Width::Word.extend(with, false) == with {
@@ -99,8 +104,7 @@ impl Garbage {
         } else {
             Width::Double
         };
-        let is_tried = self.numbers.iter().any(|&each| width.truncate(each) == width.truncate(number));
-        if is_tried { Compared::Known } else { Compared::New(number) }
+        if self.is_number(number, width) { Compared::Known } else { Compared::New(number) }
     }
 
     /// Notes what was computed. Whether what is compared with it cannot be undone.
@@ -133,7 +137,7 @@ impl Garbage {
             // What a word held at first was decided piece by piece. What was copied there was not.
             let own = wide.truncate(fresh(word + from)) == wide.truncate(whole[0]);
             let seen = [true, false].map(|signed| width.extend(held >> (8 * first), signed));
-            let seen = seen.into_iter().filter(|seen| !self.numbers.contains(seen));
+            let seen = seen.into_iter().filter(|&seen| !self.is_number(seen, width));
             if own {
                 self.telling.borrow_mut().extend(seen);
             } else {
@@ -180,7 +184,7 @@ impl Garbage {
         let mut telling = self.telling.borrow_mut();
         for value in found.iter().skip(plain) {
             let seen = [true, false].map(|signed| look.1.extend(value >> (8 * look.0), signed));
-            telling.extend(seen.into_iter().filter(|seen| !self.numbers.contains(seen)));
+            telling.extend(seen.into_iter().filter(|&seen| !self.is_number(seen, look.1)));
         }
         found.into_iter().collect()
     }
