@@ -33,6 +33,8 @@ pub(super) enum Stop {
     TooManyPaths,
     /// An instruction that no memory model here speaks of.
     Unsupported(Instruction),
+    /// A store-conditional to some of the bytes that are reserved at this address, or to some others too.
+    MixedSize(u64),
 }
 
 /// Counts steps.

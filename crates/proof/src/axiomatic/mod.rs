@@ -199,9 +199,14 @@ pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcome
         Ended::Stop(Stop::Steps | Stop::Told) => NoAnswer::NotFinished { steps: meter.used },
         Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
         Ended::Stop(Stop::TooManyPaths) => NoAnswer::Refused(Refusal::TooManyPaths),
+        Ended::Stop(Stop::MixedSize(address)) => NoAnswer::Refused(mixed(test, address)),
         Ended::Stop(Stop::Unsupported(instruction)) => NoAnswer::Refused(Refusal::Unsupported(instruction)),
         Ended::Refused(refusal) => NoAnswer::Refused(refusal),
     })
+}
+
+fn mixed(test: &Test, address: u64) -> Refusal {
+    Refusal::MixedSize { place: test.place_at(address).map(|place| place.name.clone()).unwrap_or_default() }
 }
 
 enum Ended {
@@ -273,8 +278,7 @@ fn widths(test: &Test, paths: &[Traces]) -> Result<BTreeMap<u64, Width>, Ended> 
             overlap && (other, its) != (begin, width)
         };
         if widths.iter().any(differs) {
-            let place = test.place_at(begin).map(|place| place.name.clone()).unwrap_or_default();
-            return Err(Ended::Refused(Refusal::MixedSize { place }));
+            return Err(Ended::Refused(mixed(test, begin)));
         }
         widths.insert(begin, width);
     }

@@ -103,6 +103,9 @@ fn what_is_not_supported_is_refused_by_name() {
     let mixed = MESSAGE.replace("lw x7,0(x8)", "ld x7,0(x8)");
     let refused = outcomes(&read(&mixed), Model::Rvwmo, Limits::default());
     assert_eq!(refused, Err(NoAnswer::Refused(Refusal::MixedSize { place: "x".to_owned() })));
+    let reserved = MESSAGE.replace("lw x5,0(x6)", "lr.d x5,0(x6)").replace("lw x7,0(x8)", "sc.w x7,x5,0(x6)");
+    let refused = outcomes(&read(&reserved), Model::Rvwmo, Limits::default());
+    assert_eq!(refused, Err(NoAnswer::Refused(Refusal::MixedSize { place: "y".to_owned() })));
     let astray = MESSAGE.replace("1:x8=x;", "");
     let astray = format!("{astray} /\\ x=0");
     let refused = outcomes(&read(&astray), Model::Rvwmo, Limits::default());

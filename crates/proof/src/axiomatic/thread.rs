@@ -166,6 +166,10 @@ pub(super) fn traces(
                     traces.traces.push(path.trace);
                     continue;
                 }
+                if matches!(access.kind, AccessKind::StoreConditional { .. }) && path.reserves_a_part(&wanted)
+                {
+                    return Err(Stop::MixedSize(access.address));
+                }
                 path.access(&wanted, access.kind, values, &mut open);
                 continue;
             }
@@ -209,6 +213,16 @@ impl Path {
 
     fn fence(&mut self, kind: FenceKind) {
         self.trace.fences.push(Fence { position: self.trace.accesses.len(), kind });
+    }
+
+    /// Whether what is reserved overlaps this access without being the same bytes. Such a store-conditional may succeed
+    /// ("Zalrsc" asks only that its bytes are in the reservation set), which is not modelled.
+    fn reserves_a_part(&self, wanted: &Wanted) -> bool {
+        self.reservation.is_some_and(|(address, width, _)| {
+            let overlaps =
+                address < wanted.address + wanted.width.bytes() && wanted.address < address + width.bytes();
+            overlaps && (address, width) != (wanted.address, wanted.width)
+        })
     }
 
     /// Goes on by every way in which memory can answer.

@@ -312,7 +312,8 @@ pub enum Refused {
         /// Where it was left.
         pc: u64,
     },
-    /// A load needs a part of what an older store of its hart puts into a word that other harts access too.
+    /// A load needs a part of what an older store of its hart puts into a word that other harts access too, or a store-conditional goes to a part
+    /// of what is reserved there.
     Mixed {
         /// The word.
         address: u64,
@@ -345,7 +346,7 @@ impl fmt::Display for Refused {
             Self::TooLong { pc } => write!(formatter, "a loop at {pc:#x} is too long to follow"),
             Self::Mixed { address } => write!(
                 formatter,
-                "at {address:#x} a load needs a part of an older store of its hart: accesses of several widths to a word that harts share are not supported"
+                "a load needs a part of an older store of its hart, or a store-conditional a part of what is reserved, at {address:#x}: accesses of several widths to a word that harts share are not supported"
             ),
             Self::Unset { pc } => {
                 write!(formatter, "the comparison at {pc:#x} depends on a register that nobody set")

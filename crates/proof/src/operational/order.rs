@@ -4,7 +4,7 @@
 //! Consistency Model", section "Preserved Program Order".
 
 use super::local::{Early, LEFT, Sides};
-use super::path::{Access, Item, Kind, Op, Path, Reserved, Task, What};
+use super::path::{Access, Item, Kind, Op, Path, Reserved, Task, What, overlap};
 use crate::axiomatic::Model;
 use crate::isa::Width;
 
@@ -58,7 +58,15 @@ impl Path<'_> {
         let may = self.may_perform(access, older);
         if access.what == What::StoreConditional {
             let reserved = self.reserved(access);
-            let possible = reserved.is_some() && reserved == access.address.map(|at| (at, access.width));
+            let wanted = access.address.map(|at| (at, access.width));
+            let possible = reserved.is_some() && reserved == wanted;
+            if let (Some(reserved), Some(wanted)) = (reserved, wanted)
+                && !possible
+                && overlap(reserved, wanted)
+            {
+                // It may succeed ("Zalrsc" asks only that its bytes are reserved). That is not followed.
+                self.program.mixes(wanted.0 & !7);
+            }
             if let (true, true, Some(address), Some(value)) = (possible, may, access.address, access.data) {
                 push(Task::Succeed { address, width: access.width, value, tells: access.tells });
             }

@@ -66,7 +66,8 @@ pub(crate) trait Program {
         let _ = (hart, address, whole);
     }
 
-    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there.
+    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there, or that a store-conditional goes to a part
+    /// of what is reserved.
     fn mixes(&self, address: u64) {
         let _ = address;
     }

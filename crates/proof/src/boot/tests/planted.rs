@@ -335,6 +335,23 @@ fn what_changes_nothing_in_machine_mode_is_done() {
 }
 
 #[test]
+fn parts_of_a_shared_word_are_refused() {
+    let others = "lw t1,0(s0)\n";
+    for (part, models) in [
+        // What the load finds of it in memory, and what of the store.
+        ("li t0,1\nsw t0,0(s0)\nld t1,0(s0)\n", &[Model::Tso, Model::Rvwmo][..]),
+        // Its bytes are reserved, so it may succeed.
+        ("lr.d t1,(s0)\nsc.w t2,t1,(s0)\n", &MODELS),
+    ] {
+        for &model in models {
+            let assembled = Assembled::of(&two(part, others), &[0; 32]);
+            let refused = assembled.check(2, model).unwrap_err();
+            assert_eq!(refused, Refused::Mixed { address: DATA }, "{model}: {part}");
+        }
+    }
+}
+
+#[test]
 fn code_must_not_change() {
     for (offset, changes) in [(0, true), (7, true), (0x200, false)] {
         let mut code = Assembled::of(&two("", &format!("lui t0,0x10\nsb t0,{offset}(t0)")), &[]);
