@@ -1,6 +1,6 @@
 //! The boot handshakes in `firmware`: they build without a warning, the sound ones start every hart in QEMU, and the
-//! broken ones fail there as they are said to. The boot checker says of every one what is known of it, and QEMU follows
-//! what it found under SC.
+//! broken ones fail there as they are said to. The boot checker says of every one what is known of it and what
+//! `docs/boot.md` shows, and QEMU follows what it found under SC.
 //!
 //! The file's watchdog decides between arriving and hanging, by QEMU's clock. Where a schedule matters, and wherever a
 //! run has to hang, QEMU counts instructions (`-icount`): then one hart runs at a time, in turns that do not depend on
@@ -9,6 +9,7 @@
 pub(crate) mod answer;
 pub(crate) mod emulator;
 mod replays;
+mod transcripts;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -119,6 +120,9 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
     faults.extend(verdicts::differences(&verdicts::expected(), &said));
     println!("  {} verdicts; {} things are not as they must be", said.len(), faults.len());
     faults.iter().for_each(|fault| println!("  {fault}"));
+    let document = workspace.root().join("docs/boot.md");
+    let folder = workspace.scratch("transcripts")?;
+    faults.extend(transcripts::differences(&document, out, &folder, || host.command(&binary))?);
     // One has the shape of all. What was not shown has another, and is told already.
     if let Some(replay) = replay.filter(|_| faults.is_empty()) {
         schema::check_replay(workspace, host.command(&binary), &folder, &replay)?;
