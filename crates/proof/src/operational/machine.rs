@@ -49,8 +49,20 @@ pub(crate) struct Move {
 /// A hart before its first step: which, what happened on the way there, and what is wrong with it.
 pub(crate) type Begun = (usize, Rc<[Signal]>, Vec<Fault>);
 
-/// What a hart's step leads to, memory apart.
-type Next = Option<(u32, Rc<[Signal]>)>;
+/// What a hart's step leads to, memory apart: the hart's state, and what is noted on the way, by their numbers.
+type Next = Option<(u32, u32)>;
+
+/// A step of a hart that was worked out.
+#[derive(Debug)]
+struct Step {
+    /// Which of its operations.
+    op: u32,
+    /// Whether the program was told, as with [`Known`].
+    is_told: bool,
+    /// What it reads.
+    value: u64,
+    next: Next,
+}
 
 /// What was worked out once.
 #[derive(Debug, Clone)]
@@ -70,7 +82,10 @@ pub(crate) struct Machine<'p> {
     /// Contents of words. Number 0 stands for what a word holds at first.
     words: IndexSet<Word, FxBuildHasher>,
     memories: IndexSet<Box<[u32]>, FxBuildHasher>,
-    next: FxHashMap<(u32, u32, u64), Known<Next>>,
+    /// Of each state of a hart. They are few, and mostly wanted together: looking through them costs less than a table of all.
+    steps: Vec<Vec<Step>>,
+    /// What is noted on the way. Number 0: nothing.
+    signals: IndexSet<Rc<[Signal]>, FxBuildHasher>,
     touched: FxHashMap<(u32, u64, Width), u32>,
     pub(super) standing: FxHashMap<(u32, bool, u32), Vec<Standing>>,
     /// What harts on a walk are told that others write. Number 0: nothing.
@@ -95,7 +110,8 @@ impl<'p> Machine<'p> {
             slots: IndexMap::default(),
             words,
             memories: IndexSet::default(),
-            next: FxHashMap::default(),
+            steps: Vec::new(),
+            signals: IndexSet::from_iter([Rc::from([])]),
             touched: FxHashMap::default(),
             standing: FxHashMap::default(),
             told: IndexSet::from_iter([Rc::from([])]),
@@ -141,6 +157,7 @@ impl<'p> Machine<'p> {
             let found = possible(self.program, &self.locals[number]);
             self.bytes += 500 + 100 * found.ops.len() as u64;
             self.possible.push(Known { is: Rc::new(found), is_told });
+            self.steps.push(Vec::new());
         } else if is_told && !self.possible[number].is_told {
             possible(self.program, &self.locals[number]);
             self.possible[number].is_told = true;
@@ -254,20 +271,32 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn after(&mut self, before: u32, op: usize, value: u64) -> Next {
-        let key = (before, op as u32, value);
         let is_told = !self.is_walking;
-        let known = self.next.get(&key);
+        let steps = &self.steps[before as usize];
+        let known = steps.iter().position(|step| step.op == op as u32 && step.value == value);
         if let Some(known) = known
-            && (known.is_told || !is_told)
+            && (steps[known].is_told || !is_told)
         {
-            return known.is.clone();
+            return steps[known].next;
         }
-        self.bytes += if known.is_none() { 64 } else { 0 };
         let possible = self.possible(before);
         let found = after(self.program, &self.locals[before as usize], &possible.ops[op], value);
-        let next = found.map(|After { local, signals }| (self.intern(local), Rc::from(signals)));
-        self.next.insert(key, Known { is: next.clone(), is_told });
+        let next = found.map(|After { local, signals }| {
+            (self.intern(local), self.signals.insert_full(signals.into()).0 as u32)
+        });
+        let steps = &mut self.steps[before as usize];
+        if let Some(known) = known {
+            steps[known].is_told = true;
+        } else {
+            self.bytes += 2 * size_of::<Step>() as u64;
+            steps.push(Step { op: op as u32, is_told, value, next });
+        }
         next
+    }
+
+    /// What is noted on the way of a step, by its number.
+    pub(super) fn signals(&self, number: u32) -> Rc<[Signal]> {
+        Rc::clone(&self.signals[number as usize])
     }
 
     /// Puts what happened on the way to a hart's new place into the notes, and says what is wrong with it.
@@ -383,6 +412,7 @@ impl<'p> Machine<'p> {
                     }
                 }
             }
+            let signals = self.signals(signals);
             self.note(&mut next, hart, &signals, &mut faults);
             found.push(Move { state: next, hart, op, read: value, forced, spurious, signals, faults });
         }

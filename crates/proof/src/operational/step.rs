@@ -26,7 +26,7 @@ pub(crate) struct Possible {
 }
 
 /// What happens on the way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Signal {
     Primary,
     Cleared,

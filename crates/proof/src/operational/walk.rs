@@ -188,7 +188,9 @@ impl Machine<'_> {
                             }
                         }
                         if let Some((after, signals)) = self.after(number, op, value) {
-                            self.hear(hart, &signals, &mut print);
+                            if signals != 0 {
+                                self.hear(hart, &self.signals(signals), &mut print);
+                            }
                             seen.insert((after, moved));
                         }
                     }
