@@ -75,6 +75,8 @@ pub(crate) struct Search<'p> {
     labels: Vec<u8>,
     /// Edges of states from which all steps were taken later.
     more: FxHashMap<u32, Vec<(u32, u8)>>,
+    /// How many these are.
+    late: u64,
     /// As bits: from which states all steps were taken.
     whole: Vec<bool>,
     /// Of each state, as bits, the harts that can go on without anything changing.
@@ -98,6 +100,7 @@ impl<'p> Search<'p> {
             targets: Vec::new(),
             labels: Vec::new(),
             more: FxHashMap::default(),
+            late: 0,
             whole: Vec::new(),
             still: Vec::new(),
             shown: BTreeMap::new(),
@@ -121,7 +124,7 @@ impl<'p> Search<'p> {
             + self.targets.capacity() as u64 * 4
             + self.labels.capacity() as u64
             + self.whole.capacity() as u64 * 2
-            + self.more.values().map(|more| more.len() as u64).sum::<u64>() * 8;
+            + self.late * 8;
         // Finding what hangs needs as much again for a while.
         let scratch = self.states.len() as u64 * 30;
         states + others + scratch + self.machine.bytes
@@ -129,6 +132,7 @@ impl<'p> Search<'p> {
 
     /// Looks at all states.
     pub(crate) fn run(&mut self, spent: &Spent<'_>) -> Result<(), Unfinished> {
+        self.machine.limit = spent.bytes;
         let Some((first, told)) = self.machine.first() else { return Ok(()) };
         self.states.insert(first);
         self.parents.push(0);
@@ -141,9 +145,7 @@ impl<'p> Search<'p> {
         let mut patience = PATIENCE;
         loop {
             while next < self.states.len() {
-                if next % 256 == 0 {
-                    self.may_go_on(spent)?;
-                }
+                self.may_go_on(spent)?;
                 if next == patience {
                     let (dead, livelock) = self.hangs();
                     self.hangs |= dead.or(livelock).is_some();
@@ -237,6 +239,7 @@ impl<'p> Search<'p> {
                     more.push((target, label));
                 }
             }
+            self.late += more.len() as u64;
             self.more.insert(number, more);
             return;
         }

@@ -96,6 +96,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) stopped: Option<Signal>,
     /// Bytes of all tables but that of the states, roughly.
     pub(crate) bytes: u64,
+    /// Where there are more of them, nobody goes on a walk.
+    pub(crate) limit: u64,
 }
 
 impl<'p> Machine<'p> {
@@ -118,6 +120,7 @@ impl<'p> Machine<'p> {
             is_walking: false,
             stopped: None,
             bytes: 0,
+            limit: u64::MAX,
         }
     }
 

@@ -123,7 +123,7 @@ impl Machine<'_> {
             while let Some(&(number, moved)) = seen.get_index(next) {
                 next += 1;
                 *left = left.checked_sub(1)?;
-                if written.len() > MOST_WRITTEN {
+                if written.len() > MOST_WRITTEN || self.bytes > self.limit {
                     return None;
                 }
                 let possible = self.possible(number);

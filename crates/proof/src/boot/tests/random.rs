@@ -160,7 +160,7 @@ fn message(mut before: Vec<Step>, mut after: Vec<Step>) -> [Vec<Step>; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn enough_steps_of_two_harts_find_what_all_do(one in steps(4), two in steps(4), setting in setting()) {
