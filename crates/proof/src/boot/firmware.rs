@@ -31,6 +31,15 @@ pub(super) struct Learned {
     pub(super) shared: BTreeSet<u64>,
     /// How undetermined memory is looked at.
     pub(super) looks: Looks,
+    /// The lowest bytes of all numbers in the code.
+    pub(super) named: BTreeSet<u8>,
+}
+
+impl Learned {
+    /// What the code shows by itself.
+    pub(super) fn of(question: &Question<'_>) -> Self {
+        Self { jumps: calls(question), named: named(question), ..Self::default() }
+    }
 }
 
 pub(super) struct Firmware<'a> {
@@ -54,6 +63,8 @@ pub(super) struct Firmware<'a> {
     pub(super) unset: Cell<Option<u64>>,
     /// Words that a load needed in parts.
     mixed: RefCell<BTreeSet<u64>>,
+    /// A word of which a part was reserved, and another one stored to.
+    reserved: Cell<Option<u64>>,
     /// A store to an instruction.
     pub(super) overwritten: Cell<Option<u64>>,
 }
@@ -62,7 +73,7 @@ impl<'a> Firmware<'a> {
     pub(super) fn new(question: &'a Question<'a>, known: &'a Learned) -> Self {
         let mut firmware = Self {
             question,
-            garbage: Garbage::new(question.harts, &known.compared),
+            garbage: Garbage::new(question.harts, &known.compared, &known.named),
             known,
             live: BTreeMap::new(),
             code: RefCell::default(),
@@ -74,14 +85,19 @@ impl<'a> Firmware<'a> {
             partly: Cell::new(false),
             unset: Cell::new(None),
             mixed: RefCell::default(),
+            reserved: Cell::new(None),
             overwritten: Cell::new(None),
         };
         firmware.live = firmware.liveness();
         firmware
     }
 
-    /// A word that several harts access, and of which a load needed a part of what its own hart was about to store.
+    /// A word that several harts access, and of which a load needed a part of what its own hart was about to store; or one of which
+    /// a store-conditional went to a part of what was reserved.
     pub(super) fn mixed(&self) -> Option<u64> {
+        if let Some(reserved) = self.reserved.get() {
+            return Some(reserved);
+        }
         let visitors = self.visitors.borrow();
         let several = |word: &&u64| visitors.get(word).is_some_and(|harts| harts.count_ones() > 1);
         self.mixed.borrow().iter().find(several).copied()
@@ -185,9 +201,21 @@ impl<'a> Firmware<'a> {
     }
 }
 
+/// The lowest bytes of the numbers that instructions of an image hold.
+fn named(question: &Question<'_>) -> BTreeSet<u8> {
+    let segments = question.image.segments.iter().filter(|segment| segment.executable);
+    let places = segments
+        .flat_map(|segment| (0..segment.bytes.len() as u64).step_by(2).map(|at| segment.address + at));
+    let numbers = places.filter_map(|pc| match question.image.fetch(pc).ok()?.instruction {
+        Instruction::Immediate { value, .. } => Some(value as u8),
+        _ => None,
+    });
+    numbers.collect()
+}
+
 /// Where the jumps through registers of an image lead, as far as the code shows it: calls whose address the instruction before makes, and
 /// returns to behind calls.
-pub(super) fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
+fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
     let none = Learned::default();
     let mut known = Learned::default();
     loop {
@@ -353,8 +381,15 @@ impl Program for Firmware<'_> {
         }
     }
 
-    fn mixes(&self, address: u64) {
-        self.mixed.borrow_mut().insert(address);
+    fn mixes(&self, address: u64, shared: bool) {
+        if !self.in_a_run.get() {
+            return;
+        }
+        if shared {
+            self.mixed.borrow_mut().insert(address);
+        } else if self.reserved.get().is_none() {
+            self.reserved.set(Some(address));
+        }
     }
 
     fn follows(&self, a_run: bool) {
@@ -371,6 +406,9 @@ impl Program for Firmware<'_> {
     }
 
     fn writes(&self, address: u64, width: Width) {
+        if !self.in_a_run.get() {
+            return;
+        }
         let code = self.code.borrow();
         let end = address + width.bytes();
         let length = |pc: u64| match code.get(&pc) {
@@ -393,7 +431,10 @@ impl Program for Firmware<'_> {
         }
     }
 
-    fn sees(&self, address: u64, width: Width, held: u64) {
+    fn sees(&self, address: u64, width: Width, held: Word) {
+        if !self.in_a_run.get() {
+            return;
+        }
         self.garbage.sees(address & !7, (address & 7, width), held);
     }
 
@@ -451,7 +492,7 @@ impl Program for Firmware<'_> {
         for (garbage, bound) in [(left, right), (right, left)] {
             if bound < SMALL_BOUND {
                 (0..bound).for_each(|small| self.compares(garbage, small));
-            } else if self.garbage.is_telling(garbage) {
+            } else if self.garbage.is_telling(garbage) || self.garbage.is_result(garbage) {
                 self.partly.set(true);
             }
         }

@@ -13,13 +13,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::isa::Width;
 use crate::operational::program::{Inverse, Word};
 
-/// A number that no program compares anything with, another one for each address. No byte of it is a small number or −1.
-const fn fresh(address: u64) -> u64 {
+/// A number that no program compares anything with, another one for each address. No byte of it is a small number or −1, and the
+/// lowest, which is what a look at one byte sees of it, is none of those that are `spoken` of, if there is such a byte.
+fn fresh(address: u64, spoken: &[bool; 256]) -> u64 {
     // Spreads neighbours: G. Steele and others, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, "mix64".
     let mut mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed & 0x3f3f_3f3f_3f3f_3f3f | 0x4040_4040_4040_4040
+    let number = mixed & 0x3f3f_3f3f_3f3f_3f3f | 0x4040_4040_4040_4040;
+    let unspoken = (0..=255_u8).map(|step| (number as u8) ^ step).find(|&byte| !spoken[usize::from(byte)]);
+    number & !0xff | u64::from(unspoken.unwrap_or(number as u8))
 }
 
 /// Values that one load may be tried with.
@@ -32,6 +35,10 @@ pub(super) type Looks = BTreeMap<u64, BTreeSet<(u64, Width)>>;
 #[derive(Debug)]
 pub(super) struct Garbage {
     numbers: Vec<u64>,
+    /// How many of them are there whatever it is compared with.
+    always: usize,
+    /// Bytes that the code names.
+    spoken: [bool; 256],
     /// What was read of undetermined memory and is none of the numbers: who compares that wants to know what it holds.
     telling: RefCell<FxHashSet<u64>>,
     /// What was computed of that, and how it is undone.
@@ -55,12 +62,20 @@ pub(super) enum Compared {
 
 impl Garbage {
     /// The numbers of harts, −1, and what garbage is compared with; for each address there will be one more that nothing is compared with.
-    pub(super) fn new(harts: u32, compared: &BTreeSet<u64>) -> Self {
+    /// The code names these bytes.
+    pub(super) fn new(harts: u32, compared: &BTreeSet<u64>, named: &BTreeSet<u8>) -> Self {
+        let mut spoken = [false; 256];
+        for byte in (0..harts as u8).chain([u8::MAX]).chain(named.iter().copied()) {
+            spoken[usize::from(byte)] = true;
+        }
         let harts = u64::from(harts);
         let mut numbers: Vec<u64> = (0..harts).chain([u64::MAX]).collect();
+        let always = numbers.len();
         numbers.extend(compared.iter().filter(|&&value| value != u64::MAX && value >= harts));
         Self {
             numbers,
+            always,
+            spoken,
             telling: RefCell::default(),
             results: RefCell::default(),
             parts: RefCell::default(),
@@ -71,6 +86,11 @@ impl Garbage {
     /// Whether this is what nothing but undetermined memory holds.
     pub(super) fn is_telling(&self, value: u64) -> bool {
         self.telling.borrow().contains(&value)
+    }
+
+    /// Whether this was computed of what nothing but undetermined memory holds.
+    pub(super) fn is_result(&self, value: u64) -> bool {
+        self.results.borrow().contains_key(&value)
     }
 
     /// What follows from a comparison of this value with another one.
@@ -125,22 +145,32 @@ impl Garbage {
     }
 
     /// Notes that a load sees a part of what these 8 bytes hold.
-    pub(super) fn sees(&self, word: u64, (first, width): (u64, Width), held: u64) {
+    pub(super) fn sees(&self, word: u64, (first, width): (u64, Width), held: Word) {
         let widths = [Width::Half, Width::Word, Width::Double].into_iter().filter(|&wide| wide > width);
         for wide in widths {
             let from = first & !(wide.bytes() - 1);
-            let whole = [true, false].map(|signed| wide.extend(held >> (8 * from), signed));
-            let is_made = |whole: &u64| self.is_telling(*whole) || self.results.borrow().contains_key(whole);
-            if !whole.iter().any(is_made) {
+            if bits((from, wide)) & !held.known != 0 {
+                continue;
+            }
+            let whole = [true, false].map(|signed| wide.extend(held.value >> (8 * from), signed));
+            let is_made = |whole: u64| self.is_telling(whole) || self.is_result(whole);
+            if !whole.into_iter().any(is_made) {
                 continue;
             }
             // What a word held at first was decided piece by piece. What was copied there was not.
-            let own = wide.truncate(fresh(word + from)) == wide.truncate(whole[0]);
-            let seen = [true, false].map(|signed| width.extend(held >> (8 * first), signed));
-            let seen = seen.into_iter().filter(|&seen| !self.is_number(seen, width));
+            let own = wide.truncate(fresh(word + from, &self.spoken)) == wide.truncate(whole[0]);
+            let seen = [true, false].map(|signed| width.extend(held.value >> (8 * first), signed));
+            let is_always = |seen: u64| {
+                self.numbers[..self.always]
+                    .iter()
+                    .any(|&number| width.truncate(number) == width.truncate(seen))
+            };
+            let seen = seen.into_iter().filter(|&seen| !is_always(seen));
             if own {
                 self.telling.borrow_mut().extend(seen);
             } else {
+                // What is followed already needs no more.
+                let seen: Vec<u64> = seen.filter(|&seen| !is_made(seen)).collect();
                 self.parts.borrow_mut().extend(seen);
             }
         }
@@ -148,7 +178,7 @@ impl Garbage {
 
     /// The numbers that a look may see where the bytes are its own.
     fn tried(&self, word: u64, (first, _): (u64, Width)) -> impl Iterator<Item = u64> {
-        self.numbers.iter().copied().chain([fresh(word + first)])
+        self.numbers.iter().copied().chain([fresh(word + first, &self.spoken)])
     }
 
     /// All that the 8 bytes at an address may hold as soon as a load looks at some of them, given all loads that ever look at them.
@@ -162,7 +192,6 @@ impl Garbage {
         let missing = bits(look) & !held.known;
         let whole = self.tried(word, look).map(|number| held.value | (number << (8 * look.0) & missing));
         let mut found: IndexSet<u64> = whole.collect();
-        let plain = if missing == bits(look) { found.len() - 1 } else { 0 };
         if looks.iter().any(|&other| other != look && bits(other) & missing != 0) {
             let mut values = vec![held.value];
             for piece in pieces(looks, look) {
@@ -180,11 +209,13 @@ impl Garbage {
             }
             found.extend(values);
         }
-        // The numbers are found first, and the last of them is the one that nothing is compared with.
+        // Its own number stays what nothing else holds, even if another word is compared with it and may hold it too.
+        let own = fresh(word + look.0, &self.spoken) << (8 * look.0) & missing;
         let mut telling = self.telling.borrow_mut();
-        for value in found.iter().skip(plain) {
+        for value in &found {
+            let is_own = value & missing == own;
             let seen = [true, false].map(|signed| look.1.extend(value >> (8 * look.0), signed));
-            telling.extend(seen.into_iter().filter(|&seen| !self.is_number(seen, look.1)));
+            telling.extend(seen.into_iter().filter(|&seen| is_own || !self.is_number(seen, look.1)));
         }
         found.into_iter().collect()
     }
@@ -220,14 +251,19 @@ mod tests {
     const UNKNOWN: Word = Word { value: 0, known: 0 };
 
     fn values(looks: &[(u64, Width)], look: (u64, Width), held: Word) -> Vec<u64> {
-        Garbage::new(2, &BTreeSet::new()).values(0x1000, &looks.iter().copied().collect(), look, held)
+        Garbage::new(2, &BTreeSet::new(), &BTreeSet::new()).values(
+            0x1000,
+            &looks.iter().copied().collect(),
+            look,
+            held,
+        )
     }
 
     #[test]
     fn what_is_looked_at_whole_is_any_number() {
         let whole = (4, Width::Word);
         let found = values(&[whole, (0, Width::Word)], whole, UNKNOWN);
-        let numbers = [0, 1, u64::MAX, fresh(0x1004)].map(|number: u64| number << 32);
+        let numbers = [0, 1, u64::MAX, fresh(0x1004, &[false; 256])].map(|number: u64| number << 32);
         assert_eq!(found, numbers);
         // What is known stays.
         let known = Word { value: 0x77, known: 0xff };
@@ -268,7 +304,7 @@ mod tests {
     fn too_many_values_are_told() {
         let bytes = (0..8).map(|byte| (byte, Width::Byte));
         let looks: BTreeSet<_> = bytes.chain([(0, Width::Double)]).collect();
-        let garbage = Garbage::new(8, &BTreeSet::new());
+        let garbage = Garbage::new(8, &BTreeSet::new(), &BTreeSet::new());
         assert_eq!(garbage.values(0x1000, &looks, (0, Width::Double), UNKNOWN).len(), 10);
         assert!(garbage.partly.get());
     }

@@ -77,7 +77,7 @@ pub struct Expectation {
 pub struct Limits<'a> {
     /// Bytes of memory.
     pub bytes: u64,
-    /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
+    /// Asked after every state, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
     pub stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 
@@ -365,7 +365,7 @@ impl std::error::Error for Refused {}
 /// # Errors
 /// Where a limit is reached before anything was found, or the code does what is not supported.
 pub fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refused> {
-    let mut learned = Learned { jumps: firmware::calls(question), ..Learned::default() };
+    let mut learned = Learned::of(question);
     // What goes wrong in order may go wrong out of order too, and is far easier to find.
     let in_order = Question { memory: Model::Sc, ..question.clone() };
     let strict = search(&in_order, limits, &mut learned, &[])?;

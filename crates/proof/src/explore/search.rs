@@ -154,12 +154,7 @@ impl<'p> Search<'p> {
                 self.expand(next as u32, false);
                 self.begins.push(self.targets.len() as u64);
                 next += 1;
-                if let Some(signal) = self.machine.stopped {
-                    return Err(Unfinished::Stopped(signal));
-                }
-                if (spent.restart)() {
-                    return Err(Unfinished::Restart);
-                }
+                self.may_be_followed(spent)?;
             }
             let put_off = self.put_off();
             if put_off.is_empty() {
@@ -168,8 +163,17 @@ impl<'p> Search<'p> {
             for state in put_off {
                 self.may_go_on(spent)?;
                 self.expand(state, true);
+                self.may_be_followed(spent)?;
             }
         }
+    }
+
+    /// Whether nothing came up that cannot be followed, or that must be known from the start.
+    fn may_be_followed(&self, spent: &Spent<'_>) -> Result<(), Unfinished> {
+        if let Some(signal) = self.machine.stopped {
+            return Err(Unfinished::Stopped(signal));
+        }
+        if (spent.restart)() { Err(Unfinished::Restart) } else { Ok(()) }
     }
 
     fn may_go_on(&self, spent: &Spent<'_>) -> Result<(), Unfinished> {

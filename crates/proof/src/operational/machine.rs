@@ -29,6 +29,9 @@ pub(super) const CLEARED: u64 = NOTES;
 pub(super) const BOOTS: u64 = NOTES + 8;
 pub(super) const TOLD: u64 = NOTES + 16;
 
+/// Steps of one state of a hart that are looked through one by one.
+const FEW_STEPS: usize = 32;
+
 /// One step of the machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Move {
@@ -84,6 +87,8 @@ pub(crate) struct Machine<'p> {
     memories: IndexSet<Box<[u32]>, FxBuildHasher>,
     /// Of each state of a hart. They are few, and mostly wanted together: looking through them costs less than a table of all.
     steps: Vec<Vec<Step>>,
+    /// Where those of more than [`FEW_STEPS`] stand: by the state, the operation and the value.
+    places: FxHashMap<(u32, u32, u64), u32>,
     /// What is noted on the way. Number 0: nothing.
     signals: IndexSet<Rc<[Signal]>, FxBuildHasher>,
     touched: FxHashMap<(u32, u64, Width), u32>,
@@ -113,6 +118,7 @@ impl<'p> Machine<'p> {
             words,
             memories: IndexSet::default(),
             steps: Vec::new(),
+            places: FxHashMap::default(),
             signals: IndexSet::from_iter([Rc::from([])]),
             touched: FxHashMap::default(),
             standing: FxHashMap::default(),
@@ -233,7 +239,7 @@ impl<'p> Machine<'p> {
         }
         if mask & !word.known == 0 {
             if width != Width::Double {
-                self.program.sees(address, width, word.value);
+                self.program.sees(address, width, word);
             }
             found.push((width.truncate(word.value >> shift), memory));
             return;
@@ -276,7 +282,11 @@ impl<'p> Machine<'p> {
     pub(super) fn after(&mut self, before: u32, op: usize, value: u64) -> Next {
         let is_told = !self.is_walking;
         let steps = &self.steps[before as usize];
-        let known = steps.iter().position(|step| step.op == op as u32 && step.value == value);
+        let few = &steps[..steps.len().min(FEW_STEPS)];
+        let mut known = few.iter().position(|step| step.op == op as u32 && step.value == value);
+        if known.is_none() && steps.len() > FEW_STEPS {
+            known = self.places.get(&(before, op as u32, value)).map(|&place| place as usize);
+        }
         if let Some(known) = known
             && (steps[known].is_told || !is_told)
         {
@@ -292,6 +302,10 @@ impl<'p> Machine<'p> {
             steps[known].is_told = true;
         } else {
             self.bytes += 2 * size_of::<Step>() as u64;
+            if steps.len() >= FEW_STEPS {
+                self.bytes += 64;
+                self.places.insert((before, op as u32, value), steps.len() as u32);
+            }
             steps.push(Step { op: op as u32, is_told, value, next });
         }
         next

@@ -23,6 +23,8 @@ pub(super) fn observe(program: &dyn Program, decoded: &Decoded, pc: u64, get: im
                 program.computes(left, result, Some(Inverse::Less(right)));
                 program.computes(right, result, Some(Inverse::Less(left)));
             }
+            // Only the same number gives 0.
+            Arithmetic::Subtract | Arithmetic::Xor if left == right => {}
             Arithmetic::Subtract => {
                 program.computes(left, result, Some(Inverse::Less(right.wrapping_neg())));
                 program.computes(right, result, Some(Inverse::From(left)));

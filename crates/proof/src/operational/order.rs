@@ -62,10 +62,12 @@ impl Path<'_> {
             let possible = reserved.is_some() && reserved == wanted;
             if let (Some(reserved), Some(wanted)) = (reserved, wanted)
                 && !possible
+                && last.distance == 0
                 && overlap(reserved, wanted)
             {
-                // It may succeed ("Zalrsc" asks only that its bytes are reserved). That is not followed.
-                self.program.mixes(wanted.0 & !7);
+                // It may succeed ("Zalrsc" asks only that its bytes are reserved). That is not followed. If it is in some run, it is the
+                // oldest instruction in one.
+                self.program.mixes(wanted.0 & !7, false);
             }
             if let (true, true, Some(address), Some(value)) = (possible, may, access.address, access.data) {
                 push(Task::Succeed { address, width: access.width, value, tells: access.tells });
@@ -178,7 +180,7 @@ impl Path<'_> {
                 if first.what != What::Store || !covers {
                     // Such a load may take each byte from where the specification says. That is not followed; whoever can tell is told.
                     if first.what == What::Store {
-                        self.program.mixes(address & !7);
+                        self.program.mixes(address & !7, true);
                     }
                     return None;
                 }

@@ -66,13 +66,13 @@ pub(crate) trait Program {
         let _ = (hart, address, whole);
     }
 
-    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there, or that a store-conditional goes to a part
-    /// of what is reserved.
-    fn mixes(&self, address: u64) {
-        let _ = address;
+    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there, which matters if it is `shared`, or
+    /// that a store-conditional goes to a part of what is reserved.
+    fn mixes(&self, address: u64, shared: bool) {
+        let _ = (address, shared);
     }
 
-    /// Told whether what is compared, computed and decided from now on is so in some run.
+    /// Told whether what is compared, computed, decided, seen, mixed and written from now on is so in some run.
     fn follows(&self, a_run: bool) {
         let _ = a_run;
     }
@@ -93,7 +93,7 @@ pub(crate) trait Program {
     }
 
     /// Told of a load that sees a part of what the 8 bytes around an address hold.
-    fn sees(&self, address: u64, width: Width, held: u64) {
+    fn sees(&self, address: u64, width: Width, held: Word) {
         let _ = (address, width, held);
     }
 

@@ -1,5 +1,6 @@
 //! Boots with a fault that was put there, each beside one that differs in that alone and has none.
 
+use super::super::firmware::Learned;
 use super::super::{Action, Doing, Expectation, Fault, Finding, Limits, Refused, Writer};
 use super::assembled::{Assembled, DATA, LIMITS};
 use crate::axiomatic::Model;
@@ -188,6 +189,43 @@ fn what_is_computed_of_garbage_is_tried_or_told() {
             }
         }
     }
+    // One comparison does not hide what another one looks for.
+    let word = "lw t3,0(s0)\nli t2,77\n";
+    for code in [
+        format!("ld t0,16(s0)\nld t1,24(s0)\nbeq t0,t1,go\n{word}beq t0,t2,bad\ngo: li t0,0"),
+        format!("lw t0,16(s0)\nlw t1,24(s0)\nbeq t0,t1,go\n{word}beq t0,t2,bad\ngo: li t0,0"),
+        format!("ld t0,16(s0)\nld t1,24(s0)\nxor t4,t0,t1\nbeqz t4,go\n{word}beq t1,t2,bad\ngo: li t0,0"),
+        format!("ld t0,16(s0)\nld t1,16(s0)\nsub t3,t0,t1\nbnez t3,bad\n{word}beq t0,t2,bad"),
+        format!("lw t0,16(s0)\nlw t1,16(s0)\n{word}addi t1,t1,-77\nbeqz t1,bad"),
+    ] {
+        for model in MODELS {
+            let report = Assembled::of(&two(&code, ""), &[0; 16]).check(2, model).unwrap();
+            assert_eq!((report.findings.len(), report.partly), (1, false), "{code}, {model}");
+        }
+    }
+    // Whatever byte stands for all that are like no other, the code may ask for that one too, or for a number that ends in it.
+    for byte in (64..128).filter(|&byte| byte != 77) {
+        for code in [
+            format!("lbu t0,16(s0)\nli t1,{byte}\nbeq t0,t1,go\nli t1,77\nbeq t0,t1,bad\ngo: li t0,0"),
+            format!(
+                "ld t5,32(s0)\nli t1,{}\nbeq t5,t1,go\nlbu t0,16(s0)\nli t1,77\nbeq t0,t1,bad\ngo: li t0,0",
+                256 + byte
+            ),
+        ] {
+            let found = faults(&two(&code, ""), &[0; 16], Model::Sc);
+            assert_eq!(found, DEAD, "{code}");
+        }
+        let copied = format!(
+            "ld t5,32(s0)\nli t1,{}\nbeq t5,t1,go\nld t0,16(s0)\nsd t0,24(s0)\nlbu t1,26(s0)\nli t2,18\nbeq t1,t2,bad\ngo: li t0,0",
+            256 + byte
+        );
+        assert!(Assembled::of(&two(&copied, ""), &[0; 16]).check(2, Model::Sc).unwrap().partly, "{copied}");
+    }
+    // A sum of garbage that must be less than much.
+    let mut table = [0; 120];
+    table[50] = 1;
+    let code = "ld t0,120(s0)\nadd t0,t0,s0\naddi t1,s0,100\nbltu t0,s0,go\nbgeu t0,t1,go\nlbu t4,0(t0)\nbnez t4,bad\ngo: li t0,0";
+    assert!(Assembled::of(&two(code, ""), &table).check(2, Model::Sc).unwrap().partly);
     // What follows from no garbage is not told of.
     let code = two(
         "again: ld t0,16(s0)\nld t1,16(s0)\nbne t0,t1,again\nli t0,198\naddi t0,t0,1\nslli t0,t0,3\nld t1,16(s0)\nbeqz t1,go\ngo: li t0,0",
@@ -336,17 +374,40 @@ fn what_changes_nothing_in_machine_mode_is_done() {
 
 #[test]
 fn parts_of_a_shared_word_are_refused() {
-    let others = "lw t1,0(s0)\n";
-    for (part, models) in [
+    let reads = "lw t1,0(s0)\n";
+    for (part, others, models) in [
         // What the load finds of it in memory, and what of the store.
-        ("li t0,1\nsw t0,0(s0)\nld t1,0(s0)\n", &[Model::Tso, Model::Rvwmo][..]),
+        ("li t0,1\nsw t0,0(s0)\nld t1,0(s0)\n", reads, &[Model::Tso, Model::Rvwmo][..]),
         // Its bytes are reserved, so it may succeed.
-        ("lr.d t1,(s0)\nsc.w t2,t1,(s0)\n", &MODELS),
+        ("lr.d t1,(s0)\nsc.w t2,t1,(s0)\n", reads, &MODELS),
+        ("again: lr.d t1,(s0)\nsc.w t2,t1,(s0)\nbnez t2,again\n", "", &MODELS),
     ] {
         for &model in models {
             let assembled = Assembled::of(&two(part, others), &[0; 32]);
             let refused = assembled.check(2, model).unwrap_err();
             assert_eq!(refused, Refused::Mixed { address: DATA }, "{model}: {part}");
+        }
+    }
+}
+
+/// Hart 1 reads 2, and only a walk takes it for possible that it reads the 1 that it stored before.
+#[test]
+fn what_only_a_walk_takes_for_possible_is_not_refused() {
+    for unseen in ["addi t3,s0,8\nlr.d t1,(t3)\nsc.w t4,t1,(t3)", "lui t0,0x10\nsd zero,32(t0)"] {
+        let one = format!(
+            "li t0,1\nsw t0,0(s0)\nli t0,2\nsw t0,0(s0)\nlw t2,0(s0)\nli t1,1\nbeq t2,t1,unseen\nlw t3,8(s0)\nj arrived\nunseen: {unseen}"
+        );
+        let zero = "lw t1,8(s0)\nlw t1,0(s0)\nsw t1,40(s0)";
+        let mut assembled = Assembled::of(&two(zero, &one), &[0; 32]);
+        assembled.image.segments[0].writable = true;
+        for model in MODELS {
+            for reduces in [false, true] {
+                let question = assembled.question(2, model);
+                let mut learned = Learned::of(&question);
+                let report = super::super::examine(&question, LIMITS, reduces, u64::MAX, &mut learned, &[]);
+                let report = report.unwrap_or_else(|error| panic!("{model}, {reduces}, {unseen}: {error}"));
+                assert_eq!(report.unwrap().findings, [], "{model}, {reduces}, {unseen}");
+            }
         }
     }
 }
