@@ -77,7 +77,7 @@ pub struct Expectation {
 pub struct Limits<'a> {
     /// Bytes of memory.
     pub bytes: u64,
-    /// Asked after every state, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
+    /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
     pub stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 

@@ -42,6 +42,9 @@ const PATIENCE: usize = 1 << 14;
 /// States after which a faulty boot need not be looked at any further; an eighth of it, if a run hangs.
 const ENOUGH: u64 = 1 << 23;
 
+/// States between two looks at the time, which cost as much as a small state.
+const BREATH: usize = 256;
+
 /// Steps that a hart may take between two that are described.
 const MOST_BETWEEN: usize = 100;
 
@@ -146,6 +149,9 @@ impl<'p> Search<'p> {
         loop {
             while next < self.states.len() {
                 self.may_go_on(spent)?;
+                if next.is_multiple_of(BREATH) && (spent.stop)(self.states()) {
+                    return Err(Unfinished::Told);
+                }
                 if next == patience {
                     let (dead, livelock) = self.hangs();
                     self.hangs |= dead.or(livelock).is_some();
@@ -162,6 +168,9 @@ impl<'p> Search<'p> {
             }
             for state in put_off {
                 self.may_go_on(spent)?;
+                if (spent.stop)(self.states()) {
+                    return Err(Unfinished::Told);
+                }
                 self.expand(state, true);
                 self.may_be_followed(spent)?;
             }
@@ -188,7 +197,7 @@ impl<'p> Search<'p> {
         if states > if self.hangs { ENOUGH / 8 } else { ENOUGH } && is_faulty {
             return Err(Unfinished::Enough);
         }
-        if (spent.stop)(self.states.len() as u64) { Err(Unfinished::Told) } else { Ok(()) }
+        Ok(())
     }
 
     /// All moves of all harts from a state.
