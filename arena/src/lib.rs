@@ -1,6 +1,8 @@
 //! The works of tenbin's calibration, for other people's benchmark tools: the very same kernels, as a
 //! shared library with one function, and as a crate.
 
+pub mod environment;
+
 use std::sync::{Arc, OnceLock};
 
 use tenbin_lab::ladder::{Labour, WORKS};

@@ -16,8 +16,10 @@ mod stage;
 mod surroundings;
 mod table;
 mod tally;
+mod tango;
 mod tenbin;
 mod tool;
+mod zenbench;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -32,11 +32,7 @@ const WARM_UP: f64 = 0.15;
 const MEASUREMENT: f64 = 0.5;
 
 fn prepare(stage: &Stage<'_>, options: &'static [&'static str]) -> Result<Ready, Failure> {
-    let path = stage.sources.join("Cargo.lock");
-    let lock = std::fs::read_to_string(&path).map_err(|error| error.to_string());
-    let version = lock.and_then(|lock| version(&lock)).map_err(|reason| {
-        Failure::new(format!("find criterion in {}", path.display()), reason, "run cargo in that folder")
-    })?;
+    let version = stage.locked("criterion")?;
     Ok(Ready { version, weigh: Box::new(move |question| weigh(question, options)) })
 }
 
@@ -79,13 +75,6 @@ fn judge(text: &str, estimates: &str, operations: Operations) -> Result<Finding,
     Ok(operations.finding(*different, 1.0 + number(&estimates, "/mean/point_estimate")?))
 }
 
-/// The version of criterion in a lock file.
-fn version(lock: &str) -> Result<String, String> {
-    let mut lines = lock.lines().skip_while(|line| *line != "name = \"criterion\"");
-    let line = lines.nth(1).and_then(|line| line.strip_prefix("version = \""));
-    line.map(|line| line.trim_end_matches('"').to_owned()).ok_or_else(|| "it is not listed".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,12 +103,5 @@ mod tests {
         }
         assert!(judge(&text(""), ESTIMATES, operations).is_err());
         assert!(judge(&text("Performance has improved."), "{}", operations).is_err());
-    }
-
-    #[test]
-    fn the_version_is_that_of_the_lock_file() {
-        let lock = "[[package]]\nname = \"criterion-plot\"\nversion = \"0.9.9\"\n\n[[package]]\nname = \"criterion\"\nversion = \"0.8.2\"\n";
-        assert_eq!(version(lock), Ok("0.8.2".into()));
-        assert!(version("").is_err());
     }
 }

@@ -91,6 +91,15 @@ impl<'a> Stage<'a> {
         Command::new("taskset").arguments(["--cpu-list", &self.cpu.to_string()]).argument(program)
     }
 
+    /// The version of the crate `name` in the arena's lock file.
+    pub(super) fn locked(&self, name: &str) -> Result<String, Failure> {
+        let path = self.sources.join("Cargo.lock");
+        let lock = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        lock.and_then(|lock| version(&lock, name)).map_err(|reason| {
+            Failure::new(format!("find {name} in {}", path.display()), reason, "run cargo in that folder")
+        })
+    }
+
     /// The program that does a number of operations of one work.
     pub(super) fn work(&self) -> PathBuf {
         self.binaries.join("work")
@@ -99,6 +108,16 @@ impl<'a> Stage<'a> {
     /// The program that is a criterion benchmark.
     pub(super) fn criterion(&self) -> PathBuf {
         self.binaries.join("arena-criterion")
+    }
+
+    /// The program that is a pair of tango benchmarks.
+    pub(super) fn tango(&self) -> PathBuf {
+        self.binaries.join("arena-tango")
+    }
+
+    /// The program that is a zenbench group.
+    pub(super) fn zenbench(&self) -> PathBuf {
+        self.binaries.join("arena-zenbench")
     }
 
     /// The kernels, for programs in other languages.
@@ -212,6 +231,14 @@ fn status() -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::new(format!("read {path}"), error, remedy))
 }
 
+/// The version of the crate `name` in a lock file.
+fn version(lock: &str, name: &str) -> Result<String, String> {
+    let wanted = format!("name = \"{name}\"");
+    let mut lines = lock.lines().skip_while(|line| *line != wanted);
+    let line = lines.nth(1).and_then(|line| line.strip_prefix("version = \""));
+    line.map(|line| line.trim_end_matches('"').to_owned()).ok_or_else(|| "it is not listed".into())
+}
+
 /// The first CPU that this process may use, from its status.
 fn first_cpu(status: &str) -> Result<usize, Failure> {
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -259,6 +286,13 @@ mod tests {
         for effects in [&[-0.01][..], &[1.0], &[f64::NAN], &[1.0 / 3.0]] {
             assert!(grain(effects).is_err(), "{effects:?}");
         }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_lock_file() {
+        let lock = "[[package]]\nname = \"criterion-plot\"\nversion = \"0.9.9\"\n\n[[package]]\nname = \"criterion\"\nversion = \"0.8.2\"\n";
+        assert_eq!(version(lock, "criterion"), Ok("0.8.2".into()));
+        assert!(version("", "criterion").is_err());
     }
 
     #[test]

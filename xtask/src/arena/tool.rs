@@ -1,7 +1,7 @@
 //! What a tool is here: a name, a rule in words, and a way to be asked.
 
 use super::stage::{Stage, Work};
-use super::{criterion, google_benchmark, hyperfine, nanobench, pyperf, tenbin};
+use super::{criterion, google_benchmark, hyperfine, nanobench, pyperf, tango, tenbin, zenbench};
 use crate::failure::Failure;
 use crate::requirement::Requirement;
 
@@ -36,6 +36,10 @@ const TOOLS: &[&Tool] = &[
     &criterion::NO_THRESHOLD,
     &pyperf::TOOL,
     &nanobench::TOOL,
+    &tango::DEFAULT,
+    &tango::NO_THRESHOLD,
+    &zenbench::DEFAULT,
+    &zenbench::NO_THRESHOLD,
 ];
 
 /// Two amounts of one work: does the right one take longer?
