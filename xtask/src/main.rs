@@ -85,7 +85,12 @@ enum Chore {
     Steady(steady::Arguments),
     /// Keep a CPU busy, until so many seconds are over or standard input ends.
     #[command(hide = true)]
-    Busy { seconds: u64 },
+    Busy {
+        seconds: u64,
+        /// Start, stop and move from CPU to CPU, in stretches that this number decides.
+        #[arg(long, value_name = "SEED")]
+        moving: Option<u64>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -99,9 +104,9 @@ fn main() -> ExitCode {
 }
 
 fn run(chore: Chore) -> Result<ExitCode, Failure> {
-    if let Chore::Busy { seconds } = chore {
+    if let Chore::Busy { seconds, moving } = chore {
         // Whoever is to be a load does not ask cargo first.
-        steady::busy(Duration::from_secs(seconds), std::io::stdin());
+        steady::busy(Duration::from_secs(seconds), std::io::stdin(), moving);
         return Ok(ExitCode::SUCCESS);
     }
     let workspace = Workspace::find()?;

@@ -45,6 +45,10 @@ pub(crate) struct Arguments {
     /// Busy processes for each CPU. With 0, quiet runs are compared with quiet runs.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(..=64))]
     load: u16,
+    /// Let the busy processes start, stop and move from CPU to CPU, each in stretches of 50 ms to 2 s of its own, as a
+    /// neighbour does.
+    #[arg(long)]
+    moving: bool,
     /// The longest that one run may take.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
@@ -81,7 +85,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     let (mut loaded, mut failures) = (Vec::new(), Vec::new());
     let (mut rows, mut text) = (Vec::new(), String::new());
     for number in 1..=arguments.runs {
-        let mut load = Load::start(busy, || load::of_this_program(arguments.seconds + GRACE))?;
+        // Each run has neighbours of its own, the same ones whenever it is run again.
+        let seed = |neighbour: usize| number << 32 | neighbour as u64;
+        let mut load = Load::start(busy, |neighbour| {
+            load::of_this_program(arguments.seconds + GRACE, arguments.moving.then(|| seed(neighbour)))
+        })?;
         let result = ask(format!("run {number} under load"));
         // A load that ended early would make the run look steadier than it was.
         load.insist()?;
@@ -94,7 +102,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
             }
         }
         rows = comparison::compare(&said(&quiet), &said(&loaded));
-        text = Table { quiet: &quiet, loaded: &loaded, busy, failures: &failures, rows: &rows }.markdown();
+        text = Table {
+            quiet: &quiet,
+            loaded: &loaded,
+            busy,
+            moving: arguments.moving,
+            failures: &failures,
+            rows: &rows,
+        }
+        .markdown();
         if let Some(path) = &arguments.markdown {
             // After every run, so that one who stops it has a table too.
             write(path, &text)?;
@@ -168,9 +184,9 @@ mod tests {
 
     #[test]
     fn what_is_said_replaces_the_default() {
-        let words = ["--runs", "2", "--load", "0", "--markdown", "held.md", "null", "c2c"];
+        let words = ["--runs", "2", "--load", "0", "--moving", "--markdown", "held.md", "null", "c2c"];
         let arguments = parse(&words).expect("it is a good line");
-        assert_eq!((arguments.runs, arguments.load), (2, 0));
+        assert_eq!((arguments.runs, arguments.load, arguments.moving), (2, 0, true));
         assert_eq!(arguments.experiments, ["null", "c2c"]);
         assert_eq!(arguments.markdown, Some("held.md".into()));
         for wrong in

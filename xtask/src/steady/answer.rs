@@ -56,6 +56,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// Whether it is a refusal because the machine changed between states that disagree.
+    pub(super) fn depends(&self) -> bool {
+        self.verdict == Verdict::Refused && self.sentence.to_lowercase().contains("it depends")
+    }
+
     /// Whether it is a refusal that may stand for any pair of its cell.
     pub(super) fn names_no_pair(&self) -> bool {
         self.verdict == Verdict::Refused && self.key.pair.is_none()

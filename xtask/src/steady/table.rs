@@ -13,6 +13,8 @@ pub(super) struct Table<'a> {
     pub(super) loaded: &'a [Run],
     /// Busy processes beside every run under load.
     pub(super) busy: usize,
+    /// Whether those start, stop and move.
+    pub(super) moving: bool,
     /// Runs under load that had no answer, and why.
     pub(super) failures: &'a [String],
     pub(super) rows: &'a [Row],
@@ -66,10 +68,20 @@ impl Table<'_> {
         put(
             &mut text,
             format_args!(
-                "- runs under load: {}, beside {} busy processes; load average before them {}",
+                "- runs under load: {}, beside {} busy processes{}; load average before them {}",
                 self.loaded.len(),
                 self.busy,
+                if self.moving { " that start, stop and move" } else { "" },
                 loads(self.loaded)
+            ),
+        );
+        let refusals = |run: &Run| run.answers.iter().filter(|answer| answer.depends()).count();
+        put(
+            &mut text,
+            format_args!(
+                "- refusals because regimes disagree (it depends): {} in the quiet runs, {} under load",
+                self.quiet.iter().map(refusals).sum::<usize>(),
+                self.loaded.iter().map(refusals).sum::<usize>()
             ),
         );
         for failure in self.failures {
@@ -195,7 +207,7 @@ mod tests {
             |runs: &[Run]| runs.iter().map(|run| (run.name.clone(), run.answers.clone())).collect::<Vec<_>>();
         let rows = compare(&said(quiet), &said(loaded));
         let failures = ["run 3: it was\nplanted".to_owned()];
-        Table { quiet, loaded, busy: 4, failures: &failures, rows: &rows }.markdown()
+        Table { quiet, loaded, busy: 4, moving: false, failures: &failures, rows: &rows }.markdown()
     }
 
     #[test]
@@ -210,6 +222,7 @@ mod tests {
 - a processor; Linux version 1.2
 - quiet runs: 1; load average before them 0.5 to 0.5
 - runs under load: 2, beside 4 busy processes; load average before them 3.0 to 4.1
+- refusals because regimes disagree (it depends): 0 in the quiet runs, 0 under load
 - under load without an answer: run 3: it was planted
 
 | experiment | answers | quiet runs disagree | same | refused | contradicted | only under load | absent |
