@@ -93,6 +93,10 @@ impl Rule for After {
     fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
         samples.len() >= self.0 as usize * 2 * arrangement.variants.len()
     }
+
+    fn depends(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
+        false
+    }
 }
 
 /// The headline of an experiment's plan, and its description with the variants that were planned.
@@ -113,7 +117,7 @@ pub(crate) fn rehearsed(
     apparatus: &mut dyn Apparatus,
 ) -> Cell {
     let (rule, watch) = (After(BLOCKS), || Picoseconds(0));
-    let mut bench = Bench { rule: &rule, watch: &watch, counters: None, sink: &mut |_| {} };
+    let mut bench = Bench { rule: &rule, watch: &watch, counters: None, probe: None, sink: &mut |_| {} };
     let setting = Setting {
         descriptor,
         family: arrangement.comparisons.len(),

@@ -34,9 +34,11 @@ pub use experiment::{
 pub use litmus::{Decided, Litmus, Quantifier, Settled, Tried};
 pub use machine::Machine;
 pub use replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, ReplayedHart, Shown, Stood};
-pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
+pub use run::{Cell, Check, Effort, Ended, Gauge, Probe, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
-pub use verdict::{Answer, Evidence, Figure, Finding, Grid, Interval, Missing, Refusal, Report, Verdict};
+pub use verdict::{
+    Answer, Evidence, Figure, Finding, Grid, Interval, Missing, Refusal, Regime, Report, Stretch, Verdict,
+};

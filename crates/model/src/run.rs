@@ -85,6 +85,29 @@ pub struct Cell {
     pub gauges: Vec<Gauge>,
     /// The raw epochs, in order.
     pub samples: Vec<Sample>,
+    /// What was seen of the machine between blocks, in order; none where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
+}
+
+/// A look at the machine between two blocks: what may tell why blocks after it differ from blocks before.
+///
+/// It judges nothing. Where a figure could not be had, it is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// The block that came next.
+    pub block: u32,
+    /// Running time of the program by then.
+    pub since: Picoseconds,
+    /// Time for which the host ran something else while the cell's CPUs wanted to run, all together, since the machine began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<Picoseconds>,
+    /// Time of a fixed loop of dependent additions on each of the cell's CPUs, as they are named, each once, two at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spins: Vec<Picoseconds>,
+    /// Time for a cache line to go from the first of these CPUs to the second and back, where there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Picoseconds>,
 }
 
 /// Whether a variant met the specification.

@@ -54,6 +54,43 @@ pub struct Evidence {
     pub detectable: f64,
     /// The margin of equivalence, as a fraction.
     pub margin: f64,
+    /// The states that the machine was in for long enough to be told apart by the ratio, in the order in which they
+    /// first came: two or more, and then `interval` covers those of all of them. Empty where one state lasted throughout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<Regime>,
+}
+
+/// A state of the machine that lasted, as the blocks of one comparison show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Regime {
+    /// The ratio in this state.
+    pub ratio: f64,
+    /// Where that lies; all intervals of a comparison share its level.
+    pub interval: Interval,
+    /// Blocks that were measured in it.
+    pub blocks: usize,
+    /// How long they took.
+    pub seconds: f64,
+    /// How often the machine was in it, with blocks of another state between.
+    pub turns: usize,
+    /// When, of the first of these turns: [`Regime::STRETCHES`] at most.
+    pub stretches: Vec<Stretch>,
+    /// What was seen of the machine meanwhile, by name.
+    pub figures: Vec<Figure>,
+}
+
+impl Regime {
+    /// Of more turns than this, only so many are listed.
+    pub const STRETCHES: usize = 20;
+}
+
+/// A stretch of a cell's running time: of its epochs, without what lies between them. In seconds since the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stretch {
+    /// Start.
+    pub from: f64,
+    /// End.
+    pub to: f64,
 }
 
 /// Why something was not answered. All three parts are sentences without a capital or a full stop.

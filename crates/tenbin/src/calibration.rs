@@ -103,7 +103,8 @@ impl Plan {
         let mut faulty = false;
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
         let mut ignored = |_: tenbin_lab::Event<'_>| {};
-        let mut bench = Bench { rule: &BySignTest, watch: &watch, counters: None, sink: &mut ignored };
+        let mut bench =
+            Bench { rule: &BySignTest, watch: &watch, counters: None, probe: None, sink: &mut ignored };
         let mut progress = Progress::new();
         let pairs = self.order.extent.pairs(&questions, &self.order);
         let mut done = 0;

@@ -9,7 +9,8 @@ use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit}
 use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
 use tenbin_model::machine::Observed;
 use tenbin_model::{
-    Arrangement, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Sizes, Trial,
+    Arrangement, Cell, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Sizes,
+    Trial,
 };
 
 use crate::arguments::Measure;
@@ -35,6 +36,10 @@ impl Rule for BySignTest {
         samples: &[Sample],
     ) -> bool {
         verdict::decided(descriptor, family, arrangement, samples)
+    }
+
+    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        verdict::depends(descriptor, family, cell)
     }
 }
 
@@ -128,7 +133,9 @@ impl Order {
             let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
             // Opened anew for each experiment: where there are none, the machine says why.
             let counters = Counters::hardware().ok();
-            let mut bench = Bench { rule: &BySignTest, watch: &watch, counters, sink: &mut sink };
+            let probe = |cpus: &[Cpu]| tenbin_metal::probe(self.clock, cpus);
+            let mut bench =
+                Bench { rule: &BySignTest, watch: &watch, counters, probe: Some(&probe), sink: &mut sink };
             trials.push(bench.run(&step.experiment, &request).map_err(trouble)?);
         }
         progress.finish();

@@ -13,6 +13,7 @@ mod distances;
 pub(crate) mod lateness;
 pub(crate) mod laws;
 mod overhead;
+mod regimes;
 mod sentence;
 mod thrashing;
 pub(crate) mod transfers;
@@ -24,7 +25,7 @@ use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};
 
 pub use across::{Across, Shared, across};
-pub use decide::{LEVEL, decided, least_blocks};
+pub use decide::{LEVEL, decided, depends, least_blocks};
 pub use sentence::refusal as refused_in_words;
 
 /// Computes every answer of a run. `id` is the run's name in the store, if it was kept.
@@ -96,5 +97,7 @@ pub fn sizes(machine: &Machine, caches: Option<&Trial>) -> Sizes {
     capacities::sizes(machine, caches)
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

@@ -13,21 +13,28 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
             format!("{subject}: {difference} {label} ({}).", range(descriptor.quantity, evidence))
         }
         (Verdict::Equivalent, Some(evidence), _) => {
-            let equal = match descriptor.quantity {
-                Quantity::NanosecondsPerOperation => "cost the same",
-                Quantity::BytesPerSecond => "carry the same",
-                Quantity::Lateness => "are equally late",
-            };
-            format!(
-                "{subject}: {} and {} {equal} within {} {label} ({}).",
-                evidence.left,
-                evidence.right,
-                percent(evidence.margin),
-                equivalence(evidence)
-            )
+            format!("{subject}: {} {label} ({}).", same(descriptor.quantity, evidence), equivalence(evidence))
         }
         (_, _, Some(why)) => refusal(why),
         (_, _, None) => "Refused.".into(),
+    }
+}
+
+/// That two variants are the same: "A and B cost the same within 1 %".
+fn same(quantity: Quantity, evidence: &Evidence) -> String {
+    let equal = match quantity {
+        Quantity::NanosecondsPerOperation => "cost the same",
+        Quantity::BytesPerSecond => "carry the same",
+        Quantity::Lateness => "are equally late",
+    };
+    format!("{} and {} {equal} within {}", evidence.left, evidence.right, percent(evidence.margin))
+}
+
+/// What this evidence by itself comes to, as a clause with its interval.
+pub(super) fn alone(quantity: Quantity, evidence: &Evidence, verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Equivalent => format!("{} (ratio {})", same(quantity, evidence), outward(evidence.interval)),
+        _ => format!("{} ({})", difference(quantity, evidence), range(quantity, evidence)),
     }
 }
 

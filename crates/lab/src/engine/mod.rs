@@ -9,8 +9,8 @@ mod schedule;
 
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cell, Check, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Reading,
-    Refusal, Role, Sample, Trial,
+    Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Judge, Machine, Picoseconds,
+    Probe, Reading, Refusal, Role, Sample, Trial,
 };
 
 pub(crate) use precondition::{long_enough, refusal};
@@ -31,6 +31,9 @@ pub trait Rule {
         arrangement: &Arrangement,
         samples: &[Sample],
     ) -> bool;
+
+    /// Whether what was measured of this cell has an answer that depends on when it was measured.
+    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool;
 }
 
 /// What the engine tells while it works. Nothing is told while an epoch runs.
@@ -52,6 +55,9 @@ pub enum Event<'a> {
     CellDone,
 }
 
+/// Looks at these CPUs, which no worker uses meanwhile. Block and time are filled in by the engine.
+pub type Prober<'a> = &'a dyn Fn(&[Cpu]) -> Probe;
+
 /// The engine's surroundings: the rule to stop by, the time since the program began, a listener.
 pub struct Bench<'a> {
     /// When to stop.
@@ -60,6 +66,8 @@ pub struct Bench<'a> {
     pub watch: &'a dyn Fn() -> Picoseconds,
     /// Hardware counters, where the machine has them: read on a pass of their own.
     pub counters: Option<Counters>,
+    /// Who looks at the machine between two blocks, if anybody does.
+    pub probe: Option<Prober<'a>>,
     /// Who listens.
     pub sink: &'a mut dyn FnMut(Event<'_>),
 }
@@ -69,6 +77,12 @@ const MOST_BLOCKS: u32 = 20_000;
 
 /// A verdict that needs more blocks than the budget allows may take this many budgets.
 const OVERTIME: u64 = 5;
+
+/// A cell whose answer depends on when it was measured is measured in so many further stretches, each as long as the first.
+const STRETCHES: u64 = 3;
+
+/// Running time between two probes of the machine.
+const BETWEEN_PROBES: Picoseconds = Picoseconds::from_millis(100);
 
 /// Time for a cell.
 fn budget(effort: Effort) -> Picoseconds {
@@ -107,24 +121,23 @@ impl Bench<'_> {
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
+        let setting = |index: usize, stretch: u64| Setting {
+            descriptor: &descriptor,
+            family,
+            machine: request.machine,
+            limit: budget(request.effort),
+            overtime: OVERTIME,
+            known_alike: false,
+            seed: cell_seed(request.seed.wrapping_add(stretch), &descriptor.name, index),
+        };
         for (index, mut arrangement) in plan.into_iter().enumerate() {
             arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
             (self.sink)(Event::Cell { label: &arrangement.label });
-            let seed = cell_seed(request.seed, &descriptor.name, index);
-            let setting = Setting {
-                descriptor: &descriptor,
-                family,
-                machine: request.machine,
-                limit: budget(request.effort),
-                overtime: OVERTIME,
-                known_alike: false,
-                seed,
-            };
             let opened = (experiment.open)(&arrangement, request);
             let mut cell = unmeasured(arrangement);
             match opened {
                 Ok(mut apparatus) => {
-                    self.weigh(&setting, &mut *apparatus, &mut cell);
+                    self.weigh(&setting(index, 0), &mut *apparatus, &mut cell);
                     if cell.arrangement.headline {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),
@@ -139,6 +152,11 @@ impl Bench<'_> {
             }
             (self.sink)(Event::CellDone);
             trial.cells.push(cell);
+        }
+        for stretch in 1..=STRETCHES {
+            for (index, cell) in trial.cells.iter_mut().enumerate() {
+                self.again(experiment, request, &setting(index, stretch), cell);
+            }
         }
         if let Some(look) = look {
             match look(request) {
@@ -155,6 +173,30 @@ impl Bench<'_> {
             }
         }
         Ok(trial)
+    }
+
+    /// Measures a cell on, in a fresh stretch with an apparatus set up anew, if its answer depends on when that is done.
+    ///
+    /// By now other cells were measured, so a state that passed has passed, and one that comes again comes again. What
+    /// was measured stands; an apparatus that cannot be had again leaves it as it is.
+    fn again(
+        &mut self,
+        experiment: &Experiment,
+        request: &Request<'_>,
+        setting: &Setting<'_>,
+        cell: &mut Cell,
+    ) {
+        let timed = cell.refusal.is_none() && cell.ended.is_some();
+        if !timed || !self.rule.depends(setting.descriptor, setting.family, cell) {
+            return;
+        }
+        (self.sink)(Event::Cell { label: &cell.arrangement.label });
+        let opened = (experiment.open)(&cell.arrangement, request);
+        if let Ok(mut apparatus) = opened
+            && let Err(fault) = self.timed(setting, &mut *apparatus, cell)
+        {
+            cell.refusal = Some(refusal_of(&fault));
+        }
     }
 
     /// Measures one cell whose apparatus is set up, from its checks to its last block. What keeps it from
@@ -186,6 +228,16 @@ impl Bench<'_> {
         for &variant in &cell.arrangement.variants {
             cell.gauges.extend(apparatus.gauges(variant)?);
         }
+        self.timed(setting, apparatus, cell)
+    }
+
+    /// Times one cell. Work that came out wrong becomes its refusal.
+    fn timed(
+        &mut self,
+        setting: &Setting<'_>,
+        apparatus: &mut dyn Apparatus,
+        cell: &mut Cell,
+    ) -> Result<(), Fault> {
         match self.time(setting, apparatus, cell) {
             Ok(ended) => cell.ended = Some(ended),
             Err((_, Failure::Machine(fault))) => return Err(fault),
@@ -213,8 +265,10 @@ impl Bench<'_> {
         let least_blocks = self.rule.least_blocks(descriptor, family);
         let start = (self.watch)();
         let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
+        // A further stretch goes on where the one before it ended.
+        let first = cell.samples.last().map_or(0, |sample| sample.block + 1);
         // Around several workers a counter would count their waiting for each other as well.
-        if let (Some(counters), 1) = (&mut self.counters, cell.arrangement.cpus.len()) {
+        if let (Some(counters), 1, 0) = (&mut self.counters, cell.arrangement.cpus.len(), first) {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
                 let gauges = count(counters, apparatus, variant, iterations);
                 cell.gauges.extend(gauges.map_err(|failure| (variant, failure))?);
@@ -222,7 +276,9 @@ impl Bench<'_> {
         }
         let mut order = schedule::Schedule::new(seed, &variants);
         let layouts = (seed >> 32) as u32;
-        for block in 0..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
+        let mut probed = None;
+        for block in first..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
+            self.look(descriptor, block, &mut probed, cell);
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
@@ -238,10 +294,28 @@ impl Bench<'_> {
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
             if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
+                self.look(descriptor, block + 1, &mut None, cell);
                 return Ok(Ended::Precision);
             }
         }
+        let next = cell.samples.last().map_or(0, |sample| sample.block + 1);
+        self.look(descriptor, next, &mut None, cell);
         Ok(Ended::Budget)
+    }
+
+    /// Probes the machine before this block, unless that was done a moment ago: `probed` says when.
+    fn look(&self, descriptor: &Descriptor, block: u32, probed: &mut Option<Picoseconds>, cell: &mut Cell) {
+        // Where nothing is judged block by block, nobody would ask what was different in some of them.
+        let by_block = match descriptor.judge {
+            Judge::Comparisons | Judge::Thrashing | Judge::Transfers | Judge::Lateness => true,
+            Judge::Capacities | Judge::Distances | Judge::Laws => false,
+        };
+        let Some(probe) = self.probe.filter(|_| by_block) else { return };
+        let since = (self.watch)();
+        if probed.is_none_or(|before| since.saturating_sub(before) >= BETWEEN_PROBES) {
+            *probed = Some(since);
+            cell.probes.push(Probe { block, since, ..probe(&cell.arrangement.cpus) });
+        }
     }
 }
 
@@ -273,6 +347,7 @@ pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
         ended: None,
         gauges: Vec::new(),
         samples: Vec::new(),
+        probes: Vec::new(),
     }
 }
 

@@ -20,6 +20,10 @@ impl Rule for Blocks {
     fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, samples: &[Sample]) -> bool {
         samples.last().is_some_and(|sample| sample.block + 1 >= self.0)
     }
+
+    fn depends(&self, _: &Descriptor, _: usize, _: &tenbin_model::Cell) -> bool {
+        false
+    }
 }
 
 fn order(extent: Extent) -> Order {
@@ -53,7 +57,8 @@ fn climbed_on(
         now.get()
     };
     let mut ignored = |_: engine::Event<'_>| {};
-    let mut bench = Bench { rule: &Blocks(8), watch: &watch, counters: None, sink: &mut ignored };
+    let mut bench =
+        Bench { rule: &Blocks(8), watch: &watch, counters: None, probe: None, sink: &mut ignored };
     let mut weighed: BTreeMap<usize, Vec<Weighed>> = BTreeMap::new();
     ladder.climb(&mut bench, machine, order, &questions, &mut |index, pair| {
         weighed.entry(index).or_default().push(pair);

@@ -75,6 +75,7 @@ fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
         ended: Some(Ended::Budget),
         gauges: Vec::new(),
         samples,
+        probes: Vec::new(),
     };
     let descriptor = Descriptor {
         name: "fork".into(),

@@ -48,7 +48,7 @@ pub(super) fn run() -> Run {
         headline: true,
         ..Arrangement::default()
     };
-    let cell = Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples };
+    let cell = Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples, probes: Vec::new() };
     Run {
         provenance: Provenance {
             version: "seed 002".into(),

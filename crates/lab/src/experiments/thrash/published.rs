@@ -101,6 +101,7 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         ..Sample::default()
     };
     Cell {
+        probes: Vec::new(),
         samples: vec![sample(0, PRIVATE, "private_s"), sample(1, SHARED, "shared_s")],
         arrangement: Arrangement {
             label,
