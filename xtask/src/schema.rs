@@ -37,7 +37,29 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         }
         hold(workspace, host.command(&binary), &folder, name, &output.text, *spoilt)?;
     }
-    Ok(())
+    check_comparison(workspace, &|| host.command(&binary), &folder)
+}
+
+/// Validate what `compare` says of two runs, which are made here: their names are known only then.
+fn check_comparison(
+    workspace: &Workspace,
+    tenbin: &dyn Fn() -> Command,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let store = folder.join("store.db");
+    let run = || {
+        let run = tenbin().arguments(["run", "null", "--quick", "--json"]).variable("TENBIN_STORE", &store);
+        let text = run.capture()?.text;
+        let report = serde_json::from_str::<Value>(&text).unwrap_or_default();
+        report["run"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| Failure::new("take a run to compare", format!("no run was kept:\n{text}"), REMEDY))
+    };
+    let (one, other) = (run()?, run()?);
+    let compare = tenbin().arguments(["compare", &one, &other, "--json"]).variable("TENBIN_STORE", &store);
+    // Answered or refused is the runs' business; either has a shape.
+    hold(workspace, tenbin(), folder, "compare", &compare.capture()?.text, spoilt_comparison)
 }
 
 /// Validate a replay, whole and spoilt; the step that has QEMU takes one, and names a folder for the files.
@@ -100,6 +122,13 @@ const ANSWERS: &[Answer] = &[
         arguments: &["calibrate", "--works", "alu,truth", "--effects", "0,1", "--pairs", "1", "--json"],
         status: 0,
         spoilt: spoilt_calibration,
+    },
+    // Two processes are too few for an answer, and it has a shape all the same.
+    Answer {
+        name: "processes",
+        arguments: &["run", "null", "--processes", "2", "--json"],
+        status: 3,
+        spoilt: spoilt_processes,
     },
     Answer { name: "blame", arguments: &["blame", "sort", "--json"], status: 0, spoilt: spoilt_blame },
     Answer {
@@ -181,6 +210,28 @@ fn spoilt_boot(boot: &Value) -> Option<Spoilt> {
     Some([("machine-missing", machine), ("verdict-unknown", verdict), ("fault-unknown", fault)])
 }
 
+/// What several processes answered, with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_processes(over: &Value) -> Option<Spoilt> {
+    let mut level = over.clone();
+    level.as_object_mut()?.remove("level")?;
+    let mut verdict = over.clone();
+    *verdict["answers"].get_mut(0)?.get_mut("verdict")? = json!("perhaps");
+    let mut counts = over.clone();
+    *counts.pointer_mut("/answers/0/counts/refused")? = json!("none");
+    Some([("level-missing", level), ("verdict-unknown", verdict), ("refused-a-word", counts)])
+}
+
+/// What was said of two runs, with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_comparison(across: &Value) -> Option<Spoilt> {
+    let mut machines = across.clone();
+    machines.as_object_mut()?.remove("machines")?;
+    let mut verdict = across.clone();
+    *verdict["comparisons"].get_mut(0)?.get_mut("verdict")? = json!("not told apart");
+    let mut runs = across.clone();
+    *runs.pointer_mut("/comparisons/0/sides/0/runs")? = json!("one");
+    Some([("machines-missing", machines), ("verdict-unknown", verdict), ("runs-a-word", runs)])
+}
+
 /// What came of replays, with one thing wrong each; `None` if there is nothing to spoil.
 fn spoilt_replay(replay: &Value) -> Option<Spoilt> {
     let mut machine = replay.clone();
@@ -253,5 +304,17 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt_replay(&json!({"replays": []})), None);
+        let answer = json!({"verdict": "refused", "counts": {"refused": 1}});
+        let report = json!({"level": 0.01, "answers": [answer]});
+        for (name, spoilt) in spoilt_processes(&report).expect("there is an answer to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_processes(&json!({"level": 0.01, "answers": []})), None);
+        let comparison = json!({"verdict": "different", "sides": [{"runs": 1}, {"runs": 1}]});
+        let report = json!({"machines": {}, "comparisons": [comparison]});
+        for (name, spoilt) in spoilt_comparison(&report).expect("there is a comparison to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_comparison(&json!({"machines": {}, "comparisons": []})), None);
     }
 }

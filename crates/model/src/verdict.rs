@@ -173,6 +173,9 @@ pub struct Report {
     /// How often this instrument errs on this machine, in words, if it was calibrated there.
     #[serde(default)]
     pub instrument: Option<String>,
+    /// What the intervals of all answers do not cover, in words, if any answer claims something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// The comparisons.
     pub answers: Vec<Answer>,
     /// What was found beside them.

@@ -4,6 +4,7 @@ mod check;
 mod replay;
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
@@ -83,8 +84,12 @@ pub enum Command {
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,
         /// Judge what somebody else published instead of measuring
-        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus"])]
+        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "processes"])]
         from: Option<Origin>,
+        /// Measure in so many processes, one after the other, and answer over them: quickly in each, unless --thorough
+        /// is given. What a process has by chance is then in the interval; 8 answer one comparison, 13 answer 40
+        #[arg(long, value_name = "N", value_parser = processes)]
+        processes: Option<NonZero<u32>>,
         #[command(flatten)]
         measure: Measure,
     },
@@ -119,12 +124,19 @@ pub enum Command {
         #[command(flatten)]
         form: Form,
     },
-    /// Compare two runs: first whether their machines are comparable, then ratio by ratio
+    /// Compare runs, one or several a side: first whether their machines are comparable, then ratio by ratio
+    ///
+    /// What changes between runs no run shows, so two runs that differ say little: with one run a side they are held
+    /// against the other runs of the same that the store has, and mostly refused. With several a side (five, or
+    /// more where an experiment makes many comparisons), taken in turns, a change is told from that. The status
+    /// is 3 where everything was refused.
     Compare {
-        /// A run's id, the start of one, or `latest`
-        first: String,
-        /// Another one
-        second: String,
+        /// A run's id, the start of one, or `latest`; several runs with commas between them
+        #[arg(value_name = "RUN[,RUN...]", value_parser = runs)]
+        first: Runs,
+        /// The other side
+        #[arg(value_name = "RUN[,RUN...]", value_parser = runs)]
+        second: Runs,
         #[command(flatten)]
         form: Form,
     },
@@ -186,7 +198,7 @@ pub enum Command {
     /// Say what the machine code of several RISC-V harts can do together
     #[command(subcommand)]
     Boot(Boot),
-    /// Print the JSON schema of what --json prints of measurements, a calibration, `blame`, litmus tests, boots or replays
+    /// Print the JSON schema of what --json prints of measurements, a calibration, comparisons of runs, `blame`, litmus tests, boots or replays
     Schema {
         /// Of which answer
         #[arg(value_enum, default_value_t = Shape::Report)]
@@ -205,6 +217,30 @@ pub enum Command {
         #[command(flatten)]
         form: Form,
     },
+}
+
+fn processes(number: &str) -> Result<NonZero<u32>, String> {
+    let count = number.parse().ok().filter(|count| (2..=100).contains(count));
+    count.and_then(NonZero::new).ok_or_else(|| "it is a number from 2 to 100".into())
+}
+
+/// The runs of one side, each by its id, the start of it or `latest`.
+#[derive(Clone, Debug)]
+pub struct Runs(pub Vec<String>);
+
+fn runs(list: &str) -> Result<Runs, String> {
+    let names: Vec<String> = list.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.iter().any(String::is_empty) {
+        return Err("a run's name is empty; it is a list like 4f1c,90ab,latest".into());
+    }
+    if names.len() > tenbin_analysis::stats::runs::MOST {
+        return Err(format!(
+            "{} runs; a side has {} at most",
+            names.len(),
+            tenbin_analysis::stats::runs::MOST
+        ));
+    }
+    Ok(Runs(names))
 }
 
 /// How to measure.
@@ -475,6 +511,10 @@ pub enum Shape {
     Replay,
     /// What `blame` found; its part `Contracted` is each element of `blame --list`
     Blame,
+    /// Runs of two sides: `compare`
+    Compare,
+    /// One question in several processes: `run --processes`
+    Processes,
 }
 
 /// In which form to answer.

@@ -61,6 +61,15 @@ impl Progress {
         self.bar.set_position((part * 100.0) as u64);
     }
 
+    /// Shows how many processes have measured.
+    pub fn processes(&self, done: u32, all: u32) {
+        self.bar.set_length(u64::from(all));
+        self.bar.set_message("processes");
+        self.bar.set_position(u64::from(done));
+        // Nothing is drawn while one of them measures.
+        self.bar.tick();
+    }
+
     /// Shows how many litmus tests are settled.
     pub fn tests(&self, settled: usize, all: usize) {
         self.bar.set_length(all as u64);

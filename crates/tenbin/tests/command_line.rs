@@ -163,6 +163,9 @@ fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
         (&["weigh-it"], &["weigh-it"]),
         (&["show", "ffffffffffff"], &["ffffffffffff"]),
         (&["compare", "latest", "0000000000"], &["0000000000"]),
+        (&["compare", "latest", &id], &["is on both sides"]),
+        (&["compare", "latest,latest", &id[..8]], &["named twice"]),
+        (&["compare", "latest,", &id], &["a run's name is empty"]),
         (&["import", "absent.db"], &["absent.db", "no such file"]),
         (&["import", "folder"], &["folder", "it is a folder"]),
         (&["import", "foreign.txt"], &["foreign.txt", "no store"]),
@@ -262,13 +265,33 @@ fn a_run_is_kept_shown_exported_imported_and_merged() {
     assert_eq!(again, shown, "the same samples give the same report in another store");
 
     let compared = place.tenbin(&["compare", &first, &second]);
-    assert!(text(&compared.stdout).contains("never interleaved"), "{}", text(&compared.stdout));
+    assert!(text(&compared.stdout).starts_with("Of 1 comparison, "), "{}", text(&compared.stdout));
+    let third = place.measured();
+    let (both, json) = (format!("{first},{third}"), place.tenbin(&["compare", &first, &second, "--json"]));
+    let compared = place.tenbin(&["compare", &both, &second]);
+    assert!(text(&compared.stdout).contains("2 runs against 1"), "{}", text(&compared.stdout));
+    // Three runs cannot tell two of them apart from a third: the one thing asked is refused.
+    assert_eq!(ending(&compared).0, 3, "{}", text(&compared.stdout));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["sides"][0][0], first.as_str());
+    assert_eq!(json["comparisons"][0]["sides"][0]["runs"], 1);
     for format in ["json", "csv", "go", "google-benchmark"] {
         let name = format!("run.{format}");
         let output = place.tenbin(&["export", &first, "--format", format, "-o", &name]);
         assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
         assert!(fs::metadata(place.path(&name)).unwrap().len() > 1_000, "{name}");
     }
+}
+
+#[test]
+fn runs_that_have_nothing_in_common_are_refused() {
+    let place = Place::new();
+    let one = place.measured();
+    assert_eq!(ending(&place.tenbin(&["run", "fib", "--quick"])).0, 0);
+    let compared = place.tenbin(&["compare", &one, "latest"]);
+    assert_eq!(ending(&compared), (3, String::new()));
+    let said = text(&compared.stdout);
+    assert!(said.starts_with("Refused: these runs have no comparison in common"), "{said}");
 }
 
 #[test]

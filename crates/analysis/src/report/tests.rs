@@ -109,9 +109,10 @@ fn what_the_kernel_charged_is_one_column() {
 }
 
 #[test]
-fn two_runs_are_shown_machines_first() {
+fn two_runs_are_shown_answer_first_and_machines_next() {
     let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
-    insta::assert_snapshot!(compared(&verdict::across(&one, &other), 100));
+    let kept = |id, run| [verdict::Kept { id, run }];
+    insta::assert_snapshot!(compared(&verdict::across(&kept("a", &one), &kept("b", &other), &[]), 100));
 }
 
 #[test]

@@ -17,7 +17,7 @@
 //!
 //! `fixtures/statistics/reference.py` holds the same questions answered by SciPy and NumPy.
 //!
-//! Reading order: [`binomial`], [`order`], [`quantile`], [`sign`], [`paired`], [`sequential`], the rest.
+//! Reading order: [`binomial`], [`order`], [`quantile`], [`sign`], [`paired`], [`sequential`], [`runs`], the rest.
 
 pub mod binomial;
 pub mod detectable;
@@ -29,6 +29,7 @@ pub mod overhead;
 pub mod paired;
 pub mod proportion;
 pub mod quantile;
+pub mod runs;
 pub mod sequential;
 pub mod sign;
 

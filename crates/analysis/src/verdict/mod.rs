@@ -13,6 +13,7 @@ mod distances;
 pub(crate) mod lateness;
 pub(crate) mod laws;
 mod overhead;
+mod processes;
 mod sentence;
 mod thrashing;
 pub(crate) mod transfers;
@@ -23,8 +24,9 @@ pub(crate) use sentence::{outward, show};
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};
 
-pub use across::{Across, Shared, across};
+pub use across::{Across, Compared, Kept, across};
 pub use decide::{LEVEL, decided, least_blocks};
+pub use processes::{OverProcesses, Processes, processes};
 pub use sentence::refusal as refused_in_words;
 
 /// Computes every answer of a run. `id` is the run's name in the store, if it was kept.
@@ -37,6 +39,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         provenance: run.provenance.clone(),
         machine: run.machine.clone(),
         instrument: None,
+        scope: None,
         answers: Vec::new(),
         findings: Vec::new(),
         checks: Vec::new(),
@@ -48,6 +51,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         report.findings.extend(trial.findings.iter().cloned());
         report.checks.extend(checks(trial));
     }
+    report.scope = processes::scope(&report.answers);
     report
 }
 

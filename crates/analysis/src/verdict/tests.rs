@@ -163,42 +163,6 @@ fn overhead_is_read_from_blocks_of_n_and_2n() {
 }
 
 #[test]
-fn two_runs_are_compared_by_their_ratios_and_their_machines_first() {
-    let machine = Machine::unobserved("a test");
-    let other =
-        Machine { cpu_model: tenbin_model::machine::Observed::Known("another".into()), ..machine.clone() };
-    let same = across(&run(2.0, machine.clone()), &run(2.0, machine.clone()));
-    assert_eq!(same.shared[0].verdict, Verdict::Equivalent);
-    assert!(same.machines.differences.is_empty());
-    let apart = across(&run(2.0, machine), &run(3.0, other));
-    assert_eq!(apart.shared[0].verdict, Verdict::Different);
-    assert!(apart.machines.differences.iter().any(|difference| difference.key == "cpu_model"));
-}
-
-/// A law is made of times, so two runs have nothing to say about it; that is said and not passed over.
-#[test]
-fn answers_that_are_no_ratios_are_named_as_not_compared() {
-    let machine = Machine::unobserved("a test");
-    let with = |judge| {
-        let mut run = run(2.0, machine.clone());
-        let mut law = run.trials[0].clone();
-        law.descriptor.name = "fork".into();
-        law.descriptor.judge = judge;
-        run.trials.push(law);
-        run
-    };
-    let law = across(&with(Judge::Laws), &with(Judge::Laws));
-    assert_eq!(law.uncompared, ["fork"]);
-    let text = crate::report::compared(&law, 100);
-    assert!(text.contains("What fork answers is no ratio, and was not compared."), "{text}");
-    // One run is enough, and what is judged by ratios is not named.
-    assert_eq!(across(&run(2.0, machine.clone()), &with(Judge::Laws)).uncompared, ["fork"]);
-    let ratios = across(&with(Judge::Comparisons), &with(Judge::Comparisons));
-    assert!(ratios.uncompared.is_empty() && ratios.shared.len() == 2);
-    assert!(!crate::report::compared(&ratios, 100).contains("no ratio"));
-}
-
-#[test]
 fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
     use tenbin_model::machine::Virtualisation;
     let bare = run(2.0, Machine::unobserved("a test"));

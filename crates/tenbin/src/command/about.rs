@@ -3,6 +3,7 @@
 use clap_complete::Shell;
 use serde_json::json as value;
 use tenbin_analysis::report;
+use tenbin_analysis::verdict::{Across, Processes};
 use tenbin_metal::kernels;
 use tenbin_model::{Blame, Boot, BootReplay, CalibrationReport, Litmus, Report};
 
@@ -34,6 +35,8 @@ pub fn schema(what: Shape) -> Result<Answer, Trouble> {
         Shape::Litmus => schemars::schema_for!(Litmus),
         Shape::Replay => schemars::schema_for!(BootReplay),
         Shape::Blame => schemars::schema_for!(Blame),
+        Shape::Compare => schemars::schema_for!(Across),
+        Shape::Processes => schemars::schema_for!(Processes),
     };
     Ok(Answer::text(json(&schema)?))
 }

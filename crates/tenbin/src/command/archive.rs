@@ -1,4 +1,4 @@
-//! The commands on the store: show, runs, compare, export, import, merge.
+//! The commands on the store: show, runs, export, import, merge.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -160,13 +160,6 @@ pub fn runs(form: Form) -> Result<Answer, Trouble> {
         )
     });
     Ok(Answer::text(lines.chain(calibrations).collect()))
-}
-
-pub fn compare(first: &str, second: &str, form: Form) -> Result<Answer, Trouble> {
-    let store = open_existing()?;
-    let across = verdict::across(&load(&store, first)?.0, &load(&store, second)?.0);
-    let text = if form.json { json(&across)? } else { report::compared(&across, terminal::width()) };
-    Ok(Answer::text(text))
 }
 
 pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Result<Answer, Trouble> {

@@ -6,10 +6,12 @@ mod blame;
 mod boot;
 mod calibrate;
 mod check;
+mod compare;
 mod fibonacci;
 mod guest;
 mod measure;
 mod modules;
+mod processes;
 mod replay;
 pub mod yes;
 
@@ -25,7 +27,10 @@ use crate::output::{Answer, Trouble};
 pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
     match arguments.command {
         None => measure::survey(&arguments.measure),
-        Some(Command::Run { experiments, settings, from: None, measure }) => {
+        Some(Command::Run { experiments, settings, from: None, processes: Some(count), measure }) => {
+            processes::run(&experiments, &settings, &measure, count)
+        }
+        Some(Command::Run { experiments, settings, from: None, processes: None, measure }) => {
             measure::run(&experiments, &settings, &measure, Effort::Normal)
         }
         Some(Command::Run { experiments, from: Some(Origin::Published), measure, .. }) => {
@@ -42,7 +47,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
             None => archive::show(&what, form),
         },
         Some(Command::Runs { form }) => archive::runs(form),
-        Some(Command::Compare { first, second, form }) => archive::compare(&first, &second, form),
+        Some(Command::Compare { first, second, form }) => compare::compare([&first, &second], form),
         Some(Command::Export { runs, output, format, force }) => {
             archive::export(&runs, &output, format, force)
         }
