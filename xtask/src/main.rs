@@ -14,6 +14,7 @@ mod firmware;
 mod guests;
 mod modules;
 mod release;
+mod repeat;
 mod requirement;
 mod schema;
 mod spin;
@@ -83,6 +84,10 @@ enum Chore {
     ///
     /// Fails if two runs contradict each other, or if a run had no answer.
     Steady(steady::Arguments),
+    /// Measure the same again and again, and say how often equal runs are called different.
+    ///
+    /// Fails if that is more than one comparison in a hundred.
+    Repeat(repeat::Arguments),
     /// Keep a CPU busy, until so many seconds are over or standard input ends.
     #[command(hide = true)]
     Busy { seconds: u64 },
@@ -115,6 +120,7 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
         Chore::Steady(arguments) => return steady::run(&workspace, &arguments),
+        Chore::Repeat(arguments) => return repeat::run(&workspace, &arguments),
         Chore::Busy { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
