@@ -277,6 +277,13 @@ pub struct Calibrate {
     /// So many pairs of each kind, however long that takes
     #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub pairs: Option<u32>,
+    /// Share the pairs among so many processes, one after the other (with --pairs: so many pairs in each): says how far
+    /// processes lie apart
+    #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = processes)]
+    pub processes: Option<NonZero<u32>>,
+    /// The time for all pairs, in seconds
+    #[arg(long, hide = true, conflicts_with_all = ["thorough", "pairs", "processes"], value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub within: Option<u64>,
     /// Threads of load to make for each CPU, on top of what the machine does anyway
     #[arg(long, value_name = "0|1|2", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=2))]
     pub load: u32,

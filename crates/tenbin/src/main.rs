@@ -3,6 +3,7 @@
 //! This crate is the command line, the wiring and the terminal. It holds no logic of its own:
 //! measuring is `tenbin_lab`'s, judging `tenbin_analysis`'s, keeping `tenbin_store`'s.
 
+mod again;
 mod arguments;
 mod calibration;
 mod command;

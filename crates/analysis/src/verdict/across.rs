@@ -21,6 +21,9 @@ use crate::stats::order::Ordered;
 use crate::stats::paired::as_ratios;
 use crate::stats::runs::{least_each, least_known, reach, shift};
 
+/// How many other runs are asked at most how far runs lie apart. Each takes a moment to read and to judge.
+pub const MOST_OTHERS: usize = 128;
+
 /// A run and its name in the store.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
@@ -547,7 +550,7 @@ impl Both<'_> {
             (Some(known), _) => Refusal {
                 reached: format!("{ONE_A_SIDE}; {reached}"),
                 needs: match (known.reach, least_known(self.level)) {
-                    (None, Some(runs)) => {
+                    (None, Some(runs)) if runs <= MOST_OTHERS + 2 => {
                         format!("{each} runs a side, or {runs} such runs in the store, at a level of {level}")
                     }
                     _ => format!("{each} runs a side at a level of {level}"),

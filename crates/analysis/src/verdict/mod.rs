@@ -24,7 +24,7 @@ pub(crate) use sentence::{outward, show};
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};
 
-pub use across::{Across, Compared, Kept, across};
+pub use across::{Across, Compared, Kept, MOST_OTHERS, across};
 pub use decide::{LEVEL, decided, least_blocks};
 pub use processes::{OverProcesses, Processes, processes};
 pub use sentence::refusal as refused_in_words;

@@ -6,7 +6,7 @@ use tenbin_store::{CalibrationId, Store};
 
 use super::{archive, json};
 use crate::arguments::{Calibrate, Form};
-use crate::calibration::{Outcome, Plan};
+use crate::calibration::{Outcome, Plan, over_processes};
 use crate::output::{Answer, Exit, Trouble, can_be_written};
 use crate::terminal;
 
@@ -17,7 +17,11 @@ pub fn calibrate(arguments: &Calibrate) -> Result<Answer, Trouble> {
         can_be_written(path)?;
     }
     let store = if arguments.no_store { None } else { Some(archive::open()?) };
-    let made = match plan.calibrate()? {
+    let outcome = match arguments.processes {
+        Some(count) => over_processes(arguments, count)?,
+        None => plan.calibrate()?,
+    };
+    let made = match outcome {
         Outcome::Made(made) => made,
         Outcome::Refused(refusal) => {
             let text = if arguments.form.json {

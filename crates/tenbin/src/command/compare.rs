@@ -1,17 +1,14 @@
 //! `tenbin compare`: runs of two sides.
 
 use tenbin_analysis::report;
-use tenbin_analysis::verdict::{Kept, across};
+use tenbin_analysis::verdict::{Kept, MOST_OTHERS, across};
 use tenbin_model::{Run, Verdict};
-use tenbin_store::{Entry, RunId, Store};
+use tenbin_store::{Entry, Error, RunId, Store};
 
 use super::{archive, json};
 use crate::arguments::{Form, Runs};
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal;
-
-/// How many other runs are asked at most how far runs lie apart: the newest. Each takes a moment to read and judge.
-const MOST_OTHERS: usize = 64;
 
 /// Compares the runs of two sides.
 pub fn compare(sides: [&Runs; 2], form: Form) -> Result<Answer, Trouble> {
@@ -48,7 +45,12 @@ fn named(side: &[(String, Run)]) -> Vec<Kept<'_>> {
 fn ids(store: &Store, names: &[String]) -> Result<Vec<RunId>, Trouble> {
     let mut ids = Vec::new();
     for name in names {
-        let id = store.find(name).map_err(archive::trouble)?;
+        let id = store.find(name).map_err(|error| match (&error, store.find_calibration(name)) {
+            (Error::UnknownRun { .. }, Ok(Some(id))) => {
+                Trouble::usage(format!("`{name}` is calibration {}: only runs are compared", id.short()))
+            }
+            _ => archive::trouble(error),
+        })?;
         if ids.contains(&id) {
             return Err(Trouble::usage(format!("run {} is named twice on one side", id.short())));
         }

@@ -1,24 +1,16 @@
 //! `tenbin run --processes N`: the same question in several processes of tenbin, and the answer over them.
 
 use std::num::NonZero;
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use tenbin_analysis::{report, verdict};
-use tenbin_metal::child::{self, Bounds, End};
 use tenbin_model::{Effort, Report, Verdict};
 
 use super::{archive, json};
+use crate::again;
 use crate::arguments::Measure;
 use crate::measurement::{Order, descriptors};
 use crate::output::{Answer, Exit, Trouble, can_be_written};
 use crate::terminal::{self, Progress};
-
-/// The longest that one process may measure: more than everything takes, thoroughly.
-const LONGEST: Duration = Duration::from_secs(4 * 3600);
-
-/// The most that one process may say. A report has no samples.
-const MOST: usize = 256 << 20;
 
 /// Measures in `count` processes, one after the other, each an ordinary run that is kept like any.
 pub fn run(
@@ -77,41 +69,19 @@ fn one(
     measure: &Measure,
     number: u32,
 ) -> Result<(Report, Exit), Trouble> {
-    // By this name it is this very program, also after another one was put in its place.
-    let mut command = Command::new("/proc/self/exe");
-    command.arg("run").args(experiments).arg("--json").stdin(Stdio::null());
-    command.args(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
-    command.arg(if measure.thorough { "--thorough" } else { "--quick" });
+    let mut words: Vec<String> = vec!["run".into(), "--json".into()];
+    words.extend(settings.iter().flat_map(|setting| ["--set".into(), setting.clone()]));
+    words.push(if measure.thorough { "--thorough" } else { "--quick" }.into());
     if let Some(cpus) = &measure.cpus {
-        command.args(["--cpus", cpus]);
+        words.extend(["--cpus".into(), cpus.clone()]);
     }
     if measure.no_store {
-        command.arg("--no-store");
+        words.push("--no-store".into());
     }
     if let Some(seed) = measure.seed {
         // Each its own, and the same for the same seed.
-        command.args(["--seed", &seed.wrapping_add(u64::from(number)).to_string()]);
+        words.extend(["--seed".into(), seed.wrapping_add(u64::from(number)).to_string()]);
     }
-    let bounds = Bounds { output: MOST, ..Bounds::within(LONGEST) };
-    let finished = child::run(command, bounds).map_err(|fault| Trouble::internal(fault.to_string()))?;
-    let why = || String::from_utf8_lossy(&finished.stderr).trim_end().to_owned();
-    let exit = match finished.end {
-        End::Exited(0) => Exit::Answered,
-        End::Exited(3) => Exit::Refused,
-        End::Exited(4) => Exit::Fault,
-        End::Exited(5) => return Err(Trouble { exit: Exit::Missing, message: why() }),
-        End::Exited(status) => {
-            return Err(Trouble::internal(format!("it ended with status {status}: {}", why())));
-        }
-        End::Signalled(signal) => return Err(Trouble::internal(format!("signal {signal} ended it"))),
-        End::OutOfTime => {
-            return Err(Trouble::internal(format!(
-                "it still measured after {} s and was ended",
-                LONGEST.as_secs()
-            )));
-        }
-    };
-    let report = serde_json::from_slice(&finished.stdout);
-    let report = report.map_err(|error| Trouble::internal(format!("its report cannot be read: {error}")))?;
-    Ok((report, exit))
+    words.extend(experiments.iter().cloned());
+    again::answer(&words)
 }
