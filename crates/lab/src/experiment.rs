@@ -136,6 +136,11 @@ pub trait Apparatus {
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         Ok(Vec::new())
     }
+
+    /// What was noticed while the variants were checked and timed and is no fault; asked once of each cell, after it.
+    fn remarks(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
 }
 
 /// Why an epoch does not count.

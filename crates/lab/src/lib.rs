@@ -16,6 +16,7 @@ pub mod memory;
 pub mod published;
 #[cfg(test)]
 mod rehearsal;
+mod repeated;
 pub mod trace;
 mod walk;
 pub mod yes;

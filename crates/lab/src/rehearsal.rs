@@ -58,6 +58,10 @@ where
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         self.inner.findings()
     }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        self.inner.remarks()
+    }
 }
 
 impl Apparatus for Box<dyn Apparatus> {
@@ -79,6 +83,10 @@ impl Apparatus for Box<dyn Apparatus> {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         (**self).findings()
+    }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        (**self).remarks()
     }
 }
 

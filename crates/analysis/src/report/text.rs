@@ -1,6 +1,7 @@
 //! Answers as text.
 
 use tenbin_model::unit::three_digits;
+use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{
     Answer, Cell, Descriptor, Finding, Interval, Judge, Quantity, Report, Role, Run, Trial, Verdict,
 };
@@ -26,6 +27,22 @@ pub fn instrument(report: &Report, width: usize) -> String {
         return String::new();
     }
     format!("\n{}", folded(report.instrument.as_deref().unwrap_or(UNKNOWN), 0, width))
+}
+
+/// The reasons for exit status 4, a paragraph each: every check that did not come out as it should. None if there is none.
+pub fn faults(report: &Report, width: usize) -> Option<String> {
+    let wrong = report.checks.iter().filter(|checked| !checked.check.as_expected());
+    let lines: String = wrong
+        .map(|CheckedVariant { experiment, cell, variant, check }| {
+            let said = if check.sabotage {
+                format!("Fault of tenbin: the planted fault `{variant}` of `{experiment}`, {cell}, passed the check: {}. Please report it.", check.seen)
+            } else {
+                format!("Fault: `{variant}` of `{experiment}`, {cell}, broke the specification: {}.", check.seen)
+            };
+            folded(&said, 0, width)
+        })
+        .collect();
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// Everything about one experiment of a run: question, tables, sentences, findings, what others found.

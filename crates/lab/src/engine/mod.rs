@@ -125,6 +125,7 @@ impl Bench<'_> {
             match opened {
                 Ok(mut apparatus) => {
                     self.weigh(&setting, &mut *apparatus, &mut cell);
+                    trial.findings.extend(apparatus.remarks());
                     if cell.arrangement.headline {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),

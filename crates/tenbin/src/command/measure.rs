@@ -76,7 +76,13 @@ fn answer(report: &Report, measure: &Measure, text: impl Fn(usize) -> String) ->
         let short = &id[..12];
         format!("Kept as run {short} in {}; `tenbin show {short}` shows all of it.", archive::path_shown())
     });
-    let faulty = report.checks.iter().any(|checked| !checked.check.as_expected());
-    let exit = if faulty { Exit::Fault } else { Exit::Answered };
+    // Among hundreds of lines nobody finds what the status is for: it stands at the end, on standard error.
+    let faults = report::faults(report, terminal::width());
+    let exit = if faults.is_some() { Exit::Fault } else { Exit::Answered };
+    let remark = match (faults, remark) {
+        (Some(faults), Some(remark)) => Some(format!("{faults}{remark}")),
+        (Some(faults), None) => Some(faults.trim_end().to_owned()),
+        (None, remark) => remark,
+    };
     Ok(Answer { text, to: measure.output.clone(), remark, exit })
 }
