@@ -15,6 +15,7 @@ pub mod features;
 pub mod inherited;
 pub mod instructions;
 pub mod kernels;
+pub mod knobs;
 pub mod lines;
 pub mod load;
 pub mod machine;

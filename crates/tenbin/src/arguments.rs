@@ -321,6 +321,9 @@ pub struct GuestRun {
     /// CPUs of the guest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub cpus: u32,
+    /// Memory nodes of the guest, among which its CPUs and memory are divided; no more than CPUs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub nodes: u32,
     /// tcg emulates the CPUs; kvm takes this machine's, if a short guest shows first that it works
     #[arg(long, value_name = "tcg|kvm", default_value = "tcg")]
     pub accel: Accelerator,

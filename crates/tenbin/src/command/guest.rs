@@ -52,11 +52,18 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         (_, true) => Accelerator::Counted,
     };
     accelerator.insist(architecture, arguments.cpus).map_err(trouble)?;
+    if arguments.nodes > arguments.cpus {
+        let (nodes, cpus) = (arguments.nodes, arguments.cpus);
+        return Err(Trouble::usage(format!(
+            "--nodes {nodes}: each node has a CPU at least, and --cpus says {cpus}"
+        )));
+    }
     // First, because the kernel may have to be fetched anew for them.
     let modules = choice.modules(&arguments.module, remarks)?;
     let kernel = choice.kernel(remarks)?;
     let mut guest = Guest::new(architecture, kernel, arguments.command);
     guest.cpus = arguments.cpus;
+    guest.nodes = arguments.nodes;
     guest.accelerator = accelerator;
     guest.parameters = arguments.append;
     guest.deadline = Duration::from_secs(arguments.seconds);

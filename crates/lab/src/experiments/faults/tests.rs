@@ -303,3 +303,21 @@ proptest! {
         });
     }
 }
+
+/// It stands alone, and no value is taken for another.
+#[test]
+fn the_remedy_is_tried_only_if_it_is_asked_for_and_then_alone() {
+    for given in [&[][..], &[("remedy", "no")]] {
+        with_request(1 << 30, given, |request| {
+            let plan = plan(request).unwrap();
+            assert!(!plan.cells.is_empty() && plan.look.is_none());
+        });
+    }
+    with_request(1 << 30, &[("remedy", "yes")], |request| {
+        let plan = plan(request).unwrap();
+        assert!(plan.cells.is_empty() && plan.look.is_some());
+    });
+    for given in [&[("remedy", "please")][..], &[("remedy", "yes"), ("threads", "1")]] {
+        with_request(1 << 30, given, |request| assert!(matches!(plan(request), Err(Unfit::Usage(_)))));
+    }
+}
