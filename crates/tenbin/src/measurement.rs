@@ -231,16 +231,19 @@ fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble> {
 /// # Errors
 /// A usage error where it is not one, or nothing was published that can be judged.
 pub fn published(names: &[String]) -> Result<Run, Trouble> {
-    let with: Vec<String> =
-        all().filter(|(experiment, _)| experiment.published.is_some()).map(|(_, known)| known.name).collect();
+    let has = |(experiment, descriptor): &(Experiment, Descriptor)| {
+        experiment.published.is_some() || !descriptor.published.is_empty()
+    };
+    let with: Vec<String> = all().filter(has).map(|(_, known)| known.name).collect();
     let with = with.join(", ");
     match named(names)?.as_slice() {
-        [(experiment, descriptor)] => experiment.published.map(|published| published()).ok_or_else(|| {
-            let name = &descriptor.name;
-            Trouble::usage(format!(
-                "nothing that can be judged was published about `{name}`; it was about: {with}"
-            ))
-        }),
+        [(experiment, descriptor)] => {
+            let judged = experiment.published.map(|published| published());
+            judged.or_else(|| tenbin_lab::published::figures(descriptor.clone())).ok_or_else(|| {
+                let name = &descriptor.name;
+                Trouble::usage(format!("nothing was published about `{name}`; it was about: {with}"))
+            })
+        }
         _ => Err(Trouble::usage(format!("--from published: name one experiment of: {with}"))),
     }
 }

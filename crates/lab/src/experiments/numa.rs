@@ -508,7 +508,7 @@ fn describe() -> Descriptor {
         ],
         published: vec![Published {
             machine: "Socionext SC2A11, 24 cores".into(),
-            date: "2018".into(),
+            date: "undated".into(),
             what: "24 cores took 36.8 to 37.5 ns an access in one buffer, and one core repeated with 37.0 to 37.8; \
                    `--from published` judges them"
                 .into(),

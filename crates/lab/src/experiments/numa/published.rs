@@ -52,7 +52,7 @@ pub(super) fn run() -> Run {
     Run {
         provenance: Provenance {
             version: "seed 002".into(),
-            started: "2018".into(),
+            started: "undated".into(),
             seed: 0,
             effort: Effort::Normal,
             arguments: Vec::new(),
