@@ -103,7 +103,7 @@ mod tests {
         vec![
             (How::Puts, long.clone()),
             (How::Write { room: SEEDS_WRITE }, long.clone()),
-            (How::Write { room: 256 << 10 }, long.clone()),
+            (How::Write { room: 1 << 20 }, long.clone()),
             (How::TwoBuffers { gift: false }, long.clone()),
             (How::TwoBuffers { gift: true }, long),
             (How::Constant { huge: false }, page.clone()),

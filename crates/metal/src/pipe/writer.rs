@@ -192,8 +192,8 @@ struct Write {
 impl Write {
     fn new(input: OwnedFd, text: &Text, room: usize) -> Self {
         let room = text.within(room);
-        let one_buffer = text.lines_within(room);
-        let text = if text.bytes().len() < one_buffer.len() { one_buffer } else { text.bytes().to_vec() };
+        // Whole periods of the text, so that it goes on at the buffer's beginning; of one line, a buffer's worth.
+        let text = text.bytes().repeat(room.div_ceil(text.bytes().len()));
         Self { input, text, room, at: 0 }
     }
 }
