@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -11,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::fs::Mode;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::Value;
 
 #[path = "blame/libraries.rs"]
@@ -714,5 +716,45 @@ fn the_schema_of_blame_is_published() {
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     for property in ["schema", "contract", "searched", "libraries", "program", "findings"] {
         assert!(schema["properties"][property].is_object(), "{property}");
+    }
+}
+
+/// However tenbin ends: the guardian of the folder has its standard error, so the end of that is the guardian's.
+#[test]
+fn a_signal_leaves_no_folder_of_what_was_compiled() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
+        // The library opens a pipe that has a name, which lasts until somebody reads it: so this test knows when it is called.
+        let place = Place::new();
+        let pipe = place.path("called");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        let body =
+            format!("(void)wrong; (void)insertion; fopen(\"{}\", \"w\"); for (;;) pause();", pipe.display());
+        library(&place, "lib.so", &c::sort(&body));
+        let temporary = place.path("temporary");
+        fs::create_dir(&temporary).unwrap();
+        let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(["blame", "sort", "./lib.so", "--within", "10000"])
+            .env("TMPDIR", &temporary)
+            .current_dir(place.folder.path())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(fs::File::open(&pipe).unwrap());
+        let entries =
+            || fs::read_dir(&temporary).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>();
+        let there = entries();
+        let prefix = format!("tenbin-{}-", tenbin.id());
+        assert!(there.len() == 1 && there[0].to_str().unwrap().starts_with(&prefix), "{there:?}");
+        // As a terminal does it, to the whole group.
+        let group = Pid::from_raw(i32::try_from(tenbin.id()).unwrap()).unwrap();
+        rustix::process::kill_process_group(group, signal).unwrap();
+        let mut said = String::new();
+        tenbin.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        tenbin.wait().unwrap();
+        assert_eq!(entries(), Vec::<std::ffi::OsString>::new(), "{signal:?}: {said}");
     }
 }
