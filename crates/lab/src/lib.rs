@@ -16,6 +16,7 @@ pub mod memory;
 pub mod published;
 #[cfg(test)]
 mod rehearsal;
+mod shortage;
 pub mod trace;
 mod walk;
 pub mod yes;

@@ -1,8 +1,9 @@
 //! The terminal: how wide it is, and a bar that moves between cells and never during one.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tenbin_lab::Event;
 
 /// Columns to fold text at when nobody says otherwise.
@@ -30,7 +31,7 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let bar = ProgressBar::with_draw_target(Some(0), target).with_finish(ProgressFinish::AndClear);
         let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg}");
         if let Ok(style) = style {
             bar.set_style(style);
@@ -75,11 +76,18 @@ impl Progress {
         self.bar.set_position(examined as u64);
     }
 
-    /// Shows how many replays are done.
+    /// Shows which replay is played, and for how long all have been.
     pub fn replays(&self, done: usize, all: usize) {
-        self.bar.set_length(all as u64);
-        self.bar.set_message("replays");
-        self.bar.set_position(done as u64);
+        self.doing(&format!("replay {} of {all}, in QEMU", (done + 1).min(all)));
+    }
+
+    /// Shows what is done where nothing can be counted, and the time since the first such. It ticks by itself: for what times nothing.
+    pub fn doing(&self, what: &str) {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>3} {wide_msg}") {
+            self.bar.set_style(style);
+        }
+        self.bar.set_message(what.to_owned());
+        self.bar.enable_steady_tick(Duration::from_millis(250));
     }
 
     /// Takes the bar away.

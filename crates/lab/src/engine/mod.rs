@@ -17,6 +17,7 @@ pub(crate) use precondition::{long_enough, refusal};
 pub(crate) use schedule::cell_seed;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Plan, Request, Seen, Unfit};
+use crate::shortage;
 
 /// Decides when a cell has been measured enough. Statistics live behind it.
 pub trait Rule {
@@ -344,7 +345,7 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     } else {
         Refusal {
             reached: format!("implementation error: `{name}` broke the specification ({})", check.seen),
-            needs: descriptor.specification.clone(),
+            needs: format!("what the specification says: {}", descriptor.specification),
             remedy: "what does wrong work is not worth timing: mend it first".into(),
         }
     })
@@ -372,8 +373,13 @@ fn unseen(descriptor: &Descriptor, why: String) -> Finding {
 
 /// A fault of the machine as a refusal: what it needs and what helps follow from its kind.
 fn refusal_of(fault: &Fault) -> Refusal {
+    if let Some(refusal) = shortage::refusal(fault) {
+        return refusal;
+    }
     let (needs, remedy) = match fault {
-        Fault::System { .. } => ("a kernel that does what was tried", "see what the kernel said"),
+        Fault::System { .. } => {
+            ("a kernel that does what was tried", "look that error up in the manual page of the call")
+        }
         Fault::PinNotHeld { .. } | Fault::Unpinned { .. } => {
             ("every worker on its CPU, before and after each epoch", "name other CPUs with --cpus")
         }
