@@ -18,7 +18,7 @@ mod thrashing;
 pub(crate) mod transfers;
 
 pub(crate) use decide::{percent, time};
-pub(crate) use sentence::{outward, show};
+pub(crate) use sentence::{briefly, outward, range, show};
 
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};

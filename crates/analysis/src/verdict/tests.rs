@@ -234,3 +234,60 @@ fn a_report_can_be_computed_again_and_is_the_same() {
     let run = run(2.0, Machine::unobserved("a test"));
     assert_eq!(report(&run, Some("abc")), report(&run.clone(), Some("abc")));
 }
+
+fn evidence(low: f64, ratio: f64, high: f64) -> tenbin_model::Evidence {
+    tenbin_model::Evidence {
+        left: "one".into(),
+        right: "other".into(),
+        ratio,
+        interval: tenbin_model::Interval { low, high },
+        family_level: 0.01,
+        family: 1,
+        level: 0.01,
+        blocks: 200,
+        detectable: 0.05,
+        margin: 0.02,
+    }
+}
+
+#[test]
+fn a_table_says_which_side_is_dearer_and_by_how_much() {
+    let cost = |low, ratio, high| {
+        let evidence = evidence(low, ratio, high);
+        let quantity = Quantity::NanosecondsPerOperation;
+        (sentence::briefly(quantity, &evidence).unwrap(), sentence::range(quantity, &evidence))
+    };
+    let said = |how: &str, range: &str| (how.to_owned(), range.to_owned());
+    assert_eq!(cost(0.166, 0.17, 0.174), said("5.9x dearer", "5.7 to 6.1"));
+    assert_eq!(cost(5.7, 5.9, 6.1), said("5.9x cheaper", "5.7 to 6.1"));
+    assert_eq!(cost(0.9960, 0.9969, 0.9981), said("0.31 % dearer", "0.19 to 0.41 %"));
+    assert_eq!(cost(0.99, 1.0, 1.01).0, "the same");
+    assert_eq!(sentence::briefly(Quantity::BytesPerSecond, &evidence(2.0, 2.4, 2.6)), None);
+}
+
+/// A ratio of two times is never 0, and its other end may be a thousand times as large.
+#[test]
+fn no_ratio_is_said_to_be_0() {
+    use proptest::prelude::*;
+    assert_eq!(sentence::outward(tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0312 to 28");
+    assert_eq!(sentence::show(0.0419, tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0419");
+    proptest!(|(low in -9.0..9.0_f64, width in 0.0..12.0_f64, at in 0.0..=1.0_f64)| {
+        let (low, ratio, high) = (low.exp(), (low + at * width).exp(), (low + width).exp());
+        let evidence = evidence(low, ratio, high);
+        let mut said = vec![sentence::outward(evidence.interval), sentence::show(ratio, evidence.interval)];
+        for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond, Quantity::Lateness] {
+            // In percent an end may be 0: then that is a difference and no ratio.
+            let all = [sentence::difference(quantity, &evidence), sentence::range(quantity, &evidence)];
+            said.extend(all.into_iter().chain(sentence::briefly(quantity, &evidence)).filter(|it| !it.contains('%')));
+        }
+        for text in said {
+            for figure in text.split([' ', 'x']).filter_map(|word| word.parse::<f64>().ok()) {
+                prop_assert!(figure > 0.0, "{}", text);
+            }
+        }
+        let outward = sentence::outward(evidence.interval);
+        let (floor, ceiling) = outward.split_once(" to ").unwrap();
+        prop_assert!(floor.parse::<f64>().unwrap() <= low * 1.000_001, "{}", outward);
+        prop_assert!(ceiling.parse::<f64>().unwrap() >= high * 0.999_999, "{}", outward);
+    });
+}

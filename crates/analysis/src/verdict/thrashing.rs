@@ -178,23 +178,35 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
 fn causes(trial: &Trial, cell: &Cell, answers: &[Answer]) -> Option<Finding> {
     let name =
         |variant: u32| trial.descriptor.variants.get(variant as usize).map(|variant| variant.name.as_str());
-    let costs = |left: u32, right: u32| {
+    let at = |what: usize| {
+        let pair = cell.arrangement.comparisons.get(what)?;
         let named = |evidence: &&Evidence| {
-            Some(evidence.left.as_str()) == name(left) && Some(evidence.right.as_str()) == name(right)
+            Some(evidence.left.as_str()) == name(pair.left)
+                && Some(evidence.right.as_str()) == name(pair.right)
         };
-        let evidence = answers.iter().filter_map(|answer| answer.evidence.as_ref()).find(named)?;
-        Some(format!("{}x ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval)))
+        answers.iter().filter_map(|answer| answer.evidence.as_ref()).find(named)
     };
-    let at = |what: usize| cell.arrangement.comparisons.get(what).map(|pair| (pair.left, pair.right));
+    let costs = |evidence: &Evidence| {
+        format!("{}x ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval))
+    };
+    // What lies beyond the margin as a whole is a cost; less is not worth a name.
+    let is_dear = |evidence: &Evidence| evidence.interval.low > 1.0 + evidence.margin;
     // In the order in which a cell of thrash weighs: shared, other bytes, the two, read only, alone.
-    let of = |what: usize| at(what).and_then(|(left, right)| costs(left, right));
-    let (shared, bytes, read, alone) = (of(0)?, of(1)?, of(3)?, of(4)?);
+    let (shared, bytes, read, alone) = (at(0)?, at(1)?, at(3)?, at(4)?);
+    let thrashes = answers.first().is_some_and(|answer| answer.verdict == Verdict::Different);
     Some(Finding {
         experiment: trial.descriptor.name.clone(),
         sentence: format!(
-            "What makes it dear {}: a second thread with a buffer of its own costs {alone}, which is room; writing the same \
-             bytes {shared} and other bytes of the same lines {bytes}, which is coherence; reading the same lines {read}.",
-            cell.arrangement.label
+            "{} {}: a second thread with a buffer of its own costs {}, which is {}; writing the same bytes {} and other bytes of \
+             the same lines {}, which is {}; reading the same lines {}.",
+            if thrashes { "What makes it dear" } else { "Taken apart" },
+            cell.arrangement.label,
+            costs(alone),
+            if is_dear(alone) { "room" } else { "no cost of room that shows" },
+            costs(shared),
+            costs(bytes),
+            if is_dear(shared) || is_dear(bytes) { "coherence" } else { "no cost of coherence that shows" },
+            costs(read),
         ),
         evidence: "one thread against two, then each against a buffer each".into(),
         confidence: "as sure as the intervals; each shares the level of the whole experiment".into(),

@@ -98,3 +98,21 @@ fn other_comparisons_differ_only_beyond_the_margin_as_a_whole() {
         assert_eq!(answer.refusal.is_some(), verdict == Verdict::Refused);
     }
 }
+
+/// What sharing costs is taken apart in every cell, and only what costs something is called a cost.
+#[test]
+fn nothing_is_dear_where_nothing_thrashes() {
+    for (ratio, is_dear) in [(0.99, false), (1.0, false), (20.0, true)] {
+        let mut trial = trial(200, ratio, 0.001);
+        let weighed = trial.cells[0].arrangement.comparisons[0];
+        trial.cells[0].arrangement.comparisons = vec![weighed; 5];
+        let taken = taken_apart(&Machine::unobserved("a test"), &trial).remove(0).sentence;
+        assert_eq!(taken.starts_with("What makes it dear"), is_dear, "{taken}");
+        assert_eq!(
+            taken.contains("which is room") && taken.contains("which is coherence"),
+            is_dear,
+            "{taken}"
+        );
+        assert_eq!(taken.contains("no cost of room that shows"), !is_dear, "{taken}");
+    }
+}
