@@ -24,6 +24,9 @@ impl Boot {
 pub struct BootCheck {
     /// The ELF file, as it was named.
     pub file: String,
+    /// SHA-256 of that file, in hexadecimal: a replay needs the same one. None in answers that were given before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// The machine.
     pub machine: BootMachine,
     /// The addresses at which a hart has arrived, the lowest first, each once: the goals of the boot hart and of the others.

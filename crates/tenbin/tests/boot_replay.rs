@@ -34,6 +34,7 @@ fn image(name: &str) -> Image {
 fn boot(runs: Vec<(&str, Recorded)>) -> Boot {
     let check = |(name, recorded): (&str, Recorded)| BootCheck {
         file: file(name).display().to_string(),
+        sha256: None,
         machine: recorded.machine,
         goals: recorded.goals,
         verdict: BootVerdict::Faulty { faults: vec![recorded.run], remarks: vec![], whole: true },
@@ -181,7 +182,11 @@ fn only_what_is_asked_for_is_replayed_and_an_emulator_that_is_missing_is_named()
     let mut boot = boot(vec![("one_flag", one_flag_hangs(&image))]);
     let answer = serde_json::to_string(&boot).unwrap();
     let (status, _, said) = replay(&answer, &["--fault", "stale"]);
-    assert_eq!((status, said.contains("no such run")), (Some(3), true), "{said}");
+    assert_eq!(
+        (status, said.contains("no run of the kind `stale`; it has: dead")),
+        (Some(3), true),
+        "{said}"
+    );
     let (status, _, said) = replay(&answer, &["--elf", "absent.elf"]);
     assert_eq!((status, said.contains("absent.elf")), (Some(2), true), "{said}");
     // Goals that are none: no hart is where the run says that it arrived.
@@ -351,7 +356,7 @@ fn what_is_no_answer_of_a_check_is_a_usage_error() {
     other.schema = Boot::SCHEMA.into();
     let (status, answer, said) = replay(&serde_json::to_string(&other).unwrap(), &["--json"]);
     assert_eq!(status, Some(3));
-    assert!(said.contains("there is no such run in the answer"), "{said}");
+    assert!(said.contains("so there is no run to replay"), "{said}");
     let answer = serde_json::from_str::<Value>(&answer).unwrap();
     assert_eq!(answer["schema"], "tenbin-replay-1");
     let (status, _, said) = replay("", &["--fault", "late"]);

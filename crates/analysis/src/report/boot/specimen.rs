@@ -334,7 +334,7 @@ pub(super) fn check(file: &str, machine: BootMachine, verdict: BootVerdict) -> B
     let effort =
         BootEffort { states, transitions: 2 * states, bytes: 64 * states, seconds: states as f64 / 1e5 };
     let goals = vec![Hex(0x8000_0060), Hex(0x8000_00b8)];
-    BootCheck { file: file.to_owned(), machine, goals, verdict, effort }
+    BootCheck { file: file.to_owned(), sha256: None, machine, goals, verdict, effort }
 }
 
 pub(super) fn faulty(faults: &[Counterexample]) -> BootVerdict {

@@ -17,6 +17,7 @@ use tenbin_model::boot::{Boot, BootCheck, BootVerdict, Counterexample};
 use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine};
 
 pub(super) use self::names::name_of;
+pub(super) use self::question::sha256;
 use self::question::{Firmware, Job};
 use self::sentence::Story;
 use super::json;
@@ -198,6 +199,7 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
     };
     BootCheck {
         file: job.firmware.file.clone(),
+        sha256: job.firmware.sha256.clone(),
         machine: job.machine.clone(),
         goals: answer::goals(&job.firmware.landmarks),
         verdict,

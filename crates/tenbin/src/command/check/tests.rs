@@ -232,6 +232,11 @@ fn machines_are_told_apart_by_words() {
     );
     let lottery = without(&["boot_hart"], &[]).expect("it has all others");
     assert_eq!(machines(&lottery, &["--memory=sc"]), ["2 any sc harts=0x2", "3 any sc harts=0x3"]);
+    // All that may boot in turn are any, where no word chooses.
+    assert_eq!(
+        machines(&lottery, &["--memory=sc", "--boot-hart=all"]),
+        ["2 any sc harts=0x2", "3 any sc harts=0x3"]
+    );
     let fixed = without(&["boot_hart", "harts"], &[]).expect("it has all others");
     assert_eq!(machines(&fixed, &["--memory=rvwmo", "--harts=4"]), ["4 any rvwmo"]);
 
@@ -246,7 +251,7 @@ fn machines_are_told_apart_by_words() {
         assert!(error.starts_with("tenbin: usage error: x.elf: ") && error.contains(expected), "{error}");
     };
     wrong(&fixed, &[], "say it with --harts N");
-    wrong(&lottery, &["--boot-hart=all"], "it has no word `boot_hart` to set");
+    wrong(&lottery, &["--boot-hart=0"], "it has no word `boot_hart` to set");
     wrong(
         &file,
         &["--harts=2,3", "--boot-hart=3"],
