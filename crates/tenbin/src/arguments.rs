@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;
@@ -55,6 +56,10 @@ impl Arguments {
         let matches = command.try_get_matches_from_mut(std::env::args_os());
         match matches.and_then(|matches| Self::from_arg_matches(&matches)) {
             Ok(arguments) => Ok(arguments),
+            Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                let help = error.format(&mut command).render().to_string();
+                Err(Trouble::usage(format!("a command is missing; these are there:\n\n{}", help.trim_end())))
+            }
             Err(error) if error.use_stderr() => {
                 let text = error.format(&mut command).render().to_string();
                 Err(Trouble::usage(text.trim_start_matches("error: ").trim_end()))
