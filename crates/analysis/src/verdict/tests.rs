@@ -291,3 +291,46 @@ fn no_ratio_is_said_to_be_0() {
         prop_assert!(ceiling.parse::<f64>().unwrap() >= high * 0.999_999, "{}", outward);
     });
 }
+
+/// A percentage above this is one that nobody can use.
+const MOST_IN_PERCENT: f64 = 1000.0;
+
+/// The first figure of a text that nobody can use: a ratio of 0, or thousands of per cent.
+fn unusable(text: &str) -> Option<String> {
+    let words: Vec<&str> =
+        text.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', ';', '.'])).collect();
+    words.windows(4).find_map(|window| {
+        let figure: f64 = window[0].trim_end_matches('x').parse().ok()?;
+        let percent = window[1] == "%" || window[1] == "to" && window[3] == "%";
+        let is_ratio = window[0].ends_with('x') || window[1] == "to" && !percent;
+        let wrong = if percent { figure.abs() > MOST_IN_PERCENT } else { is_ratio && figure == 0.0 };
+        wrong.then(|| window.join(" "))
+    })
+}
+
+/// Whatever was measured: sides that are thousands of times apart, and noise of which nothing can be seen.
+#[test]
+fn no_sentence_of_a_comparison_says_an_unusable_figure() {
+    use proptest::prelude::*;
+    for text in [
+        "it is 0.00x dearer (0.002 to 27)",
+        "costs from 0 to 27 times what",
+        "lies 3 to 33739 % off the line",
+    ] {
+        assert!(unusable(text).is_some(), "{text}");
+    }
+    for text in
+        ["the same within 0 to 2 % of it", "it is 0.01x as late as the other", "after 0 blocks of the cell"]
+    {
+        assert_eq!(unusable(text), None);
+    }
+    proptest!(ProptestConfig::with_cases(48), |(ratio in -8.0..8.0_f64, noise in 0.0..12.0_f64, blocks in 4_u32..80, seed in 0_u64..1000)| {
+        for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond] {
+            let cell = cell(blocks, ratio.exp(), noise, Ended::Budget, seed);
+            let trial = trial(quantity, vec![cell]);
+            for answer in answers(&Machine::unobserved("a test"), &trial) {
+                prop_assert_eq!(unusable(&answer.sentence), None, "{}", answer.sentence);
+            }
+        }
+    });
+}

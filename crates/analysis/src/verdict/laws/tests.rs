@@ -227,6 +227,21 @@ fn no_part_of_a_line_is_said_in_thousands_of_percent() {
     });
 }
 
+/// Whatever the noise is: its epochs may take hundreds of times as long as the shortest.
+#[test]
+fn no_sentence_of_a_law_says_an_unusable_figure() {
+    for (blocks, noise) in [(20, 0.5), (20, 30.0), (60, 30.0), (20, 2000.0), (60, 2000.0), (120, 2000.0)] {
+        for answer in judged(&MADE, blocks, noise) {
+            let words: Vec<&str> = answer.sentence.split_whitespace().collect();
+            for pair in words.windows(2).filter(|pair| pair[1].starts_with('%')) {
+                let figure = pair[0].trim_start_matches('(').parse::<f64>().unwrap();
+                assert!(figure.abs() <= 1000.0, "{}", answer.sentence);
+            }
+            assert!(!answer.sentence.contains("GiB"), "nothing was measured there: {}", answer.sentence);
+        }
+    }
+}
+
 #[test]
 fn what_falls_is_said_to_fall() {
     let falls = Made { name: "fork", way: 0, huge: false, cost: |mib| 600e6 - 256.0 * 5e3 * mib };
