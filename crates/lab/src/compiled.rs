@@ -19,6 +19,7 @@ use tenbin_metal::child::{self, Bounds, End, Finished};
 use tenbin_model::{Missing, Refusal};
 
 use crate::experiment::Unfit;
+use crate::shortage;
 
 /// A compiler that takes longer for a page of C hangs.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -100,7 +101,9 @@ impl Folder {
                 Ok(Self { path: OsString::from_vec(path.to_vec()).into(), wanted, guardian })
             }
             [b'!', why @ .., 0] => Err(fault(io::Error::other(String::from_utf8_lossy(why)))),
-            _ => Err(fault(io::Error::other("the shell that makes it ended before it had"))),
+            _ => Err(fault(io::Error::other(
+                "the shell that makes it ended before it had, and says why before this",
+            ))),
         }
     }
 }
@@ -146,7 +149,7 @@ impl Workshop {
         };
         let words = compiler.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let words: Vec<OsString> = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
-        let folder = Folder::within(&env::temp_dir())?;
+        let folder = Folder::within(&env::temp_dir()).map_err(shortage::unfit)?;
         let workshop = Self { folder, compiler: words };
         let mut ask = workshop.command().ok_or_else(missing)?;
         ask.arg("--version");

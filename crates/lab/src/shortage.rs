@@ -5,6 +5,8 @@ use std::io;
 use tenbin_metal::Fault;
 use tenbin_model::Refusal;
 
+use crate::experiment::Unfit;
+
 /// What a call that failed with this error number (errno(3), Linux's generic numbers) needs, and what helps. None where the number
 /// names no shortage and no right that was withheld.
 ///
@@ -35,7 +37,8 @@ pub(crate) fn of(number: i32) -> Option<(&'static str, &'static str)> {
         }
         EPERM | EACCES => (
             "a right that was withheld (EPERM or EACCES)",
-            "see whether a container's filter of system calls or a security module withholds it, or run as a user who has it",
+            "see whether a container's filter of system calls or a security module withholds it, or run as a user who has it; a program is also \
+             withheld by a file system that is mounted noexec: name another folder with TMPDIR",
         ),
         ENOSYS => (
             "a system call that this kernel has not, or that a container's filter hides (ENOSYS)",
@@ -50,6 +53,16 @@ pub(crate) fn refusal(fault: &Fault) -> Option<Refusal> {
     let Fault::System { error, .. } = fault else { return None };
     let (needs, remedy) = of(error.raw_os_error()?)?;
     Some(Refusal { reached: fault.to_string(), needs: needs.into(), remedy: remedy.into() })
+}
+
+/// Whether a limit, and nothing in what was asked, is what stood in the way.
+pub(crate) fn is_limit(fault: &Fault) -> bool {
+    matches!(fault, Fault::System { error, .. } if matches!(error.raw_os_error(), Some(EAGAIN | ENOMEM | ENFILE | EMFILE)))
+}
+
+/// A fault, or that refusal.
+pub(crate) fn unfit(fault: Fault) -> Unfit {
+    refusal(&fault).map_or(Unfit::Fault(fault), Unfit::Refused)
 }
 
 /// The refusal of what was `tried` and failed with this error number.
@@ -91,5 +104,7 @@ mod tests {
             assert!(words.contains(meaning), "{refusal:?}");
         }
         assert_eq!(of(5), None);
+        let fault = |number| Fault::system("start `./program`", io::Error::from_raw_os_error(number));
+        assert!(is_limit(&fault(11)) && !is_limit(&fault(13)) && !is_limit(&fault(2)));
     }
 }

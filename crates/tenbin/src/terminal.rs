@@ -1,6 +1,7 @@
 //! The terminal: how wide it is, and a bar that moves between cells and never during one.
 
 use std::io::IsTerminal;
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
@@ -87,7 +88,10 @@ impl Progress {
             self.bar.set_style(style);
         }
         self.bar.set_message(what.to_owned());
-        self.bar.enable_steady_tick(Duration::from_millis(250));
+        // A ticker is a thread, and starting one panics where the limits allow none. Whoever sees nothing needs none.
+        if !self.bar.is_hidden() && thread::Builder::new().spawn(|| ()).is_ok() {
+            self.bar.enable_steady_tick(Duration::from_millis(250));
+        }
     }
 
     /// Takes the bar away.

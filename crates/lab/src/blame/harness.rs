@@ -97,8 +97,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         // The program keeps the deadlines of calls itself; this one is for the program.
         let calls = u32::try_from(cases.len()).unwrap_or(u32::MAX).saturating_add(1);
         let deadline = self.within.saturating_mul(calls).saturating_add(Duration::from_secs(180));
-        let said =
-            child::run(command, Bounds { deadline, memory: None, output: 256 << 20 }).map_err(short)?;
+        let said = child::run(command, Bounds { deadline, memory: None, output: 256 << 20 })
+            .map_err(shortage::unfit)?;
         self.heard(library, cases, &said.stdout, said.end)
     }
 
@@ -188,11 +188,6 @@ impl<'a> Record<'a> {
         let (printed, size) = (reader.word()?, reader.word()?);
         Some(Self { number, kind, detail, printed, body: reader.bytes(usize::try_from(size).ok()?)? })
     }
-}
-
-/// A fault, or a refusal where only a limit stands in the way.
-fn short(fault: Fault) -> Unfit {
-    shortage::refusal(&fault).map_or(Unfit::Fault(fault), Unfit::Refused)
 }
 
 /// Why nothing of a library could be called.

@@ -18,6 +18,7 @@ use super::wire::Reader;
 use super::{PROGRAM, Request};
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
+use crate::shortage;
 
 const HOST: &str = include_str!("watch.c");
 
@@ -92,7 +93,9 @@ pub(super) fn watch<I: Input, O: Outcome>(
     }
     let whole = within.saturating_mul(2);
     told(None);
-    let end = child::through(command, whole).map_err(|fault| Unfit::Usage(fault.to_string()))?;
+    let end = child::through(command, whole).map_err(|fault| {
+        if shortage::is_limit(&fault) { shortage::unfit(fault) } else { Unfit::Usage(fault.to_string()) }
+    })?;
     let until = child::monotonic();
     let mut log = read(contract, &fs::read(&path).map_err(|error| tried("read", error))?);
     let name = Path::new(name).display().to_string();

@@ -57,7 +57,7 @@ fn here(request: &Request<'_>) -> Result<Here, Unfit> {
         Some((_, why)) => Err(Unfit::Refused(Refusal {
             reached: why.clone(),
             needs: "a kernel that makes a process and lets it be waited for".into(),
-            remedy: "see what it said".into(),
+            remedy: "raise `ulimit -u` or pids.max of the control group, or free memory: it fails for want of one of them".into(),
         })),
     }
 }
