@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line};
+use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line, insist_place};
 
 use super::modules::{Choice, remarked, told};
 use crate::arguments::GuestRun;
@@ -57,7 +57,8 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
     // Before anything is fetched for it: whoever waits for a boot shall not learn then that a name was mistyped.
     let carried = arguments.carry.iter().map(|word| carried(word)).collect::<Result<Vec<_>, _>>()?;
     for cargo in &carried {
-        if let Cargo::File { from, .. } = cargo {
+        if let Cargo::File { from, to, .. } = cargo {
+            insist_place(to).map_err(trouble)?;
             let readable = fs::File::open(from).and_then(|file| file.metadata()).map(|it| it.is_file());
             can_be_read("--carry", from, "it is no file", readable)?;
         }
@@ -69,6 +70,9 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         let why =
             format!("--bring {place}: places in the guest are named from its root on: /tmp/{place}, say");
         return Err(Trouble::usage(why));
+    }
+    for place in &arguments.bring {
+        insist_place(Path::new(place)).map_err(trouble)?;
     }
     let into = arguments.into.as_deref().unwrap_or(Path::new("."));
     can_hold(into)?;
