@@ -98,7 +98,8 @@ pub(crate) fn range(quantity: Quantity, evidence: &Evidence) -> String {
     format!("{}{unit}", outward(terms.of_interval(evidence.interval)))
 }
 
-/// The same in a table: `2.4x cheaper`, `0.31 % dearer`. None where a table has the ratio itself.
+/// The same in a table: `2.4x cheaper`, `0.31 % dearer`, and `1.3x dearer?` where the interval says that it may be the other way round.
+/// None where a table has the ratio itself.
 pub(crate) fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
     let terms = Terms::of(quantity, evidence);
     let figure = show(terms.of_ratio(evidence.ratio), terms.of_interval(evidence.interval));
@@ -112,7 +113,9 @@ pub(crate) fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String>
     if figure.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
         return Some("the same".into());
     }
-    Some(format!("{figure}{unit} {}", if evidence.ratio > 1.0 { better } else { worse }))
+    let Interval { low, high } = evidence.interval;
+    let doubt = if low <= 1.0 && high >= 1.0 { "?" } else { "" };
+    Some(format!("{figure}{unit} {}{doubt}", if evidence.ratio > 1.0 { better } else { worse }))
 }
 
 /// The terms in which a ratio is said, so that the figure and its interval cannot part.

@@ -262,6 +262,7 @@ fn a_table_says_which_side_is_dearer_and_by_how_much() {
     assert_eq!(cost(5.7, 5.9, 6.1), said("5.9x cheaper", "5.7 to 6.1"));
     assert_eq!(cost(0.9960, 0.9969, 0.9981), said("0.31 % dearer", "0.19 to 0.41 %"));
     assert_eq!(cost(0.99, 1.0, 1.01).0, "the same");
+    assert_eq!(cost(0.5, 0.77, 1.4), said("1.3x dearer?", "0.7 to 2.0"));
     assert_eq!(sentence::briefly(Quantity::BytesPerSecond, &evidence(2.0, 2.4, 2.6)), None);
 }
 
