@@ -30,6 +30,8 @@ pub enum Attempt {
     ListCalibrations,
     /// Loading a calibration.
     LoadCalibration,
+    /// Giving labels to runs, or taking them away.
+    Label,
     /// Writing runs and calibrations to a file of their own.
     Export,
     /// Merging another file.
@@ -47,6 +49,7 @@ impl fmt::Display for Attempt {
             Self::KeepCalibration => "keep the calibration in",
             Self::ListCalibrations => "list the calibrations of",
             Self::LoadCalibration => "load a calibration from",
+            Self::Label => "label runs in",
             Self::Export => "export to",
             Self::Import => "import from",
         })
@@ -286,15 +289,11 @@ impl fmt::Display for Error {
                 )
             }
             Self::UnknownRun { path, wanted, newest } => {
-                write!(f, "no run '{wanted}' in {}; the newest are ", path.display())?;
+                write!(f, "no run and no label '{wanted}' in {}; the newest are ", path.display())?;
                 list(f, newest, RunId::short)
             }
             Self::AmbiguousRun { path, wanted, candidates } => {
-                write!(
-                    f,
-                    "'{wanted}' names several runs in {}; give more digits of one of ",
-                    path.display()
-                )?;
+                write!(f, "'{wanted}' names several runs in {}; name one of them: ", path.display())?;
                 list(f, candidates, RunId::short)
             }
             Self::UnknownCalibration { path, wanted } => {

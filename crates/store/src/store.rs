@@ -13,6 +13,7 @@ use crate::error::{Attempt, Error, PATIENCE, Place};
 use crate::filesystem;
 use crate::foreign;
 use crate::identity::RunId;
+use crate::labels::Label;
 use crate::packed::{Entry, Packed};
 use crate::schema;
 use crate::transfer::Merge;
@@ -201,26 +202,68 @@ impl Store {
         Ok(entries)
     }
 
-    /// The one run whose name begins with `prefix`; `latest` is the run that was started last.
+    /// The one run that is meant by `spec`, as [`Store::resolve`] reads it.
     ///
     /// # Errors
-    /// [`Error::UnknownRun`] and [`Error::AmbiguousRun`], both with what there is; or the store
-    /// cannot be read.
-    pub fn find(&self, prefix: &str) -> Result<RunId, Error> {
-        let unknown = |newest| Error::UnknownRun { path: self.path.clone(), wanted: prefix.into(), newest };
-        if prefix == "latest" {
-            return self.runs()?.last().map(|entry| entry.id).ok_or_else(|| unknown(Vec::new()));
+    /// As [`Store::resolve`]; and [`Error::AmbiguousRun`] where several runs bear the label.
+    pub fn find(&self, spec: &str) -> Result<RunId, Error> {
+        match self.resolve(spec)?.as_slice() {
+            [one] => Ok(*one),
+            several => Err(Error::AmbiguousRun {
+                path: self.path.clone(),
+                wanted: spec.into(),
+                candidates: several.to_vec(),
+            }),
         }
-        let lower = prefix.to_ascii_lowercase();
+    }
+
+    /// The runs that are meant by `spec`, each once: `latest` is the run that was started last, a label
+    /// means all runs that bear it, oldest first, and anything else is the beginning of one run's name.
+    /// Several of these may stand in a row, with commas between them. Never empty.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`], and [`Error::AmbiguousRun`] where several names begin so, both with what there is;
+    /// or the store cannot be read.
+    pub fn resolve(&self, spec: &str) -> Result<Vec<RunId>, Error> {
+        let mut runs = Vec::new();
+        for word in spec.split(',') {
+            for run in self.meant_by(word)? {
+                if !runs.contains(&run) {
+                    runs.push(run);
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    fn meant_by(&self, word: &str) -> Result<Vec<RunId>, Error> {
+        let unknown = |newest| Error::UnknownRun { path: self.path.clone(), wanted: word.into(), newest };
+        if word == "latest" {
+            return self.runs()?.last().map(|entry| vec![entry.id]).ok_or_else(|| unknown(Vec::new()));
+        }
+        if let Ok(label) = word.parse::<Label>() {
+            let labels = self.labels()?;
+            let bears = |id: &RunId| labels.get(id).is_some_and(|labels| labels.contains(&label));
+            // Those whose document is damaged have no start, and come last.
+            let mut runs: Vec<RunId> = self.runs()?.iter().map(|entry| entry.id).filter(bears).collect();
+            let damaged: Vec<RunId> =
+                labels.keys().filter(|id| bears(id) && !runs.contains(id)).copied().collect();
+            runs.extend(damaged);
+            if !runs.is_empty() {
+                return Ok(runs);
+            }
+        }
+        let lower = word.to_ascii_lowercase();
         let mut candidates = self.ids()?;
-        candidates.retain(|id| id.to_string().starts_with(&lower));
+        // Nothing begins every name, and means none: it is what a variable of a script holds that was never set.
+        candidates.retain(|id| !lower.is_empty() && id.to_string().starts_with(&lower));
         match candidates.as_slice() {
             [] => {
                 const SHOWN: usize = 8;
                 Err(unknown(self.runs()?.iter().rev().take(SHOWN).map(|entry| entry.id).collect()))
             }
-            [one] => Ok(*one),
-            _ => Err(Error::AmbiguousRun { path: self.path.clone(), wanted: prefix.into(), candidates }),
+            [_] => Ok(candidates),
+            _ => Err(Error::AmbiguousRun { path: self.path.clone(), wanted: word.into(), candidates }),
         }
     }
 
@@ -296,7 +339,7 @@ fn parse(name: &str, place: Place<'_>) -> Result<RunId, Error> {
     name.parse().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a run")))
 }
 
-fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {
+pub(crate) fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {
     let found = connection
         .prepare_cached("SELECT 1 FROM run WHERE id = ?1")?
         .query_row([id.to_string()], |_| Ok(()))

@@ -179,7 +179,7 @@ fn runs_are_listed_by_start_and_found_by_prefix() {
     assert_eq!(store.find("latest").unwrap(), ids[0]);
     assert_eq!(store.find(&ids[1].to_string()).unwrap(), ids[1]);
     assert_eq!(store.find(&ids[1].short().to_uppercase()).unwrap(), ids[1]);
-    assert!(matches!(store.find(""), Err(Error::AmbiguousRun { candidates, .. }) if candidates.len() == 3));
+    assert!(matches!(store.find(""), Err(Error::UnknownRun { newest, .. }) if newest.len() == 3));
     let Err(Error::UnknownRun { newest, .. }) = store.find("no such run") else { panic!() };
     assert_eq!(newest, [ids[0], ids[2], ids[1]]);
 }
