@@ -68,9 +68,7 @@ impl Store {
     /// There is no such run, or the store cannot be written. It is then as it was.
     pub fn label(&mut self, label: &Label, runs: &[RunId]) -> Result<(), Error> {
         self.change_labels(runs, |connection, run| {
-            connection
-                .prepare_cached("INSERT INTO label (name, run) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-                .execute([label.to_string(), run.to_string()])
+            insert(connection, &BTreeMap::from([(*run, vec![label.clone()])]))
         })
     }
 
@@ -106,31 +104,61 @@ impl Store {
         transaction.commit().map_err(sqlite)
     }
 
-    /// The labels of every run that has any, in ascending order.
+    /// The labels of every run that has any, in ascending order. What cannot be a label is left out.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn labels(&self) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
-        all(&self.connection, self.place(Attempt::List))
+        of_file(&self.connection).map_err(|error| self.place(Attempt::List).sqlite(error))
     }
 }
 
-/// The labels of a file, by run. What is no label, or of no run, is damage: tenbin did not write it.
-pub(crate) fn all(connection: &Connection, place: Place<'_>) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
-    let sqlite = |error| place.sqlite(error);
+/// The labels of a file, by run; what cannot be a label is left out.
+pub(crate) fn of_file(connection: &Connection) -> rusqlite::Result<BTreeMap<RunId, Vec<Label>>> {
     let mut labels: BTreeMap<RunId, Vec<Label>> = BTreeMap::new();
-    if !schema::has_table(connection, "label").map_err(sqlite)? {
-        return Ok(labels);
-    }
-    let mut select = connection
-        .prepare_cached("SELECT name, run FROM label WHERE run IN (SELECT id FROM run) ORDER BY name")
-        .map_err(sqlite)?;
-    let mut rows = select.query([]).map_err(sqlite)?;
-    while let Some(row) = rows.next().map_err(sqlite)? {
-        let (name, run): (String, String) = (row.get(0).map_err(sqlite)?, row.get(1).map_err(sqlite)?);
-        let label = name.parse().map_err(|_| place.damaged(format!("{name:?} cannot be a label")))?;
-        let run = run.parse().map_err(|_| place.damaged(format!("{run:?} cannot be the name of a run")))?;
-        labels.entry(run).or_default().push(label);
+    for (name, run) in rows(connection)? {
+        if let (Ok(label), Ok(run)) = (name.parse(), run.parse()) {
+            labels.entry(run).or_default().push(label);
+        }
     }
     Ok(labels)
+}
+
+/// The labels of a file from elsewhere, by run: what cannot be a label is damage, since tenbin did not write it.
+pub(crate) fn verified(
+    connection: &Connection,
+    place: Place<'_>,
+) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
+    let rows = rows(connection).map_err(|error| place.sqlite(error))?;
+    if let Some((name, _)) = rows.iter().find(|(name, _)| name.parse::<Label>().is_err()) {
+        return Err(place.damaged(format!("{name:?} cannot be a label")));
+    }
+    of_file(connection).map_err(|error| place.sqlite(error))
+}
+
+/// Labels and the names of the runs that bear them, in ascending order of the labels. Of runs that are not there, none.
+fn rows(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    if !schema::has_table(connection, "label")? {
+        return Ok(Vec::new());
+    }
+    connection
+        .prepare_cached("SELECT name, run FROM label WHERE run IN (SELECT id FROM run) ORDER BY name")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Writes the labels of runs that are there, as part of a transaction, and says how many were new. The table must be there.
+pub(crate) fn insert(
+    connection: &Connection,
+    labels: &BTreeMap<RunId, Vec<Label>>,
+) -> rusqlite::Result<usize> {
+    let mut added = 0;
+    for (run, labels) in labels {
+        for label in labels {
+            added += connection
+                .prepare_cached("INSERT INTO label (name, run) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+                .execute([label.to_string(), run.to_string()])?;
+        }
+    }
+    Ok(added)
 }

@@ -19,6 +19,7 @@ mod identity;
 mod labels;
 pub mod neighbours;
 mod packed;
+mod removal;
 mod schema;
 mod store;
 mod transfer;
@@ -27,10 +28,11 @@ mod transfer;
 #[path = "../tests/specimens/mod.rs"]
 mod specimens;
 
+pub use calibration::CalibrationListing;
 pub use codec::Codec;
 pub use error::{Attempt, Error, Foreign, Unfaithful};
 pub use identity::{CalibrationId, NotACalibrationId, NotARunId, RunId};
 pub use labels::{Label, NotALabel};
 pub use packed::Entry;
-pub use store::{ColumnSize, Store};
+pub use store::{ColumnSize, Damage, Listing, Store};
 pub use transfer::{Existing, Merge};

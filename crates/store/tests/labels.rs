@@ -6,7 +6,7 @@ mod specimens;
 
 use rusqlite::Connection;
 use specimens::small_run;
-use tenbin_store::{Error, Label, RunId, Store};
+use tenbin_store::{Error, Existing, Label, RunId, Store};
 
 fn label(text: &str) -> Label {
     text.parse().unwrap()
@@ -84,4 +84,44 @@ fn an_older_reader_passes_over_the_labels() {
     assert_eq!(ask("SELECT cast(user_version AS TEXT) FROM pragma_user_version"), "2");
     assert_eq!(ask("PRAGMA integrity_check(1)"), "ok");
     assert_eq!(ask("SELECT id FROM run"), ids[0].to_string());
+}
+
+#[test]
+fn labels_travel_with_their_runs_and_no_further() {
+    let (folder, mut store, ids) = store_with(3);
+    store.label(&label("before"), &ids[..2]).unwrap();
+    store.label(&label("after"), &ids[2..]).unwrap();
+    let (file, bare) = (folder.path().join("some.db"), folder.path().join("bare.db"));
+    store.export(&ids[1..], &[], &file, Existing::Refuse).unwrap();
+    store.unlabel(&label("before"), &ids).unwrap();
+    store.export(&ids[..1], &[], &bare, Existing::Refuse).unwrap();
+    let (_other_folder, mut other, _) = store_with(0);
+    other.import(&bare).unwrap();
+    assert!(other.labels().unwrap().is_empty());
+    assert_eq!(other.import(&file).unwrap().labels_added, 2);
+    assert_eq!(other.import(&file).unwrap().labels_added, 0);
+    let labels: Vec<_> = other.labels().unwrap().into_iter().collect();
+    let mut expected = vec![(ids[1], vec![label("before")]), (ids[2], vec![label("after")])];
+    expected.sort();
+    assert_eq!(labels, expected);
+
+    // What no tenbin wrote is refused with the whole file.
+    let connection = Connection::open(&file).unwrap();
+    connection.execute("UPDATE label SET name = 'latest' WHERE name = 'after'", []).unwrap();
+    drop(connection);
+    let (_third_folder, mut third, _) = store_with(0);
+    let error = third.import(&file).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("\"latest\" cannot be a label"), "{error}");
+    assert_eq!(third.ids().unwrap(), []);
+}
+
+#[test]
+fn a_run_is_kept_with_its_label_in_one_step() {
+    let (_folder, mut store, _) = store_with(0);
+    let id = store.keep_as(&small_run(7), Some(&label("x"))).unwrap();
+    assert_eq!(store.resolve("x").unwrap(), [id]);
+    // It was there already, and bears the new label all the same.
+    assert_eq!(store.keep_as(&small_run(7), Some(&label("y"))).unwrap(), id);
+    assert_eq!(store.labels().unwrap()[&id], [label("x"), label("y")]);
 }
