@@ -267,4 +267,9 @@ fn the_newest_that_holds_and_says_something_is_taken() {
     // Many pairs of one work know less than some of each.
     let one_work = of(machine(), calibration(vec![ladder("alu", 0.0, pairs(10_000, 1.0, 1.0))]));
     assert_eq!(chosen(&[&one_work, &older]), Some(older.clone()));
+    // Two pairs of each work, weighed for a look, know less than many of one.
+    let few = |work| ladder(work, 0.0, pairs(2, 1.0, 1.0));
+    let look = of(machine(), calibration(["alu", "call", "pipe", "chase"].map(few).to_vec()));
+    assert_eq!(chosen(&[&look, &one_work]), Some(one_work.clone()));
+    assert_eq!(chosen(&[&look, &newer]), Some(look.clone()));
 }
