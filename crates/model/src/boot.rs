@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// What `tenbin boot check` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Boot {
-    /// [`Boot::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Boot::SCHEMA))]
     pub schema: String,
     /// A machine each, in the order in which they were asked about.
     pub checks: Vec<BootCheck>,

@@ -32,7 +32,8 @@ pub struct Calibration {
 /// What `tenbin calibrate --json` prints: the rates, and every pair that they were computed from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibrationReport {
-    /// [`CalibrationReport::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = CalibrationReport::SCHEMA))]
     pub schema: String,
     /// The calibration's name in the store, if it was kept.
     pub id: Option<String>,

@@ -34,7 +34,7 @@ pub use experiment::{
 pub use litmus::{Decided, Litmus, Quantifier, Settled, Tried};
 pub use machine::Machine;
 pub use replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, ReplayedHart, Shown, Stood};
-pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
+pub use run::{Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Provenance, Reading, Run, Trial};
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
 pub use topology::Shared;

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// What `tenbin boot litmus` answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Litmus {
-    /// [`Litmus::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Litmus::SCHEMA))]
     pub schema: String,
     /// The memory model: `sc`, `tso` or `rvwmo`.
     pub memory: String,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Arrangement, Descriptor};
-use crate::machine::Machine;
+use crate::machine::{Machine, Observed};
 use crate::sample::Sample;
 use crate::unit::Picoseconds;
 use crate::verdict::{Finding, Refusal};
@@ -18,6 +18,52 @@ pub struct Run {
     pub machine: Machine,
     /// One entry per experiment, in the order in which they ran.
     pub trials: Vec<Trial>,
+}
+
+/// A line of the list of runs: what `tenbin runs --json` prints of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedRun {
+    /// Its name: 64 hexadecimal digits.
+    pub id: String,
+    /// The labels that it bears, in ascending order.
+    pub labels: Vec<String>,
+    /// Start of the run, ISO 8601 in UTC.
+    pub started: String,
+    /// Version of tenbin that measured.
+    pub version: String,
+    /// The instruction set that it was measured on.
+    pub architecture: String,
+    /// The processor's name for itself.
+    pub cpu_model: Observed<String>,
+    /// How much time each cell was given.
+    pub effort: Effort,
+    /// Names of the experiments, in the order in which they ran.
+    pub experiments: Vec<String>,
+    /// Epochs kept, over all cells.
+    pub samples: u64,
+    /// Bytes that the run takes in the file, without the file's own structure.
+    pub bytes: u64,
+}
+
+/// A whole run with the name of its shape: what `tenbin export --format json` writes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExportedRun<'a> {
+    /// Name and version of this shape.
+    #[schemars(extend("const" = ExportedRun::SCHEMA))]
+    pub schema: &'static str,
+    /// The run.
+    #[serde(flatten)]
+    pub run: &'a Run,
+}
+
+impl<'a> ExportedRun<'a> {
+    /// Name and version of this shape.
+    pub const SCHEMA: &'static str = "tenbin-run-1";
+
+    /// The run, to be written.
+    pub fn of(run: &'a Run) -> Self {
+        Self { schema: Self::SCHEMA, run }
+    }
 }
 
 /// Who measured, when and how.

@@ -162,7 +162,8 @@ pub struct Finding {
 /// What `--json` prints: every answer of a run with its evidence. `tenbin schema` publishes its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// [`Report::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Report::SCHEMA))]
     pub schema: String,
     /// The run in the store that this was computed from, if it was kept.
     pub run: Option<String>,

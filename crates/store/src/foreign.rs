@@ -137,7 +137,7 @@ pub(crate) fn regular(place: Place<'_>) -> Result<(), Error> {
 }
 
 /// Whether two paths lead to one file.
-pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
+pub fn same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),

@@ -31,6 +31,7 @@ mod specimens;
 pub use calibration::CalibrationListing;
 pub use codec::Codec;
 pub use error::{Attempt, Error, Foreign, Unfaithful};
+pub use foreign::same_file;
 pub use identity::{CalibrationId, NotACalibrationId, NotARunId, RunId};
 pub use labels::{Label, NotALabel};
 pub use packed::Entry;

@@ -105,7 +105,7 @@ impl Store {
     }
 
     /// Opens the store at `path`, which must exist, to read it: where it cannot be written (it is another user's,
-    /// lies on a medium that is read only, or on a disk that is full) it is read as it is, and nothing is left beside it.
+    /// lies on a medium that is read only, or on a disk that is full) it is read as it is.
     ///
     /// # Errors
     /// As [`Store::open_existing`], but for those of writing.
