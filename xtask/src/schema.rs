@@ -22,7 +22,7 @@ pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::python("python3-jsonschema", "jsonschema")]
 }
 
-/// Take a survey's report, a calibration's, those of `blame`, of litmus tests and of a boot, and validate each, whole and spoilt.
+/// Take a survey's report, a calibration's, the lists, a run, those of `blame`, of litmus tests and of a boot, and validate each, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Dev)?;
@@ -101,6 +101,15 @@ const ANSWERS: &[Answer] = &[
         status: 0,
         spoilt: spoilt_calibration,
     },
+    Answer { name: "list", arguments: &["list", "--json"], status: 0, spoilt: spoilt_list },
+    // The run of the first answer is in the store by now.
+    Answer { name: "runs", arguments: &["runs", "--json"], status: 0, spoilt: spoilt_runs },
+    Answer {
+        name: "run",
+        arguments: &["export", "latest", "--format", "json", "-o", "-"],
+        status: 0,
+        spoilt: spoilt_run,
+    },
     Answer { name: "blame", arguments: &["blame", "sort", "--json"], status: 0, spoilt: spoilt_blame },
     Answer {
         name: "litmus",
@@ -146,6 +155,39 @@ fn spoilt_calibration(report: &Value) -> Option<Spoilt> {
     let mut truth = report.clone();
     *truth["calibration"]["series"].get_mut(0)?["pairs"].get_mut(0)?.get_mut("truth")? = json!("one");
     Some([("alarms-missing", rates), ("purpose-unknown", purpose), ("truth-a-word", truth)])
+}
+
+/// The experiments with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_list(list: &Value) -> Option<Spoilt> {
+    let mut name = list.clone();
+    name.get_mut(0)?.as_object_mut()?.remove("name")?;
+    let mut question = list.clone();
+    *question.get_mut(0)?.get_mut("question")? = json!(1);
+    let mut parameters = list.clone();
+    *parameters.get_mut(0)?.get_mut("parameters")? = json!("none");
+    Some([("name-missing", name), ("question-a-number", question), ("parameters-a-word", parameters)])
+}
+
+/// The runs of a store with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_runs(runs: &Value) -> Option<Spoilt> {
+    let mut id = runs.clone();
+    id.get_mut(0)?.as_object_mut()?.remove("id")?;
+    let mut samples = runs.clone();
+    *samples.get_mut(0)?.get_mut("samples")? = json!("many");
+    let mut labels = runs.clone();
+    *labels.get_mut(0)?.get_mut("labels")? = json!("before");
+    Some([("id-missing", id), ("samples-a-word", samples), ("labels-a-word", labels)])
+}
+
+/// A whole run with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_run(run: &Value) -> Option<Spoilt> {
+    let mut schema = run.clone();
+    *schema.get_mut("schema")? = json!("tenbin-run-0");
+    let mut trials = run.clone();
+    trials.as_object_mut()?.remove("trials")?;
+    let mut started = run.clone();
+    *started["provenance"].get_mut("started")? = json!(1);
+    Some([("schema-unknown", schema), ("trials-missing", trials), ("started-a-number", started)])
 }
 
 /// What `blame` found with one thing wrong each; `None` if there is nothing to spoil.
@@ -236,6 +278,21 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt_calibration(&json!({"rates": {}, "calibration": {"series": []}})), None);
+        let list = json!([{"name": "a", "question": "b", "parameters": []}]);
+        for (name, spoilt) in spoilt_list(&list).expect("there is an experiment to spoil") {
+            assert_ne!(spoilt, list, "{name}");
+        }
+        assert_eq!(spoilt_list(&json!([])), None);
+        let runs = json!([{"id": "a", "samples": 1, "labels": []}]);
+        for (name, spoilt) in spoilt_runs(&runs).expect("there is a run to spoil") {
+            assert_ne!(spoilt, runs, "{name}");
+        }
+        assert_eq!(spoilt_runs(&json!([])), None);
+        let run = json!({"schema": "a", "trials": [], "provenance": {"started": "b"}});
+        for (name, spoilt) in spoilt_run(&run).expect("there is a run to spoil") {
+            assert_ne!(spoilt, run, "{name}");
+        }
+        assert_eq!(spoilt_run(&json!({"trials": []})), None);
         let report = json!({"contract": {}, "seed": 1, "searched": {"inputs": 1}});
         for (name, spoilt) in spoilt_blame(&report).expect("there is a search to spoil") {
             assert_ne!(spoilt, report, "{name}");

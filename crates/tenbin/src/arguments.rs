@@ -2,8 +2,10 @@
 
 mod check;
 mod replay;
+mod wrong;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
@@ -13,6 +15,7 @@ pub use replay::Replay;
 use tenbin_model::Descriptor;
 use tenbin_proof::axiomatic::Model;
 use tenbin_reach::{Accelerator, Architecture, Module};
+use tenbin_store::{Label, NotALabel};
 
 use crate::output::Trouble;
 
@@ -43,25 +46,74 @@ impl Arguments {
                 about.push_str(&format!("{:14}{}\n", "", parameter.what));
             }
         }
-        Self::command().mut_subcommand("run", |run| run.after_help(about))
+        // A number below 0 is wrong in most places, and never an option.
+        fn with_negative_numbers(command: clap::Command) -> clap::Command {
+            command
+                .mut_args(|argument| match argument.get_action().takes_values() {
+                    true => argument.allow_negative_numbers(true),
+                    false => argument,
+                })
+                .mut_subcommands(with_negative_numbers)
+        }
+        with_negative_numbers(Self::command()).mut_subcommand("run", |run| run.after_help(about))
     }
 
-    /// Reads the command line. clap ends the process for --help and --version (0).
+    /// Reads the command line.
     ///
     /// # Errors
     /// A usage error in clap's words.
-    pub fn read(experiments: &[Descriptor]) -> Result<Self, Trouble> {
+    pub fn read(experiments: &[Descriptor]) -> Result<Request, Trouble> {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        if let Some(form) = kernels(words.get(1..).unwrap_or_default()) {
+            return Ok(Request::Kernels(form));
+        }
         let mut command = Self::whole(experiments);
-        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let matches = command.try_get_matches_from_mut(&words);
         match matches.and_then(|matches| Self::from_arg_matches(&matches)) {
-            Ok(arguments) => Ok(arguments),
+            Ok(arguments) => Ok(Request::Do(Box::new(arguments))),
             Err(error) if error.use_stderr() => {
-                let text = error.format(&mut command).render().to_string();
-                Err(Trouble::usage(text.trim_start_matches("error: ").trim_end()))
+                Err(Trouble::usage(wrong::in_words(error, &mut command, &words)))
             }
-            Err(answer) => answer.exit(),
+            // The help or the version.
+            Err(answer) => {
+                let text = answer.render();
+                let styled = std::io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
+                let text = if styled { text.ansi().to_string() } else { text.to_string() };
+                Ok(Request::Say(text.trim_end().to_owned() + "\n"))
+            }
         }
     }
+}
+
+/// What is asked for.
+pub enum Request {
+    /// What the arguments say.
+    Do(Box<Arguments>),
+    /// This text: the help, or the version.
+    Say(String),
+    /// The machine-code kernels of this binary.
+    Kernels(Form),
+}
+
+/// `tenbin kernels [--json]`, which chores ask. It is no command of a user's, so neither help nor completions nor a tip name it.
+fn kernels(words: &[OsString]) -> Option<Form> {
+    match words {
+        [command] if command == "kernels" => Some(Form { json: false }),
+        [command, json] if command == "kernels" && json == "--json" => Some(Form { json: true }),
+        _ => None,
+    }
+}
+
+/// A label that no experiment bears: `tenbin show` would take it for that one.
+fn label(text: &str) -> Result<Label, String> {
+    if crate::measurement::descriptors().iter().any(|descriptor| descriptor.name == text) {
+        return Err(format!(
+            "`{text}` is an experiment, which `tenbin show {text}` describes; choose another word"
+        ));
+    }
+    text.parse().map_err(|error: NotALabel| error.to_string())
 }
 
 const EXIT_STATUS: &str = "\
@@ -69,6 +121,7 @@ Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked w
 4 a fault was found in what was examined, 5 something is missing on this machine.
 `yes` ends as GNU's does, 1 for whatever fails; `yes --verify` as above: 3 nothing came, 4 a line
 is wrong. `guest run` ends with the status of its command.
+A path that cannot be written is 2, a disk that is full 1; a reader that leaves early is no error.
 The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 
 /// The commands.
@@ -83,7 +136,7 @@ pub enum Command {
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,
         /// Judge what somebody else published instead of measuring
-        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus"])]
+        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "label"])]
         from: Option<Origin>,
         #[command(flatten)]
         measure: Measure,
@@ -109,16 +162,16 @@ pub enum Command {
     },
     /// Show an experiment's description, a run's answers, computed again from its samples, or a calibration
     Show {
-        /// An experiment's name, an id or the start of one, `latest` (run) or `calibration` (of this machine)
+        /// An experiment's name, an id or the start of one, a label, `latest` (run) or `calibration` (of this machine)
         what: String,
         #[command(flatten)]
         form: Form,
     },
-    /// List the runs in the store
-    Runs {
-        #[command(flatten)]
-        form: Form,
-    },
+    /// List the runs in the store; label or remove some
+    ///
+    /// RUN is the start of an id, `latest`, or a label, which means every run that bears it; several may stand with commas
+    /// between them.
+    Runs(Runs),
     /// Compare two runs: first whether their machines are comparable, then ratio by ratio
     Compare {
         /// A run's id, the start of one, or `latest`
@@ -129,26 +182,15 @@ pub enum Command {
         form: Form,
     },
     /// Write runs to a file of their own
-    Export {
-        /// Ids of runs, starts of ids, or `latest`
-        #[arg(required = true, value_name = "RUN")]
-        runs: Vec<String>,
-        /// The file to write
-        #[arg(short, long, value_name = "FILE")]
-        output: PathBuf,
-        /// What to write: another store, or what the neighbours' tools read (one run)
-        #[arg(long, value_enum, default_value_t = Format::Store)]
-        format: Format,
-        /// Replace the file if it exists
-        #[arg(long)]
-        force: bool,
-    },
+    Export(Export),
     /// Take the runs of a file into the store; what is there already stays as it is
     Import {
         /// A file that `tenbin export` wrote, or another machine's store
         file: PathBuf,
     },
     /// Take the runs of several files into the store, all or none of each
+    ///
+    /// A file that cannot be taken in is named, with status 2, and keeps no other out.
     Merge {
         /// Files that `tenbin export` wrote, or other machines' stores
         #[arg(required = true)]
@@ -186,7 +228,7 @@ pub enum Command {
     /// Say what the machine code of several RISC-V harts can do together
     #[command(subcommand)]
     Boot(Boot),
-    /// Print the JSON schema of what --json prints of measurements, a calibration, `blame`, litmus tests, boots or replays
+    /// Print the JSON schema of what --json or `export --format json` prints
     Schema {
         /// Of which answer
         #[arg(value_enum, default_value_t = Shape::Report)]
@@ -197,14 +239,75 @@ pub enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
-    Man,
-    /// Print the machine-code kernels of this binary and what each must contain
-    #[command(hide = true)]
-    Kernels {
-        #[command(flatten)]
-        form: Form,
+    /// Print the manual page of tenbin or of a command
+    Man {
+        /// The command, like `run` or `guest run`
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
     },
+}
+
+/// Which runs to list, label or remove.
+#[derive(Args, Clone, Debug)]
+#[command(group = clap::ArgGroup::new("change").args(["rm", "keep", "unlabel"]))]
+pub struct Runs {
+    /// Only these; with --label, --unlabel and --rm, the ones that are meant
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Give RUN this label; without RUN, list the runs that bear it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "change")]
+    pub label: Option<Label>,
+    /// Take this label from RUN, or from all runs that bear it
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub unlabel: Option<Label>,
+    /// Remove RUN for good, samples and all; a calibration too, by its id
+    #[arg(long, requires = "runs")]
+    pub rm: bool,
+    /// Remove all runs for good that bear no label, but for the newest N of them
+    #[arg(long, value_name = "N", conflicts_with = "runs")]
+    pub keep: Option<usize>,
+    /// List the newest N
+    #[arg(long, value_name = "N", conflicts_with = "change")]
+    pub last: Option<usize>,
+    /// List runs of this experiment
+    #[arg(long, value_name = "NAME", conflicts_with = "change")]
+    pub experiment: Option<String>,
+    /// List runs of machines whose architecture or processor is called something with TEXT in it
+    #[arg(long, value_name = "TEXT", conflicts_with = "change")]
+    pub machine: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Runs {
+    /// Whether only some of the runs are asked for.
+    pub fn is_filter(&self) -> bool {
+        !self.runs.is_empty()
+            || self.label.is_some()
+            || self.last.is_some()
+            || self.experiment.is_some()
+            || self.machine.is_some()
+    }
+}
+
+/// What to export, and as what.
+#[derive(Args, Clone, Debug)]
+pub struct Export {
+    /// Ids of runs, starts of ids, labels, or `latest`
+    #[arg(required_unless_present = "intact", value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Write every run and calibration that is not damaged, and say which are
+    #[arg(long, conflicts_with = "runs")]
+    pub intact: bool,
+    /// The file to write; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What to write: another store, or what the neighbours' tools read (one run)
+    #[arg(long, value_enum, default_value_t = Format::Store)]
+    pub format: Format,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How to measure.
@@ -225,9 +328,12 @@ pub struct Measure {
     /// Measure without keeping the run
     #[arg(long)]
     pub no_store: bool,
+    /// Keep the run under a label of yours, which then names it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "no_store")]
+    pub label: Option<Label>,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it
+    /// Write the answer to a file, replacing it; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -264,7 +370,7 @@ pub struct Calibrate {
     pub no_store: bool,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it
+    /// Write the answer to a file, replacing it; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -448,7 +554,7 @@ pub struct Blame {
     pub within: Option<f64>,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it
+    /// Write the answer to a file, replacing it; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -473,6 +579,12 @@ pub enum Shape {
     Boot,
     /// How runs went in an emulator: `boot replay`
     Replay,
+    /// The experiments: `list`
+    List,
+    /// The runs of the store: `runs`
+    Runs,
+    /// A whole run with its samples: `export --format json`
+    Run,
     /// What `blame` found; its part `Contracted` is each element of `blame --list`
     Blame,
 }

@@ -261,8 +261,33 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<Step>, Trouble> {
     let has = |descriptor: &Descriptor, key: &str| {
         descriptor.parameters.iter().any(|parameter| parameter.name == key)
     };
+    if names.is_empty()
+        && let Some(key) = given.keys().next()
+    {
+        let with = all().filter(|(_, known)| has(known, key)).map(|(_, known)| known.name);
+        let with: Vec<String> = with.collect();
+        let which = if with.is_empty() { "none has it".into() } else { with.join(", ") };
+        return Err(Trouble::usage(format!(
+            "--set {key}: name the experiment that it is for ({which}); without one all are measured, for minutes"
+        )));
+    }
     // A key that nobody knows is left to the first experiment, which names what it does know.
     let orphan = |key: &str| !picked.iter().any(|(_, descriptor)| has(descriptor, key));
+    if let (true, Some(key)) = (picked.len() > 1, given.keys().find(|key| orphan(key))) {
+        let knobs = picked.iter().map(|(_, descriptor)| {
+            let own = descriptor.parameters.iter().map(|parameter| parameter.name.as_str());
+            let own: Vec<&str> = own.collect();
+            format!(
+                "`{}` has {}",
+                descriptor.name,
+                if own.is_empty() { "none".into() } else { own.join(", ") }
+            )
+        });
+        return Err(Trouble::usage(format!(
+            "--set {key}: none of the experiments that are named has a parameter `{key}`: {}",
+            knobs.collect::<Vec<_>>().join("; ")
+        )));
+    }
     picked
         .iter()
         .map(|(experiment, descriptor)| {

@@ -85,7 +85,7 @@ fn a_run_that_is_killed_leaves_a_sound_store_without_it() {
         let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
         assert_eq!(runs.as_array().unwrap().len(), 1, "{signal:?}");
         assert_eq!(runs[0]["id"], kept.as_str());
-        assert_eq!(ending(&place.tenbin(&["show", "calibration"])).0, 2, "{signal:?} left a calibration");
+        assert_eq!(ending(&place.tenbin(&["show", "calibration"])).0, 5, "{signal:?} left a calibration");
     }
 }
 
@@ -95,7 +95,7 @@ fn an_answer_that_finds_no_room_leaves_nothing_behind() {
     // Every write to this device says that the disk is full.
     let output = place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "/dev/full"]);
     let (status, said) = ending(&output);
-    assert_eq!(status, 2);
+    assert_eq!(status, 1);
     assert!(said.contains("/dev/full") && said.contains("No space left"), "{said}");
     let (status, said) =
         ending(&place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "none/answer"]));
@@ -167,7 +167,7 @@ fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
         (&["import", "folder"], &["folder", "it is a folder"]),
         (&["import", "foreign.txt"], &["foreign.txt", "no store"]),
         (&["import", "empty"], &["empty"]),
-        (&["import", "truncated.db"], &["truncated.db", "nothing was imported"]),
+        (&["import", "truncated.db"], &["truncated.db", "nothing of it was imported"]),
         (&["export", "latest", "-o", exported], &["run.db", "exists"]),
         (&["export", "latest", "-o", "folder/none/run.db"], &["run.db"]),
         (&["export", "latest", "latest", "--format", "csv", "-o", "two.csv"], &["one run"]),
@@ -325,6 +325,60 @@ fn a_standard_output_that_is_closed_is_no_success() {
 }
 
 #[test]
+fn a_tip_names_what_exists_and_can_be_followed() {
+    let place = Place::new();
+    for (words, tip) in [
+        (&["rn"][..], "tip: a similar subcommand exists: 'run'\n"),
+        (&["kernls"], ""),
+        (&["weigh-it"], ""),
+        (&["guest", "rn"], "tip: a similar subcommand exists: 'run'\n"),
+        (&["guest", "run", "--foo", "true"], "tip: to pass '--foo' as a value, use '-- --foo'\n"),
+        (&["guest", "run", "--foo", "--", "true"], ""),
+        (&["run", "null", "--cpus", "-1"], ""),
+        (&["run", "null", "--seed", "-1"], ""),
+        (&["run", "-1"], ""),
+        (&["run", "--frobnicate"], ""),
+        (&["fib", "-1"], ""),
+        (&["export", "latest", "--colour"], ""),
+    ] {
+        let (status, said) = ending(&place.tenbin(words));
+        assert_eq!(status, 2, "{words:?}: {said}");
+        assert_eq!(said.contains("tip:"), !tip.is_empty(), "{words:?}: {said}");
+        assert!(said.contains(tip), "{words:?}: {said}");
+        assert!(!said.contains("kernels"), "{words:?}: {said}");
+    }
+    // The values themselves are what is named.
+    assert!(ending(&place.tenbin(&["run", "null", "--cpus", "-1"])).1.contains("--cpus -1"));
+    assert!(ending(&place.tenbin(&["fib", "-1"])).1.contains("invalid value '-1'"));
+    // A command that does nothing by itself says so, and not its whole help.
+    for (word, named) in [("guest", "run, modules"), ("boot", "litmus, check, replay")] {
+        let (status, said) = ending(&place.tenbin(&[word]));
+        assert_eq!(status, 2);
+        assert!(said.contains(named) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
+fn a_knob_without_its_experiment_is_refused_at_once() {
+    let place = Place::new();
+    for (words, named) in [
+        (&["run", "--set", "size=256"][..], &["--set size", "pipe"][..]),
+        (&["run", "--set", "nothing=1"], &["--set nothing", "none has it"]),
+        (
+            &["run", "null", "pipe", "--set", "threads=2"],
+            &["`threads`", "`null` has none", "`pipe` has size"],
+        ),
+    ] {
+        let (status, said) = ending(&place.tenbin(words));
+        assert_eq!(status, 2, "{said}");
+        for name in named {
+            assert!(said.contains(name), "{words:?}: {said}");
+        }
+    }
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "something was measured");
+}
+
+#[test]
 fn the_schema_is_json_and_names_what_the_design_promises() {
     let output = Place::new().tenbin(&["schema"]);
     let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -334,8 +388,80 @@ fn the_schema_is_json_and_names_what_the_design_promises() {
 }
 
 #[test]
-fn manual_and_completions_are_generated() {
+fn every_schema_names_its_own_shape_and_none_names_the_code() {
     let place = Place::new();
-    assert!(text(&place.tenbin(&["man"]).stdout).contains(".TH tenbin"));
-    assert!(text(&place.tenbin(&["completions", "bash"]).stdout).contains("_tenbin"));
+    for (what, name) in [
+        ("report", Some("tenbin-report-1")),
+        ("calibration", Some("tenbin-calibration-1")),
+        ("litmus", Some("tenbin-litmus-1")),
+        ("boot", Some("tenbin-boot-1")),
+        ("replay", Some("tenbin-replay-1")),
+        ("blame", Some("tenbin-blame-1")),
+        ("run", Some("tenbin-run-1")),
+        ("list", None),
+        ("runs", None),
+    ] {
+        let output = place.tenbin(&["schema", what]);
+        assert_eq!(ending(&output).0, 0, "{what}: {}", ending(&output).1);
+        let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let named = schema.pointer("/properties/schema/const").and_then(serde_json::Value::as_str);
+        assert_eq!(named, name, "{what}");
+        assert!(!text(&output.stdout).contains("::SCHEMA"), "{what}");
+    }
+}
+
+/// Every page that a page refers to is there.
+#[test]
+fn every_page_of_the_manual_can_be_had_and_has_its_heads() {
+    let place = Place::new();
+    let page = |words: &[&str]| {
+        let output = place.tenbin(&[&["man"], words].concat());
+        assert_eq!(ending(&output).0, 0, "{words:?}: {}", ending(&output).1);
+        text(&output.stdout)
+    };
+    let whole = page(&[]);
+    for head in
+        ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES", "EXAMPLES"]
+    {
+        assert!(whole.contains(&format!("\n.SH {head}\n")), "{head}:\n{whole}");
+    }
+    assert!(whole.contains("[\\-\\-seed N]"), "{whole}");
+    assert!(!whole.contains("tenbin\\-kernels"), "{whole}");
+    let mut waiting: Vec<Vec<String>> = vec![vec![]];
+    let mut visited = 0;
+    while let Some(words) = waiting.pop() {
+        let page = page(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let name =
+            ["tenbin"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+        visited += 1;
+        for line in page.lines() {
+            let Some(below) = line.strip_suffix("(1)").map(|line| line.replace("\\-", "-")) else { continue };
+            if let Some(last) = below.strip_prefix(&format!("{name}-")) {
+                waiting.push(words.iter().cloned().chain([last.to_owned()]).collect());
+            }
+        }
+    }
+    assert!(visited > 20, "{visited}");
+    let (status, said) = ending(&place.tenbin(&["man", "guest", "fly"]));
+    assert!(status == 2 && said.contains("`fly`") && said.contains("run, modules"), "{said}");
+}
+
+#[test]
+fn completions_know_the_words_that_a_command_takes() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&place.tenbin(&["completions", shell]).stdout);
+        for word in ["riscv64", "fibdrv", "google-benchmark"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        // What clap_complete writes for fish knows the values of options alone.
+        if shell != "fish" {
+            for word in ["atomics", "thrash", "memcpy", "latest"] {
+                assert!(script.contains(word), "{shell}: {word}");
+            }
+        }
+        assert!(script.contains("_tenbin") || script.contains("-c tenbin"), "{shell}");
+        assert!(!script.contains("machine-code kernels") && !script.contains("tenbin,kernels"), "{shell}");
+    }
 }

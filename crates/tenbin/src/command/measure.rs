@@ -56,7 +56,9 @@ fn measured(order: &Order, measure: &Measure) -> Result<(Run, Report), Trouble> 
     let store = if measure.no_store { None } else { Some(archive::open()?) };
     let run = order.measure()?;
     let (id, store) = match store {
-        Some(mut store) => (Some(store.keep(&run).map_err(archive::trouble)?.to_string()), Some(store)),
+        Some(mut store) => {
+            (Some(archive::keep(&mut store, &run, measure.label.as_ref())?.to_string()), Some(store))
+        }
         // What is not to be kept may still be read beside what is.
         None => (None, archive::open_existing().ok()),
     };

@@ -1,7 +1,6 @@
 //! `tenbin guest modules`, and which kernel a guest's words name.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
