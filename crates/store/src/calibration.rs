@@ -98,7 +98,14 @@ impl Store {
     pub fn list_calibrations(&self) -> Result<CalibrationListing, Error> {
         let tried = Attempt::ListCalibrations;
         let (mut sound, mut damaged) = (Vec::new(), Vec::new());
-        for name in lenient(&self.connection, self.place(tried))? {
+        let names = match lenient(&self.connection, self.place(tried)) {
+            Err(Error::Damaged { what, .. }) => {
+                damaged.push(Damage { name: "calibrations".into(), what });
+                Vec::new()
+            }
+            other => other?,
+        };
+        for name in names {
             let Ok(id) = name.parse::<CalibrationId>() else {
                 damaged.push(Damage { name, what: "this cannot be the name of a calibration".into() });
                 continue;
@@ -125,7 +132,11 @@ impl Store {
     /// [`Error::AmbiguousCalibration`] with those that there are; or the store cannot be read.
     pub fn find_calibration(&self, prefix: &str) -> Result<Option<CalibrationId>, Error> {
         let lower = prefix.to_ascii_lowercase();
-        let names = lenient(&self.connection, self.place(Attempt::ListCalibrations))?;
+        let names = match lenient(&self.connection, self.place(Attempt::ListCalibrations)) {
+            // The runs are to be found all the same; the list says what is wrong.
+            Err(Error::Damaged { .. }) => Vec::new(),
+            other => other?,
+        };
         let begun = names.iter().filter(|name| !lower.is_empty() && name.starts_with(&lower));
         let candidates: Vec<CalibrationId> = begun.filter_map(|name| name.parse().ok()).collect();
         match candidates.as_slice() {

@@ -104,11 +104,20 @@ impl Store {
         transaction.commit().map_err(sqlite)
     }
 
-    /// The labels of every run that has any, in ascending order. What cannot be a label is left out.
+    /// The labels of every run that has any, in ascending order. What cannot be a label is left out; where the table of
+    /// labels is damaged there are none, which [`Store::list`] says.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn labels(&self) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
+        match self.undamaged_labels() {
+            Err(Error::Damaged { .. }) => Ok(BTreeMap::new()),
+            other => other,
+        }
+    }
+
+    /// As [`Store::labels`], but damage is an error.
+    pub(crate) fn undamaged_labels(&self) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
         of_file(&self.connection).map_err(|error| self.place(Attempt::List).sqlite(error))
     }
 }

@@ -50,10 +50,10 @@ pub struct Listing {
     pub damaged: Vec<Damage>,
 }
 
-/// A run or a calibration that cannot be read.
+/// A run or a calibration that cannot be read; or the labels, or all calibrations, where their table cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The name that it has in the file.
+    /// The name that it has in the file, or `labels`, or `calibrations`.
     pub name: String,
     /// What is wrong with it.
     pub what: String,
@@ -275,6 +275,9 @@ impl Store {
                 }
                 Err(other) => return Err(other),
             }
+        }
+        if let Err(Error::Damaged { what, .. }) = self.undamaged_labels() {
+            listing.damaged.push(Damage { name: "labels".into(), what });
         }
         listing.runs.sort_by(|a, b| (moment(&a.started), a.id).cmp(&(moment(&b.started), b.id)));
         Ok(listing)

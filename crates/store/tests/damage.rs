@@ -386,3 +386,25 @@ fn damaged_pages_hide_no_run_that_can_be_reached() {
     }
     assert!(some_were_hidden > 0, "no page of {pages} held what a list needs");
 }
+
+/// What is not a run is no reason to hide the runs.
+#[test]
+fn damaged_tables_beside_the_runs_hide_no_run() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("own.db");
+    store.label(&"x".parse().unwrap(), &store.ids().unwrap()).unwrap();
+    let entries = store.runs().unwrap();
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    connection.execute_batch("ALTER TABLE label RENAME COLUMN name TO other").unwrap();
+    connection.execute_batch("ALTER TABLE calibration RENAME COLUMN id TO other").unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!(listing.runs, entries);
+    assert_eq!(listing.damaged.iter().map(|damage| &damage.name[..]).collect::<Vec<_>>(), ["labels"]);
+    assert!(store.labels().unwrap().is_empty());
+    let calibrations = store.list_calibrations().unwrap();
+    assert_eq!(calibrations.sound, []);
+    assert_eq!(calibrations.damaged[0].name, "calibrations");
+    store.export(&[entries[0].id], &[], &fixture.path("out.db"), Existing::Refuse).unwrap();
+    assert_eq!(store.find("latest").unwrap(), entries[0].id);
+    assert_eq!(store.find_calibration("f").unwrap(), None);
+}

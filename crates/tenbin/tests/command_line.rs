@@ -358,6 +358,15 @@ fn a_tip_names_what_exists_and_can_be_followed() {
     }
 }
 
+/// Chores ask for it; no help names it.
+#[test]
+fn the_kernels_are_printed_for_those_who_know() {
+    let output = Place::new().tenbin(&["kernels", "--json"]);
+    assert_eq!(ending(&output), (0, String::new()));
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(rows[0]["symbol"].as_str().unwrap().starts_with("tenbin_kernel_"), "{rows}");
+}
+
 #[test]
 fn a_knob_without_its_experiment_is_refused_at_once() {
     let place = Place::new();
