@@ -78,6 +78,8 @@ fn a_label_stands_wherever_a_run_does() {
         (&["runs", "--label", "abc", "latest"], "hexadecimal"),
         (&["runs", "--label", "a b", "latest"], "a label is"),
         (&["runs", "--label", "x", "absent"], "absent"),
+        (&["runs", "--label", "x", "latest", "--last", "1"], "are for lists"),
+        (&["runs", "--unlabel", "before", "--json"], "are for lists"),
         (&["run", "null", "--label", "latest"], "a label is"),
         (&["run", "null", "--label", "x", "--no-store"], "--no-store"),
     ] {

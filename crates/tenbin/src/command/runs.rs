@@ -10,6 +10,19 @@ use crate::output::{Answer, Trouble};
 
 /// Lists the runs, or labels and removes some.
 pub fn runs(arguments: &Runs) -> Result<Answer, Trouble> {
+    let changes = arguments.rm
+        || arguments.keep.is_some()
+        || arguments.unlabel.is_some()
+        || (arguments.label.is_some() && !arguments.runs.is_empty());
+    let lists = arguments.last.is_some()
+        || arguments.experiment.is_some()
+        || arguments.machine.is_some()
+        || arguments.form.json;
+    if changes && lists {
+        return Err(Trouble::usage(
+            "--last, --experiment, --machine and --json are for lists; name the runs that are to be changed",
+        ));
+    }
     let remark = if arguments.rm {
         remove(&arguments.runs)?
     } else if let Some(newest) = arguments.keep {
