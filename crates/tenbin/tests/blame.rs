@@ -488,12 +488,25 @@ fn what_ends_a_program_is_not_the_call_that_happens_to_be_open() {
 #[test]
 fn an_interrupt_from_the_terminal_is_the_programs_and_the_answer_is_still_given() {
     let place = with_program(c::STABLE, c::INTERRUPTS);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    command.args(["blame", "sort", "--json", "--", "./program"]).current_dir(place.folder.path());
-    let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
-    let blame: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(string(&blame["program"], "ended"), "ended by signal 2 (SIGINT)");
+    let mut blame = Value::Null;
+    // A shell that starts a command in the background has it ignore the signal; the program does not.
+    for disposition in ["--default-signal=INT", "--ignore-signal=INT"] {
+        let mut command = Command::new("env");
+        command.args([
+            disposition,
+            env!("CARGO_BIN_EXE_tenbin"),
+            "blame",
+            "sort",
+            "--json",
+            "--",
+            "./program",
+        ]);
+        command.current_dir(place.folder.path());
+        let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
+        blame = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(string(&blame["program"], "ended"), "ended by signal 2 (SIGINT)", "{disposition}");
+    }
     let sentence = string(of(&blame, "usage_error")[0], "sentence");
     assert!(
         sentence.contains("breaks what its caller must see to: every age is 0 or more. 1 of 1"),
