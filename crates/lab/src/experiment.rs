@@ -92,6 +92,8 @@ pub enum Unfit {
     Missing(Missing),
     /// The bottom failed.
     Fault(Fault),
+    /// It was asked to stop before anything was finished.
+    Stopped,
 }
 
 impl From<Fault> for Unfit {

@@ -113,7 +113,7 @@ pub(crate) fn rehearsed(
     apparatus: &mut dyn Apparatus,
 ) -> Cell {
     let (rule, watch) = (After(BLOCKS), || Picoseconds(0));
-    let mut bench = Bench { rule: &rule, watch: &watch, counters: None, sink: &mut |_| {} };
+    let mut bench = Bench { rule: &rule, watch: &watch, stop: &|| false, counters: None, sink: &mut |_| {} };
     let setting = Setting {
         descriptor,
         family: arrangement.comparisons.len(),

@@ -156,12 +156,13 @@ impl Guest {
         let (emulator, out) = (self.emulator(&files)?, unnamed()?);
         let (end, console) = thread::scope(|scope| {
             let start = Instant::now();
-            let watcher = scope.spawn(move || console::watch(reader, over, start, each));
+            let watch = move || console::watch(reader, over, start, each);
+            let watcher = thread::Builder::new().spawn_scoped(scope, watch).map_err(plumbing)?;
             let end = emulator.run(&out, &files.complaints, self.deadline);
             drop(alive);
-            (end, watcher.join().unwrap_or_else(|panic| resume_unwind(panic)))
-        });
-        self.conclude(&end?, console, &files)
+            Ok((end?, watcher.join().unwrap_or_else(|panic| resume_unwind(panic))))
+        })?;
+        self.conclude(&end, console, &files)
     }
 
     /// Boots a guest of this kind under KVM, however this one shall run, and sees whether it answers within

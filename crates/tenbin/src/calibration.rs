@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tenbin_analysis::{calibration, verdict};
 use tenbin_lab::ladder::{EFFECTS, Extent, MOST_ROUNDS, Order, WORKS, refusal, series};
 use tenbin_lab::{Bench, Ladder};
-use tenbin_metal::{Fault, Load, machine};
+use tenbin_metal::{Fault, Load, interrupt, machine};
 use tenbin_model::{Calibration, Cpu, Effort, Picoseconds, Provenance, Refusal};
 
 use crate::arguments::Calibrate;
@@ -43,6 +43,8 @@ pub struct Made {
     pub calibration: Calibration,
     /// Whether a check came out wrong: a work did not do its operations, or a planted fault went unseen.
     pub faulty: bool,
+    /// The signal that ended it early.
+    pub interrupted: Option<i32>,
 }
 
 impl Plan {
@@ -82,15 +84,16 @@ impl Plan {
         Ok(Self { order, cpus: cpus(arguments.cpus.as_deref())?, load: arguments.load, effort })
     }
 
-    /// Calibrates.
+    /// Calibrates. Whoever interrupts it gets what was weighed by then.
     ///
     /// # Errors
-    /// The machine failed before the first pair: no CPU to pin to, no memory.
+    /// The machine failed before the first pair: no CPU to pin to, no memory, no thread. Or it was interrupted by then.
     pub fn calibrate(&self) -> Result<Outcome, Trouble> {
         let started = Timestamp::now();
         let clock_started = Instant::now();
         let failed = |fault: Fault| Trouble::internal(fault.to_string());
-        let (machine, clock) = observed(&self.cpus);
+        interrupt::listen().map_err(failed)?;
+        let (machine, clock) = observed(&self.cpus)?;
         if let Some(refusal) = refusal(&machine, if self.load == 0 { &self.cpus[..1] } else { &self.cpus }) {
             return Ok(Outcome::Refused(refusal));
         }
@@ -103,7 +106,9 @@ impl Plan {
         let mut faulty = false;
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
         let mut ignored = |_: tenbin_lab::Event<'_>| {};
-        let mut bench = Bench { rule: &BySignTest, watch: &watch, counters: None, sink: &mut ignored };
+        let stop = || interrupt::requested().is_some();
+        let mut bench =
+            Bench { rule: &BySignTest, watch: &watch, stop: &stop, counters: None, sink: &mut ignored };
         let mut progress = Progress::new();
         let pairs = self.order.extent.pairs(&questions, &self.order);
         let mut done = 0;
@@ -122,10 +127,14 @@ impl Plan {
                 Some(pairs) => done as f64 / pairs as f64,
                 None => watch().0 as f64 / USUAL.0 as f64,
             };
-            progress.pair(part, questions[index].work);
+            progress.pair(part, watch(), questions[index].work);
         });
         progress.finish();
         drop(load);
+        let interrupted = interrupt::requested();
+        if let (Some(signal), 0) = (interrupted, done) {
+            return Err(Trouble::interrupted(signal));
+        }
         let after = machine::observe_this().load.known().copied();
         let calibration = Calibration {
             provenance: Provenance {
@@ -145,7 +154,7 @@ impl Plan {
             time: self.order.limit,
             series,
         };
-        Ok(Outcome::Made(Box::new(Made { calibration, faulty })))
+        Ok(Outcome::Made(Box::new(Made { calibration, faulty, interrupted })))
     }
 }
 

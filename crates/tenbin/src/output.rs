@@ -26,6 +26,8 @@ pub enum Exit {
     Missing,
     /// As the command ended that was run for the user.
     PassedOn(u8),
+    /// This signal interrupted it; what was finished by then is answered.
+    Interrupted(i32),
 }
 
 impl From<Exit> for ExitCode {
@@ -38,6 +40,8 @@ impl From<Exit> for ExitCode {
             Exit::Fault => 4,
             Exit::Missing => 5,
             Exit::PassedOn(status) => status,
+            // As a shell says that a signal ended a command (POSIX, shell command language, 2.8.2).
+            Exit::Interrupted(signal) => 128 + signal.clamp(0, 127) as u8,
         })
     }
 }
@@ -82,6 +86,12 @@ impl Trouble {
         Self { exit: Exit::Missing, message: missing.to_string() }
     }
 
+    /// This signal ended it before anything was finished.
+    pub fn interrupted(signal: i32) -> Self {
+        let message = "interrupted before anything was finished; nothing was kept".into();
+        Self { exit: Exit::Interrupted(signal), message }
+    }
+
     /// tenbin failed.
     pub fn internal(message: impl Into<String>) -> Self {
         Self { exit: Exit::Internal, message: message.into() }
@@ -102,9 +112,14 @@ impl fmt::Display for Trouble {
 pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
     let written = result.and_then(|answer| {
         match &answer.to {
-            None => to_standard_output(answer.text.as_bytes()),
-            Some(path) => write_whole(path, |out| out.write_all(answer.text.as_bytes())),
+            None => show(&answer.text),
+            Some(path) => {
+                let written = write_whole(path, |out| out.write_all(answer.text.as_bytes()));
+                // An answer that its file does not take is not lost.
+                written.inspect_err(|_| drop(show(&answer.text)))
+            }
         }
+        .inspect_err(|_| answer.remark.iter().for_each(|remark| say(remark)))
         .map(|()| answer)
     });
     match written {
@@ -119,6 +134,14 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
             trouble.exit
         }
     }
+}
+
+/// Writes a part of the answer to standard output at once.
+///
+/// # Errors
+/// Internal, where it cannot be written. That nobody reads on is none.
+pub fn show(text: &str) -> Result<(), Trouble> {
+    to_standard_output(text.as_bytes())
 }
 
 /// Writes what another program wrote, as it came, to the same streams.

@@ -58,6 +58,8 @@ pub struct Bench<'a> {
     pub rule: &'a dyn Rule,
     /// A running time, for budgets only; samples are timed in `metal`.
     pub watch: &'a dyn Fn() -> Picoseconds,
+    /// Whether to end early, asked between blocks. Once true it stays true.
+    pub stop: &'a dyn Fn() -> bool,
     /// Hardware counters, where the machine has them: read on a pass of their own.
     pub counters: Option<Counters>,
     /// Who listens.
@@ -70,8 +72,8 @@ const MOST_BLOCKS: u32 = 20_000;
 /// A verdict that needs more blocks than the budget allows may take this many budgets.
 const OVERTIME: u64 = 5;
 
-/// Time for a cell.
-fn budget(effort: Effort) -> Picoseconds {
+/// Time for a cell, if it is not decided before.
+pub fn budget(effort: Effort) -> Picoseconds {
     Picoseconds::from_millis(match effort {
         Effort::Quick => 2_000,
         Effort::Normal => 6_000,
@@ -80,10 +82,12 @@ fn budget(effort: Effort) -> Picoseconds {
 }
 
 impl Bench<'_> {
-    /// Runs an experiment: every cell of its plan, in order.
+    /// Runs an experiment: every cell of its plan, in order. Asked to stop, it keeps the cells that are finished, and
+    /// refuses the others; what was being done at that time may have been disturbed and is dropped.
     ///
     /// # Errors
-    /// [`Unfit::Usage`] when the request is wrong. What the machine cannot answer is no error: it is
+    /// [`Unfit::Stopped`] when it was asked to stop and nothing is finished; [`Unfit::Usage`] when the request is
+    /// wrong. What the machine cannot answer is no error: it is
     /// a refusal in the trial or in its cell, beside what was answered.
     pub fn run(&mut self, experiment: &Experiment, request: &Request<'_>) -> Result<Trial, Unfit> {
         let mut descriptor = (experiment.describe)();
@@ -120,12 +124,16 @@ impl Bench<'_> {
                 known_alike: false,
                 seed,
             };
+            if (self.stop)() {
+                trial.cells.push(Cell { refusal: Some(stopped()), ..unmeasured(arrangement) });
+                continue;
+            }
             let opened = (experiment.open)(&arrangement, request);
             let mut cell = unmeasured(arrangement);
             match opened {
                 Ok(mut apparatus) => {
                     self.weigh(&setting, &mut *apparatus, &mut cell);
-                    if cell.arrangement.headline {
+                    if cell.arrangement.headline && !(self.stop)() {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),
                             // What was measured stands; what could not be looked at is said.
@@ -140,8 +148,12 @@ impl Bench<'_> {
             (self.sink)(Event::CellDone);
             trial.cells.push(cell);
         }
+        if (self.stop)() && trial.cells.iter().all(|cell| cell.ended.is_none()) {
+            return Err(Unfit::Stopped);
+        }
         if let Some(look) = look {
-            match look(request) {
+            let looked = if (self.stop)() { Err(Unfit::Stopped) } else { look(request) };
+            match looked {
                 Ok(findings) => trial.findings.extend(findings),
                 Err(usage @ Unfit::Usage(_)) => return Err(usage),
                 // Where there is nothing else, it was the one thing asked.
@@ -163,6 +175,11 @@ impl Bench<'_> {
         cell.arrangement.epoch = precondition::long_enough(setting.machine, cell.arrangement.epoch);
         if let Err(fault) = self.measure(setting, apparatus, cell) {
             cell.refusal = Some(refusal_of(&fault));
+        }
+        // What asks to stop may be a signal, which interrupts a system call, too: no check, sample or fault of this cell
+        // is to be trusted.
+        if cell.ended.is_none() && (self.stop)() {
+            *cell = Cell { refusal: Some(stopped()), ..unmeasured(cell.arrangement.clone()) };
         }
     }
 
@@ -187,7 +204,7 @@ impl Bench<'_> {
             cell.gauges.extend(apparatus.gauges(variant)?);
         }
         match self.time(setting, apparatus, cell) {
-            Ok(ended) => cell.ended = Some(ended),
+            Ok(ended) => cell.ended = ended,
             Err((_, Failure::Machine(fault))) => return Err(fault),
             // Wrong work joins the checks, where it is seen as a fault.
             Err((variant, Failure::Wrong(seen))) => {
@@ -198,7 +215,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Calibrates, then runs block after block until the rule or the budget says enough.
+    /// Calibrates, then runs block after block until the rule or the budget says enough; none if it was asked to stop.
     ///
     /// # Errors
     /// The variant whose epoch does not count, and why.
@@ -207,7 +224,7 @@ impl Bench<'_> {
         setting: &Setting<'_>,
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
-    ) -> Result<Ended, (u32, Failure)> {
+    ) -> Result<Option<Ended>, (u32, Failure)> {
         let Setting { descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
         let least_blocks = self.rule.least_blocks(descriptor, family);
@@ -223,6 +240,9 @@ impl Bench<'_> {
         let mut order = schedule::Schedule::new(seed, &variants);
         let layouts = (seed >> 32) as u32;
         for block in 0..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
+            if (self.stop)() {
+                return Ok(None);
+            }
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
@@ -238,10 +258,10 @@ impl Bench<'_> {
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
             if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
-                return Ok(Ended::Precision);
+                return Ok(Some(Ended::Precision));
             }
         }
-        Ok(Ended::Budget)
+        Ok(Some(Ended::Budget))
     }
 }
 
@@ -262,6 +282,15 @@ pub struct Setting<'a> {
     pub known_alike: bool,
     /// Seed of the order of this cell's blocks.
     pub seed: u64,
+}
+
+/// Why a cell was not measured, or not to its end, where the bench was asked to stop.
+fn stopped() -> Refusal {
+    Refusal {
+        reached: "tenbin was interrupted before this was measured".into(),
+        needs: "all its time".into(),
+        remedy: "run it again and let it end by itself".into(),
+    }
 }
 
 /// A cell of which nothing is known yet.
@@ -357,6 +386,7 @@ fn in_words(why: Unfit) -> String {
         Unfit::Missing(missing) => missing.to_string(),
         Unfit::Fault(fault) => fault.to_string(),
         Unfit::Usage(said) => said,
+        Unfit::Stopped => stopped().reached,
     }
 }
 

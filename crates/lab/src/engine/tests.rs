@@ -158,7 +158,7 @@ fn run_planned(
         seed: 42,
     };
     let watch = || Picoseconds(now.get());
-    let mut bench = Bench { rule, watch: &watch, counters: None, sink: &mut |_| {} };
+    let mut bench = Bench { rule, watch: &watch, stop: &|| false, counters: None, sink: &mut |_| {} };
     let trial = bench.run(&experiment, &request).unwrap();
     (trial, asked.get())
 }
@@ -343,7 +343,8 @@ fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
             published: None,
         };
         let watch = || Picoseconds(0);
-        let mut bench = Bench { rule: &After(1), watch: &watch, counters: None, sink: &mut |_| {} };
+        let mut bench =
+            Bench { rule: &After(1), watch: &watch, stop: &|| false, counters: None, sink: &mut |_| {} };
         bench.run(&experiment, &request)
     };
     for (seed, said) in [(0, "no; ask"), (1, "a tool is missing: looking; install it: get it"), (2, "panic")]
@@ -357,4 +358,61 @@ fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
     assert!(matches!(looked(Vec::new(), 1), Err(Unfit::Missing(_))));
     assert!(looked(Vec::new(), 2).unwrap().refusal.is_some());
     assert!(matches!(looked(Vec::new(), 3), Err(Unfit::Usage(_))));
+}
+
+/// Wherever it is asked to stop, what is there is whole, and nothing is there of what is not.
+#[test]
+fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
+    thread_local! {
+        static NOW: Rc<Shared<u64>> = Rc::new(Shared::new(0));
+    }
+    let experiment = Experiment {
+        describe: descriptor,
+        plan: |_| Ok(Plan { cells: vec![arrangement(), arrangement()], look: Some(look), ..Plan::default() }),
+        open: |_, _| {
+            let now = NOW.with(Rc::clone);
+            // An epoch that a signal interrupts may come out wrong.
+            Ok(Box::new(Script {
+                now,
+                asked: Rc::default(),
+                pin_lost_at: None,
+                wrong_at: None,
+                broken: None,
+            }))
+        },
+        published: None,
+    };
+    let (machine, settings) = (machine(Virtualisation::None), Settings::default());
+    let request = Request {
+        machine: &machine,
+        clock: Clock::kernel(),
+        cpus: &[Cpu(0)],
+        effort: Effort::Quick,
+        settings: &settings,
+        sizes: &Sizes::default(),
+        seed: 0,
+    };
+    let now = NOW.with(Rc::clone);
+    let mut finished = std::collections::BTreeSet::new();
+    for limit in (0..20_000_000_000).step_by(100_000_000) {
+        now.set(0);
+        let (watch, stop) = (|| Picoseconds(now.get()), || now.get() >= limit);
+        let mut bench =
+            Bench { rule: &After(3), watch: &watch, stop: &stop, counters: None, sink: &mut |_| {} };
+        let cells = match bench.run(&experiment, &request) {
+            Ok(trial) => trial.cells,
+            Err(Unfit::Stopped) => Vec::new(),
+            Err(other) => panic!("{other:?}"),
+        };
+        let whole = cells.iter().take_while(|cell| cell.ended.is_some()).count();
+        for cell in &cells[..whole] {
+            assert_eq!((cell.samples.len(), &cell.refusal), (12, &None));
+        }
+        for cell in &cells[whole..] {
+            assert!(cell.refusal.as_ref().is_some_and(|why| why.reached.contains("interrupted")), "{limit}");
+            assert!(cell.samples.is_empty() && cell.checks.is_empty() && cell.gauges.is_empty(), "{limit}");
+        }
+        finished.insert((whole, cells.len()));
+    }
+    assert_eq!(finished, [(0, 0), (1, 2), (2, 2)].into());
 }

@@ -32,9 +32,7 @@ pub fn open_existing() -> Result<Store, Trouble> {
 
 /// `$TENBIN_STORE`, else `tenbin/store.db` under the XDG data folder (XDG base directory
 /// specification 0.8: `$XDG_DATA_HOME` if absolute, else `$HOME/.local/share`).
-fn path() -> Result<PathBuf, Trouble> {
-    let named =
-        |variable: &str| std::env::var_os(variable).filter(|text| !text.is_empty()).map(PathBuf::from);
+pub(super) fn path() -> Result<PathBuf, Trouble> {
     if let Some(path) = named("TENBIN_STORE") {
         return Ok(path);
     }
@@ -43,6 +41,16 @@ fn path() -> Result<PathBuf, Trouble> {
     data.map(|data| data.join("tenbin/store.db")).ok_or_else(|| {
         Trouble::usage("no place for the store: set TENBIN_STORE to a file, or HOME, or use --no-store")
     })
+}
+
+/// What a variable of the environment names, if it is set to anything.
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|text| !text.is_empty()).map(PathBuf::from)
+}
+
+/// Whether the user named a store.
+pub(super) fn is_named() -> bool {
+    named("TENBIN_STORE").is_some()
 }
 
 /// The store's path as text, for remarks.
@@ -104,7 +112,7 @@ pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
 /// The calibration that is meant by `which`, if one is.
 fn calibration(store: &Store, which: &str) -> Result<Option<(String, Calibration)>, Trouble> {
     if which == CALIBRATION {
-        let (machine, _) = observed(&cpus(None)?);
+        let (machine, _) = observed(&cpus(None)?)?;
         let found = calibrate::of_machine(store, &machine)?.map(|(id, found)| (id.to_string(), found));
         return found.map(Some).ok_or_else(|| {
             Trouble::usage("this machine is not calibrated as it is now; `tenbin calibrate` does it")

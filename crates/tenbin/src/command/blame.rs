@@ -66,5 +66,6 @@ fn trouble(unfit: Unfit) -> Trouble {
             Trouble { exit: Exit::Refused, message: tenbin_analysis::verdict::refused_in_words(&refusal) }
         }
         Unfit::Fault(fault) => Trouble::internal(fault.to_string()),
+        Unfit::Stopped => Trouble::internal("it was interrupted"),
     }
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_analysis::report;
+use tenbin_metal::interrupt;
 use tenbin_model::{Decided, Litmus, Quantifier, Settled, Tried};
 use tenbin_proof::axiomatic::{Limits, NoAnswer, Outcomes, outcomes};
 use tenbin_proof::litmus::{self, Test};
@@ -21,11 +22,15 @@ use crate::terminal::{self, Progress};
 /// Bytes that a litmus test may have: the largest that are published have some thousands.
 const LARGEST: u64 = 1 << 20;
 
+/// Why a test that a signal interrupted has no answer.
+const INTERRUPTED: &str = "tenbin was interrupted before it was decided";
+
 /// Decides litmus tests, as many at a time as there are CPUs.
 ///
 /// # Errors
 /// Internal, where the answer cannot be written as JSON. What kept a test from an answer stands in the answer.
 pub(super) fn litmus(asked: &arguments::Litmus) -> Result<Answer, Trouble> {
+    interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let files = asked.files.iter().flat_map(|path| tests_at(path)).collect();
     let answer = Litmus {
         schema: Litmus::SCHEMA.into(),
@@ -41,6 +46,7 @@ pub(super) fn litmus(asked: &arguments::Litmus) -> Result<Answer, Trouble> {
         (0, _) => Exit::Answered,
         _ => Exit::Usage,
     };
+    let exit = interrupt::requested().map_or(exit, Exit::Interrupted);
     let text = if asked.form.json { json(&answer)? } else { report::litmus(&answer, terminal::width()) };
     let remark = report::unanswered(&answer).map(|message| Trouble { exit, message }.to_string());
     Ok(Answer { text, to: None, remark, exit })
@@ -103,9 +109,10 @@ fn all(files: Vec<Named>, asked: &arguments::Litmus) -> Vec<Tried> {
         }
     };
     thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(work);
-        }
+        // Where no other thread can be started, this one does it all.
+        let started = (1..workers).map(|_| thread::Builder::new().spawn_scoped(scope, work));
+        started.for_each(drop);
+        work();
     });
     progress.finish();
     settled.into_inner().unwrap_or_default().into_values().collect()
@@ -121,10 +128,13 @@ fn tried(path: &Path, asked: &arguments::Litmus) -> Tried {
         },
     };
     let begun = Instant::now();
-    let stop = || begun.elapsed() >= Duration::from_secs(asked.seconds);
+    let stop = || begun.elapsed() >= Duration::from_secs(asked.seconds) || interrupt::requested().is_some();
     let limits = Limits { unroll: asked.unroll, steps: u64::MAX, stop: Some(&stop) };
     let settled = match outcomes(&test, asked.memory, limits) {
         Ok(found) => Settled::Decided(decided(&test, &found)),
+        Err(NoAnswer::NotFinished { .. }) if interrupt::requested().is_some() => {
+            Settled::Refused { why: INTERRUPTED.into() }
+        }
         Err(NoAnswer::NotFinished { steps }) => Settled::NotFinished { steps },
         Err(refused @ NoAnswer::Refused(_)) => Settled::Refused { why: refused.to_string() },
     };

@@ -8,6 +8,7 @@ mod calibrate;
 mod check;
 mod fibonacci;
 mod guest;
+mod keep;
 mod measure;
 mod modules;
 mod replay;

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_analysis::report;
+use tenbin_metal::interrupt;
 use tenbin_model::boot::{Boot, BootCheck, BootVerdict, Counterexample};
 use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine};
 
@@ -23,6 +24,9 @@ use super::json;
 use crate::arguments::{Check, LEAST};
 use crate::output::{Answer, Exit, Trouble, can_be_written, write_whole};
 use crate::terminal::{self, Progress};
+
+/// Why a machine that a signal interrupted has no verdict.
+const INTERRUPTED: &str = "tenbin was interrupted before it was examined to the end";
 
 /// What came of a job, and how many seconds it took.
 type Examined = (Result<Report, Refused>, f64);
@@ -37,6 +41,7 @@ pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
     }
     let read = |path| Firmware::read(path, asked);
     let firmware = asked.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let mut jobs = Vec::new();
     for each in &firmware {
         jobs.extend(each.jobs(asked)?);
@@ -54,7 +59,7 @@ pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
             None => remarks.push(format!("nothing goes wrong, so {} is not written", path.display())),
         }
     }
-    let exit = exit(&answer);
+    let exit = interrupt::requested().map_or(exit(&answer), Exit::Interrupted);
     remarks.extend(unanswered(&answer));
     let remark = remarks.into_iter().map(|message| Trouble { exit, message }.to_string()).collect::<Vec<_>>();
     let text = if asked.form.json { json(&answer)? } else { report::boot(&answer, terminal::width()) };
@@ -133,9 +138,10 @@ fn at_once(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(work);
-        }
+        // Where no other thread can be started, this one does it all.
+        let started = (1..workers).map(|_| thread::Builder::new().spawn_scoped(scope, work));
+        started.for_each(drop);
+        work();
     });
     settled.into_inner().unwrap_or_default()
 }
@@ -154,7 +160,7 @@ fn one(job: &Job<'_>, bytes: u64, seconds: u64, told: &(dyn Fn(u64) + Sync)) -> 
     let begun = Instant::now();
     let stop = |states| {
         told(states);
-        begun.elapsed() >= Duration::from_secs(seconds)
+        begun.elapsed() >= Duration::from_secs(seconds) || interrupt::requested().is_some()
     };
     let result = examine(&question, Limits { bytes, stop: Some(&stop) });
     (result, begun.elapsed().as_secs_f64())
@@ -183,7 +189,12 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
             (verdict, report.effort)
         }
         Err(refused) => {
-            let why = sentence::refusal(names, refused, &job.machine, job.memory, asked.seconds);
+            let interrupted = matches!(refused, Refused::Stopped(_)) && interrupt::requested().is_some();
+            let why = if interrupted {
+                INTERRUPTED.into()
+            } else {
+                sentence::refusal(names, refused, &job.machine, job.memory, asked.seconds)
+            };
             let cost = match refused {
                 Refused::Memory(effort) | Refused::Stopped(effort) => *effort,
                 Refused::Fetch(_)
