@@ -83,6 +83,21 @@ enum Chore {
     ///
     /// Fails if two runs contradict each other, or if a run had no answer.
     Steady(steady::Arguments),
+    /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing finished is lost.
+    Killed {
+        /// How often to kill each command.
+        #[arg(long, default_value_t = 50)]
+        moments: u32,
+        /// The moments lie within the first so many seconds of a command.
+        #[arg(long, default_value_t = 20)]
+        seconds: u32,
+        /// The same again.
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// Only commands whose name holds this: "run", "blame", "boot".
+        #[arg(long, default_value = "")]
+        only: String,
+    },
     /// Keep a CPU busy, until so many seconds are over or standard input ends.
     #[command(hide = true)]
     Busy { seconds: u64 },
@@ -115,9 +130,22 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
         Chore::Steady(arguments) => return steady::run(&workspace, &arguments),
+        Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
         Chore::Busy { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The test of the same name, with more moments than a test has time for.
+fn killed(workspace: &Workspace, moments: u32, seconds: u32, seed: u32, only: String) -> Result<(), Failure> {
+    Command::cargo(workspace)
+        .arguments(["test", "--package", "tenbin", "--test", "killed", "--", "--nocapture"])
+        .variable("TENBIN_KILLED_MOMENTS", moments.to_string())
+        .variable("TENBIN_KILLED_SECONDS", seconds.to_string())
+        .variable("TENBIN_KILLED_SEED", seed.to_string())
+        .variable("TENBIN_KILLED_ONLY", only)
+        .patience(Duration::from_secs(24 * 3600))
+        .run()
 }
 
 fn format(workspace: &Workspace, check: bool) -> Result<(), Failure> {
