@@ -138,6 +138,15 @@ impl Progress {
         self.bar.set_position((part * 100.0) as u64);
     }
 
+    /// Shows what is being done, where nobody knows how long it takes.
+    pub fn doing(&self, what: &str) {
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            self.bar.set_style(style);
+        }
+        self.bar.set_message(ascii(what));
+        self.bar.tick();
+    }
+
     /// Shows how many litmus tests are settled.
     pub fn tests(&self, settled: usize, all: usize) {
         self.bar.set_length(all as u64);

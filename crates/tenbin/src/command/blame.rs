@@ -10,7 +10,7 @@ use tenbin_model::Contracted;
 use super::json;
 use crate::arguments::Blame;
 use crate::output::{Answer, Exit, Trouble, can_be_written};
-use crate::terminal;
+use crate::terminal::{self, Progress};
 
 /// The shortest time that `--within` can give: the helper counts milliseconds.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -43,7 +43,14 @@ fn examined(name: &str, arguments: &Blame) -> Result<(String, Exit), Trouble> {
         program: arguments.program.clone(),
     };
     let contract = blame::contract(name).map_err(trouble)?;
-    let found = contract.examine(&request).map_err(trouble)?;
+    let progress = Progress::new();
+    // A program that is watched has the terminal.
+    if let (Some(library), true) = (request.libraries.first(), request.program.is_empty()) {
+        progress.doing(&format!("calling `{name}` of {}: seconds, if no call hangs", library.display()));
+    }
+    let found = contract.examine(&request).map_err(trouble);
+    progress.finish();
+    let found = found?;
     let exit = if found.is_fault() { Exit::Fault } else { Exit::Answered };
     let text = if arguments.form.json { json(&found)? } else { report::blame(&found, terminal::width()) };
     Ok((text, exit))

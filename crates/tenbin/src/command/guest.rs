@@ -12,6 +12,7 @@ use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Li
 use super::modules::{Choice, remarked, told};
 use crate::arguments::GuestRun;
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
+use crate::terminal::Progress;
 
 /// Where tenbin is in a guest.
 const TENBIN: &str = "/bin/tenbin";
@@ -80,7 +81,13 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         guest.accelerator = Accelerator::Emulated;
     }
     let mut show = |line: &Line| say(&format!("[{:8.3}] {}", line.began.as_secs_f64(), line.plain()));
-    let outcome = if arguments.console { guest.run_watched(&mut show) } else { guest.run() };
+    let progress = Progress::new();
+    let mut follow = |line: &Line| {
+        progress.doing(&format!("a guest, {:.0} s: {}", line.began.as_secs_f64(), line.plain()));
+    };
+    let outcome =
+        if arguments.console { guest.run_watched(&mut show) } else { guest.run_watched(&mut follow) };
+    progress.finish();
     let outcome = outcome.map_err(trouble)?;
     pass_on(&outcome.stdout, &outcome.stderr)?;
     for file in &outcome.files {
