@@ -58,7 +58,7 @@ pub struct Bench<'a> {
     pub rule: &'a dyn Rule,
     /// A running time, for budgets only; samples are timed in `metal`.
     pub watch: &'a dyn Fn() -> Picoseconds,
-    /// Whether to end early, asked between blocks. Once true it stays true.
+    /// Whether to end early, asked before every check and every epoch. Once true it stays true.
     pub stop: &'a dyn Fn() -> bool,
     /// Hardware counters, where the machine has them: read on a pass of their own.
     pub counters: Option<Counters>,
@@ -173,7 +173,8 @@ impl Bench<'_> {
     /// being timed becomes the cell's refusal.
     pub fn weigh(&mut self, setting: &Setting<'_>, apparatus: &mut dyn Apparatus, cell: &mut Cell) {
         cell.arrangement.epoch = precondition::long_enough(setting.machine, cell.arrangement.epoch);
-        if let Err(fault) = self.measure(setting, apparatus, cell) {
+        let mut apparatus = Stoppable { apparatus, stop: self.stop };
+        if let Err(fault) = self.measure(setting, &mut apparatus, cell) {
             cell.refusal = Some(refusal_of(&fault));
         }
         // What asks to stop may be a signal, which interrupts a system call, too: no check, sample or fault of this cell
@@ -204,7 +205,7 @@ impl Bench<'_> {
             cell.gauges.extend(apparatus.gauges(variant)?);
         }
         match self.time(setting, apparatus, cell) {
-            Ok(ended) => cell.ended = ended,
+            Ok(ended) => cell.ended = Some(ended),
             Err((_, Failure::Machine(fault))) => return Err(fault),
             // Wrong work joins the checks, where it is seen as a fault.
             Err((variant, Failure::Wrong(seen))) => {
@@ -215,7 +216,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Calibrates, then runs block after block until the rule or the budget says enough; none if it was asked to stop.
+    /// Calibrates, then runs block after block until the rule or the budget says enough.
     ///
     /// # Errors
     /// The variant whose epoch does not count, and why.
@@ -224,7 +225,7 @@ impl Bench<'_> {
         setting: &Setting<'_>,
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
-    ) -> Result<Option<Ended>, (u32, Failure)> {
+    ) -> Result<Ended, (u32, Failure)> {
         let Setting { descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
         let least_blocks = self.rule.least_blocks(descriptor, family);
@@ -240,9 +241,6 @@ impl Bench<'_> {
         let mut order = schedule::Schedule::new(seed, &variants);
         let layouts = (seed >> 32) as u32;
         for block in 0..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
-            if (self.stop)() {
-                return Ok(None);
-            }
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
@@ -258,10 +256,10 @@ impl Bench<'_> {
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
             if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
-                return Ok(Some(Ended::Precision));
+                return Ok(Ended::Precision);
             }
         }
-        Ok(Some(Ended::Budget))
+        Ok(Ended::Budget)
     }
 }
 
@@ -282,6 +280,44 @@ pub struct Setting<'a> {
     pub known_alike: bool,
     /// Seed of the order of this cell's blocks.
     pub seed: u64,
+}
+
+/// An apparatus that does nothing more once it is to stop.
+struct Stoppable<'a> {
+    apparatus: &'a mut dyn Apparatus,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Stoppable<'_> {
+    /// The apparatus, or a fault that nobody sees: what is not finished is dropped.
+    fn going(&mut self) -> Result<&mut dyn Apparatus, Fault> {
+        if (self.stop)() {
+            return Err(Fault::system("go on", std::io::Error::from(std::io::ErrorKind::Interrupted)));
+        }
+        Ok(self.apparatus)
+    }
+}
+
+impl Apparatus for Stoppable<'_> {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        self.going()?.check(variant)
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        self.going()?.epoch(variant, iterations)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.apparatus.shift(layout);
+    }
+
+    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+        self.going()?.gauges(variant)
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        self.going()?.findings()
+    }
 }
 
 /// Why a cell was not measured, or not to its end, where the bench was asked to stop.
