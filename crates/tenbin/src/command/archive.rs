@@ -178,6 +178,8 @@ pub fn compare(first: &str, second: &str, form: Form) -> Result<Answer, Trouble>
 }
 
 pub fn export(runs: &[String], output: &Path, format: Format, force: bool) -> Result<Answer, Trouble> {
+    // What is half written beside its place would stay there.
+    let _whole = tenbin_metal::signals::Held::all().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let store = open_existing()?;
     let ids = runs.iter().map(|run| store.find(run).map_err(trouble)).collect::<Result<Vec<_>, _>>()?;
     if format == Format::Store {
