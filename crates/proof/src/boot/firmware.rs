@@ -123,13 +123,8 @@ impl<'a> Firmware<'a> {
         }
         match image.fetch(pc) {
             Ok(decoded) => {
-                let (acquire, release) = match decoded.instruction {
-                    Instruction::LoadReserved { acquire, release, .. }
-                    | Instruction::StoreConditional { acquire, release, .. }
-                    | Instruction::Amo { acquire, release, .. } => (acquire, release),
-                    _ => (false, false),
-                };
                 let Decoded { instruction, length } = decoded;
+                let (acquire, release) = instruction.annotations();
                 At::Line(Line { instruction, length, acquire, release })
             }
             Err(FetchError::Odd(_) | FetchError::Undetermined(_)) => At::Nowhere,

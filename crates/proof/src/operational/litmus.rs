@@ -9,7 +9,7 @@ use super::machine::{Machine, State};
 use super::path::Task;
 use super::program::{At, Line, Program, Region, Word};
 use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, Refusal};
-use crate::isa::{Instruction, Width};
+use crate::isa::Width;
 use crate::litmus::{FIRST_ADDRESS, Observable, SPACING, Test};
 
 /// Bytes of code that a hart of a litmus test has: hart 1's begins here.
@@ -39,12 +39,7 @@ impl Program for Threads<'_> {
         let Some(thread) = thread else { return At::Nowhere };
         let Ok(index) = usize::try_from(pc % CODE / 4) else { return At::Nowhere };
         let Some(statement) = thread.program.get(index) else { return At::End };
-        let annotated = match statement.instruction {
-            Instruction::LoadReserved { acquire, release, .. }
-            | Instruction::StoreConditional { acquire, release, .. }
-            | Instruction::Amo { acquire, release, .. } => (acquire, release),
-            _ => (false, false),
-        };
+        let annotated = statement.instruction.annotations();
         At::Line(Line {
             instruction: statement.instruction,
             length: 4,

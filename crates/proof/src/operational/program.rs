@@ -159,7 +159,7 @@ pub(crate) enum At {
     Undecoded,
 }
 
-/// An instruction. The bits are those of the instruction, or of a litmus test's plain accesses.
+/// An instruction, with the annotations of its access: those of an atomic one, or of a litmus test's plain ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) instruction: Instruction,
