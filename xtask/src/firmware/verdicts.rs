@@ -69,6 +69,9 @@ const TABLE: &[Row] = &[
     ("own", &[2], Nobody, ALL, SOUND),
     ("own_forgotten", &[2], Nobody, STRONG, SOUND),
     ("own_forgotten", &[2], Nobody, WEAK, &["dead"]),
+    ("reserved", &[2], Nobody, ALL, SOUND),
+    ("reserved_misplaced", &[2], Nobody, STRONG, SOUND),
+    ("reserved_misplaced", &[2], Nobody, WEAK, &["dead"]),
 ];
 
 /// Files, and what is asked of them.
@@ -85,7 +88,8 @@ pub(super) struct Question {
 const ZEPHYR: &[&str] = &["one_flag", "two_flags", "wake_kept"];
 const OURS: &[&str] = &["slots", "change", "doorbell", "doorbell_broken"];
 const LOTTERIES: &[&str] = &["lottery", "lottery_broken"];
-const EXAMPLES: &[&str] = &["example/own", "example/own_forgotten"];
+const EXAMPLES: &[&str] =
+    &["example/own", "example/own_forgotten", "example/reserved", "example/reserved_misplaced"];
 
 /// All of them together are the table.
 pub(super) const QUESTIONS: &[Question] = &[
