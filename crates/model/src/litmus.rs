@@ -49,6 +49,9 @@ pub enum Settled {
     NotFinished {
         /// Steps that were taken: instructions executed, and candidate executions looked at.
         steps: u64,
+        /// Bytes of memory that would not do; none where it was the time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory: Option<u64>,
     },
     /// The test has something that the models here do not speak of.
     Refused {

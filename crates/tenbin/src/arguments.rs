@@ -6,7 +6,7 @@ mod replay;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
+pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Size, Span, Value};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;
@@ -409,6 +409,9 @@ pub struct Litmus {
     /// The memory model: sequential consistency, total store order, or RISC-V's own
     #[arg(long, value_name = "sc|tso|rvwmo", default_value = "rvwmo")]
     pub memory: Model,
+    /// How much memory all of them may take; a test that its share is too small for is tried again alone
+    #[arg(long, value_name = "BYTES", default_value = "4GiB")]
+    pub limit: Size,
     /// How long a test may take
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,

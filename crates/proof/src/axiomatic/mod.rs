@@ -100,6 +100,13 @@ pub enum NoAnswer {
         /// Steps taken.
         steps: u64,
     },
+    /// More had to be held at a time than [`Limits::bytes`] allows.
+    Memory {
+        /// Bytes, roughly.
+        bytes: u64,
+        /// Steps taken.
+        steps: u64,
+    },
     /// The test is beyond what this can say.
     Refused(Refusal),
 }
@@ -156,6 +163,11 @@ impl fmt::Display for NoAnswer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFinished { steps } => write!(formatter, "not finished after {steps} steps"),
+            Self::Memory { bytes, steps } => {
+                let (power, unit) = if bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
+                let amount = *bytes as f64 / f64::from(1 << power);
+                write!(formatter, "{amount:.1} {unit} reached after {steps} steps")
+            }
             Self::Refused(Refusal::MixedSize { place }) => {
                 write!(
                     formatter,
@@ -258,6 +270,7 @@ pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcome
     let answer = search(test, model, limits.unroll, &mut meter);
     answer.map_err(|stop| match stop {
         Ended::Stop(Stop::Steps | Stop::Told) => NoAnswer::NotFinished { steps: meter.used },
+        Ended::Stop(Stop::Bytes) => NoAnswer::Memory { bytes: limits.bytes, steps: meter.used },
         Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
         Ended::Stop(Stop::TooManyPaths) => NoAnswer::Refused(Refusal::TooManyPaths),
         Ended::Stop(Stop::MixedSize(address)) => NoAnswer::Refused(mixed(test, address)),
@@ -290,7 +303,9 @@ fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Resu
         let mut hart = Vec::new();
         for trace in paths.traces {
             meter.step()?;
-            hart.push(Wired::new(Ordered::new(trace, model), test));
+            let wired = Wired::new(Ordered::new(trace, model), test);
+            meter.hold(wired.bytes())?;
+            hart.push(wired);
         }
         harts.push(hart);
     }
@@ -303,7 +318,9 @@ fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Resu
 fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<Traces>, Stop> {
     let mut values = Values::new();
     let mut round = 0;
+    let held = meter.held;
     loop {
+        meter.held = held;
         let mut all = Vec::new();
         for hart in 0..test.threads.len() {
             all.push(traces(test, hart, &values, unroll, meter)?);
@@ -370,6 +387,13 @@ impl Wired {
         }
         Self { ordered, needs, offers }
     }
+
+    /// What it holds beside its trace, roughly.
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + 16 * self.ordered.trace.accesses.len()
+            + 32 * (self.needs.len() + self.offers.len())
+    }
 }
 
 /// The search through the combinations of traces.
@@ -424,9 +448,12 @@ impl<'a> Search<'a> {
             End::Jumped(to) => Some(Refusal::Jump { thread, to: test.value(to) }),
             End::Astray(address, width) => Some(Refusal::astray(test, thread, address, width)),
         });
+        let before = self.states.len();
         let mut ends = Ends { search: self, harts: &harts, astray, refused: None };
         candidate.explore(meter, &mut ends)?;
-        ends.refused.map_or(Ok(()), |refusal| Err(Ended::Refused(refusal)))
+        let refused = ends.refused;
+        meter.hold((self.states.len() - before) * (64 + 8 * test.observed.len()))?;
+        refused.map_or(Ok(()), |refusal| Err(Ended::Refused(refusal)))
     }
 
     /// What the observables are where the harts went these ways and memory ends so.

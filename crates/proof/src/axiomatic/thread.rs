@@ -114,11 +114,16 @@ pub(super) fn traces(
     let first = code(hart);
     let mut open = vec![Path { pc: first, trace, depends: [0; 32], control: 0, reservation: None, visits }];
     let mut traces = Traces::default();
+    let mut most = 0;
     while let Some(mut path) = open.pop() {
         meter.step()?;
         if open.len() + traces.traces.len() > MOST_PATHS {
             return Err(Stop::TooManyPaths);
         }
+        let bytes =
+            size_of::<Path>() + size_of::<Access>() * path.trace.accesses.len() + 4 * thread.program.len();
+        most = most.max(bytes);
+        meter.may_hold(most * (open.len() + traces.traces.len()))?;
         let distance = path.pc.wrapping_sub(first);
         let index = usize::try_from(distance / 4).unwrap_or(usize::MAX);
         let inside = distance.is_multiple_of(4) && index <= thread.program.len();
@@ -183,6 +188,7 @@ pub(super) fn traces(
         }
         open.push(path);
     }
+    meter.hold(most * traces.traces.len())?;
     Ok(traces)
 }
 
