@@ -21,6 +21,9 @@ pub(crate) struct Local {
     pub(crate) own: BTreeMap<u64, u64>,
     /// What the last `lr` reserved, if it is not lost.
     pub(crate) reservation: Option<(u64, Width)>,
+    /// The place in [`Local::left`], from [`LEFT`] on, of the store that this `lr` returned, while that is not performed: what others store
+    /// until then comes before it, and takes no reservation away.
+    pub(crate) reserved_from: Option<u16>,
     /// Whom the next store tells to start.
     pub(crate) telling: Option<Told>,
     /// Whether it has been at the place where a hart starts.
@@ -163,9 +166,12 @@ impl Local {
             }
         }
         self.left = kept;
-        for (_, early) in &mut self.ahead {
-            if let Early::Read { forwarded: Some(from), .. } = early
-                && *from >= LEFT
+        let forwarded = self.ahead.iter_mut().filter_map(|(_, early)| match early {
+            Early::Read { forwarded, .. } => forwarded.as_mut(),
+            _ => None,
+        });
+        for from in forwarded.chain(&mut self.reserved_from) {
+            if *from >= LEFT
                 && let Some(&Some(to)) = moved.get(usize::from(*from - LEFT))
             {
                 *from = to;

@@ -65,6 +65,7 @@ pub(crate) fn begin(program: &dyn Program, hart: u8) -> Option<After> {
         csrs: Default::default(),
         own: Default::default(),
         reservation: None,
+        reserved_from: None,
         telling: None,
         started: false,
         boots: false,
@@ -158,14 +159,16 @@ pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -
             return None;
         }
         local.left.remove(usize::from(op.distance - LEFT));
-        for (_, early) in &mut local.ahead {
-            if let Early::Read { forwarded, .. } = early {
-                *forwarded = match *forwarded {
-                    Some(from) if from == op.distance => None,
-                    Some(from) if from > op.distance => Some(from - 1),
-                    from => from,
-                };
-            }
+        let forwarded = local.ahead.iter_mut().filter_map(|(_, early)| match early {
+            Early::Read { forwarded, .. } => Some(forwarded),
+            _ => None,
+        });
+        for forwarded in forwarded.chain([&mut local.reserved_from]) {
+            *forwarded = match *forwarded {
+                Some(from) if from == op.distance => None,
+                Some(from) if from > op.distance => Some(from - 1),
+                from => from,
+            };
         }
         let mut signals = Vec::new();
         if local.trim() {
@@ -186,7 +189,8 @@ pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -
 /// What becomes of a hart when another one writes there; `None` if nothing does.
 pub(crate) fn touched(program: &dyn Program, local: &Local, address: u64, width: Width) -> Option<Local> {
     let mut changed = local.clone();
-    if local.reservation.is_some_and(|reserved| overlap(reserved, (address, width))) {
+    let is_lost = local.reservation.is_some_and(|reserved| overlap(reserved, (address, width)));
+    if is_lost && local.reserved_from.is_none() {
         changed.reservation = None;
     }
     if !local.ahead.is_empty() {
@@ -245,6 +249,7 @@ fn end(local: &mut Local, place: Place) {
         csrs: Default::default(),
         own: Default::default(),
         reservation: None,
+        reserved_from: None,
         telling: None,
         started,
         boots,
@@ -425,11 +430,15 @@ fn retire(
             }
             match line.instruction {
                 Instruction::LoadReserved { .. } => {
-                    let kept = matches!(early, Some(Early::Read { stale: false, .. }));
-                    local.reservation = kept.then_some((access.address, access.width));
+                    (local.reservation, local.reserved_from) = match early {
+                        Some(Early::Read { stale: false, forwarded, .. }) => {
+                            (Some((access.address, access.width)), forwarded)
+                        }
+                        _ => (None, None),
+                    };
                 }
                 Instruction::StoreConditional { .. } => {
-                    local.reservation = None;
+                    (local.reservation, local.reserved_from) = (None, None);
                     // Who fails has told nobody.
                     if early != Some(Early::Failed) {
                         local.telling = None;
