@@ -6,6 +6,7 @@
 mod architecture;
 mod arena;
 mod bench;
+mod campaign;
 mod command;
 mod disassembly;
 mod emulated;
@@ -79,6 +80,8 @@ enum Chore {
     Bench(bench::Arguments),
     /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
     Arena(arena::Arguments),
+    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and with herd.
+    LitmusCampaign(campaign::Arguments),
     /// Ask again under load, and say whether the verdicts hold.
     ///
     /// Fails if two runs contradict each other, or if a run had no answer.
@@ -114,6 +117,7 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Release => release::run(&workspace)?,
         Chore::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
+        Chore::LitmusCampaign(arguments) => campaign::run(&workspace, &arguments)?,
         Chore::Steady(arguments) => return steady::run(&workspace, &arguments),
         Chore::Busy { .. } => {}
     }
