@@ -141,6 +141,27 @@ impl Local {
         self.left.iter().filter(|left| matches!(left, Left::Store { .. })).count()
     }
 
+    /// Of what is performed early, and of what is reserved: the store that it returned, while that is not performed.
+    fn sources(&mut self) -> impl Iterator<Item = &mut Option<u16>> {
+        let forwarded = self.ahead.iter_mut().filter_map(|(_, early)| match early {
+            Early::Read { forwarded, .. } => Some(forwarded),
+            _ => None,
+        });
+        forwarded.chain([&mut self.reserved_from])
+    }
+
+    /// Forgets a store that was left behind, at this place from [`LEFT`] on, as memory has it now.
+    pub(super) fn perform(&mut self, place: u16) {
+        self.left.remove(usize::from(place - LEFT));
+        for from in self.sources() {
+            *from = match *from {
+                Some(each) if each == place => None,
+                Some(each) if each > place => Some(each - 1),
+                each => each,
+            };
+        }
+    }
+
     /// Drops what orders nothing any more from what is left behind. Whether it has come out that memory is clear.
     pub(super) fn trim(&mut self) -> bool {
         let mut stored = false;
@@ -166,11 +187,7 @@ impl Local {
             }
         }
         self.left = kept;
-        let forwarded = self.ahead.iter_mut().filter_map(|(_, early)| match early {
-            Early::Read { forwarded, .. } => forwarded.as_mut(),
-            _ => None,
-        });
-        for from in forwarded.chain(&mut self.reserved_from) {
+        for from in self.sources().flatten() {
             if *from >= LEFT
                 && let Some(&Some(to)) = moved.get(usize::from(*from - LEFT))
             {

@@ -158,18 +158,7 @@ pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -
         if !local.ahead.is_empty() && !Path::committed(program, &local)?.agrees(op.distance) {
             return None;
         }
-        local.left.remove(usize::from(op.distance - LEFT));
-        let forwarded = local.ahead.iter_mut().filter_map(|(_, early)| match early {
-            Early::Read { forwarded, .. } => Some(forwarded),
-            _ => None,
-        });
-        for forwarded in forwarded.chain([&mut local.reserved_from]) {
-            *forwarded = match *forwarded {
-                Some(from) if from == op.distance => None,
-                Some(from) if from > op.distance => Some(from - 1),
-                from => from,
-            };
-        }
+        local.perform(op.distance);
         let mut signals = Vec::new();
         if local.trim() {
             signals.push(Signal::Cleared);
