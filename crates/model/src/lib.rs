@@ -24,8 +24,8 @@ pub mod verdict;
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use boot::{
-    Boot, BootAction, BootCheck, BootEffort, BootFault, BootMachine, BootStep, BootVerdict, Counterexample,
-    HartEnd, Hex, NamedValue, Planted, Writer,
+    Boot, BootAction, BootCheck, BootEffort, BootFault, BootMachine, BootPlace, BootStep, BootVerdict,
+    Counterexample, GivenControl, HartEnd, Hex, NamedValue, Planted, Writer,
 };
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{

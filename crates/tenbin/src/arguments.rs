@@ -6,7 +6,7 @@ mod replay;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
+pub use check::{BootHarts, Check, Control, Expected, LEAST, Place, Setting, Span, Value};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;

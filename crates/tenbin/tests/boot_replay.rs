@@ -37,6 +37,7 @@ fn boot(runs: Vec<(&str, Recorded)>) -> Boot {
         machine: recorded.machine,
         goals: recorded.goals,
         verdict: BootVerdict::Faulty { faults: vec![recorded.run], remarks: vec![], whole: true },
+        retries: vec![],
         effort: BootEffort::default(),
     };
     Boot { schema: Boot::SCHEMA.into(), checks: runs.into_iter().map(check).collect() }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::garbage::{self, Compared, Garbage, Looks};
-use super::{Landmarks, Question, UNSET};
+use super::{Landmarks, Question, UNSET, unset_control};
 use crate::axiomatic::Model;
 use crate::image::FetchError;
 use crate::isa::execute::Uses;
@@ -25,8 +25,12 @@ const SMALL_BOUND: u64 = 32;
 pub(super) struct Learned {
     /// Numbers that garbage is compared with.
     pub(super) compared: BTreeSet<u64>,
+    /// Those of them of which some bits do not matter.
+    pub(super) open: BTreeSet<u64>,
     /// Where jumps through registers lead.
     pub(super) jumps: BTreeMap<u64, BTreeSet<u64>>,
+    /// Where jumps through registers lead in some run.
+    pub(super) targets: BTreeMap<u64, BTreeSet<u64>>,
     /// Words of 8 bytes that are not one hart's own.
     pub(super) shared: BTreeSet<u64>,
     /// How undetermined memory is looked at.
@@ -61,6 +65,12 @@ pub(super) struct Firmware<'a> {
     partly: Cell<bool>,
     /// Where a hart's way depends on a register that nobody set.
     pub(super) unset: Cell<Option<u64>>,
+    /// Jumps behind which a hart went on before it was known where they lead.
+    guessed: RefCell<BTreeSet<u64>>,
+    /// Where control and status registers are read that nobody set, by their numbers.
+    unset_reads: RefCell<BTreeMap<u16, u64>>,
+    /// One of them, on which a hart's way depends.
+    unset_control: Cell<Option<u16>>,
     /// Words that a load needed in parts.
     mixed: RefCell<BTreeSet<u64>>,
     /// A word of which a part was reserved, and another one stored to.
@@ -73,7 +83,7 @@ impl<'a> Firmware<'a> {
     pub(super) fn new(question: &'a Question<'a>, known: &'a Learned) -> Self {
         let mut firmware = Self {
             question,
-            garbage: Garbage::new(question.harts, &known.compared, &known.named),
+            garbage: Garbage::new(question.harts, &known.compared, &known.open, &known.named),
             known,
             live: BTreeMap::new(),
             code: RefCell::default(),
@@ -84,6 +94,9 @@ impl<'a> Firmware<'a> {
             is_new: Cell::new(false),
             partly: Cell::new(false),
             unset: Cell::new(None),
+            guessed: RefCell::default(),
+            unset_reads: RefCell::default(),
+            unset_control: Cell::new(None),
             mixed: RefCell::default(),
             reserved: Cell::new(None),
             overwritten: Cell::new(None),
@@ -101,6 +114,19 @@ impl<'a> Firmware<'a> {
         let visitors = self.visitors.borrow();
         let several = |word: &&u64| visitors.get(word).is_some_and(|harts| harts.count_ones() > 1);
         self.mixed.borrow().iter().find(several).copied()
+    }
+
+    /// A control and status register whose first value nobody knows, on which a hart's way depends, and where it is read.
+    pub(super) fn unset_control(&self) -> Option<(u64, u16)> {
+        let csr = self.unset_control.get()?;
+        self.unset_reads.borrow().get(&csr).map(|&pc| (pc, csr))
+    }
+
+    /// Notes that something depends on this number, if it stands for what a control and status register holds at first.
+    fn depends(&self, value: u64) {
+        if self.unset_control.get().is_none() {
+            self.unset_control.set(unset_control(value));
+        }
     }
 
     /// Whether garbage may be something that was not tried, and that matters.
@@ -196,9 +222,72 @@ impl<'a> Firmware<'a> {
         }
     }
 
+    /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop.
+    pub(super) fn retries(&self) -> Vec<u64> {
+        let lines: Vec<(u64, Line)> = self
+            .live
+            .keys()
+            .filter_map(|&pc| match self.at(pc) {
+                At::Line(line) => Some((pc, line)),
+                _ => None,
+            })
+            .collect();
+        let mut found = Vec::new();
+        for (place, (_, line)) in lines.iter().enumerate() {
+            if let Instruction::StoreConditional { .. } = line.instruction
+                && let Some((reserve, false)) = constrained(&lines, place)
+                && !found.contains(&reserve)
+            {
+                found.push(reserve);
+            }
+        }
+        found
+    }
+
     fn is_goal(&self, pc: u64) -> bool {
         self.marks().arrived.contains(&pc) || self.marks().all_arrived.contains(&pc)
     }
+}
+
+/// Instructions that a constrained LR/SC loop may have.
+const MOST_CONSTRAINED: usize = 16;
+
+/// Instructions behind a store-conditional that are searched for the branch that tries again.
+const NEAR: usize = 16;
+
+/// The `lr` of the loop around the store-conditional at this place, if one follows, and whether that is a constrained LR/SC loop: at most 16
+/// instructions in a row, of the base set, that neither access memory nor jump back between the two.
+fn constrained(lines: &[(u64, Line)], place: usize) -> Option<(u64, bool)> {
+    let follows = |at: usize| lines[at - 1].0 + lines[at - 1].1.length == lines[at].0;
+    let target = |at: usize| match lines[at].1.instruction {
+        Instruction::Branch { offset, .. } | Instruction::Jal { offset, .. } => {
+            Some(lines[at].0.wrapping_add_signed(offset))
+        }
+        _ => None,
+    };
+    let behind = (place + 1..lines.len()).take(NEAR).take_while(|&at| follows(at));
+    // The nearest way back to before the `lr`.
+    let (first, last, reserve) = behind.into_iter().find_map(|last| {
+        let first = lines.binary_search_by_key(&target(last)?, |line| line.0).ok()?;
+        let is_reserve = |&at: &usize| matches!(lines[at].1.instruction, Instruction::LoadReserved { .. });
+        let reserve = (first..place).rev().find(is_reserve)?;
+        Some((first, last, reserve))
+    })?;
+    let in_a_row = (first + 1..=last).all(follows);
+    let is_simple = |at: usize| match lines[at].1.instruction {
+        Instruction::LoadReserved { .. } | Instruction::StoreConditional { .. } => {
+            at == reserve || at == place
+        }
+        Instruction::Immediate { .. }
+        | Instruction::Lui { .. }
+        | Instruction::Auipc { .. }
+        | Instruction::Branch { .. } => true,
+        Instruction::Registers { op, .. } => op.is_of_the_base(),
+        Instruction::Jal { offset, .. } => offset > 0 || !(reserve..place).contains(&at),
+        _ => false,
+    };
+    let is_constrained = in_a_row && last - first < MOST_CONSTRAINED && (first..=last).all(is_simple);
+    Some((lines[reserve].0, is_constrained))
 }
 
 /// The lowest bytes of the numbers that instructions of an image hold.
@@ -400,7 +489,14 @@ impl Program for Firmware<'_> {
         if !self.in_a_run.get() {
             return;
         }
+        self.depends(from);
         if from == UNSET || self.garbage.computes(from, result, inverse) {
+            self.partly.set(true);
+        }
+    }
+
+    fn relates(&self, left: u64, right: u64) {
+        if self.in_a_run.get() && self.garbage.are_related(left, right) {
             self.partly.set(true);
         }
     }
@@ -445,7 +541,33 @@ impl Program for Firmware<'_> {
         self.garbage.values(word, looks, (address & 7, width), held)
     }
 
+    fn control(&self, csr: u16) -> Option<u64> {
+        self.question.controls.get(&csr).copied()
+    }
+
+    fn reads_unset(&self, pc: u64, csr: u16) {
+        self.unset_reads.borrow_mut().entry(csr).or_insert(pc);
+    }
+
+    /// Nothing that is performed early behind a jump before it is known where that leads is seen by others: it is loads alone. So where it leads in
+    /// any run, it also leads in one where nothing was, and is learned there.
+    fn targets(&self, pc: u64) -> Vec<u64> {
+        let is_first = self.guessed.borrow_mut().insert(pc);
+        let known = self.known.targets.get(&pc);
+        if is_first && self.learned.borrow().targets.get(&pc) != known {
+            self.is_new.set(true);
+        }
+        let is_code = |&to: &u64| matches!(self.at(to), At::Line(_));
+        known.into_iter().flatten().copied().filter(is_code).collect()
+    }
+
     fn jumps(&self, from: u64, to: u64) {
+        if self.in_a_run.get()
+            && self.learned.borrow_mut().targets.entry(from).or_default().insert(to)
+            && self.guessed.borrow().contains(&from)
+        {
+            self.is_new.set(true);
+        }
         if !self.known.jumps.get(&from).is_some_and(|known| known.contains(&to))
             && self.learned.borrow_mut().jumps.entry(from).or_default().insert(to)
         {
@@ -461,12 +583,15 @@ impl Program for Firmware<'_> {
             match self.garbage.compares(garbage, other) {
                 Compared::Known => {}
                 Compared::Garbage => self.partly.set(true),
-                Compared::New(number) if number == UNSET => {}
-                Compared::New(number) => {
+                Compared::New(number, _) if number == UNSET || unset_control(number).is_some() => {}
+                Compared::New(number, is_open) => {
                     let mut learned = self.learned.borrow_mut();
                     if learned.compared.len() >= MOST_COMPARED {
                         self.partly.set(true);
                     } else if learned.compared.insert(number) {
+                        if is_open {
+                            learned.open.insert(number);
+                        }
                         self.is_new.set(true);
                     }
                 }
@@ -478,6 +603,7 @@ impl Program for Firmware<'_> {
         if !self.in_a_run.get() {
             return;
         }
+        [left, right].into_iter().for_each(|value| self.depends(value));
         // Where the order counts, the neighbours of a number may go another way.
         for (left, right) in [
             (left, right),
@@ -499,6 +625,9 @@ impl Program for Firmware<'_> {
     }
 
     fn decides(&self, pc: u64, left: u64, right: u64) {
+        if self.in_a_run.get() {
+            [left, right].into_iter().for_each(|value| self.depends(value));
+        }
         if self.in_a_run.get() && (left == UNSET) != (right == UNSET) && self.unset.get().is_none() {
             self.unset.set(Some(pc));
         }

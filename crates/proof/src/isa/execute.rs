@@ -215,6 +215,12 @@ impl Condition {
 }
 
 impl Arithmetic {
+    /// Whether the base instruction set has it, and not the M extension.
+    #[must_use]
+    pub const fn is_of_the_base(self) -> bool {
+        (self as u8) < (Self::Multiply as u8)
+    }
+
     /// The result on 64 bits, or, if `word`, on the low 32 bits, sign extended. Dividing by 0 and the quotient that does
     /// not fit have the results that the M extension gives them; of a shift, only the low 6 (or 5) bits count.
     #[must_use]

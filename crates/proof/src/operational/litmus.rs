@@ -95,7 +95,7 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
         let mut over = true;
         for hart in 0..harts {
             let possible = machine.possible(state[hart]);
-            outcomes.cut |= possible.full;
+            outcomes.cut |= possible.ends.full || !possible.ends.held.is_empty();
             let local = machine.local(state[hart]);
             over &= matches!(local.at, super::local::Place::Arrived(_)) && local.left.is_empty();
             if let super::local::Place::Astray(_) = machine.local(state[hart]).at {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::program::Tells;
+use super::program::{Tells, Word};
 use crate::isa::Width;
 
 /// The state of one hart.
@@ -16,7 +16,7 @@ pub(crate) struct Local {
     /// Those that no instruction may read before it is written are 0.
     pub(crate) registers: [u64; 32],
     /// Control and status registers that were written.
-    pub(crate) csrs: BTreeMap<u16, u64>,
+    pub(crate) csrs: BTreeMap<u16, Word>,
     /// What it stored where no other hart looks, 8 bytes each.
     pub(crate) own: BTreeMap<u64, u64>,
     /// What the last `lr` reserved, if it is not lost.
@@ -74,8 +74,20 @@ pub(crate) enum Place {
     Arrived(u64),
     /// It goes round here, for ever, without looking at memory.
     Loops(u64),
+    /// It reads this again and again, for ever, which no other hart accesses.
+    Polls(Poll),
     /// It went where no code is, or asked this instruction of memory that is none.
     Astray(u64),
+}
+
+/// A load of what no other hart accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Poll {
+    pub(crate) pc: u64,
+    pub(crate) address: u64,
+    pub(crate) width: Width,
+    /// What it reads.
+    pub(crate) value: u64,
 }
 
 impl Place {
@@ -83,6 +95,7 @@ impl Place {
     pub(crate) const fn pc(self) -> u64 {
         match self {
             Self::Running(pc) | Self::Arrived(pc) | Self::Loops(pc) | Self::Astray(pc) => pc,
+            Self::Polls(poll) => poll.pc,
         }
     }
 }

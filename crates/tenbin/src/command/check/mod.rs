@@ -13,9 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_analysis::report;
-use tenbin_model::boot::{Boot, BootCheck, BootVerdict, Counterexample};
-use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine};
+use tenbin_model::boot::{Boot, BootCheck, BootPlace, BootVerdict, Counterexample, Hex};
+use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine, control};
 
+use self::names::Names;
 pub(super) use self::names::name_of;
 use self::question::{Firmware, Job};
 use self::sentence::Story;
@@ -55,7 +56,8 @@ pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
         }
     }
     let exit = exit(&answer);
-    remarks.extend(unanswered(&answer));
+    // Why the only machine was refused is the answer's first sentence already.
+    remarks.extend(unanswered(&answer).filter(|_| asked.form.json || answer.checks.len() > 1));
     let remark = remarks.into_iter().map(|message| Trouble { exit, message }.to_string()).collect::<Vec<_>>();
     let text = if asked.form.json { json(&answer)? } else { report::boot(&answer, terminal::width()) };
     Ok(Answer { text, to: None, remark: (!remark.is_empty()).then(|| remark.join("\n")), exit })
@@ -65,7 +67,7 @@ fn exit(answer: &Boot) -> Exit {
     let any = |kind: fn(&BootVerdict) -> bool| answer.checks.iter().any(|check| kind(&check.verdict));
     if any(|it| matches!(it, BootVerdict::Faulty { .. })) {
         Exit::Fault
-    } else if any(|it| matches!(it, BootVerdict::Refused { .. })) {
+    } else if any(|it| matches!(it, BootVerdict::Refused { .. } | BootVerdict::Sound { partly: true, .. })) {
         Exit::Refused
     } else {
         Exit::Answered
@@ -150,6 +152,12 @@ fn one(job: &Job<'_>, bytes: u64, seconds: u64, told: &(dyn Fn(u64) + Sync)) -> 
         window: job.machine.window,
         landmarks: job.firmware.landmarks.clone(),
         expected: job.firmware.expected.clone(),
+        controls: job
+            .machine
+            .controls
+            .iter()
+            .filter_map(|it| Some((control(&it.name)?, it.value.0)))
+            .collect(),
     };
     let begun = Instant::now();
     let stop = |states| {
@@ -175,6 +183,7 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
                 BootVerdict::Sound {
                     window_full: report.window_full,
                     partly: report.partly,
+                    held: places(names, &report.held),
                     remarks: runs(remarks),
                 }
             } else {
@@ -191,7 +200,8 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
                 | Refused::Overwritten { .. }
                 | Refused::TooLong { .. }
                 | Refused::Mixed { .. }
-                | Refused::Unset { .. } => Effort::default(),
+                | Refused::Unset { .. }
+                | Refused::UnsetControl { .. } => Effort::default(),
             };
             (BootVerdict::Refused { why }, cost)
         }
@@ -201,6 +211,20 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
         machine: job.machine.clone(),
         goals: answer::goals(&job.firmware.landmarks),
         verdict,
+        retries: result.map_or_else(|_| Vec::new(), |report| places(names, &report.retries)),
         effort: answer::effort(cost, seconds),
     }
+}
+
+/// Places in the code, as they are told.
+fn places(names: Names<'_>, pcs: &[u64]) -> Vec<BootPlace> {
+    let place = |&pc: &u64| BootPlace {
+        pc: Hex(pc),
+        place: names.place(pc),
+        instruction: names
+            .image
+            .fetch(pc)
+            .map_or_else(|_| String::new(), |it| it.instruction.at(pc).to_string()),
+    };
+    pcs.iter().map(place).collect()
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use tenbin_model::boot::{BootMachine, Planted};
+use tenbin_model::boot::{BootMachine, GivenControl, Hex, Planted};
 use tenbin_proof::axiomatic::Model;
 use tenbin_proof::boot::{Expectation, Landmarks};
 use tenbin_proof::image::{Image, SymbolKind};
@@ -12,7 +12,7 @@ use tenbin_proof::isa::Register;
 use tenbin_proof::lines::Lines;
 
 use super::names::{Names, narrow, shown};
-use crate::arguments::{BootHarts, Check, Expected, Place, Setting, Span, Value};
+use crate::arguments::{BootHarts, Check, Control, Expected, Place, Setting, Span, Value};
 use crate::output::Trouble;
 
 /// Bytes that a file may have. Firmware has some thousands, a kernel with all that is known of its source some ten millions.
@@ -113,6 +113,7 @@ impl Firmware {
                         memory: memory.to_string(),
                         window: asked.window,
                         set: set.clone(),
+                        controls: asked.csr.iter().map(given).collect(),
                     };
                     jobs.push(Job { firmware: self, machine, memory });
                 }
@@ -173,6 +174,11 @@ impl Job<'_> {
         }
         image
     }
+}
+
+/// A control and status register that is given a value.
+fn given(control: &Control) -> GivenControl {
+    GivenControl { name: control.name.clone(), value: Hex(control.value) }
 }
 
 /// How many bytes a word has whose symbol has this size.
