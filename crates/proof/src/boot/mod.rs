@@ -5,6 +5,7 @@
 
 mod firmware;
 mod garbage;
+mod retries;
 #[cfg(test)]
 mod tests;
 mod trace;

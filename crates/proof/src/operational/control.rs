@@ -6,7 +6,7 @@
 use super::local::Local;
 use super::program::{Program, Word};
 use crate::boot::unset_control;
-use crate::isa::{CsrChange, csr};
+use crate::isa::{CsrChange, Register, csr};
 
 const SATP: u16 = 0x180;
 const MSTATUS: u16 = 0x300;
@@ -34,7 +34,7 @@ pub(super) fn held(program: &dyn Program, local: &Local, csr: u16, is_ignored: b
 }
 
 /// What it holds at first.
-pub(super) fn at_first(program: &dyn Program, csr: u16) -> Word {
+fn at_first(program: &dyn Program, csr: u16) -> Word {
     match (program.control(csr), csr) {
         (Some(value), _) => Word::of(value),
         (None, MSTATUS) => Word { value: 0, known: TAKEN | ACCESSES },
@@ -42,6 +42,33 @@ pub(super) fn at_first(program: &dyn Program, csr: u16) -> Word {
         (None, 0x3a0..=0x3af) => Word { value: 0, known: 0x9898_9898_9898_9898 },
         (None, _) => Word { value: 0, known: 0 },
     }
+}
+
+/// Accesses the register of a hart, for the oldest instruction: what is read; none if that is not followed.
+pub(super) fn access(
+    program: &dyn Program,
+    local: &mut Local,
+    pc: u64,
+    (change, rd, csr): (CsrChange, Register, u16),
+    operand: Option<u64>,
+) -> Option<u64> {
+    let held = held(program, local, csr, rd.is_zero())?;
+    if let Some(operand) = operand {
+        let value = changed(csr, change, held, operand);
+        if is_read_only(csr) || may_interrupt(csr, value) {
+            return None;
+        }
+        if value == at_first(program, csr) {
+            local.csrs.remove(&csr);
+        } else {
+            local.csrs.insert(csr, value);
+        }
+    }
+    let seen = seen(csr, held);
+    if unset_control(seen) == Some(csr) && !rd.is_zero() {
+        program.reads_unset(pc, csr);
+    }
+    Some(seen)
 }
 
 /// What it holds when it was changed.
@@ -65,7 +92,7 @@ pub(super) fn seen(csr: u16, held: Word) -> u64 {
 }
 
 /// Whether this register can never be written: the two highest bits of its number say so.
-pub(super) fn is_read_only(csr: u16) -> bool {
+fn is_read_only(csr: u16) -> bool {
     csr >> 10 == 3
 }
 
@@ -80,7 +107,7 @@ pub(super) fn changes_accesses(csr: u16, held: Option<Word>, changed: Option<Wor
 }
 
 /// Whether a hart of which mstatus holds this may take interrupts, which is not followed.
-pub(super) fn may_interrupt(csr: u16, held: Word) -> bool {
+fn may_interrupt(csr: u16, held: Word) -> bool {
     csr == MSTATUS && (held.value & TAKEN != 0 || held.known & TAKEN == 0)
 }
 

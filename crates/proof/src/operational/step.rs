@@ -8,7 +8,6 @@ use super::observe::observe;
 use super::path::{Op, Path, Task, Went, bits, overlap};
 use super::program::{At, Line, Program, Region, bit};
 use crate::axiomatic::Model;
-use crate::boot::unset_control;
 use crate::isa::execute::{AccessKind, Action, Uses, execute};
 use crate::isa::{Decoded, Instruction, Register, Width};
 
@@ -463,27 +462,10 @@ fn retire(
             }
         }
         Action::Csr { change, rd, csr, operand, .. } => {
-            let held = control::held(program, local, csr, rd.is_zero());
-            let Some(held) = held.filter(|_| operand.is_none() || !control::is_read_only(csr)) else {
+            let Some(seen) = control::access(program, local, pc, (change, rd, csr), operand) else {
                 signals.push(Signal::Unsupported(pc));
                 return Some(None);
             };
-            if let Some(operand) = operand {
-                let value = control::changed(csr, change, held, operand);
-                if control::may_interrupt(csr, value) {
-                    signals.push(Signal::Unsupported(pc));
-                    return Some(None);
-                }
-                if value == control::at_first(program, csr) {
-                    local.csrs.remove(&csr);
-                } else {
-                    local.csrs.insert(csr, value);
-                }
-            }
-            let seen = control::seen(csr, held);
-            if unset_control(seen) == Some(csr) && !rd.is_zero() {
-                program.reads_unset(pc, csr);
-            }
             put(local, rd, seen);
         }
         Action::Wfi => {
