@@ -497,7 +497,7 @@ impl Extent {
     /// A small window.
     const SMALL: Self = Self { states: FEW, tables: 4 << 20, ..Self::FIRST };
     /// What else goes wrong where something does: most of what is known to go wrong needs less.
-    const MORE: Self = Self { states: 150_000, tables: 7 << 20, ..Self::FIRST };
+    const MORE: Self = Self { states: 1 << 18, tables: 8 << 20, ..Self::FIRST };
     /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found is the shortest that there is.
     const ALL: Self = Self { states: FEW, tables: u64::MAX, though_faulty: false, ..Self::FIRST };
     /// To the end.

@@ -63,6 +63,9 @@ pub(crate) struct Described {
     pub(crate) read: u64,
 }
 
+/// Steps, each with the state before it, and the number of the one from which they repeat.
+pub(crate) type Onward = (Vec<(State, Move)>, Option<usize>);
+
 /// Rounds of all harts after which a run is not followed any more.
 const MOST_ROUNDS: usize = 1 << 14;
 
@@ -496,7 +499,7 @@ impl<'p> Search<'p> {
 
     /// The steps that harts take when each does in turn what it must, until nothing changes or all repeats; with the number of the step from which it
     /// does. None, if neither comes in time.
-    pub(crate) fn on(&mut self, from: State) -> Option<(Vec<(State, Move)>, Option<usize>)> {
+    pub(crate) fn on(&mut self, from: State) -> Option<Onward> {
         let mut way: Vec<(State, Move)> = Vec::new();
         let mut seen: FxHashMap<State, usize> = FxHashMap::default();
         let mut state = from;
