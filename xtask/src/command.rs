@@ -2,9 +2,10 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, Stdio};
+use std::process::{self, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,14 @@ use crate::workspace::Workspace;
 
 /// Longer than any single program should take whose output is wanted.
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Longer than any program should take whose output is shown, all tests of the workspace and their build on a machine that
+/// is busy with other things among them.
+const LONG_PATIENCE: Duration = Duration::from_secs(2 * 3600);
+
+/// What the guardian of a process group does: it reads until nobody has the other end of its standard input open, which
+/// nobody ever writes to, and then kills the group, itself included. What a terminal sends it leaves to others.
+const GUARDIAN: &str = "trap '' HUP INT QUIT TERM; read -r nothing; kill -s KILL 0";
 
 /// Between two looks whether a program has ended: often enough for one whose time is of no interest.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -23,9 +32,32 @@ pub(crate) struct Command {
     arguments: Vec<OsString>,
     variables: Vec<(String, OsString)>,
     directory: Option<OsString>,
-    patience: Duration,
+    patience: Option<Duration>,
     pause: Duration,
     remedy: String,
+}
+
+/// A process group, which is killed when this is dropped or when xtask has ended, in whatever way.
+struct Group(process::Child);
+
+impl Group {
+    fn new() -> std::io::Result<Self> {
+        let mut command = process::Command::new("sh");
+        command.args(["-c", GUARDIAN]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.process_group(0).spawn().map(Self)
+    }
+
+    fn number(&self) -> i32 {
+        self.0.id().cast_signed()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // That it was killed before is no error.
+        let _ = self.0.wait();
+    }
 }
 
 /// What a program left behind.
@@ -47,7 +79,7 @@ impl Command {
             arguments: Vec::new(),
             variables: Vec::new(),
             directory: None,
-            patience: PATIENCE,
+            patience: None,
             pause: PAUSE,
             remedy: "read what it printed above".into(),
         }
@@ -84,9 +116,9 @@ impl Command {
         self
     }
 
-    /// How long it may run when its output is wanted, if not [`PATIENCE`].
+    /// How long it may run, if not [`PATIENCE`] or [`LONG_PATIENCE`].
     pub(crate) fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+        self.patience = Some(patience);
         self
     }
 
@@ -102,10 +134,13 @@ impl Command {
         self
     }
 
-    /// Run it with its output shown. Anything but success is a failure.
+    /// Run it with its output shown. Anything but success is a failure, and so is not to end.
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.announce();
-        let status = self.prepare().status().map_err(|error| self.failure(&error))?;
+        let started = Instant::now();
+        let group = Group::new().map_err(|error| self.unstarted(&error))?;
+        let mut child = self.prepare(&group).spawn().map_err(|error| self.unstarted(&error))?;
+        let status = self.wait(&mut child, group, started, LONG_PATIENCE)?;
         if status.success() { Ok(()) } else { Err(self.failure(&status)) }
     }
 
@@ -117,27 +152,17 @@ impl Command {
 
     /// As [`Command::capture`], without a line on the terminal: for questions about the machine.
     pub(crate) fn capture_quietly(self) -> Result<Output, Failure> {
+        let group = Group::new().map_err(|error| self.unstarted(&error))?;
         let started = Instant::now();
         let mut child = self
-            .prepare()
+            .prepare(&group)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| self.failure(&error))?;
-        let text = collect(child.stdout.take());
-        let diagnostics = collect(child.stderr.take());
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(|error| self.failure(&error))? {
-                break status;
-            }
-            if started.elapsed() > self.patience {
-                // Whether it can still be killed no longer matters: the failure is the same.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(self.failure(&format!("still running after {} s", self.patience.as_secs())));
-            }
-            thread::sleep(self.pause);
-        };
+            .map_err(|error| self.unstarted(&error))?;
+        let text = collect(child.stdout.take()).map_err(|error| self.unstarted(&error))?;
+        let diagnostics = collect(child.stderr.take()).map_err(|error| self.unstarted(&error))?;
+        let status = self.wait(&mut child, group, started, PATIENCE)?;
         let time = started.elapsed();
         Ok(Output { code: status.code(), text: join(text), diagnostics: join(diagnostics), time })
     }
@@ -157,9 +182,35 @@ impl Command {
         }
     }
 
-    fn prepare(&self) -> process::Command {
+    /// Waits for its end, until its time is over; then what is left of its group is killed.
+    fn wait(
+        &self,
+        child: &mut process::Child,
+        group: Group,
+        started: Instant,
+        usual: Duration,
+    ) -> Result<ExitStatus, Failure> {
+        let patience = self.patience.unwrap_or(usual);
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(|error| self.failure(&error))? {
+                break status;
+            }
+            if started.elapsed() > patience {
+                drop(group);
+                // It was killed with its group, unless it left that: then whether it can still be killed no longer matters.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(self.failure(&format!("still running after {} s", patience.as_secs())));
+            }
+            thread::sleep(self.pause);
+        };
+        drop(group);
+        Ok(status)
+    }
+
+    fn prepare(&self, group: &Group) -> process::Command {
         let mut command = process::Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::null());
+        command.args(&self.arguments).stdin(Stdio::null()).process_group(group.number());
         // `cargo run` leaves a description of xtask in the environment. It is not the child's.
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(describes_this_package) {
@@ -189,6 +240,21 @@ impl Command {
         variables.chain(words.map(quoted)).collect::<Vec<_>>().join(" ")
     }
 
+    /// Why it could not even be started, with what helps then, whatever helps when it fails.
+    fn unstarted(&self, error: &std::io::Error) -> Failure {
+        let failure = self.failure(error);
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                let program = Path::new(&self.program).file_name().unwrap_or(&self.program).to_string_lossy();
+                failure.beside(&format!("install `{program}` where this user may run it"))
+            }
+            ErrorKind::WouldBlock | ErrorKind::OutOfMemory => failure.beside(
+                "raise the limit on processes (ulimit -u, pids.max) or on memory, or end other processes",
+            ),
+            _ => failure,
+        }
+    }
+
     fn failure(&self, reason: &dyn std::fmt::Display) -> Failure {
         Failure::new(format!("run `{}`", self.describe()), reason, self.remedy.clone())
     }
@@ -216,15 +282,16 @@ fn quoted(word: &std::ffi::OsStr) -> String {
 
 type Collector = Option<thread::JoinHandle<Vec<u8>>>;
 
-fn collect<R: Read + Send + 'static>(pipe: Option<R>) -> Collector {
-    pipe.map(|mut pipe| {
-        thread::spawn(move || {
+fn collect<R: Read + Send + 'static>(pipe: Option<R>) -> std::io::Result<Collector> {
+    let collected = |mut pipe: R| {
+        thread::Builder::new().spawn(move || {
             let mut bytes = Vec::new();
             // A pipe that breaks has given what it had.
             let _ = pipe.read_to_end(&mut bytes);
             bytes
         })
-    })
+    };
+    pipe.map(collected).transpose()
 }
 
 fn join(collector: Collector) -> String {
@@ -251,6 +318,7 @@ mod tests {
         let failure =
             Command::new("tenbin-no-such-program").argument("x y").run().expect_err("it cannot run");
         assert!(failure.to_string().contains("`tenbin-no-such-program 'x y'`"), "{failure}");
+        assert!(failure.to_string().contains("install `tenbin-no-such-program`"), "{failure}");
     }
 
     #[test]
@@ -259,6 +327,25 @@ mod tests {
         let forever = Command::new("sh").arguments(["-c", "exec tail -f /dev/null"]);
         let failure = forever.patience(Duration::ZERO).capture_quietly().err().expect("it never ends");
         assert!(failure.to_string().contains("still running after 0 s"), "{failure}");
+    }
+
+    #[test]
+    fn what_it_started_ends_with_it() {
+        // The child holds the output open, and nobody would come to its end.
+        let script = "tail -f /dev/null & echo $!; exec tail -f /dev/null";
+        for patience in [Duration::ZERO, Duration::from_secs(600)] {
+            let script = if patience.is_zero() { script } else { "tail -f /dev/null & echo $!" };
+            let command = Command::new("sh").arguments(["-c", script]).patience(patience);
+            match command.capture_quietly() {
+                Ok(output) => {
+                    let left = format!("/proc/{}/cmdline", output.text.trim());
+                    // Killed is not gone yet; but nothing of it runs any more.
+                    assert_eq!(std::fs::read(left).unwrap_or_default(), b"");
+                }
+                Err(failure) => assert!(failure.to_string().contains("still running"), "{failure}"),
+            }
+        }
+        assert!(Command::new("sh").arguments(["-c", script]).patience(Duration::ZERO).run().is_err());
     }
 
     #[test]

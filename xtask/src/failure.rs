@@ -19,6 +19,12 @@ impl Failure {
     ) -> Self {
         Self { tried: tried.into(), reason: reason.to_string(), remedy: remedy.into() }
     }
+
+    /// The same with what is likely to be its reason.
+    pub(crate) fn beside(mut self, likely: &str) -> Self {
+        self.remedy = format!("{likely}; then {}", self.remedy);
+        self
+    }
 }
 
 impl fmt::Display for Failure {

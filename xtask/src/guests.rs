@@ -48,6 +48,39 @@ const SAID_OF_CALLS: &[&str] = &[
 const SAID_OF_FIB: &[&str] =
     &["Refused", "5 of 5 variants met the specification", "1 of 1 planted faults were caught"];
 
+/// What a guest with two memory nodes does of the seed's remedy: the counts before and after, then three that are ended while
+/// settings are switched. Each state is waited for, and not for ever. A shell in the background ignores SIGINT for its children.
+const REMEDY: &str = r#"
+huge=/sys/kernel/mm/transparent_hugepage/enabled
+state() { echo "$(cat /proc/sys/kernel/numa_balancing) $(cat $huge)"; }
+wait_until() { n=0; until "$@"; do n=$((n + 1)); [ $n -lt 1200 ] || exit 9; usleep 50000; done; }
+before=$(state)
+switched() { [ "$(state)" != "$before" ]; }
+put_back() { [ "$(state)" = "$before" ]; }
+gone() { [ "$(ps -o comm | grep -c tenbin)" = 0 ]; }
+remedy="tenbin run faults --no-store --quick --set remedy=yes"
+$remedy || exit 10
+put_back || exit 11
+for signal in KILL TERM HUP; do
+    $remedy >/dev/null & child=$!
+    wait_until switched
+    kill -$signal $child
+    wait $child && exit 12
+    wait_until put_back
+    wait_until gone
+    echo "put back after SIG$signal"
+done
+exit 3
+"#;
+
+/// What it must say: both halves of the counts, and that three ended processes left nothing behind.
+const SAID_OF_REMEDY: &[&str] = &[
+    "With NUMA balancing and huge pages on the seed's work took",
+    "with both off, which is the seed's remedy",
+    "Both settings are as they were.",
+    "put back after SIGKILL put back after SIGTERM put back after SIGHUP",
+];
+
 /// Where numbers are read from the kernel: one kernel of each age.
 const FIB: [&str; 2] = ["x86_64", "riscv64"];
 
@@ -66,7 +99,17 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         tracing(workspace, &tenbin, it)?;
         calls(workspace, &tenbin, it)
     })?;
-    FIB.iter().try_for_each(|name| fib(workspace, &tenbin, Architecture::named(name)?))
+    FIB.iter().try_for_each(|name| fib(workspace, &tenbin, Architecture::named(name)?))?;
+    remedy(&tenbin)
+}
+
+/// Has a guest's tenbin switch NUMA balancing and huge pages, and be ended in the middle of it.
+fn remedy(tenbin: &Path) -> Result<(), Failure> {
+    let output = Command::new(tenbin)
+        .arguments(["guest", "run", "--arch", Architecture::host()?.name, "--seconds", "900"])
+        .arguments(["--cpus", "2", "--nodes", "2", "--", "sh", "-c", REMEDY])
+        .capture()?;
+    refused_and_said(&output, "switch the kernel's settings in a guest with two nodes", SAID_OF_REMEDY)
 }
 
 /// Runs the tests of ptrace in a guest.

@@ -6,6 +6,7 @@
 mod architecture;
 mod arena;
 mod bench;
+mod campaign;
 mod command;
 mod disassembly;
 mod emulated;
@@ -14,6 +15,7 @@ mod firmware;
 mod guests;
 mod modules;
 mod release;
+mod repeat;
 mod requirement;
 mod schema;
 mod spin;
@@ -79,10 +81,31 @@ enum Chore {
     Bench(bench::Arguments),
     /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
     Arena(arena::Arguments),
+    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and with herd.
+    LitmusCampaign(campaign::Arguments),
     /// Ask again under load, and say whether the verdicts hold.
     ///
     /// Fails if two runs contradict each other, or if a run had no answer.
     Steady(steady::Arguments),
+    /// Measure the same again and again, and say how often equal runs are called different.
+    ///
+    /// Fails if that is more than one comparison in a hundred.
+    Repeat(repeat::Arguments),
+    /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing finished is lost.
+    Killed {
+        /// How often to kill each command.
+        #[arg(long, default_value_t = 50)]
+        moments: u32,
+        /// The moments lie within the first so many seconds of a command.
+        #[arg(long, default_value_t = 20)]
+        seconds: u32,
+        /// The same again.
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// Only commands whose name holds this: "run", "blame", "boot".
+        #[arg(long, default_value = "")]
+        only: String,
+    },
     /// Keep a CPU busy, until so many seconds are over or standard input ends.
     #[command(hide = true)]
     Busy {
@@ -119,10 +142,25 @@ fn run(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Release => release::run(&workspace)?,
         Chore::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Chore::Arena(arguments) => arena::run(&workspace, arguments)?,
+        Chore::LitmusCampaign(arguments) => campaign::run(&workspace, &arguments)?,
         Chore::Steady(arguments) => return steady::run(&workspace, &arguments),
+        Chore::Repeat(arguments) => return repeat::run(&workspace, &arguments),
+        Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
         Chore::Busy { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The test of the same name, with more moments than a test has time for.
+fn killed(workspace: &Workspace, moments: u32, seconds: u32, seed: u32, only: String) -> Result<(), Failure> {
+    Command::cargo(workspace)
+        .arguments(["test", "--package", "tenbin", "--test", "killed", "--", "--nocapture"])
+        .variable("TENBIN_KILLED_MOMENTS", moments.to_string())
+        .variable("TENBIN_KILLED_SECONDS", seconds.to_string())
+        .variable("TENBIN_KILLED_SEED", seed.to_string())
+        .variable("TENBIN_KILLED_ONLY", only)
+        .patience(Duration::from_secs(24 * 3600))
+        .run()
 }
 
 fn format(workspace: &Workspace, check: bool) -> Result<(), Failure> {

@@ -80,9 +80,9 @@ impl Requirement {
             Evidence::PythonModule(module) => {
                 let import = format!("import {module}");
                 let output = Command::new(PYTHON).arguments(["-c", &import]).capture_quietly();
-                output.is_ok_and(|output| output.code == Some(0))
+                seen(output).is_some_and(|output| output.code == Some(0))
             }
-            Evidence::Toolchain(path) => toolchain_root().is_ok_and(|root| root.join(path).exists()),
+            Evidence::Toolchain(path) => seen(toolchain_root()).is_some_and(|root| root.join(path).exists()),
         }
     }
 
@@ -94,6 +94,11 @@ impl Requirement {
             Source::Component => format!("rustup component add {}", self.name),
         }
     }
+}
+
+/// What was looked at. That it could not be is said: what is there would be called missing without a reason.
+fn seen<T>(result: Result<T, Failure>) -> Option<T> {
+    result.inspect_err(|failure| println!("{failure}")).ok()
 }
 
 /// The formatter.

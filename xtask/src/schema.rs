@@ -22,7 +22,7 @@ pub(crate) fn needs() -> Vec<Requirement> {
     vec![Requirement::python("python3-jsonschema", "jsonschema")]
 }
 
-/// Take a survey's report, a calibration's, those of `blame`, of litmus tests and of a boot, and validate each, whole and spoilt.
+/// Take a survey's report, a calibration's, the lists, a run, those of `blame`, of litmus tests and of a boot, and validate each, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::host()?;
     let binary = workspace.build(host, Profile::Dev)?;
@@ -37,7 +37,29 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         }
         hold(workspace, host.command(&binary), &folder, name, &output.text, *spoilt)?;
     }
-    Ok(())
+    check_comparison(workspace, &|| host.command(&binary), &folder)
+}
+
+/// Validate what `compare` says of two runs, which are made here: their names are known only then.
+fn check_comparison(
+    workspace: &Workspace,
+    tenbin: &dyn Fn() -> Command,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let store = folder.join("store.db");
+    let run = || {
+        let run = tenbin().arguments(["run", "null", "--quick", "--json"]).variable("TENBIN_STORE", &store);
+        let text = run.capture()?.text;
+        let report = serde_json::from_str::<Value>(&text).unwrap_or_default();
+        report["run"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| Failure::new("take a run to compare", format!("no run was kept:\n{text}"), REMEDY))
+    };
+    let (one, other) = (run()?, run()?);
+    let compare = tenbin().arguments(["compare", &one, &other, "--json"]).variable("TENBIN_STORE", &store);
+    // Answered or refused is the runs' business; either has a shape.
+    hold(workspace, tenbin(), folder, "compare", &compare.capture()?.text, spoilt_comparison)
 }
 
 /// Validate a replay, whole and spoilt; the step that has QEMU takes one, and names a folder for the files.
@@ -101,6 +123,22 @@ const ANSWERS: &[Answer] = &[
         status: 0,
         spoilt: spoilt_calibration,
     },
+    // Two processes are too few for an answer, and it has a shape all the same.
+    Answer {
+        name: "processes",
+        arguments: &["run", "null", "--processes", "2", "--json"],
+        status: 3,
+        spoilt: spoilt_processes,
+    },
+    Answer { name: "list", arguments: &["list", "--json"], status: 0, spoilt: spoilt_list },
+    // The run of the first answer is in the store by now.
+    Answer { name: "runs", arguments: &["runs", "--json"], status: 0, spoilt: spoilt_runs },
+    Answer {
+        name: "run",
+        arguments: &["export", "latest", "--format", "json", "-o", "-"],
+        status: 0,
+        spoilt: spoilt_run,
+    },
     Answer { name: "blame", arguments: &["blame", "sort", "--json"], status: 0, spoilt: spoilt_blame },
     Answer {
         name: "litmus",
@@ -148,6 +186,39 @@ fn spoilt_calibration(report: &Value) -> Option<Spoilt> {
     Some([("alarms-missing", rates), ("purpose-unknown", purpose), ("truth-a-word", truth)])
 }
 
+/// The experiments with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_list(list: &Value) -> Option<Spoilt> {
+    let mut name = list.clone();
+    name.get_mut(0)?.as_object_mut()?.remove("name")?;
+    let mut question = list.clone();
+    *question.get_mut(0)?.get_mut("question")? = json!(1);
+    let mut parameters = list.clone();
+    *parameters.get_mut(0)?.get_mut("parameters")? = json!("none");
+    Some([("name-missing", name), ("question-a-number", question), ("parameters-a-word", parameters)])
+}
+
+/// The runs of a store with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_runs(runs: &Value) -> Option<Spoilt> {
+    let mut id = runs.clone();
+    id.get_mut(0)?.as_object_mut()?.remove("id")?;
+    let mut samples = runs.clone();
+    *samples.get_mut(0)?.get_mut("samples")? = json!("many");
+    let mut labels = runs.clone();
+    *labels.get_mut(0)?.get_mut("labels")? = json!("before");
+    Some([("id-missing", id), ("samples-a-word", samples), ("labels-a-word", labels)])
+}
+
+/// A whole run with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_run(run: &Value) -> Option<Spoilt> {
+    let mut schema = run.clone();
+    *schema.get_mut("schema")? = json!("tenbin-run-0");
+    let mut trials = run.clone();
+    trials.as_object_mut()?.remove("trials")?;
+    let mut started = run.clone();
+    *started["provenance"].get_mut("started")? = json!(1);
+    Some([("schema-unknown", schema), ("trials-missing", trials), ("started-a-number", started)])
+}
+
 /// What `blame` found with one thing wrong each; `None` if there is nothing to spoil.
 fn spoilt_blame(blame: &Value) -> Option<Spoilt> {
     let mut contract = blame.clone();
@@ -179,6 +250,28 @@ fn spoilt_boot(boot: &Value) -> Option<Spoilt> {
     let mut fault = boot.clone();
     *fault.pointer_mut("/checks/0/verdict/faulty/faults/0/fault")? = json!("bad luck");
     Some([("machine-missing", machine), ("verdict-unknown", verdict), ("fault-unknown", fault)])
+}
+
+/// What several processes answered, with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_processes(over: &Value) -> Option<Spoilt> {
+    let mut level = over.clone();
+    level.as_object_mut()?.remove("level")?;
+    let mut verdict = over.clone();
+    *verdict["answers"].get_mut(0)?.get_mut("verdict")? = json!("perhaps");
+    let mut counts = over.clone();
+    *counts.pointer_mut("/answers/0/counts/refused")? = json!("none");
+    Some([("level-missing", level), ("verdict-unknown", verdict), ("refused-a-word", counts)])
+}
+
+/// What was said of two runs, with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_comparison(across: &Value) -> Option<Spoilt> {
+    let mut machines = across.clone();
+    machines.as_object_mut()?.remove("machines")?;
+    let mut verdict = across.clone();
+    *verdict["comparisons"].get_mut(0)?.get_mut("verdict")? = json!("not told apart");
+    let mut runs = across.clone();
+    *runs.pointer_mut("/comparisons/0/sides/0/runs")? = json!("one");
+    Some([("machines-missing", machines), ("verdict-unknown", verdict), ("runs-a-word", runs)])
 }
 
 /// What came of replays, with one thing wrong each; `None` if there is nothing to spoil.
@@ -236,6 +329,21 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt_calibration(&json!({"rates": {}, "calibration": {"series": []}})), None);
+        let list = json!([{"name": "a", "question": "b", "parameters": []}]);
+        for (name, spoilt) in spoilt_list(&list).expect("there is an experiment to spoil") {
+            assert_ne!(spoilt, list, "{name}");
+        }
+        assert_eq!(spoilt_list(&json!([])), None);
+        let runs = json!([{"id": "a", "samples": 1, "labels": []}]);
+        for (name, spoilt) in spoilt_runs(&runs).expect("there is a run to spoil") {
+            assert_ne!(spoilt, runs, "{name}");
+        }
+        assert_eq!(spoilt_runs(&json!([])), None);
+        let run = json!({"schema": "a", "trials": [], "provenance": {"started": "b"}});
+        for (name, spoilt) in spoilt_run(&run).expect("there is a run to spoil") {
+            assert_ne!(spoilt, run, "{name}");
+        }
+        assert_eq!(spoilt_run(&json!({"trials": []})), None);
         let report = json!({"contract": {}, "seed": 1, "searched": {"inputs": 1}});
         for (name, spoilt) in spoilt_blame(&report).expect("there is a search to spoil") {
             assert_ne!(spoilt, report, "{name}");
@@ -253,5 +361,17 @@ mod tests {
             assert_ne!(spoilt, report, "{name}");
         }
         assert_eq!(spoilt_replay(&json!({"replays": []})), None);
+        let answer = json!({"verdict": "refused", "counts": {"refused": 1}});
+        let report = json!({"level": 0.01, "answers": [answer]});
+        for (name, spoilt) in spoilt_processes(&report).expect("there is an answer to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_processes(&json!({"level": 0.01, "answers": []})), None);
+        let comparison = json!({"verdict": "different", "sides": [{"runs": 1}, {"runs": 1}]});
+        let report = json!({"machines": {}, "comparisons": [comparison]});
+        for (name, spoilt) in spoilt_comparison(&report).expect("there is a comparison to spoil") {
+            assert_ne!(spoilt, report, "{name}");
+        }
+        assert_eq!(spoilt_comparison(&json!({"machines": {}, "comparisons": []})), None);
     }
 }

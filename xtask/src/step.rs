@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -58,7 +60,10 @@ pub(crate) fn run_all(steps: &[Step<'_>]) -> Tally {
     for (index, step) in steps.iter().enumerate() {
         println!("\n==> step {} of {}: {}", index + 1, steps.len(), step.name);
         let started = Instant::now();
-        let result = attempt(step, &missing);
+        let result = attempt(step, &missing).map_err(|failure| match full_folder() {
+            Some(folder) => failure.beside(&format!("{} is full: make room there", folder.display())),
+            None => failure,
+        });
         let line = conclude(&mut tally, &step.name, result, started.elapsed());
         println!("<== {line}");
         lines.push(line);
@@ -78,6 +83,22 @@ fn attempt(step: &Step<'_>, missing: &[Requirement]) -> Result<Outcome, Failure>
     }
     let remedies = requirement::remedies(&lacking);
     Ok(Outcome::Skipped(format!("{}; to install: {remedies}", requirement::in_words(&lacking))))
+}
+
+/// A folder that whatever is built or tested writes to, and that has no room for a mebibyte.
+fn full_folder() -> Option<PathBuf> {
+    const SIZE: usize = 1 << 20;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    [Some(std::env::temp_dir()), target.or_else(|| std::env::current_dir().ok())].into_iter().flatten().find(
+        |folder| {
+            let file = folder.join(format!(".xtask-room-{}", std::process::id()));
+            let written = std::fs::write(&file, vec![1; SIZE]);
+            // It may never have been made.
+            let _ = std::fs::remove_file(&file);
+            written
+                .is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+        },
+    )
 }
 
 fn conclude(tally: &mut Tally, name: &str, result: Result<Outcome, Failure>, time: Duration) -> String {

@@ -4,13 +4,14 @@
 //! how it is read. A difference is named with both values; a field that one side could not observe
 //! is named as unknown and never taken for equal.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Virtualisation, cpu_ranges};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Bytes, Cpu};
 
 /// What a difference means for a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// It changes what is measured: the processor, the kernel, a setting.
@@ -22,7 +23,7 @@ pub enum Grade {
 }
 
 /// One field in which two machines differ, or may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The field's name in [`Machine`], as JSON has it.
     pub key: String,
@@ -37,7 +38,7 @@ pub struct Difference {
 }
 
 /// Whether figures of two machines may be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing that was observed differs.
@@ -51,7 +52,7 @@ pub enum Outcome {
 }
 
 /// The answer to [`compare`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparability {
     /// The answer in a word.
     pub outcome: Outcome,

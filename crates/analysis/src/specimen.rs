@@ -68,6 +68,7 @@ pub(crate) fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64)
         ended: Some(ended),
         gauges: Vec::new(),
         samples,
+        probes: Vec::new(),
     }
 }
 
@@ -170,6 +171,7 @@ pub(crate) fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
             ended: Some(Ended::Budget),
             gauges: Vec::new(),
             samples,
+            probes: Vec::new(),
         }],
         findings: Vec::new(),
     }

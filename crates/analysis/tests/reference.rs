@@ -189,7 +189,11 @@ fn overheads_and_slopes() {
         let once: Vec<f64> = (0..count).map(|_| 1000.0 + 100.0 * generator.uniform()).collect();
         let pairs: Vec<_> = once
             .into_iter()
-            .map(|once| Doubling { iterations: 64, once, twice: 1980.0 + 200.0 * generator.uniform() })
+            .map(|once| Doubling {
+                iterations: 64,
+                once: [once; 2],
+                twice: 1980.0 + 200.0 * generator.uniform(),
+            })
             .collect();
         let found = line(&pairs, level).unwrap();
         for estimate in [found.overhead, found.slope] {

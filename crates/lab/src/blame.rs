@@ -2,7 +2,7 @@
 //!
 //! The words are those of seed 002 and of [`tenbin_model::Attribution`]. A specification is searched for faults of
 //! its own without any library; a library is called with all small inputs and with random ones, by a program that
-//! may be lost; two libraries are compared where both keep the specification; a program's own calls are watched.
+//! may be lost; two libraries are compared where neither breaks the specification; a program's own calls are watched.
 //! `docs/blame.md` says how each is found and what is not.
 //!
 //! Reading order: [`mod@contract`], `blame/contracts/sort.rs`, `blame/search.rs`, `blame/examine.rs`, `blame/harness.rs`
@@ -54,6 +54,8 @@ pub struct Request {
     pub within: Option<Duration>,
     /// A program with its arguments, whose calls are watched instead.
     pub program: Vec<OsString>,
+    /// Whether what that program writes to standard output goes to standard error, because the other one is for the answer alone.
+    pub output_aside: bool,
 }
 
 /// A contract, whatever its inputs and outcomes are.
@@ -67,11 +69,11 @@ pub trait Examined: Sync {
     /// A usage error where there is no such specification.
     fn described(&self, specification: Option<&str>) -> Result<Contracted, Unfit>;
 
-    /// Examines what is asked and says whose fault what is.
+    /// Examines what is asked and says whose fault what is. `told` hears what is done now; none when a program begins whose terminal it is.
     ///
     /// # Errors
     /// A usage error for what cannot be examined, what is missing where there is no compiler, a fault of the machine.
-    fn examine(&self, request: &Request) -> Result<Blame, Unfit>;
+    fn examine(&self, request: &Request, told: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit>;
 }
 
 /// The contract of this name.
@@ -119,7 +121,7 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         })
     }
 
-    fn examine(&self, request: &Request) -> Result<Blame, Unfit> {
+    fn examine(&self, request: &Request, told: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit> {
         let specification = self.specification(request.specification.as_deref())?;
         if !request.program.is_empty() && request.libraries.len() > 1 {
             return Err(Unfit::Usage("a program is watched with one library, not with two".into()));
@@ -137,13 +139,12 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
             findings: Vec::new(),
         };
         if !request.program.is_empty() {
-            let (library, within) = (request.libraries.first(), request.within.unwrap_or(PROGRAM));
-            let (program, findings) =
-                watched::watch(self, specification, library.map(PathBuf::as_path), &request.program, within)?;
+            let (program, findings) = watched::watch(self, specification, request, told)?;
             blame.program = Some(program);
             blame.findings = findings;
             return Ok(blame);
         }
+        told(Some("searching the specification for contradictions"));
         let search = search::search(self, specification);
         blame.searched = Some(search.searched);
         blame.findings = search.findings;
@@ -152,6 +153,7 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         }
         // What a library starts and leaves behind is ours to end, whatever becomes of the program that calls it.
         let _orphans = child::Orphans::adopt()?;
+        told(Some("compiling the program that calls the library"));
         let harness = harness::Harness::new(self, request.within.unwrap_or(CALL))?;
         let inputs = inputs::Inputs::new(self, request.seed, request.cases);
         let bench = examine::Bench {
@@ -163,13 +165,17 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         };
         let mut examined = Vec::new();
         for library in &request.libraries {
+            let name = library.display();
+            told(Some(&format!("calling {name} with {} inputs", inputs.all().len())));
             let one = bench.examine(library)?;
+            told(Some(&format!("looking for the smallest inputs that show what {name} does")));
             blame.libraries.push(bench.counted(&one));
             blame.findings.extend(bench.errors(&one)?);
             blame.findings.extend(bench.aspects(&one)?);
             examined.push(one);
         }
         if let [one, other] = examined.as_slice() {
+            told(Some("comparing both libraries"));
             blame.findings.extend(bench.changes(one, other)?);
         }
         Ok(blame)

@@ -2,14 +2,16 @@
 //!
 //! A static binary cannot load a shared library: the library brings the C library of its machine, and two of those in
 //! one process do not get on. So what must meet the machine's own C library is a dynamic program of its own, built by
-//! the machine's own compiler (`$CC`, else `cc`) into a folder that vanishes.
+//! the machine's own compiler (`$CC`, else `cc`) into a folder that vanishes, however this process ends.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use tenbin_metal::Fault;
@@ -17,6 +19,7 @@ use tenbin_metal::child::{self, Bounds, End, Finished};
 use tenbin_model::{Missing, Refusal};
 
 use crate::experiment::Unfit;
+use crate::shortage;
 
 /// A compiler that takes longer for a page of C hangs.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -37,10 +40,86 @@ const EACCES: i32 = 13;
 /// How a shell, or a program that stands in front of a compiler, ends when there is no such program.
 const NO_SUCH_PROGRAM: i32 = 127;
 
-/// A folder of compiled things, gone with it.
+/// What makes the folder: a shell that leaves a guardian behind, which makes one in the folder `$1` for the process `$2`, says `=` and
+/// its path, or `!` and why there is none, and reads until nobody has the other end of its standard input open, which nobody ever writes
+/// to. Then it removes the folder, and again where a compiler that outlived its parent has just written there. What a terminal or a
+/// shutdown sends to end programs does not end it: it is the one that has to be there afterwards. The shell itself ends at once, because
+/// who traces waits for all children.
+const GUARDIAN: &str = r#"
+exec 3<&0
+{
+    trap '' HUP INT QUIT TERM PIPE
+    folder=$(mktemp -d "$1/tenbin-$2-XXXXXX" 2>&1) || { printf '!%s\0' "$folder"; exit 1; }
+    printf '=%s\0' "$folder"
+    read -r nothing
+    for try in 1 2 3 4 5; do
+        rm -rf -- "$folder" 2>/dev/null
+        [ -e "$folder" ] || exit 0
+        sleep 1
+    done
+} <&3 3<&- &
+"#;
+
+/// A folder that a guardian, a process of its own, removes when this is dropped or this process has ended, in whatever way.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Open as long as the folder is wanted; none when it is not any more.
+    wanted: Option<ChildStdin>,
+    /// Open as long as the guardian lives.
+    guardian: BufReader<ChildStdout>,
+}
+
+impl Folder {
+    /// An empty folder in `within`.
+    ///
+    /// # Errors
+    /// A fault where it cannot be made, or no guardian started.
+    fn within(within: &Path) -> Result<Self, Fault> {
+        let fault = |error| {
+            let tried = format!("make a folder for compiled programs in {}", within.display());
+            Fault::system(tried, error)
+        };
+        let within = std::path::absolute(within).map_err(fault)?;
+        // A group of its own: a terminal interrupts this process's. Standard error stays: who waits for its end waits for the guardian's.
+        let mut shell = Command::new("sh")
+            .args(["-c", GUARDIAN, "sh"])
+            .arg(&within)
+            .arg(std::process::id().to_string())
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(fault)?;
+        let (wanted, output) = (shell.stdin.take(), shell.stdout.take());
+        shell.wait().map_err(fault)?;
+        let mut guardian = BufReader::new(output.ok_or_else(|| fault(io::Error::other("no pipe")))?);
+        let mut answer = Vec::new();
+        guardian.read_until(0, &mut answer).map_err(fault)?;
+        match answer.as_slice() {
+            [b'=', path @ .., 0] => {
+                Ok(Self { path: OsString::from_vec(path.to_vec()).into(), wanted, guardian })
+            }
+            [b'!', why @ .., 0] => Err(fault(io::Error::other(String::from_utf8_lossy(why)))),
+            _ => Err(fault(io::Error::other(
+                "the shell that makes it ended before it had, and says why before this",
+            ))),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.wanted = None;
+        // To the end of the guardian. That it was killed is no error: then the folder stays.
+        let _ = self.guardian.read_until(0, &mut Vec::new());
+    }
+}
+
+/// A folder of compiled things, gone with it or with this process.
 #[derive(Debug)]
 pub struct Workshop {
-    folder: tempfile::TempDir,
+    folder: Folder,
     /// Its name and what is given to it first: `ccache gcc`, `gcc -m64`.
     compiler: Vec<OsString>,
 }
@@ -70,8 +149,7 @@ impl Workshop {
         };
         let words = compiler.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let words: Vec<OsString> = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
-        let folder = tempfile::tempdir()
-            .map_err(|error| Fault::system("make a folder for compiled programs", error))?;
+        let folder = Folder::within(&env::temp_dir()).map_err(shortage::unfit)?;
         let workshop = Self { folder, compiler: words };
         let mut ask = workshop.command().ok_or_else(missing)?;
         ask.arg("--version");
@@ -115,7 +193,7 @@ impl Workshop {
 
     /// The folder itself.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder.path
     }
 
     /// Compiles `source`, a whole C file, with `options` last, into a file called `name` in the folder.
@@ -161,6 +239,19 @@ mod tests {
         assert_eq!(finished.end, End::Exited(42));
         drop(workshop);
         assert!(!program.exists());
+    }
+
+    #[test]
+    fn a_folder_names_its_process_and_one_that_cannot_be_made_its_reason() {
+        let within = tempfile::tempdir().unwrap();
+        let folder = Folder::within(within.path()).unwrap();
+        let name = folder.path.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(name.starts_with(&format!("tenbin-{}-", std::process::id())), "{name}");
+        fs::write(folder.path.join("file"), "").unwrap();
+        drop(folder);
+        assert_eq!(fs::read_dir(within.path()).unwrap().count(), 0);
+        let fault = Folder::within(&within.path().join("nowhere")).unwrap_err().to_string();
+        assert!(fault.contains("nowhere") && fault.contains("mktemp"), "{fault}");
     }
 
     #[test]

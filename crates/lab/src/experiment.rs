@@ -92,6 +92,8 @@ pub enum Unfit {
     Missing(Missing),
     /// The bottom failed.
     Fault(Fault),
+    /// It was asked to stop before anything was finished.
+    Stopped,
 }
 
 impl From<Fault> for Unfit {
@@ -135,6 +137,11 @@ pub trait Apparatus {
     /// A fault of the machine.
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         Ok(Vec::new())
+    }
+
+    /// What was noticed while the variants were checked and timed and is no fault; asked once of each cell, after it.
+    fn remarks(&mut self) -> Vec<Finding> {
+        Vec::new()
     }
 }
 

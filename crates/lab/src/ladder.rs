@@ -213,7 +213,8 @@ impl Ladder {
         Ok(best)
     }
 
-    /// Weighs pairs round after round, as many as `order` says, and hands each to `judge`.
+    /// Weighs pairs round after round, as many as `order` says or until `bench` is to stop, and hands each to `judge`.
+    /// A pair that was being weighed then is dropped.
     pub fn climb(
         &mut self,
         bench: &mut Bench<'_>,
@@ -232,7 +233,11 @@ impl Ladder {
                     return;
                 }
                 let seed = engine::cell_seed(order.seed, "ladder", (number as usize) << 16 | place);
-                judge(index, self.weigh(bench, machine, order.limit, &questions[index], seed));
+                let weighed = self.weigh(bench, machine, order.limit, &questions[index], seed);
+                if (bench.stop)() {
+                    return;
+                }
+                judge(index, weighed);
             }
         }
     }

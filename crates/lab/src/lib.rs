@@ -16,6 +16,8 @@ pub mod memory;
 pub mod published;
 #[cfg(test)]
 mod rehearsal;
+mod repeated;
+mod shortage;
 pub mod trace;
 mod walk;
 pub mod yes;

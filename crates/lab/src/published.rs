@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tenbin_model::{Descriptor, Effort, Finding, Machine, Provenance, Run, Trial};
+
 /// A row of a published table: the text of each column by its title. Empty columns are absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row(BTreeMap<String, String>);
@@ -35,6 +37,44 @@ pub fn rows(table: &str) -> Vec<Row> {
         .collect()
 }
 
+/// The figures of `descriptor` as a run in which nothing was measured: each is a finding. None where there are none.
+///
+/// For experiments of which nobody published samples that a judge could judge.
+pub fn figures(descriptor: Descriptor) -> Option<Run> {
+    if descriptor.published.is_empty() {
+        return None;
+    }
+    let finding = |figure: &tenbin_model::Published| {
+        let ratio = figure.ratio.map(|ratio| {
+            let (left, right) = (&figure.left, &figure.right);
+            format!("; {} : {} is {}x", left, right, tenbin_model::unit::three_digits(ratio))
+        });
+        Finding {
+            experiment: descriptor.name.clone(),
+            sentence: format!("{}, {}: {}.", figure.machine, figure.date, figure.what),
+            evidence: format!("{}, {}{}", figure.cell, figure.measure, ratio.unwrap_or_default()),
+            confidence: "as published".into(),
+        }
+    };
+    let findings = descriptor.published.iter().map(finding).collect();
+    Some(Run {
+        provenance: Provenance {
+            version: "published".into(),
+            started: "undated".into(),
+            seed: 0,
+            effort: Effort::Normal,
+            arguments: Vec::new(),
+        },
+        machine: Machine::unobserved("each figure names its own"),
+        trials: vec![Trial {
+            descriptor: Descriptor { published: Vec::new(), ..descriptor },
+            refusal: None,
+            cells: Vec::new(),
+            findings,
+        }],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +91,41 @@ mod tests {
             read += 1;
         }
         assert_eq!(read, 8);
+    }
+
+    /// One that nobody shows is a dead file, or listed in docs/figures.md with the reason.
+    #[test]
+    fn every_published_table_belongs_to_an_experiment_or_is_listed() {
+        let listed = include_str!("../../../docs/figures.md");
+        let shown: String = crate::EXPERIMENTS
+            .iter()
+            .map(|experiment| (experiment.describe)())
+            .filter(|descriptor| !descriptor.published.is_empty())
+            .map(|descriptor| format!("`tenbin run {} --from published`", descriptor.name))
+            .collect();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/published");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let row = listed
+                .lines()
+                .find(|line| line.starts_with(&format!("| `{name}` |")))
+                .unwrap_or_else(|| panic!("{name}: not listed"));
+            let command = row.split(" | ").nth(1).unwrap().trim();
+            assert!(shown.contains(command) || command == "nowhere", "{row}");
+        }
+    }
+
+    #[test]
+    fn figures_become_findings_and_an_experiment_without_any_has_no_run() {
+        let of = |name: &str| {
+            let mut all = crate::EXPERIMENTS.iter().map(|experiment| (experiment.describe)());
+            figures(all.find(|descriptor| descriptor.name == name).unwrap())
+        };
+        assert_eq!(of("null"), None);
+        let run = of("pipe").unwrap();
+        let trial = &run.trials[0];
+        assert!(trial.cells.is_empty() && trial.descriptor.published.is_empty());
+        assert!(trial.findings[0].evidence.ends_with("write : puts is 46.1x"), "{:?}", trial.findings[0]);
     }
 
     #[test]

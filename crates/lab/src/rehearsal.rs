@@ -58,6 +58,10 @@ where
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         self.inner.findings()
     }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        self.inner.remarks()
+    }
 }
 
 impl Apparatus for Box<dyn Apparatus> {
@@ -80,6 +84,10 @@ impl Apparatus for Box<dyn Apparatus> {
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         (**self).findings()
     }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        (**self).remarks()
+    }
 }
 
 /// Stops when so many blocks are whole.
@@ -92,6 +100,10 @@ impl Rule for After {
 
     fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
         samples.len() >= self.0 as usize * 2 * arrangement.variants.len()
+    }
+
+    fn depends(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
+        false
     }
 }
 
@@ -113,7 +125,8 @@ pub(crate) fn rehearsed(
     apparatus: &mut dyn Apparatus,
 ) -> Cell {
     let (rule, watch) = (After(BLOCKS), || Picoseconds(0));
-    let mut bench = Bench { rule: &rule, watch: &watch, counters: None, sink: &mut |_| {} };
+    let mut bench =
+        Bench { rule: &rule, watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
     let setting = Setting {
         descriptor,
         family: arrangement.comparisons.len(),

@@ -197,6 +197,7 @@ fn untraced(experiment: &str, api: &Api, case: &Case, why: &Unfit) -> Finding {
         }
         Unfit::Missing(missing) => (missing.to_string(), "Others were traced".into()),
         Unfit::Fault(fault) => (fault.to_string(), "Others were traced".into()),
+        Unfit::Stopped => ("tenbin was interrupted".into(), "Others were traced".into()),
     };
     Finding {
         experiment: experiment.into(),
@@ -281,7 +282,13 @@ fn trace(
     let mut reached = Reached::Nothing;
     let (answer, complaint) = thread::scope(|scope| {
         // Ends when the last process that holds the other end has ended, which is when the trace has.
-        let listener = scope.spawn(|| complaint(errors));
+        let listener = match thread::Builder::new().spawn_scoped(scope, || complaint(errors)) {
+            Ok(listener) => listener,
+            Err(error) => {
+                let fault = Fault::system("start a thread that reads what a probe writes", error);
+                return (Err(tracee::Trouble::Fault(fault)), String::new());
+            }
+        };
         let follow = |tracee: &mut Tracee<'_>| follow::follow(tracee, api, case, image, &mut reached);
         let answer = tracee::traced(command, asked.deadline, follow);
         (answer, listener.join().unwrap_or_default())

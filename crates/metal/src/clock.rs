@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tenbin_model::{Cpu, Picoseconds, machine};
 
+use crate::fault::Fault;
 use crate::pin::Pin;
 
 /// A reading of a [`Clock`]; only that clock can turn two of them into a length.
@@ -43,29 +44,32 @@ impl Clock {
     /// The hardware counter is chosen when the kernel keeps time by it, itself or through a
     /// hypervisor's page that scales it, and when readings taken in turn on different CPUs never ran
     /// backward here.
-    pub fn choose(cpus: &[Cpu]) -> (Self, machine::Clock) {
+    ///
+    /// # Errors
+    /// [`Fault::System`] where no thread can be started to read it on another CPU.
+    pub fn choose(cpus: &[Cpu]) -> Result<(Self, machine::Clock), Fault> {
         match counter_is_kernels_clock() {
             Ok(()) => {
                 let counter = Self { source: Source::Counter, scale: calibrate() };
-                let crossing = counter.cross(cpus);
+                let crossing = counter.cross(cpus)?;
                 if crossing.backward == 0 {
                     let why = format!(
                         "the kernel keeps time by it, and {} readings in turn on {} CPU(s) never ran backward",
                         crossing.readings,
                         cpus.len()
                     );
-                    return (counter, counter.describe(crossing, why));
+                    return Ok((counter, counter.describe(crossing, why)));
                 }
                 let kernel = Self::kernel();
                 let why = format!(
                     "the {COUNTER_NAME} ran backward {} times of {} between CPUs",
                     crossing.backward, crossing.readings
                 );
-                (kernel, kernel.describe(kernel.cross(cpus), why))
+                Ok((kernel, kernel.describe(kernel.cross(cpus)?, why)))
             }
             Err(why) => {
                 let kernel = Self::kernel();
-                (kernel, kernel.describe(kernel.cross(cpus), why))
+                Ok((kernel, kernel.describe(kernel.cross(cpus)?, why)))
             }
         }
     }
@@ -137,11 +141,14 @@ impl Clock {
     ///
     /// One CPU after another is paired with the first. Each pair has 10 ms; a CPU that cannot be
     /// pinned contributes no readings.
-    fn cross(&self, cpus: &[Cpu]) -> Crossing {
+    ///
+    /// # Errors
+    /// [`Fault::System`] where a thread cannot be started.
+    fn cross(&self, cpus: &[Cpu]) -> Result<Crossing, Fault> {
         const HANDOVERS: u64 = 200;
         const DEADLINE: Duration = Duration::from_millis(10);
         let mut crossing = Crossing::default();
-        let Some((&home, others)) = cpus.split_first() else { return crossing };
+        let Some((&home, others)) = cpus.split_first() else { return Ok(crossing) };
         for &other in others {
             // Even turns belong to `home`, odd ones to `other`; the reading travels beside the turn.
             let turn = AtomicU64::new(0);
@@ -164,14 +171,20 @@ impl Clock {
                     }
                 }
             };
+            let play = &play;
             std::thread::scope(|scope| {
-                scope.spawn(|| play(home, 0));
-                scope.spawn(|| play(other, 1));
-            });
+                for (cpu, parity) in [(home, 0), (other, 1)] {
+                    // One that is started alone gives up at its deadline.
+                    std::thread::Builder::new().spawn_scoped(scope, move || play(cpu, parity)).map_err(
+                        |error| Fault::system(format!("start a thread that reads the clock on {cpu}"), error),
+                    )?;
+                }
+                Ok::<_, Fault>(())
+            })?;
             crossing.readings += turn.into_inner();
             crossing.backward += backward.into_inner();
         }
-        crossing
+        Ok(crossing)
     }
 }
 
@@ -317,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_chosen_clock_agrees_with_the_kernels() {
-        let (clock, description) = Clock::choose(&crate::pin::allowed_cpus().unwrap());
+        let (clock, description) = Clock::choose(&crate::pin::allowed_cpus().unwrap()).unwrap();
         assert!(description.resolution_ps > 0.0, "{description:?}");
         // The kernel's interval is read inside the clock's, so it can never be the longer one
         // by more than the calibration error, however loaded the machine is.

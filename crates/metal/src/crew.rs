@@ -125,7 +125,8 @@ impl Crew {
             if forked == 0 {
                 child::live(&birth);
             }
-            let Some(pid) = Pid::from_raw(forked).filter(|_| forked > 0) else {
+            // No process has a negative number, and `Pid` takes none.
+            let Some(pid) = Pid::from_raw(forked.max(0)) else {
                 let error = std::io::Error::last_os_error();
                 return Err(Fault::system(format!("fork worker {worker} for {cpu}"), error));
             };

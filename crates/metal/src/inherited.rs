@@ -6,11 +6,15 @@
 //! "Initialization and Termination Functions"), asks.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Both words are written once, before there is a second thread.
-static PIPE_SIGNAL_IGNORED: AtomicBool = AtomicBool::new(false);
+/// Signals that the parent had this process ignore, a bit each: signal n is bit n - 1. Both words are written once, before
+/// there is a second thread.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
 static STANDARD_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// The signals of POSIX: numbers from here on are for real time, and nobody ignores them for somebody else.
+const SIGNALS: std::ops::Range<i32> = 1..32;
 
 // SAFETY: `.init_array` holds addresses of functions that the C library calls once before `main`; this one has the C
 // calling convention, ignores the arguments that glibc passes, and neither allocates nor unwinds.
@@ -20,20 +24,72 @@ static NOTE: extern "C" fn() = note;
 
 /// Asks, and writes down what it is told.
 extern "C" fn note() {
-    // SAFETY: all bytes zero are a value of this plain C structure.
-    let mut found: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null action changes nothing, and `found` is live and writable.
-    let answer = unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut found) };
-    let ignored = answer == 0 && found.sa_sigaction == libc::SIG_IGN;
-    PIPE_SIGNAL_IGNORED.store(ignored, Ordering::Relaxed);
+    let ignored = SIGNALS.filter(|&signal| is_ignored(signal));
+    IGNORED.store(ignored.fold(0, |bits, signal| bits | bit(signal)), Ordering::Relaxed);
     // SAFETY: this asks about a descriptor by its number and takes no address.
     let closed = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } == -1;
     STANDARD_OUTPUT_CLOSED.store(closed, Ordering::Relaxed);
 }
 
+/// Whether a signal is ignored now.
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all bytes zero are a value of this plain C structure.
+    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a null action changes nothing, and `current` is live and writable.
+    let answer = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
+    answer == 0 && current.sa_sigaction == libc::SIG_IGN
+}
+
+const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
+/// Whether the parent had this process ignore this signal, of 1 to 31.
+pub fn was_ignored(signal: i32) -> bool {
+    IGNORED.load(Ordering::Relaxed) & bit(signal) != 0
+}
+
 /// Whether the parent had this process ignore `SIGPIPE`.
 pub fn pipe_signal_was_ignored() -> bool {
-    PIPE_SIGNAL_IGNORED.load(Ordering::Relaxed)
+    was_ignored(libc::SIGPIPE)
+}
+
+/// Calls `handler` for each of these signals that arrives from now on. System calls that it interrupts go on after it where
+/// the kernel can have that (signal(7)).
+///
+/// `handler` must do what a handler may do (signal-safety(7)): the two in this crate do nothing, or note a number.
+pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
+    // SAFETY: all bytes zero are a value of this plain C structure: an empty mask, no flags.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as *const () as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `action` is live, and its handler takes a number and may be called at any time, as the caller guarantees.
+    match unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Signals that stay as the parent left them. `SIGHUP` is what `nohup` ignores for all that a command starts. The three of
+/// job control would come again and again if they were handled: a write to a terminal is restarted after the handler.
+/// `SIGCHLD` and `SIGPIPE` have functions of their own here.
+const LEFT_ALONE: [i32; 6] =
+    [libc::SIGHUP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGCHLD, libc::SIGPIPE];
+
+/// Keeps the programs that this process starts from ignoring what the parent had this process ignore: a shell that starts
+/// a command in the background ignores `SIGINT` and `SIGQUIT` for it, and a child that must end by one would not.
+///
+/// This process goes on doing nothing when such a signal arrives, by a handler that does nothing: `execve` gives a signal
+/// that is handled its default disposition, and leaves alone one that is ignored (execve(2)). So it holds for every
+/// child, whoever starts it. `SIGXFSZ`, which would end this process where a limit on the size of files is reached, is
+/// handled in the same way: the write then fails and says why (setrlimit(2)).
+pub fn hand_on_default_signals() {
+    extern "C" fn nothing(_: i32) {}
+    let ignored = SIGNALS.filter(|&signal| was_ignored(signal) && !LEFT_ALONE.contains(&signal));
+    for signal in ignored.chain([libc::SIGXFSZ]) {
+        // The kernel refuses a handler for SIGKILL and SIGSTOP alone, which nobody can ignore.
+        let _ = handle(signal, nothing);
+    }
 }
 
 /// Whether the parent closed standard output. What is open under its number now is then `/dev/null`.
@@ -70,6 +126,18 @@ pub fn keep_children_until_waited_for() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_that_is_ignored_is_recognised() {
+        // Nobody sends it here, so what it does is of no consequence to the other tests of this process.
+        assert!(!is_ignored(libc::SIGWINCH));
+        // SAFETY: ignoring it runs no code of this process.
+        let _ = unsafe { libc::signal(libc::SIGWINCH, libc::SIG_IGN) };
+        assert!(is_ignored(libc::SIGWINCH));
+        // SAFETY: the default, which is to do nothing as well, runs no code of this process.
+        let _ = unsafe { libc::signal(libc::SIGWINCH, libc::SIG_DFL) };
+        assert!(!is_ignored(libc::SIGWINCH));
+    }
 
     #[test]
     fn a_test_is_started_with_a_standard_output() {

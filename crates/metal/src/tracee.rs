@@ -196,12 +196,15 @@ pub fn traced<T: Send>(
     let living = Mutex::new(Living::default());
     let (done, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let tracer = scope.spawn(|| {
+        let life = || {
             // Dropped at the end of this thread, however it ends, and so seen by the one that keeps the time.
             let _done = done;
             let mut tracee = Tracee::launch(command, deadline, &living)?;
             work(&mut tracee)
-        });
+        };
+        let tracer = thread::Builder::new()
+            .spawn_scoped(scope, life)
+            .map_err(|error| Trouble::Fault(Fault::system("start a thread that traces", error)))?;
         if ended.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
             let mut living = living.lock().unwrap_or_else(PoisonError::into_inner);
             living.late = true;

@@ -8,7 +8,8 @@ use crate::attribution::Attribution;
 /// What `tenbin blame` answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blame {
-    /// [`Blame::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Blame::SCHEMA))]
     pub schema: String,
     /// The contract.
     pub contract: Contracted,

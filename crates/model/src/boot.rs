@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// What `tenbin boot check` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Boot {
-    /// [`Boot::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Boot::SCHEMA))]
     pub schema: String,
     /// A machine each, in the order in which they were asked about.
     pub checks: Vec<BootCheck>,
@@ -24,12 +25,19 @@ impl Boot {
 pub struct BootCheck {
     /// The ELF file, as it was named.
     pub file: String,
+    /// SHA-256 of that file, in hexadecimal: a replay needs the same one. None in answers that were given before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// The machine.
     pub machine: BootMachine,
     /// The addresses at which a hart has arrived, the lowest first, each once: the goals of the boot hart and of the others.
     pub goals: Vec<Hex>,
     /// What came of it.
     pub verdict: BootVerdict,
+    /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop: the architecture promises no progress of
+    /// it. The verdict believes in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<BootPlace>,
     /// What it cost; of a refusal, up to there.
     pub effort: BootEffort,
 }
@@ -48,6 +56,29 @@ pub struct BootMachine {
     pub window: u32,
     /// Words that were given a value before the first instruction: how many harts there are, and what the user set.
     pub set: Vec<Planted>,
+    /// Control and status registers that were given a value before the first instruction, on every hart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<GivenControl>,
+}
+
+/// A control and status register, and what it holds at first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GivenControl {
+    /// Its name, as `misa`.
+    pub name: String,
+    /// What it holds.
+    pub value: Hex,
+}
+
+/// A place in the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BootPlace {
+    /// The address of the instruction.
+    pub pc: Hex,
+    /// The same as a symbol and a distance, and the line of source where the file says it: `take+8 (lock.S:12)`.
+    pub place: String,
+    /// The instruction in GNU's syntax.
+    pub instruction: String,
 }
 
 /// What an examination cost.
@@ -74,6 +105,9 @@ pub enum BootVerdict {
         /// Whether the firmware computes with garbage. The verdict then stands for the garbage that was tried.
         #[serde(default)]
         partly: bool,
+        /// Instructions behind which nothing was begun early, though it may be. The verdict then stands but for that.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        held: Vec<BootPlace>,
         /// What is no fault, and should be known.
         remarks: Vec<Counterexample>,
     },
@@ -274,6 +308,9 @@ pub struct HartEnd {
     pub arrived: bool,
     /// In a few words: `arrived`, `reads wake_flag, which holds 0, for ever`, `sleeps`.
     pub doing: String,
+    /// Whether it went where no code is, or asks for memory that is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub astray: bool,
 }
 
 /// A number that JSON has as text, `0x80001000`: its own numbers are exact up to 2^53 only.

@@ -32,7 +32,8 @@ pub struct Calibration {
 /// What `tenbin calibrate --json` prints: the rates, and every pair that they were computed from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibrationReport {
-    /// [`CalibrationReport::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = CalibrationReport::SCHEMA))]
     pub schema: String,
     /// The calibration's name in the store, if it was kept.
     pub id: Option<String>,
@@ -114,6 +115,9 @@ pub struct Pair {
     /// Which of several layouts the pair was weighed in, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
+    /// Which of several processes weighed the pair, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
 }
 
 /// A ratio as it was found.
@@ -163,6 +167,9 @@ pub struct Rates {
     pub layout: LayoutRates,
     /// Ratios that are known whatever the clock rate, each series of them.
     pub biases: Vec<Bias>,
+    /// How far the processes lie apart, for each series that several of them weighed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<Between>,
     /// The series of which no pair was weighed, and why.
     pub unweighed: Vec<Unweighed>,
     /// Why pairs got no interval: each reason, and how many pairs it befell.
@@ -253,6 +260,25 @@ pub struct Bias {
     pub error: f64,
     /// The error of the one ratio that lies farthest off, as a part of the truth.
     pub worst: f64,
+}
+
+/// How far processes lie apart that weighed the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Between {
+    /// What it was weighed for.
+    pub purpose: Purpose,
+    /// Name of the work.
+    pub work: String,
+    /// By which part the right side did more, as asked for.
+    pub effect: f64,
+    /// How many processes found a ratio.
+    pub processes: u64,
+    /// By which factor the ratio of the process with the largest lies above that of the process with the least; of each
+    /// process the median of what it found over the truth.
+    pub apart: f64,
+    /// Of two intervals from two processes, how many do not meet: all such pairs of intervals. They are not independent, so
+    /// there is no interval.
+    pub disjoint: Proportion,
 }
 
 /// A series of which no pair was weighed.

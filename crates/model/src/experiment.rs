@@ -174,7 +174,7 @@ impl Source {
 pub struct Published {
     /// The machine, named.
     pub machine: String,
-    /// The date of publication, ISO 8601.
+    /// The date of publication, ISO 8601; `undated` where the source gives none.
     pub date: String,
     /// What was done there, in the words of the source.
     pub what: String,

@@ -24,8 +24,8 @@ pub mod verdict;
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use boot::{
-    Boot, BootAction, BootCheck, BootEffort, BootFault, BootMachine, BootStep, BootVerdict, Counterexample,
-    HartEnd, Hex, NamedValue, Planted, Writer,
+    Boot, BootAction, BootCheck, BootEffort, BootFault, BootMachine, BootPlace, BootStep, BootVerdict,
+    Counterexample, GivenControl, HartEnd, Hex, NamedValue, Planted, Writer,
 };
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
@@ -34,9 +34,13 @@ pub use experiment::{
 pub use litmus::{Decided, Litmus, Quantifier, Settled, Tried};
 pub use machine::Machine;
 pub use replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, ReplayedHart, Shown, Stood};
-pub use run::{Cell, Check, Effort, Ended, Gauge, Provenance, Reading, Run, Trial};
+pub use run::{
+    Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, Trial,
+};
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
-pub use verdict::{Answer, Evidence, Figure, Finding, Grid, Interval, Missing, Refusal, Report, Verdict};
+pub use verdict::{
+    Answer, Evidence, Figure, Finding, Grid, Interval, Missing, Refusal, Regime, Report, Stretch, Verdict,
+};

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// What `tenbin boot litmus` answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Litmus {
-    /// [`Litmus::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Litmus::SCHEMA))]
     pub schema: String,
     /// The memory model: `sc`, `tso` or `rvwmo`.
     pub memory: String,
@@ -49,6 +50,9 @@ pub enum Settled {
     NotFinished {
         /// Steps that were taken: instructions executed, and candidate executions looked at.
         steps: u64,
+        /// Bytes of memory that would not do; none where it was the time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory: Option<u64>,
     },
     /// The test has something that the models here do not speak of.
     Refused {

@@ -8,7 +8,8 @@ use crate::boot::{BootFault, BootMachine, Hex, Planted};
 /// What `tenbin boot replay` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BootReplay {
-    /// [`BootReplay::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = BootReplay::SCHEMA))]
     pub schema: String,
     /// The emulator and its version, `QEMU 7.2.22`; none where nothing was replayed.
     pub emulator: Option<String>,

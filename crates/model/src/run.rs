@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Arrangement, Descriptor};
-use crate::machine::Machine;
+use crate::machine::{Machine, Observed};
 use crate::sample::Sample;
 use crate::unit::Picoseconds;
 use crate::verdict::{Finding, Refusal};
@@ -18,6 +18,52 @@ pub struct Run {
     pub machine: Machine,
     /// One entry per experiment, in the order in which they ran.
     pub trials: Vec<Trial>,
+}
+
+/// A line of the list of runs: what `tenbin runs --json` prints of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedRun {
+    /// Its name: 64 hexadecimal digits.
+    pub id: String,
+    /// The labels that it bears, in ascending order.
+    pub labels: Vec<String>,
+    /// Start of the run, ISO 8601 in UTC.
+    pub started: String,
+    /// Version of tenbin that measured.
+    pub version: String,
+    /// The instruction set that it was measured on.
+    pub architecture: String,
+    /// The processor's name for itself.
+    pub cpu_model: Observed<String>,
+    /// How much time each cell was given.
+    pub effort: Effort,
+    /// Names of the experiments, in the order in which they ran.
+    pub experiments: Vec<String>,
+    /// Epochs kept, over all cells.
+    pub samples: u64,
+    /// Bytes that the run takes in the file, without the file's own structure.
+    pub bytes: u64,
+}
+
+/// A whole run with the name of its shape: what `tenbin export --format json` writes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExportedRun<'a> {
+    /// Name and version of this shape.
+    #[schemars(extend("const" = ExportedRun::SCHEMA))]
+    pub schema: &'static str,
+    /// The run.
+    #[serde(flatten)]
+    pub run: &'a Run,
+}
+
+impl<'a> ExportedRun<'a> {
+    /// Name and version of this shape.
+    pub const SCHEMA: &'static str = "tenbin-run-1";
+
+    /// The run, to be written.
+    pub fn of(run: &'a Run) -> Self {
+        Self { schema: Self::SCHEMA, run }
+    }
 }
 
 /// Who measured, when and how.
@@ -85,6 +131,29 @@ pub struct Cell {
     pub gauges: Vec<Gauge>,
     /// The raw epochs, in order.
     pub samples: Vec<Sample>,
+    /// What was seen of the machine between blocks, in order; none where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
+}
+
+/// A look at the machine between two blocks: what may tell why blocks after it differ from blocks before.
+///
+/// It judges nothing. Where a figure could not be had, it is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// The block that came next.
+    pub block: u32,
+    /// Running time of the program by then.
+    pub since: Picoseconds,
+    /// Time for which the host ran something else while the cell's CPUs wanted to run, all together, since the machine began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<Picoseconds>,
+    /// Time of a fixed loop of dependent additions on each of the cell's CPUs, as they are named, each once, two at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spins: Vec<Picoseconds>,
+    /// Time for a cache line to go from the first of these CPUs to the second and back, where there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Picoseconds>,
 }
 
 /// Whether a variant met the specification.

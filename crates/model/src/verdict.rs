@@ -54,6 +54,43 @@ pub struct Evidence {
     pub detectable: f64,
     /// The margin of equivalence, as a fraction.
     pub margin: f64,
+    /// The states that the machine was in for long enough to be told apart by the ratio, in the order in which they
+    /// first came: two or more, and then `interval` covers those of all of them. Empty where one state lasted throughout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<Regime>,
+}
+
+/// A state of the machine that lasted, as the blocks of one comparison show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Regime {
+    /// The ratio in this state.
+    pub ratio: f64,
+    /// Where that lies; all intervals of a comparison share its level.
+    pub interval: Interval,
+    /// Blocks that were measured in it.
+    pub blocks: usize,
+    /// How long they took.
+    pub seconds: f64,
+    /// How often the machine was in it, with blocks of another state between.
+    pub turns: usize,
+    /// When, of the first of these turns: [`Regime::STRETCHES`] at most.
+    pub stretches: Vec<Stretch>,
+    /// What was seen of the machine meanwhile, by name.
+    pub figures: Vec<Figure>,
+}
+
+impl Regime {
+    /// Of more turns than this, only so many are listed.
+    pub const STRETCHES: usize = 20;
+}
+
+/// A stretch of a cell's running time: of its epochs, without what lies between them. In seconds since the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stretch {
+    /// Start.
+    pub from: f64,
+    /// End.
+    pub to: f64,
 }
 
 /// Why something was not answered. All three parts are sentences without a capital or a full stop.
@@ -162,7 +199,8 @@ pub struct Finding {
 /// What `--json` prints: every answer of a run with its evidence. `tenbin schema` publishes its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// [`Report::SCHEMA`].
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Report::SCHEMA))]
     pub schema: String,
     /// The run in the store that this was computed from, if it was kept.
     pub run: Option<String>,
@@ -173,6 +211,9 @@ pub struct Report {
     /// How often this instrument errs on this machine, in words, if it was calibrated there.
     #[serde(default)]
     pub instrument: Option<String>,
+    /// What the intervals of all answers do not cover, in words, if any answer claims something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// The comparisons.
     pub answers: Vec<Answer>,
     /// What was found beside them.

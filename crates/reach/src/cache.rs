@@ -20,7 +20,7 @@ use crate::architecture::Architecture;
 use crate::error::Error;
 use crate::headers::{self, Image};
 use crate::kbuild::{self, Build};
-use crate::kernel::{Kernel, Suite, module_folders, modules_in, own_release};
+use crate::kernel::{Kernel, Suite, insist_image, module_folders, modules_in, own_release};
 use crate::module::{self, Module};
 use crate::process::lacking;
 
@@ -197,9 +197,10 @@ impl Cache {
     /// modules are taken from there.
     ///
     /// # Errors
-    /// [`Error::Request`] where `image` is no file; and as [`Cache::kernel`].
+    /// [`Error::Request`] where `image` is no file, or no image of a kernel for `architecture`; and as [`Cache::kernel`].
     pub fn own_kernel(&self, architecture: Architecture, image: &Path) -> Result<Kernel, Error> {
         let (image, own) = own_release(image)?;
+        insist_image(&image, architecture)?;
         let busybox = self.kernel(architecture, Suite::usual(architecture))?.busybox;
         let modules = match own {
             Some((_, folder)) => modules_in(&module_folders(&folder))?,
@@ -498,7 +499,17 @@ mod tests {
         fs::create_dir(scratch.path().join("trixie-riscv64")).unwrap();
         let cache = Cache::new(scratch.path());
         let root = fs::canonicalize(scratch.path()).unwrap().join("unpacked");
-        let kernel = cache.own_kernel(Architecture::Riscv64, &root.join("boot/vmlinuz-6.1")).unwrap();
+        let path = root.join("boot/vmlinuz-6.1");
+        let own = |architecture| cache.own_kernel(architecture, &path);
+        // What is no image is refused before anything is fetched for it, and so is another architecture's.
+        let error = own(Architecture::Riscv64).unwrap_err().to_string();
+        assert!(error.contains("vmlinuz-6.1 is no kernel"), "{error}");
+        let mut image = vec![0; 0x40];
+        image[0x38..0x3c].copy_from_slice(b"RSC\x05");
+        fs::write(&path, &image).unwrap();
+        let error = own(Architecture::X86_64).unwrap_err().to_string();
+        assert!(error.contains("image for riscv64, and the guest is x86_64"), "{error}");
+        let kernel = own(Architecture::Riscv64).unwrap();
         assert_eq!(kernel.image, root.join("boot/vmlinuz-6.1"));
         assert_eq!(kernel.modules, [root.join("lib/modules/6.1/kernel/drivers/char/virtio_console.ko")]);
         let error = cache.own_kernel(Architecture::Riscv64, &root.join("boot/none")).unwrap_err();

@@ -46,6 +46,8 @@ pub struct Guest {
     pub kernel: Kernel,
     /// How many CPUs it has.
     pub cpus: u32,
+    /// Among how many memory nodes its CPUs and its memory are divided, one after the other.
+    pub nodes: u32,
     /// What makes them go.
     pub accelerator: Accelerator,
     /// Words for the kernel's command line.
@@ -112,6 +114,7 @@ impl Guest {
             architecture,
             kernel,
             cpus: 1,
+            nodes: 1,
             accelerator: Accelerator::default(),
             parameters: Vec::new(),
             cargo: Vec::new(),
@@ -143,6 +146,12 @@ impl Guest {
     /// As [`Guest::run`].
     pub fn run_watched(&self, each: &mut (dyn FnMut(&Line) + Send)) -> Result<Outcome, Error> {
         self.accelerator.insist(self.architecture, self.cpus)?;
+        if !(1..=self.cpus).contains(&self.nodes) {
+            let Self { nodes, cpus, .. } = self;
+            return Err(Error::Request(format!(
+                "{nodes} memory nodes for {cpus} CPUs: each node has a CPU at least"
+            )));
+        }
         let plumbing = |error| Error::Process { program: self.architecture.emulator().0.to_owned(), error };
         let (reader, writer) = pipe().map_err(plumbing)?;
         let (over, alive) = pipe().map_err(plumbing)?;
@@ -156,12 +165,13 @@ impl Guest {
         let (emulator, out) = (self.emulator(&files)?, unnamed()?);
         let (end, console) = thread::scope(|scope| {
             let start = Instant::now();
-            let watcher = scope.spawn(move || console::watch(reader, over, start, each));
+            let watch = move || console::watch(reader, over, start, each);
+            let watcher = thread::Builder::new().spawn_scoped(scope, watch).map_err(plumbing)?;
             let end = emulator.run(&out, &files.complaints, self.deadline);
             drop(alive);
-            (end, watcher.join().unwrap_or_else(|panic| resume_unwind(panic)))
-        });
-        self.conclude(&end?, console, &files)
+            Ok((end?, watcher.join().unwrap_or_else(|panic| resume_unwind(panic))))
+        })?;
+        self.conclude(&end, console, &files)
     }
 
     /// Boots a guest of this kind under KVM, however this one shall run, and sees whether it answers within
@@ -210,7 +220,7 @@ impl Guest {
     /// The emulator with all that it is told.
     fn emulator(&self, files: &Files) -> Result<Program, Error> {
         let size = files.root.metadata().map_err(Error::file("read", &std::env::temp_dir()))?.len();
-        let memory = MEMORY + 2 * size.div_ceil(1 << 20);
+        let memory = (MEMORY + 2 * size.div_ceil(1 << 20)).next_multiple_of(u64::from(self.nodes));
         let (name, package) = self.architecture.emulator();
         let image = fs::canonicalize(&self.kernel.image).map_err(Error::file("read", &self.kernel.image))?;
         let mut parameters = format!("console={} panic=-1 quiet", self.architecture.console());
@@ -219,6 +229,7 @@ impl Guest {
             parameters.push(' ');
             parameters.push_str(parameter);
         }
+        let nodes = nodes(self.nodes, self.cpus, memory);
         let (memory, cpus) = (memory.to_string(), self.cpus.to_string());
         let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"];
         let board = match self.accelerator {
@@ -249,7 +260,7 @@ impl Guest {
         ];
         let program = Program::new(name, package).largest_file(self.answer_most);
         let program = program.words(words).words(self.accelerator.words()).words(board);
-        Ok(program.words(machine).words(["-kernel".as_ref(), image.as_os_str()]).words(channels))
+        Ok(program.words(machine).words(nodes).words(["-kernel".as_ref(), image.as_os_str()]).words(channels))
     }
 
     /// What came of it, after the emulator ended like this.
@@ -296,6 +307,21 @@ impl Guest {
         };
         Error::Silent { silence, console: text }
     }
+}
+
+/// How the emulator is told to divide `cpus` CPUs and `memory` MiB among `nodes` nodes; one needs no word.
+fn nodes(nodes: u32, cpus: u32, memory: u64) -> Vec<String> {
+    let words = |node: u32| {
+        let (first, last) = (node * cpus / nodes, (node + 1) * cpus / nodes - 1);
+        let share = memory / u64::from(nodes);
+        [
+            "-object".to_owned(),
+            format!("memory-backend-ram,id=memory{node},size={share}M"),
+            "-numa".to_owned(),
+            format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}"),
+        ]
+    };
+    if nodes == 1 { Vec::new() } else { (0..nodes).flat_map(words).collect() }
 }
 
 /// The lines of a console around a panic, else its last ones: those that say something, and without what
@@ -355,6 +381,22 @@ mod tests {
         let files = vec![file("tmp/x"), file("tmp/folder/z")];
         let answer = Answer { status: 0, stdout: vec![], stderr: vec![], files };
         assert_eq!(guest.outcome(answer, Channel::Serial, console("")).absent, ["/tmp/y", "/tm"]);
+    }
+
+    #[test]
+    fn every_cpu_and_all_memory_lie_in_one_node() {
+        assert_eq!(nodes(1, 4, 512), Vec::<String>::new());
+        let words = nodes(2, 3, 514).join(" ");
+        assert_eq!(
+            words,
+            "-object memory-backend-ram,id=memory0,size=257M -numa node,nodeid=0,cpus=0-0,memdev=memory0 \
+             -object memory-backend-ram,id=memory1,size=257M -numa node,nodeid=1,cpus=1-2,memdev=memory1"
+        );
+        let mut guest = guest();
+        guest.nodes = 2;
+        assert!(
+            matches!(guest.run(), Err(Error::Request(said)) if said.contains("2 memory nodes for 1 CPUs"))
+        );
     }
 
     #[test]

@@ -121,6 +121,14 @@ impl<W: Write> Root<W> {
     }
 }
 
+/// Whether this names a place for a file in a guest: a path from its root, with no way up.
+///
+/// # Errors
+/// [`Error::Request`] where it does not.
+pub fn insist_place(to: &Path) -> Result<(), Error> {
+    place(to).map(drop)
+}
+
 /// The place in the guest without the slash in front.
 fn place(to: &Path) -> Result<PathBuf, Error> {
     let bare = to.strip_prefix("/").unwrap_or(to);

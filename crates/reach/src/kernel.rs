@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -149,6 +150,41 @@ pub(crate) fn own_release(image: &Path) -> Result<(PathBuf, Option<(String, Path
     let own =
         version.zip(root).map(|(version, root)| (version.to_owned(), root.join("lib/modules").join(version)));
     Ok((image, own))
+}
+
+/// What the beginning of a kernel's image holds, and where: the setup header of x86 (Documentation/arch/x86/boot.rst in Linux), the
+/// headers of arm64 (Documentation/arch/arm64/booting.rst) and RISC-V (Documentation/arch/riscv/boot-image-header.rst), and what QEMU takes of every
+/// architecture: ELF, gzip, and a compressed image with an EFI stub.
+const MAGIC: [(usize, &[u8], Option<Architecture>); 6] = [
+    (0x202, b"HdrS", Some(Architecture::X86_64)),
+    (0x38, b"ARM\x64", Some(Architecture::Aarch64)),
+    (0x38, b"RSC\x05", Some(Architecture::Riscv64)),
+    (0, b"\x7fELF", None),
+    (0, b"\x1f\x8b", None),
+    (4, b"zimg", None),
+];
+
+/// Whether `image` begins as an image does that the emulator of `architecture` may boot: looked at before anything is fetched for it.
+///
+/// # Errors
+/// [`Error::Request`] where it does not, or cannot be read.
+pub(crate) fn insist_image(image: &Path, architecture: Architecture) -> Result<(), Error> {
+    let mut begin = Vec::new();
+    fs::File::open(image)
+        .and_then(|file| file.take(0x210).read_to_end(&mut begin))
+        .map_err(|error| Error::Request(format!("read {}: {error}", image.display())))?;
+    let holds = |&&(at, magic, _): &&(usize, &[u8], Option<Architecture>)| {
+        begin.get(at..at + magic.len()).is_some_and(|bytes| bytes == magic)
+    };
+    let why = match MAGIC.iter().find(holds) {
+        Some((_, _, None)) => return Ok(()),
+        Some((_, _, Some(other))) if *other == architecture => return Ok(()),
+        Some((_, _, Some(other))) => {
+            format!("is a kernel's image for {other}, and the guest is {architecture}")
+        }
+        None => "is no kernel: it has no beginning of an image of Linux".to_owned(),
+    };
+    Err(Error::Request(format!("{} {why}", image.display())))
 }
 
 /// The files of [`MODULES`] in `folders`, each after those that it says it depends on. Kernels differ in that:

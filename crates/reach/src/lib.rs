@@ -39,6 +39,7 @@ pub use cargo::Cargo;
 pub use console::{Console, Gap, Line};
 pub use error::{Error, Silence};
 pub use guest::{ANSWER_MOST, Guest, Kvm, Outcome};
+pub use initramfs::insist_place;
 pub use kernel::{Kernel, NotASuite, Suite, host_image};
 pub use module::{Module, NotAModule};
 pub use replay::{Code, CodeKind, Followed, Free, Left, Outcome as ReplayOutcome, Replay};

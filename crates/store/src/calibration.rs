@@ -6,7 +6,17 @@ use tenbin_model::Calibration;
 use crate::document;
 use crate::error::{Attempt, Error, Place, Unfaithful};
 use crate::identity::CalibrationId;
-use crate::store::{Store, moment};
+use crate::schema;
+use crate::store::{Contents, Damage, Store, moment, names};
+
+/// The calibrations of a store.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CalibrationListing {
+    /// Those that can be read, with their names, by their start, newest first.
+    pub sound: Vec<(CalibrationId, Calibration)>,
+    /// Those that cannot.
+    pub damaged: Vec<Damage>,
+}
 
 /// The row of a calibration.
 #[derive(Debug)]
@@ -67,22 +77,44 @@ impl Store {
             path: self.path().into(),
             what,
         })?;
-        self.insert(tried, &[], std::slice::from_ref(&packed))?;
-        Ok(packed.id)
+        let id = packed.id;
+        self.insert(tried, &Contents { calibrations: vec![packed], ..Contents::default() })?;
+        Ok(id)
     }
 
     /// All calibrations with their names, by their start, newest first. One that is damaged is left out:
-    /// whoever asks for it by its name ([`Store::load_calibration`]) is told what is wrong with it.
+    /// [`Store::list_calibrations`] has it.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn calibrations(&self) -> Result<Vec<(CalibrationId, Calibration)>, Error> {
-        let names = ids(&self.connection, self.place(Attempt::ListCalibrations))?;
-        let mut sound = Vec::with_capacity(names.len());
-        for id in names {
-            match self.load_calibration(&id) {
-                Ok(calibration) => sound.push((id, calibration)),
-                Err(Error::Damaged { .. }) => {}
+        Ok(self.list_calibrations()?.sound)
+    }
+
+    /// The calibrations that can be read, newest first, and those that cannot.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list_calibrations(&self) -> Result<CalibrationListing, Error> {
+        let tried = Attempt::ListCalibrations;
+        let (mut sound, mut damaged) = (Vec::new(), Vec::new());
+        let names = match lenient(&self.connection, self.place(tried)) {
+            Err(Error::Damaged { what, .. }) => {
+                damaged.push(Damage { name: "calibrations".into(), what });
+                Vec::new()
+            }
+            other => other?,
+        };
+        for name in names {
+            let Ok(id) = name.parse::<CalibrationId>() else {
+                damaged.push(Damage { name, what: "this cannot be the name of a calibration".into() });
+                continue;
+            };
+            match self.read_calibration(&id, tried).map(|packed| packed.verify()) {
+                Ok(Ok(calibration)) => sound.push((id, calibration)),
+                Ok(Err(what)) | Err(Error::Damaged { what, .. }) => damaged.push(Damage { name, what }),
+                // Another process has removed it meanwhile.
+                Err(Error::UnknownCalibration { .. }) => {}
                 Err(other) => return Err(other),
             }
         }
@@ -90,7 +122,7 @@ impl Store {
             |(id, found): &(CalibrationId, Calibration)| (moment(&found.provenance.started).to_owned(), *id);
         sound.sort_by_cached_key(oldest_first);
         sound.reverse();
-        Ok(sound)
+        Ok(CalibrationListing { sound, damaged })
     }
 
     /// The one calibration whose name begins with `prefix`, if there is any. Reads names alone, so that
@@ -100,16 +132,20 @@ impl Store {
     /// [`Error::AmbiguousCalibration`] with those that there are; or the store cannot be read.
     pub fn find_calibration(&self, prefix: &str) -> Result<Option<CalibrationId>, Error> {
         let lower = prefix.to_ascii_lowercase();
-        let mut candidates = ids(&self.connection, self.place(Attempt::ListCalibrations))?;
-        candidates.retain(|id| id.to_string().starts_with(&lower));
+        let names = match lenient(&self.connection, self.place(Attempt::ListCalibrations)) {
+            // The runs are to be found all the same; the list says what is wrong.
+            Err(Error::Damaged { .. }) => Vec::new(),
+            other => other?,
+        };
+        let begun = names.iter().filter(|name| !lower.is_empty() && name.starts_with(&lower));
+        let candidates: Vec<CalibrationId> = begun.filter_map(|name| name.parse().ok()).collect();
         match candidates.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(*one)),
-            _ => Err(Error::AmbiguousCalibration {
-                path: self.path().into(),
-                wanted: prefix.into(),
-                candidates,
-            }),
+            _ => {
+                let (path, wanted) = (self.path().into(), prefix.into());
+                Err(Error::AmbiguousCalibration { path, wanted, candidates })
+            }
         }
     }
 
@@ -134,6 +170,15 @@ impl Store {
             // Not an error of the file: the caller asked for a name that it made up or remembered.
             .ok_or_else(|| Error::UnknownCalibration { path: self.path().into(), wanted: id.short() })
     }
+}
+
+/// What stands for names of calibrations, in ascending order: none in a file of format 1 that may not be brought up to date.
+fn lenient(connection: &Connection, place: Place<'_>) -> Result<Vec<String>, Error> {
+    let read = || match schema::has_table(connection, "calibration")? {
+        true => names(connection, "calibration"),
+        false => Ok(Vec::new()),
+    };
+    read().map_err(|error| place.sqlite(error))
 }
 
 /// The names of all calibrations in a file, in ascending order.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
+use rustix::io::Errno;
 
 use crate::identity::{CalibrationId, RunId};
 
@@ -18,6 +19,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 pub enum Attempt {
     /// Opening or creating a store.
     Open,
+    /// Opening a store to read it.
+    Read,
     /// Keeping a run.
     Keep,
     /// Listing or finding runs.
@@ -30,6 +33,10 @@ pub enum Attempt {
     ListCalibrations,
     /// Loading a calibration.
     LoadCalibration,
+    /// Removing runs and calibrations.
+    Remove,
+    /// Giving labels to runs, or taking them away.
+    Label,
     /// Writing runs and calibrations to a file of their own.
     Export,
     /// Merging another file.
@@ -41,12 +48,15 @@ impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Open => "open the store",
+            Self::Read => "read the store",
             Self::Keep => "keep the run in",
             Self::List => "list the runs of",
             Self::Load => "load a run from",
             Self::KeepCalibration => "keep the calibration in",
             Self::ListCalibrations => "list the calibrations of",
             Self::LoadCalibration => "load a calibration from",
+            Self::Remove => "remove runs from",
+            Self::Label => "label runs in",
             Self::Export => "export to",
             Self::Import => "import from",
         })
@@ -151,8 +161,13 @@ pub enum Error {
         /// On what.
         path: PathBuf,
     },
-    /// The file to be written exists already, or is the store itself.
+    /// The file to be written exists already.
     Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file to be written is the store itself.
+    IsTheStore {
         /// The file.
         path: PathBuf,
     },
@@ -235,9 +250,12 @@ impl fmt::Display for Error {
             }
             Self::NoPermission { tried, path } => {
                 failed(f, tried, path)?;
-                f.write_str(
-                    "permission denied; make the file and its folder readable and writable, or name another",
-                )
+                f.write_str(match tried {
+                    Attempt::Read | Attempt::Import => {
+                        "permission denied; make the file and what lies beside it under its name readable, or name another"
+                    }
+                    _ => "permission denied; make the file and its folder readable and writable, or name another",
+                })
             }
             Self::NotAStore { tried, path, found } => {
                 failed(f, tried, path)?;
@@ -254,8 +272,12 @@ impl fmt::Display for Error {
             Self::Damaged { tried, path, what } => {
                 failed(f, tried, path)?;
                 let remedy = match tried {
-                    Attempt::Import => "nothing was imported; copy or export it again from where it came",
-                    _ => "fetch it again from an exported file, or export what is intact into a new one",
+                    Attempt::Import => {
+                        "nothing of it was imported; copy or export it again from where it came"
+                    }
+                    _ => {
+                        "import it again from an exported file, or save what is intact with `tenbin export --intact -o FILE`"
+                    }
                 };
                 write!(f, "the file is damaged: {what}; {remedy}")
             }
@@ -276,7 +298,13 @@ impl fmt::Display for Error {
             }
             Self::Exists { path } => {
                 failed(f, &Attempt::Export, path)?;
-                f.write_str("the file exists and was left alone; name another, or ask for it to be replaced")
+                f.write_str(
+                    "the file exists and was left alone; name another, or have it replaced with --force",
+                )
+            }
+            Self::IsTheStore { path } => {
+                failed(f, &Attempt::Export, path)?;
+                f.write_str("this is the store whose runs are to be written, and it was left alone; name another file")
             }
             Self::UnknownRun { path, wanted, newest } if newest.is_empty() => {
                 write!(
@@ -286,15 +314,11 @@ impl fmt::Display for Error {
                 )
             }
             Self::UnknownRun { path, wanted, newest } => {
-                write!(f, "no run '{wanted}' in {}; the newest are ", path.display())?;
+                write!(f, "no run and no label '{wanted}' in {}; the newest are ", path.display())?;
                 list(f, newest, RunId::short)
             }
             Self::AmbiguousRun { path, wanted, candidates } => {
-                write!(
-                    f,
-                    "'{wanted}' names several runs in {}; give more digits of one of ",
-                    path.display()
-                )?;
+                write!(f, "'{wanted}' names several runs in {}; name one of them: ", path.display())?;
                 list(f, candidates, RunId::short)
             }
             Self::UnknownCalibration { path, wanted } => {
@@ -319,7 +343,12 @@ impl fmt::Display for Error {
             }
             Self::Io { tried, path, source } => {
                 failed(f, tried, path)?;
-                write!(f, "{source}; check the disk, or name a file elsewhere")
+                let remedy = match source.raw_os_error().map(Errno::from_raw_os_error) {
+                    Some(Errno::MFILE | Errno::NFILE) => "raise the limit on open files (ulimit -n)",
+                    Some(Errno::NOMEM) => "free memory, or raise the limit on it (ulimit -v)",
+                    _ => "check the disk, or name a file elsewhere",
+                };
+                write!(f, "{source}; {remedy}")
             }
             Self::Sqlite { tried, path, source } => {
                 failed(f, tried, path)?;

@@ -36,21 +36,63 @@ impl ForeignStore {
     /// creates nothing. A file with a log or a journal that nobody has open was left by a crash or a
     /// copy: it is repaired in a copy of our own.
     pub(crate) fn open(place: Place<'_>) -> Result<Self, Error> {
-        regular(place)?;
-        let beside = |suffix: &str| Some(with_suffix(place.path, suffix)).filter(|path| path.exists());
-        let (connection, copy) = match (beside("-wal"), beside("-shm"), beside("-journal")) {
-            (None, _, None) => {
-                recognise(place)?;
-                (open_immutable(place)?, None)
-            }
-            (Some(_), Some(_), None) => match open_shared(place.path) {
-                Ok(connection) => (connection, None),
-                Err(_) => copied(place)?,
-            },
-            _ => copied(place)?,
-        };
+        let (connection, copy) = connect(place)?;
         let format = check(&connection, place)?;
         Ok(Self { connection, format, _copy: copy })
+    }
+}
+
+/// A store that is only read, though it may be damaged in parts: what is sound in it is to be seen.
+pub(crate) struct Reading {
+    pub(crate) connection: Connection,
+    /// Whether there is a log that cannot be read.
+    pub(crate) log_unread: bool,
+    pub(crate) copy: Option<TempDir>,
+}
+
+impl Reading {
+    /// Opens the file at the place as [`ForeignStore::open`] does. Where only the file itself can be read, and not its
+    /// log, it is read without. A journal must be read: without it the file may be in the middle of a change.
+    pub(crate) fn open(place: Place<'_>) -> Result<Self, Error> {
+        let (connection, log_unread, copy) = match connect(place) {
+            Ok((connection, copy)) => (connection, false, copy),
+            Err(
+                error @ (Error::NoPermission { .. }
+                | Error::NoSpace { .. }
+                | Error::Io { .. }
+                | Error::Sqlite { .. }),
+            ) => {
+                let log = fs::metadata(with_suffix(place.path, "-wal"));
+                if log.is_err() || with_suffix(place.path, "-journal").exists() {
+                    return Err(error);
+                }
+                recognise(place)?;
+                (open_immutable(place)?, log.is_ok_and(|log| log.len() > 0), None)
+            }
+            Err(other) => return Err(other),
+        };
+        let sqlite = |error| place.sqlite(error);
+        connection.busy_timeout(PATIENCE).map_err(sqlite)?;
+        connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
+        schema::check(&connection, place)?;
+        Ok(Self { connection, log_unread, copy })
+    }
+}
+
+/// Opens the file at the place in the way that fits it, and returns the folder of its copy if it was copied.
+fn connect(place: Place<'_>) -> Result<(Connection, Option<TempDir>), Error> {
+    regular(place)?;
+    let beside = |suffix: &str| Some(with_suffix(place.path, suffix)).filter(|path| path.exists());
+    match (beside("-wal"), beside("-shm"), beside("-journal")) {
+        (None, _, None) => {
+            recognise(place)?;
+            Ok((open_immutable(place)?, None))
+        }
+        (Some(_), Some(_), None) => match open_shared(place.path) {
+            Ok(connection) => Ok((connection, None)),
+            Err(_) => copied(place),
+        },
+        _ => copied(place),
     }
 }
 
@@ -95,7 +137,7 @@ pub(crate) fn regular(place: Place<'_>) -> Result<(), Error> {
 }
 
 /// Whether two paths lead to one file.
-pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
+pub fn same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),

@@ -16,8 +16,10 @@ mod error;
 mod filesystem;
 mod foreign;
 mod identity;
+mod labels;
 pub mod neighbours;
 mod packed;
+mod removal;
 mod schema;
 mod store;
 mod transfer;
@@ -26,9 +28,12 @@ mod transfer;
 #[path = "../tests/specimens/mod.rs"]
 mod specimens;
 
+pub use calibration::CalibrationListing;
 pub use codec::Codec;
 pub use error::{Attempt, Error, Foreign, Unfaithful};
+pub use foreign::same_file;
 pub use identity::{CalibrationId, NotACalibrationId, NotARunId, RunId};
+pub use labels::{Label, NotALabel};
 pub use packed::Entry;
-pub use store::{ColumnSize, Store};
+pub use store::{ColumnSize, Damage, Listing, Store};
 pub use transfer::{Existing, Merge};

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use tenbin_model::{Cell, Quantity, Run, Sample, Trial};
+use tenbin_model::{Cell, ExportedRun, Quantity, Run, Sample, Trial};
 
 /// Writes every epoch as one row of CSV (RFC 4180: CRLF at the end of a line, quotes where needed).
 ///
@@ -71,7 +71,8 @@ pub fn csv(run: &Run, out: &mut impl Write) -> io::Result<()> {
 ///
 /// `BenchmarkAtomics/cell=at_2_threads/variant=lock_xadd-2  1000  12.5 ns/op`: the number behind the
 /// name is the number of workers, the next one counts operations. Where the quantity is bytes in a
-/// second, an operation is one iteration and `MB/s` follows (10⁶ bytes, as Go has it). Compare variants
+/// second, an operation is one iteration and `MB/s` follows (10⁶ bytes, as Go has it); how late an event came has the unit
+/// `ns-late/op`. Compare variants
 /// with `benchstat -col /variant FILE`.
 ///
 /// # Errors
@@ -86,6 +87,9 @@ pub fn go_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "goarch: {architecture}")?;
     if let Some(model) = run.machine.cpu_model.known() {
         writeln!(out, "cpu: {}", model.split_whitespace().collect::<Vec<_>>().join(" "))?;
+    }
+    if run.trials.iter().any(|trial| trial.descriptor.quantity == Quantity::Lateness) {
+        writeln!(out, "Unit {LATENESS} better=lower")?;
     }
     for trial in &run.trials {
         let trial_name = capitalised(&go_name(&trial.descriptor.name));
@@ -106,12 +110,16 @@ pub fn go_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// The unit of how late an event came, which is no time that an operation took.
+const LATENESS: &str = "ns-late/op";
+
 fn go_figures(quantity: Quantity, work: u64, sample: &Sample, out: &mut impl Write) -> io::Result<()> {
     let (iterations, elapsed) = (sample.iterations, sample.elapsed.as_nanos());
     match quantity {
         Quantity::NanosecondsPerOperation | Quantity::Lateness => {
             let operations = u128::from(iterations) * u128::from(work);
-            writeln!(out, "{operations} {} ns/op", elapsed / operations as f64)
+            let unit = if quantity == Quantity::Lateness { LATENESS } else { "ns/op" };
+            writeln!(out, "{operations} {} {unit}", elapsed / operations as f64)
         }
         Quantity::BytesPerSecond => {
             // Bytes in a nanosecond are thousands of 10⁶ bytes in a second.
@@ -174,12 +182,12 @@ pub fn google_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
     finish_json(&json!({ "context": context, "benchmarks": benchmarks }), out)
 }
 
-/// Writes the whole run as JSON: the shape of [`Run`], samples included.
+/// Writes the whole run as JSON: the shape of [`ExportedRun`], samples included.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn json(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    finish_json(run, out)
+    finish_json(&ExportedRun::of(run), out)
 }
 
 fn finish_json(value: &impl serde::Serialize, out: &mut impl Write) -> io::Result<()> {
@@ -234,8 +242,16 @@ fn csv_field(text: &str) -> String {
 /// A part of a benchmark's name in Go: no space, which ends the name, and none of `/`, `=`, which divide it.
 fn go_name(text: &str) -> String {
     let allowed = |character: char| character.is_alphanumeric() || "_.+:,-".contains(character);
-    let name: String =
-        text.chars().map(|character| if allowed(character) { character } else { '_' }).collect();
+    let mut name = String::new();
+    for character in text.chars() {
+        // One stroke for whatever stands between two words, and none behind a comma.
+        match allowed(character) {
+            true => name.push(character),
+            false if !name.ends_with(['_', ',']) => name.push('_'),
+            false => {}
+        }
+    }
+    let name = name.trim_matches('_').to_owned();
     if name.is_empty() { "_".into() } else { name }
 }
 

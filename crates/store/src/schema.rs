@@ -42,6 +42,34 @@ const CALIBRATIONS: &str = "
     ) STRICT;
 ";
 
+/// What a file may have beside: labels that users gave to runs, and which runs were measured into this very file.
+/// Made when there is first something to write into them. They change nothing of what a run is, and a reader
+/// that does not know them passes over them, so they take no format of their own.
+const BESIDE: &str = "
+    CREATE TABLE IF NOT EXISTS label (
+        name TEXT NOT NULL,
+        run  TEXT NOT NULL,
+        UNIQUE (name, run)
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS measured (
+        run TEXT NOT NULL UNIQUE
+    ) STRICT;
+";
+
+/// Adds the tables that a file may have beside, as part of a transaction.
+pub(crate) fn add_beside(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(BESIDE)
+}
+
+/// Whether the file has a table of this name.
+pub(crate) fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
+    connection.query_row(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1",
+        [name],
+        |row| row.get::<_, i64>(0).map(|count| count > 0),
+    )
+}
+
 /// Makes the file one of this format: creates the tables if it is blank and `create` is set, and adds
 /// what a store of an older format lacks. Fails if it is not ours or newer.
 ///

@@ -1,9 +1,11 @@
 //! The store: one file of finished runs, and of calibrations beside them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use tempfile::TempDir;
 use tenbin_model::Run;
 
 use crate::calibration::PackedCalibration;
@@ -11,8 +13,9 @@ use crate::codec::Codec;
 use crate::columns::NAMES;
 use crate::error::{Attempt, Error, PATIENCE, Place};
 use crate::filesystem;
-use crate::foreign;
+use crate::foreign::{self, Reading};
 use crate::identity::RunId;
+use crate::labels::{self, Label};
 use crate::packed::{Entry, Packed};
 use crate::schema;
 use crate::transfer::Merge;
@@ -22,6 +25,38 @@ use crate::transfer::Merge;
 pub struct Store {
     pub(crate) connection: Connection,
     path: PathBuf,
+    /// Whether the file's log could not be read: then the newest runs may not be seen.
+    log_unread: bool,
+    /// Where the file was copied, if it had to be; removed with this.
+    _copy: Option<TempDir>,
+}
+
+/// What is to be written together.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) runs: Vec<Packed>,
+    pub(crate) calibrations: Vec<PackedCalibration>,
+    pub(crate) labels: BTreeMap<RunId, Vec<Label>>,
+    /// Whether the runs were measured into this very file, and not brought from another one.
+    pub(crate) measured_here: bool,
+}
+
+/// The runs of a store.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// Those that can be read, by their start, oldest first.
+    pub runs: Vec<Entry>,
+    /// Those that cannot.
+    pub damaged: Vec<Damage>,
+}
+
+/// A run or a calibration that cannot be read; or the labels, or all calibrations, where their table cannot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The name that it has in the file, or `labels`, or `calibrations`.
+    pub name: String,
+    /// What is wrong with it.
+    pub what: String,
 }
 
 /// How changes reach the file.
@@ -69,6 +104,27 @@ impl Store {
         Self::open_with(path, false, journal_in(folder_of(path)))
     }
 
+    /// Opens the store at `path`, which must exist, to read it: where it cannot be written (it is another user's,
+    /// lies on a medium that is read only, or on a disk that is full) it is read as it is.
+    ///
+    /// # Errors
+    /// As [`Store::open_existing`], but for those of writing.
+    pub fn open_to_read(path: &Path) -> Result<Self, Error> {
+        match Self::open_existing(path) {
+            Err(
+                Error::NoPermission { .. } | Error::NoSpace { .. } | Error::Io { .. } | Error::Sqlite { .. },
+            ) => {}
+            other => return other,
+        }
+        let Reading { connection, log_unread, copy } = Reading::open(Place { tried: Attempt::Read, path })?;
+        Ok(Self { connection, path: path.into(), log_unread, _copy: copy })
+    }
+
+    /// Whether the file has a log that cannot be read: what was written last may then be missing here.
+    pub fn is_log_unread(&self) -> bool {
+        self.log_unread
+    }
+
     fn open_with(path: &Path, create: bool, journal: Journal) -> Result<Self, Error> {
         let place = Place { tried: Attempt::Open, path };
         let sqlite = |error| place.sqlite(error);
@@ -103,7 +159,7 @@ impl Store {
                 schema::check(&connection, place)?;
             }
         }
-        Ok(Self { connection, path: path.into() })
+        Ok(Self { connection, path: path.into(), log_unread: false, _copy: None })
     }
 
     /// Where the store lies.
@@ -119,108 +175,195 @@ impl Store {
     /// The disk is full, the store is locked or damaged, or the run holds a value that JSON cannot
     /// hold ([`Error::Unfaithful`]). The store is then as it was.
     pub fn keep(&mut self, run: &Run) -> Result<RunId, Error> {
+        self.keep_as(run, None)
+    }
+
+    /// Keeps a finished run as [`Store::keep`] does, and gives it a label in the same transaction.
+    ///
+    /// # Errors
+    /// As [`Store::keep`].
+    pub fn keep_as(&mut self, run: &Run, label: Option<&Label>) -> Result<RunId, Error> {
         let tried = Attempt::Keep;
         let packed = Packed::from_run(run).map_err(|what| Error::Unfaithful {
             tried,
             path: self.path.clone(),
             what,
         })?;
-        self.insert(tried, std::slice::from_ref(&packed), &[])?;
-        Ok(packed.id)
+        let id = packed.id;
+        let labels = label.map(|label| (id, vec![label.clone()])).into_iter().collect();
+        let contents = Contents { runs: vec![packed], labels, measured_here: true, ..Contents::default() };
+        self.insert(tried, &contents)?;
+        Ok(id)
     }
 
-    /// Writes the runs and calibrations that are not there yet, all or none, and says which those were.
-    pub(crate) fn insert(
-        &mut self,
-        tried: Attempt,
-        runs: &[Packed],
-        calibrations: &[PackedCalibration],
-    ) -> Result<Merge, Error> {
+    /// Writes the runs, calibrations and labels that are not there yet, all or none, and says which those were.
+    pub(crate) fn insert(&mut self, tried: Attempt, contents: &Contents) -> Result<Merge, Error> {
         let place = Place { tried, path: &self.path };
         let sqlite = |error| place.sqlite(error);
         // Taking the lock for writing at once lets SQLite wait for others instead of failing later.
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
+        if contents.measured_here || !contents.labels.is_empty() {
+            schema::add_beside(&transaction).map_err(sqlite)?;
+        }
         let mut merge = Merge::default();
-        for run in runs {
+        for run in &contents.runs {
             if holds(&transaction, &run.id).map_err(sqlite)? {
                 merge.present.push(run.id);
-            } else {
-                run.insert(&transaction).map_err(sqlite)?;
-                merge.added.push(run.id);
+                continue;
+            }
+            run.insert(&transaction).map_err(sqlite)?;
+            merge.added.push(run.id);
+            if contents.measured_here {
+                transaction
+                    .prepare_cached("INSERT INTO measured (run) VALUES (?1) ON CONFLICT DO NOTHING")
+                    .and_then(|mut insert| insert.execute([run.id.to_string()]))
+                    .map_err(sqlite)?;
             }
         }
-        for calibration in calibrations {
+        for calibration in &contents.calibrations {
             if calibration.insert(&transaction).map_err(sqlite)? {
                 merge.calibrations_added.push(calibration.id);
             } else {
                 merge.calibrations_present.push(calibration.id);
             }
         }
+        merge.labels_added = labels::insert(&transaction, &contents.labels).map_err(sqlite)?;
         transaction.commit().map_err(sqlite)?;
         Ok(merge)
     }
 
-    /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is damaged.
+    /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is damaged;
+    /// what cannot be a name is left out ([`Store::list`] has it).
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn ids(&self) -> Result<Vec<RunId>, Error> {
-        let place = self.place(Attempt::List);
-        ids(&self.connection, place)
+        let names =
+            names(&self.connection, "run").map_err(|error| self.place(Attempt::List).sqlite(error))?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// What the store holds, by start of the run, oldest first. Samples are not read.
+    /// The runs that can be read, by start of the run, oldest first. Samples are not read.
     ///
     /// # Errors
-    /// The store cannot be read, or the document of a run is damaged.
+    /// The store cannot be read.
     pub fn runs(&self) -> Result<Vec<Entry>, Error> {
+        Ok(self.list()?.runs)
+    }
+
+    /// What the store holds, by start of the run, oldest first, and what of it is damaged: that hides nothing else.
+    /// Samples are not read, so damage to them is not seen here.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list(&self) -> Result<Listing, Error> {
         let place = self.place(Attempt::List);
-        let sqlite = |error| place.sqlite(error);
-        let mut select = self
+        let mut listing = Listing::default();
+        for name in names(&self.connection, "run").map_err(|error| place.sqlite(error))? {
+            let Ok(id) = name.parse::<RunId>() else {
+                let what = "this cannot be the name of a run".into();
+                listing.damaged.push(Damage { name, what });
+                continue;
+            };
+            match self.entry(&id).map_err(|error| place.sqlite(error)) {
+                Ok(Some(Ok(entry))) => listing.runs.push(entry),
+                // Another process has removed it meanwhile.
+                Ok(None) => {}
+                Ok(Some(Err(what))) | Err(Error::Damaged { what, .. }) => {
+                    listing.damaged.push(Damage { name, what });
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        if let Err(Error::Damaged { what, .. }) = self.undamaged_labels() {
+            listing.damaged.push(Damage { name: "labels".into(), what });
+        }
+        listing.runs.sort_by(|a, b| (moment(&a.started), a.id).cmp(&(moment(&b.started), b.id)));
+        Ok(listing)
+    }
+
+    /// The line of a run in the list, if there is the run; where its document is damaged, what is wrong with it.
+    fn entry(&self, id: &RunId) -> rusqlite::Result<Option<Result<Entry, String>>> {
+        let row = self
             .connection
             .prepare_cached(
-                "SELECT id, document,
+                "SELECT document,
                         (SELECT coalesce(sum(count), 0) FROM chunk WHERE run = key AND field = 0),
                         (SELECT coalesce(sum(length(data)), 0) FROM chunk WHERE run = key)
-                 FROM run",
-            )
-            .map_err(sqlite)?;
-        let mut rows = select.query([]).map_err(sqlite)?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next().map_err(sqlite)? {
-            let id = parse(&row.get::<_, String>(0).map_err(sqlite)?, place)?;
-            let document: Vec<u8> = row.get(1).map_err(sqlite)?;
-            let number =
-                |column: usize| row.get::<_, i64>(column).map(|number| number as u64).map_err(sqlite);
-            let entry = Entry::of(id, &document, number(2)?, document.len() as u64 + number(3)?)
-                .map_err(|what| place.damaged_run(&id, &what))?;
-            entries.push(entry);
-        }
-        entries.sort_by(|a, b| (moment(&a.started), a.id).cmp(&(moment(&b.started), b.id)));
-        Ok(entries)
+                 FROM run WHERE id = ?1",
+            )?
+            .query_row([id.to_string()], |row| {
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
+            })
+            .optional()?;
+        Ok(row.map(|(document, samples, bytes)| {
+            Entry::of(*id, &document, samples, document.len() as u64 + bytes)
+        }))
     }
 
-    /// The one run whose name begins with `prefix`; `latest` is the run that was started last.
+    /// The one run that is meant by `spec`, as [`Store::resolve`] reads it.
     ///
     /// # Errors
-    /// [`Error::UnknownRun`] and [`Error::AmbiguousRun`], both with what there is; or the store
-    /// cannot be read.
-    pub fn find(&self, prefix: &str) -> Result<RunId, Error> {
-        let unknown = |newest| Error::UnknownRun { path: self.path.clone(), wanted: prefix.into(), newest };
-        if prefix == "latest" {
-            return self.runs()?.last().map(|entry| entry.id).ok_or_else(|| unknown(Vec::new()));
+    /// As [`Store::resolve`]; and [`Error::AmbiguousRun`] where several runs bear the label.
+    pub fn find(&self, spec: &str) -> Result<RunId, Error> {
+        match self.resolve(spec)?.as_slice() {
+            [one] => Ok(*one),
+            several => Err(Error::AmbiguousRun {
+                path: self.path.clone(),
+                wanted: spec.into(),
+                candidates: several.to_vec(),
+            }),
         }
-        let lower = prefix.to_ascii_lowercase();
+    }
+
+    /// The runs that are meant by `spec`, each once: `latest` is the run that was started last, a label
+    /// means all runs that bear it, oldest first, and anything else is the beginning of one run's name.
+    /// Several of these may stand in a row, with commas between them. Never empty.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`], and [`Error::AmbiguousRun`] where several names begin so, both with what there is;
+    /// or the store cannot be read.
+    pub fn resolve(&self, spec: &str) -> Result<Vec<RunId>, Error> {
+        let mut runs = Vec::new();
+        for word in spec.split(',') {
+            for run in self.meant_by(word)? {
+                if !runs.contains(&run) {
+                    runs.push(run);
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    fn meant_by(&self, word: &str) -> Result<Vec<RunId>, Error> {
+        let unknown = |newest| Error::UnknownRun { path: self.path.clone(), wanted: word.into(), newest };
+        if word == "latest" {
+            return self.runs()?.last().map(|entry| vec![entry.id]).ok_or_else(|| unknown(Vec::new()));
+        }
+        if let Ok(label) = word.parse::<Label>() {
+            let labels = self.labels()?;
+            let bears = |id: &RunId| labels.get(id).is_some_and(|labels| labels.contains(&label));
+            // Those whose document is damaged have no start, and come last.
+            let mut runs: Vec<RunId> = self.runs()?.iter().map(|entry| entry.id).filter(bears).collect();
+            let damaged: Vec<RunId> =
+                labels.keys().filter(|id| bears(id) && !runs.contains(id)).copied().collect();
+            runs.extend(damaged);
+            if !runs.is_empty() {
+                return Ok(runs);
+            }
+        }
+        let lower = word.to_ascii_lowercase();
         let mut candidates = self.ids()?;
-        candidates.retain(|id| id.to_string().starts_with(&lower));
+        // Nothing begins every name, and means none: it is what a variable of a script holds that was never set.
+        candidates.retain(|id| !lower.is_empty() && id.to_string().starts_with(&lower));
         match candidates.as_slice() {
             [] => {
                 const SHOWN: usize = 8;
                 Err(unknown(self.runs()?.iter().rev().take(SHOWN).map(|entry| entry.id).collect()))
             }
-            [one] => Ok(*one),
-            _ => Err(Error::AmbiguousRun { path: self.path.clone(), wanted: prefix.into(), candidates }),
+            [_] => Ok(candidates),
+            _ => Err(Error::AmbiguousRun { path: self.path.clone(), wanted: word.into(), candidates }),
         }
     }
 
@@ -284,6 +427,17 @@ pub(crate) fn moment(started: &str) -> &str {
     started.trim_end_matches('Z')
 }
 
+/// What stands for names in a table, in ascending order. Where the table's index is damaged, the table is read without it.
+pub(crate) fn names(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let read = |order: &str| -> rusqlite::Result<Vec<String>> {
+        let mut select = connection.prepare(&format!("SELECT id FROM {table} {order}"))?;
+        select.query_map([], |row| row.get(0))?.collect()
+    };
+    let mut names = read("ORDER BY id").or_else(|_| read("NOT INDEXED"))?;
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// The names of all runs in a file.
 pub(crate) fn ids(connection: &Connection, place: Place<'_>) -> Result<Vec<RunId>, Error> {
     let sqlite = |error| place.sqlite(error);
@@ -296,7 +450,7 @@ fn parse(name: &str, place: Place<'_>) -> Result<RunId, Error> {
     name.parse().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a run")))
 }
 
-fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {
+pub(crate) fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {
     let found = connection
         .prepare_cached("SELECT 1 FROM run WHERE id = ?1")?
         .query_row([id.to_string()], |_| Ok(()))

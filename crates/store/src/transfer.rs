@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -12,9 +13,10 @@ use crate::calibration::{self, PackedCalibration};
 use crate::error::{Attempt, Error, Place};
 use crate::foreign::{ForeignStore, regular, same_file};
 use crate::identity::{CalibrationId, RunId};
+use crate::labels;
 use crate::packed::Packed;
 use crate::schema;
-use crate::store::{self, Store, folder_of};
+use crate::store::{self, Contents, Store, folder_of};
 
 /// What an import came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Merge {
     pub calibrations_added: Vec<CalibrationId>,
     /// Calibrations that were here already, in ascending order.
     pub calibrations_present: Vec<CalibrationId>,
+    /// How many labels were new here: a label that two runs bear counts twice.
+    pub labels_added: usize,
 }
 
 /// What to do with a file that stands where an export is to go.
@@ -40,7 +44,7 @@ pub enum Existing {
 }
 
 impl Store {
-    /// Writes runs and calibrations to a file of their own, a store like this one. Every one is verified
+    /// Writes runs, with their labels, and calibrations to a file of their own, a store like this one. Every one is verified
     /// on the way, and written once however often it is named.
     ///
     /// The file appears complete or not at all: it is written beside its place, brought to disk and
@@ -59,9 +63,8 @@ impl Store {
         let place = Place { tried: Attempt::Export, path: to };
         match regular(place) {
             Err(Error::NoSuchFile { .. }) => {}
-            Ok(()) if existing == Existing::Refuse || same_file(self.path(), to) => {
-                return Err(Error::Exists { path: to.into() });
-            }
+            Ok(()) if same_file(self.path(), to) => return Err(Error::IsTheStore { path: to.into() }),
+            Ok(()) if existing == Existing::Refuse => return Err(Error::Exists { path: to.into() }),
             other => other?,
         }
         let folder = folder_of(to);
@@ -76,6 +79,24 @@ impl Store {
         publish(beside, to, existing, place)?;
         // The name is on disk only when its folder is.
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| place.io(error))
+    }
+
+    /// Writes what [`Store::export`] writes to `out`, where there is no file to be written: to a pipe, say. It goes by a file
+    /// in the folder for temporary ones, which is removed.
+    ///
+    /// # Errors
+    /// As [`Store::export`]; and those of `out`, in the inner result.
+    pub fn export_to(
+        &self,
+        runs: &[RunId],
+        calibrations: &[CalibrationId],
+        out: &mut dyn Write,
+    ) -> Result<io::Result<()>, Error> {
+        let folder = std::env::temp_dir();
+        let place = Place { tried: Attempt::Export, path: &folder };
+        let mut file = NamedTempFile::new().map_err(|error| place.io(error))?;
+        self.write(&distinct(runs), &distinct(calibrations), file.path(), place)?;
+        Ok(io::copy(file.as_file_mut(), out).and_then(|_| out.flush()))
     }
 
     fn write(
@@ -103,11 +124,17 @@ impl Store {
             packed.verify().map_err(|what| source.damaged_calibration(id, &what))?;
             packed.insert(&transaction).map_err(sqlite)?;
         }
+        let mut labels = self.labels()?;
+        labels.retain(|run, _| runs.contains(run));
+        if !labels.is_empty() {
+            schema::add_beside(&transaction).map_err(sqlite)?;
+            labels::insert(&transaction, &labels).map_err(sqlite)?;
+        }
         transaction.commit().map_err(sqlite)?;
         target.close().map_err(|(_, error)| sqlite(error))
     }
 
-    /// Merges the runs and calibrations of another file into this store, all or none. Merging a file
+    /// Merges the runs, labels and calibrations of another file into this store, all or none. Merging a file
     /// twice changes nothing, and neither does the order in which files are merged.
     ///
     /// The other file, which may be of an older format, is not changed and nothing is left beside it.
@@ -128,10 +155,14 @@ impl Store {
             });
         }
         let foreign = ForeignStore::open(place)?;
-        let runs = verified_runs(&foreign, place)?;
-        let calibrations = verified_calibrations(&foreign, place)?;
+        let contents = Contents {
+            runs: verified_runs(&foreign, place)?,
+            calibrations: verified_calibrations(&foreign, place)?,
+            labels: labels::verified(&foreign.connection, place)?,
+            measured_here: false,
+        };
         // Errors from here on are about this store and not about the file that was read.
-        self.insert(Attempt::Keep, &runs, &calibrations)
+        self.insert(Attempt::Keep, &contents)
     }
 }
 

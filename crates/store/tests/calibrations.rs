@@ -94,9 +94,10 @@ fn keep_dated(store: &mut Store, started: &str) -> CalibrationId {
 #[test]
 fn calibrations_are_listed_newest_first_and_found_by_prefix() {
     let (_folder, mut store) = store();
-    assert_eq!(store.find_calibration("").unwrap(), None);
     let whole = keep_dated(&mut store, "2026-01-02T03:04:05Z");
-    assert_eq!(store.find_calibration("").unwrap(), Some(whole));
+    // Nothing begins every name, and means none.
+    assert_eq!(store.find_calibration("").unwrap(), None);
+    assert_eq!(store.find_calibration(&whole.short()[..1]).unwrap(), Some(whole));
     let newest = keep_dated(&mut store, "2026-01-02T03:04:06.25Z");
     let half = keep_dated(&mut store, "2026-01-02T03:04:05.5Z");
     assert_eq!(calibration_names(&store), [newest, half, whole]);
@@ -104,13 +105,23 @@ fn calibrations_are_listed_newest_first_and_found_by_prefix() {
     assert_eq!(store.find_calibration(&half.to_string()).unwrap(), Some(half));
     assert_eq!(store.find_calibration(&half.short().to_uppercase()).unwrap(), Some(half));
     assert_eq!(store.find_calibration("no such calibration").unwrap(), None);
-    let error = store.find_calibration("").unwrap_err();
-    assert!(error.to_string().contains(&half.short()), "{error}");
+    // Of 17 names two begin with the same digit.
+    for second in 10..24 {
+        keep_dated(&mut store, &format!("2026-01-02T03:05:{second}Z"));
+    }
+    let begins = |digit: &str| {
+        let mut begun = calibration_names(&store);
+        begun.retain(|id| id.to_string().starts_with(digit));
+        begun.sort_unstable();
+        begun
+    };
+    let digit = (0..16).map(|digit| format!("{digit:x}")).find(|digit| begins(digit).len() > 1).unwrap();
+    let expected = begins(&digit);
+    let error = store.find_calibration(&digit).unwrap_err();
+    assert!(error.to_string().contains(&expected[0].short()), "{error}");
     let Error::AmbiguousCalibration { mut candidates, .. } = error else { panic!("{error}") };
-    let mut all = calibration_names(&store);
-    all.sort_unstable();
     candidates.sort_unstable();
-    assert_eq!(candidates, all);
+    assert_eq!(candidates, expected);
     // A run is no calibration, and the other way round.
     let run = store.keep(&small_run(1)).unwrap();
     assert_eq!(store.find_calibration(&run.to_string()).unwrap(), None);
@@ -158,6 +169,7 @@ fn an_import_says_what_was_new_and_changes_nothing_the_second_time() {
         present: vec![],
         calibrations_added: vec![ids[0], ids[2]],
         calibrations_present: vec![shared],
+        ..Merge::default()
     };
     assert_eq!(merge, expected);
     let again = target.import(source.path()).unwrap();

@@ -327,3 +327,84 @@ fn paths_that_lead_nowhere_are_told_apart() {
     assert!(matches!(Store::open_existing(&blank), Err(Error::NotAStore { found: Foreign::Empty, .. })));
     assert!(Store::open(&blank).is_ok());
 }
+
+/// What is wrong with one run hides no other: lists, `latest` and prefixes work, and the damaged one is named.
+#[test]
+fn a_damaged_document_hides_no_other_run() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("own.db");
+    store.import(&fixture.path("exported.db")).unwrap();
+    let entries = store.runs().unwrap();
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    let newest = entries.last().unwrap().id;
+    connection.execute("UPDATE run SET document = x'7b7d' WHERE id = ?1", [newest.to_string()]).unwrap();
+    let bad = store.keep(&small_run(40)).unwrap();
+    connection.execute("UPDATE run SET id = 'nonsense' WHERE id = ?1", [bad.to_string()]).unwrap();
+
+    let listing = store.list().unwrap();
+    assert_eq!(listing.runs, entries[..entries.len() - 1]);
+    let damaged: Vec<&str> = listing.damaged.iter().map(|damage| damage.name.as_str()).collect();
+    assert_eq!(damaged, [newest.to_string().as_str(), "nonsense"]);
+    assert!(listing.damaged[0].what.contains("document"), "{:?}", listing.damaged[0]);
+    assert_eq!(store.find("latest").unwrap(), entries[entries.len() - 2].id);
+    assert_eq!(store.find(&entries[0].id.short()).unwrap(), entries[0].id);
+    assert_eq!(store.find(&newest.short()).unwrap(), newest);
+    assert!(matches!(store.load(&newest), Err(Error::Damaged { .. })));
+    let out = fixture.path("intact.db");
+    let intact: Vec<RunId> = listing.runs.iter().map(|entry| entry.id).collect();
+    store.export(&intact, &[], &out, Existing::Refuse).unwrap();
+    assert_eq!(Store::open(&out).unwrap().runs().unwrap(), listing.runs);
+}
+
+/// Where whole pages are gone, what can still be reached is listed.
+#[test]
+fn damaged_pages_hide_no_run_that_can_be_reached() {
+    let fixture = Fixture::new();
+    let mut some_were_hidden = 0;
+    let pages = fixture.exported.len() / 4096;
+    for page in 2..pages {
+        let mut bytes = fixture.exported.clone();
+        bytes[4096 * page..4096 * (page + 1)].fill(0xaa);
+        let path = fixture.path(&format!("page-{page}.db"));
+        fs::write(&path, &bytes).unwrap();
+        let store = match Store::open_to_read(&path) {
+            Ok(store) => store,
+            Err(error) => {
+                assert!(matches!(error, Error::Damaged { .. }), "{error}");
+                continue;
+            }
+        };
+        let Ok(listing) = store.list() else { continue };
+        some_were_hidden += listing.damaged.len();
+        for entry in &listing.runs {
+            // Its samples may be damaged all the same, which is said and no panic.
+            match store.load(&entry.id) {
+                Ok(run) => assert!(fixture.runs.iter().any(|(_, kept)| *kept == run)),
+                Err(error) => assert!(matches!(error, Error::Damaged { .. }), "{error}"),
+            }
+        }
+    }
+    assert!(some_were_hidden > 0, "no page of {pages} held what a list needs");
+}
+
+/// What is not a run is no reason to hide the runs.
+#[test]
+fn damaged_tables_beside_the_runs_hide_no_run() {
+    let fixture = Fixture::new();
+    let mut store = fixture.target("own.db");
+    store.label(&"x".parse().unwrap(), &store.ids().unwrap()).unwrap();
+    let entries = store.runs().unwrap();
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    connection.execute_batch("ALTER TABLE label RENAME COLUMN name TO other").unwrap();
+    connection.execute_batch("ALTER TABLE calibration RENAME COLUMN id TO other").unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!(listing.runs, entries);
+    assert_eq!(listing.damaged.iter().map(|damage| &damage.name[..]).collect::<Vec<_>>(), ["labels"]);
+    assert!(store.labels().unwrap().is_empty());
+    let calibrations = store.list_calibrations().unwrap();
+    assert_eq!(calibrations.sound, []);
+    assert_eq!(calibrations.damaged[0].name, "calibrations");
+    store.export(&[entries[0].id], &[], &fixture.path("out.db"), Existing::Refuse).unwrap();
+    assert_eq!(store.find("latest").unwrap(), entries[0].id);
+    assert_eq!(store.find_calibration("f").unwrap(), None);
+}

@@ -126,7 +126,7 @@ fn a_store_merged_into_itself_stays_as_it_is() {
     let path = store.path().to_owned();
     let merge = store.import(&path).unwrap();
     assert_eq!((merge.added, merge.present), (vec![], vec![id]));
-    assert!(matches!(store.export(&[id], &[], &path, Existing::Replace), Err(Error::Exists { .. })));
+    assert!(matches!(store.export(&[id], &[], &path, Existing::Replace), Err(Error::IsTheStore { .. })));
     assert!(store.load(&id).is_ok());
 }
 

@@ -2,24 +2,29 @@
 
 mod check;
 mod replay;
+mod wrong;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::num::NonZero;
 use std::path::PathBuf;
 
-pub use check::{BootHarts, Check, Expected, LEAST, Place, Setting, Span, Value};
+pub use check::{BootHarts, Check, Control, Expected, LEAST, Place, Setting, Size, Span, Value};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;
 use tenbin_model::Descriptor;
 use tenbin_proof::axiomatic::Model;
 use tenbin_reach::{Accelerator, Architecture, Module};
+use tenbin_store::{Label, NotALabel};
 
 use crate::output::Trouble;
 
 /// Weigh two ways of doing a thing at the bottom of this Linux machine.
 ///
 /// Without a command: every question that this machine can answer, quickly; one sentence each, with
-/// its interval, or why there is none. Nothing on the machine is changed.
+/// its interval, or why there is none. Nothing on the machine is changed. Takes 40 to 60 seconds; each
+/// answer is written as soon as it is known.
 #[derive(Debug, Parser)]
 #[command(name = "tenbin", version, args_conflicts_with_subcommands = true, after_help = EXIT_STATUS)]
 pub struct Arguments {
@@ -43,38 +48,94 @@ impl Arguments {
                 about.push_str(&format!("{:14}{}\n", "", parameter.what));
             }
         }
-        Self::command().mut_subcommand("run", |run| run.after_help(about))
+        // A number below 0 is wrong in most places, and never an option.
+        fn with_negative_numbers(command: clap::Command) -> clap::Command {
+            command
+                .mut_args(|argument| match argument.get_action().takes_values() {
+                    true => argument.allow_negative_numbers(true),
+                    false => argument,
+                })
+                .mut_subcommands(with_negative_numbers)
+        }
+        with_negative_numbers(Self::command()).mut_subcommand("run", |run| run.after_help(about))
     }
 
-    /// Reads the command line. clap ends the process for --help and --version (0).
+    /// Reads the command line.
     ///
     /// # Errors
     /// A usage error in clap's words.
-    pub fn read(experiments: &[Descriptor]) -> Result<Self, Trouble> {
+    pub fn read(experiments: &[Descriptor]) -> Result<Request, Trouble> {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        if let Some(form) = kernels(words.get(1..).unwrap_or_default()) {
+            return Ok(Request::Kernels(form));
+        }
         let mut command = Self::whole(experiments);
-        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let matches = command.try_get_matches_from_mut(&words);
         match matches.and_then(|matches| Self::from_arg_matches(&matches)) {
-            Ok(arguments) => Ok(arguments),
+            Ok(arguments) => Ok(Request::Do(Box::new(arguments))),
             Err(error) if error.use_stderr() => {
-                let text = error.format(&mut command).render().to_string();
-                Err(Trouble::usage(text.trim_start_matches("error: ").trim_end()))
+                Err(Trouble::usage(wrong::in_words(error, &mut command, &words)))
             }
-            Err(answer) => answer.exit(),
+            // The help or the version.
+            Err(answer) => {
+                let text = answer.render();
+                let styled = std::io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
+                let text = if styled { text.ansi().to_string() } else { text.to_string() };
+                Ok(Request::Say(text.trim_end().to_owned() + "\n"))
+            }
         }
     }
 }
 
+/// What is asked for.
+pub enum Request {
+    /// What the arguments say.
+    Do(Box<Arguments>),
+    /// This text: the help, or the version.
+    Say(String),
+    /// The machine-code kernels of this binary.
+    Kernels(Form),
+}
+
+/// `tenbin kernels [--json]`, which chores ask. It is no command of a user's, so neither help nor completions nor a tip name it.
+fn kernels(words: &[OsString]) -> Option<Form> {
+    match words {
+        [command] if command == "kernels" => Some(Form { json: false }),
+        [command, json] if command == "kernels" && json == "--json" => Some(Form { json: true }),
+        _ => None,
+    }
+}
+
+/// A label that no experiment bears: `tenbin show` would take it for that one.
+fn label(text: &str) -> Result<Label, String> {
+    if crate::measurement::descriptors().iter().any(|descriptor| descriptor.name == text) {
+        return Err(format!(
+            "`{text}` is an experiment, which `tenbin show {text}` describes; choose another word"
+        ));
+    }
+    text.parse().map_err(|error: NotALabel| error.to_string())
+}
+
 const EXIT_STATUS: &str = "\
-Exit status: 0 answered, 1 tenbin failed, 2 usage error, 3 the one thing asked was refused,
-4 a fault was found in what was examined, 5 something is missing on this machine.
+Exit status: 0 answered, 1 tenbin failed (an answer may stand all the same: then its run could
+not be kept), 2 usage error, 3 the one thing asked was refused, 4 a fault was found in what was
+examined, 5 something is missing on this machine, 130 interrupted (129 and 143 by a hang-up and by
+SIGTERM): what was finished is answered and kept.
 `yes` ends as GNU's does, 1 for whatever fails; `yes --verify` as above: 3 nothing came, 4 a line
 is wrong. `guest run` ends with the status of its command.
+A path that cannot be written is 2, a disk that is full 1; a reader that leaves early is no error.
 The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure experiments and show everything about them
+    ///
+    /// Each is shown as soon as it is known, and of several a sentence each at the end. An interrupt (Ctrl-C) ends it early: what
+    /// is finished is shown and kept; a second one ends it at once. All experiments take about 80 seconds with
+    /// --quick, 200 seconds without, and up to half an hour with --thorough; one takes 2 to 40 seconds.
     Run {
         /// Their names, as `tenbin list` has them; all of them if none is given
         #[arg(value_name = "EXPERIMENT")]
@@ -83,8 +144,12 @@ pub enum Command {
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,
         /// Judge what somebody else published instead of measuring
-        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus"])]
+        #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "label", "processes"])]
         from: Option<Origin>,
+        /// Measure in so many processes, one after the other, and answer over them: quickly in each, unless --thorough
+        /// is given. What a process has by chance is then in the interval; 8 answer one comparison, 13 answer 40
+        #[arg(long, value_name = "N", value_parser = processes)]
+        processes: Option<NonZero<u32>>,
         #[command(flatten)]
         measure: Measure,
     },
@@ -92,7 +157,8 @@ pub enum Command {
     ///
     /// Weighs pairs whose truth is known: equals, sides that differ by a known part, copies of one
     /// function elsewhere, ratios that are whole numbers. Says how often it was wrong and which effect it
-    /// finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes five minutes.
+    /// finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes five minutes; an
+    /// interrupt (Ctrl-C) ends it early, and what was weighed by then is shown and kept.
     Calibrate(Calibrate),
     /// Say whose fault it is: the caller's, the implementation's, the specification's or nobody's
     ///
@@ -100,7 +166,7 @@ pub enum Command {
     /// random ones in a process that may be lost, and shows the smallest input of each fault. With two
     /// libraries, what changed from one to the other; with a program, which of its calls break what a
     /// caller must see to; without either, whether the specification is in order. The library runs with
-    /// your rights: this is no sandbox.
+    /// your rights: this is no sandbox. Takes a second or two for a library, if none of its calls hangs.
     Blame(Blame),
     /// List the experiments, a question each
     List {
@@ -109,46 +175,42 @@ pub enum Command {
     },
     /// Show an experiment's description, a run's answers, computed again from its samples, or a calibration
     Show {
-        /// An experiment's name, an id or the start of one, `latest` (run) or `calibration` (of this machine)
+        /// An experiment's name, an id or the start of one, a label, `latest` (run) or `calibration` (of this machine)
         what: String,
         #[command(flatten)]
         form: Form,
     },
-    /// List the runs in the store
-    Runs {
-        #[command(flatten)]
-        form: Form,
-    },
-    /// Compare two runs: first whether their machines are comparable, then ratio by ratio
+    /// List the runs in the store; label or remove some
+    ///
+    /// RUN is the start of an id, `latest`, or a label, which means every run that bears it; several may stand with commas
+    /// between them.
+    Runs(Runs),
+    /// Compare runs, one or several a side: first whether their machines are comparable, then ratio by ratio
+    ///
+    /// What changes between runs no run shows, so two runs that differ say little: with one run a side they are held
+    /// against the other runs of the same that the store has, and mostly refused. With several a side (five, or
+    /// more where an experiment makes many comparisons), taken in turns, a change is told from that. The status
+    /// is 3 where everything was refused.
     Compare {
-        /// A run's id, the start of one, or `latest`
+        /// The start of a run's id, `latest`, or a label, which means every run that bears it; several with commas between them
+        #[arg(value_name = "RUN[,RUN...]")]
         first: String,
-        /// Another one
+        /// The other side
+        #[arg(value_name = "RUN[,RUN...]")]
         second: String,
         #[command(flatten)]
         form: Form,
     },
     /// Write runs to a file of their own
-    Export {
-        /// Ids of runs, starts of ids, or `latest`
-        #[arg(required = true, value_name = "RUN")]
-        runs: Vec<String>,
-        /// The file to write
-        #[arg(short, long, value_name = "FILE")]
-        output: PathBuf,
-        /// What to write: another store, or what the neighbours' tools read (one run)
-        #[arg(long, value_enum, default_value_t = Format::Store)]
-        format: Format,
-        /// Replace the file if it exists
-        #[arg(long)]
-        force: bool,
-    },
+    Export(Export),
     /// Take the runs of a file into the store; what is there already stays as it is
     Import {
         /// A file that `tenbin export` wrote, or another machine's store
         file: PathBuf,
     },
     /// Take the runs of several files into the store, all or none of each
+    ///
+    /// A file that cannot be taken in is named, with status 2, and keeps no other out.
     Merge {
         /// Files that `tenbin export` wrote, or other machines' stores
         #[arg(required = true)]
@@ -186,7 +248,7 @@ pub enum Command {
     /// Say what the machine code of several RISC-V harts can do together
     #[command(subcommand)]
     Boot(Boot),
-    /// Print the JSON schema of what --json prints of measurements, a calibration, `blame`, litmus tests, boots or replays
+    /// Print the JSON schema of what --json or `export --format json` prints
     Schema {
         /// Of which answer
         #[arg(value_enum, default_value_t = Shape::Report)]
@@ -197,14 +259,80 @@ pub enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
-    Man,
-    /// Print the machine-code kernels of this binary and what each must contain
-    #[command(hide = true)]
-    Kernels {
-        #[command(flatten)]
-        form: Form,
+    /// Print the manual page of tenbin or of a command
+    Man {
+        /// The command, like `run` or `guest run`
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
     },
+}
+
+fn processes(number: &str) -> Result<NonZero<u32>, String> {
+    let count = number.parse().ok().filter(|count| (2..=100).contains(count));
+    count.and_then(NonZero::new).ok_or_else(|| "it is a number from 2 to 100".into())
+}
+
+/// Which runs to list, label or remove.
+#[derive(Args, Clone, Debug)]
+#[command(group = clap::ArgGroup::new("change").args(["rm", "keep", "unlabel"]))]
+pub struct Runs {
+    /// Only these; with --label, --unlabel and --rm, the ones that are meant
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Give RUN this label; without RUN, list the runs that bear it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "change")]
+    pub label: Option<Label>,
+    /// Take this label from RUN, or from all runs that bear it
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub unlabel: Option<Label>,
+    /// Remove RUN for good, samples and all; a calibration too, by its id
+    #[arg(long, requires = "runs")]
+    pub rm: bool,
+    /// Remove all runs for good that bear no label, but for the newest N of them
+    #[arg(long, value_name = "N", conflicts_with = "runs")]
+    pub keep: Option<usize>,
+    /// List the newest N
+    #[arg(long, value_name = "N", conflicts_with = "change")]
+    pub last: Option<usize>,
+    /// List runs of this experiment
+    #[arg(long, value_name = "NAME", conflicts_with = "change")]
+    pub experiment: Option<String>,
+    /// List runs of machines whose architecture or processor is called something with TEXT in it
+    #[arg(long, value_name = "TEXT", conflicts_with = "change")]
+    pub machine: Option<String>,
+    #[command(flatten)]
+    pub form: Form,
+}
+
+impl Runs {
+    /// Whether only some of the runs are asked for.
+    pub fn is_filter(&self) -> bool {
+        !self.runs.is_empty()
+            || self.label.is_some()
+            || self.last.is_some()
+            || self.experiment.is_some()
+            || self.machine.is_some()
+    }
+}
+
+/// What to export, and as what.
+#[derive(Args, Clone, Debug)]
+pub struct Export {
+    /// Ids of runs, starts of ids, labels, or `latest`
+    #[arg(required_unless_present = "intact", value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Write every run and calibration that is not damaged, and say which are
+    #[arg(long, conflicts_with = "runs")]
+    pub intact: bool,
+    /// The file to write; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What to write: another store, or what the neighbours' tools read (one run)
+    #[arg(long, value_enum, default_value_t = Format::Store)]
+    pub format: Format,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How to measure.
@@ -225,9 +353,12 @@ pub struct Measure {
     /// Measure without keeping the run
     #[arg(long)]
     pub no_store: bool,
+    /// Keep the run under a label of yours, which then names it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "no_store")]
+    pub label: Option<Label>,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it
+    /// Write the answer to a file, replacing it; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -241,6 +372,13 @@ pub struct Calibrate {
     /// So many pairs of each kind, however long that takes
     #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub pairs: Option<u32>,
+    /// Share the pairs among so many processes, one after the other (with --pairs: so many pairs in each): says how far
+    /// processes lie apart
+    #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = processes)]
+    pub processes: Option<NonZero<u32>>,
+    /// The time for all pairs, in seconds
+    #[arg(long, hide = true, conflicts_with_all = ["thorough", "pairs", "processes"], value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub within: Option<u64>,
     /// Threads of load to make for each CPU, on top of what the machine does anyway
     #[arg(long, value_name = "0|1|2", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=2))]
     pub load: u32,
@@ -264,7 +402,7 @@ pub struct Calibrate {
     pub no_store: bool,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it
+    /// Write the answer to a file, replacing it; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -276,7 +414,8 @@ pub enum Guest {
     ///
     /// The guest has a busybox, this tenbin (/bin/tenbin, if it is here for that architecture), what is
     /// carried, no disk and no network. Its CPU is emulated, unless --accel says otherwise. Its kernel is fetched from Debian once and kept in
-    /// a folder of its own; nothing else here changes.
+    /// a folder of its own; nothing else here changes. Takes about ten seconds and what the command takes, the first time for
+    /// a kernel also its download.
     #[command(after_help = GUEST_STATUS)]
     Run(GuestRun),
     /// Build tenbin's kernel modules for a guest's kernel
@@ -321,6 +460,9 @@ pub struct GuestRun {
     /// CPUs of the guest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub cpus: u32,
+    /// Memory nodes of the guest, among which its CPUs and memory are divided; no more than CPUs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub nodes: u32,
     /// tcg emulates the CPUs; kvm takes this machine's, if a short guest shows first that it works
     #[arg(long, value_name = "tcg|kvm", default_value = "tcg")]
     pub accel: Accelerator,
@@ -409,6 +551,9 @@ pub struct Litmus {
     /// The memory model: sequential consistency, total store order, or RISC-V's own
     #[arg(long, value_name = "sc|tso|rvwmo", default_value = "rvwmo")]
     pub memory: Model,
+    /// How much memory all of them may take; a test that its share is too small for is tried again alone
+    #[arg(long, value_name = "BYTES", default_value = "4GiB")]
+    pub limit: Size,
     /// How long a test may take
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
@@ -448,7 +593,7 @@ pub struct Blame {
     pub within: Option<f64>,
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it
+    /// Write the answer to a file, replacing it; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -473,8 +618,18 @@ pub enum Shape {
     Boot,
     /// How runs went in an emulator: `boot replay`
     Replay,
+    /// The experiments: `list`
+    List,
+    /// The runs of the store: `runs`
+    Runs,
+    /// A whole run with its samples: `export --format json`
+    Run,
     /// What `blame` found; its part `Contracted` is each element of `blame --list`
     Blame,
+    /// Runs of two sides: `compare`
+    Compare,
+    /// One question in several processes: `run --processes`
+    Processes,
 }
 
 /// In which form to answer.

@@ -5,16 +5,17 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use tenbin_analysis::verdict;
+use tenbin_lab::engine::budget;
 use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit};
-use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
+use tenbin_metal::{Clock, Counters, allowed_cpus, interrupt, machine};
 use tenbin_model::machine::Observed;
 use tenbin_model::{
-    Arrangement, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Sizes, Trial,
+    Arrangement, Cell, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Sizes,
 };
 
 use crate::arguments::Measure;
 use crate::output::Trouble;
-use crate::terminal::Progress;
+use crate::terminal::Planned;
 
 /// Readers of JSON that keep numbers as doubles hold 53 bits: a seed that is drawn here survives them.
 const EXACT_IN_JSON: u64 = (1 << 53) - 1;
@@ -36,6 +37,10 @@ impl Rule for BySignTest {
     ) -> bool {
         verdict::decided(descriptor, family, arrangement, samples)
     }
+
+    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        verdict::depends(descriptor, family, cell)
+    }
 }
 
 /// What is to be measured: every step was planned once, so that wrong input is found before anything is measured.
@@ -43,9 +48,23 @@ pub struct Order {
     machine: Machine,
     clock: Clock,
     steps: Vec<Step>,
+    /// How many cells each step has, as far as that is known before anything is measured.
+    cells: Vec<usize>,
     cpus: Vec<Cpu>,
     effort: Effort,
     seed: u64,
+}
+
+/// What was measured.
+pub struct Measured {
+    /// The trials that came to their end, one at least.
+    pub run: Run,
+    /// The signal that ended it early.
+    pub interrupted: Option<i32>,
+    /// What ended it early otherwise.
+    pub trouble: Option<Trouble>,
+    /// Names of the experiments that were asked for and of which nothing was finished.
+    pub unmeasured: Vec<String>,
 }
 
 /// One experiment of an order.
@@ -74,23 +93,25 @@ impl Order {
             _ => usual,
         };
         let (steps, cpus) = (chosen(names, settings)?, cpus(measure.cpus.as_deref())?);
-        let (machine, clock) = observed(&cpus);
+        let (machine, clock) = observed(&cpus)?;
         let (steps, seed) = (with_foundations(steps), seed(measure.seed));
-        let order = Self { machine, clock, steps, cpus, effort, seed };
-        order.planned()?;
+        let mut order = Self { machine, clock, steps, cells: Vec::new(), cpus, effort, seed };
+        order.cells = order.planned()?;
         Ok(order)
     }
 
-    /// Plans every step by the firmware's word on the caches, for the sake of the values that `--set` gave. What the
-    /// machine cannot answer is left for the measurement, which may know more by then.
-    fn planned(&self) -> Result<(), Trouble> {
+    /// Plans every step by the firmware's word on the caches, for the sake of the values that `--set` gave, and says how
+    /// many cells each has. What the machine cannot answer is left for the measurement, which may know more by then.
+    fn planned(&self) -> Result<Vec<usize>, Trouble> {
         let sizes = verdict::sizes(&self.machine, None);
-        for step in &self.steps {
-            if let Err(usage @ Unfit::Usage(_)) = (step.experiment.plan)(&self.request(step, &sizes)) {
-                return Err(trouble(usage));
-            }
-        }
-        Ok(())
+        let plans = self.steps.iter().map(|step| (step.experiment.plan)(&self.request(step, &sizes)));
+        plans
+            .map(|plan| match plan {
+                Ok(plan) => Ok(plan.cells.len()),
+                Err(usage @ Unfit::Usage(_)) => Err(trouble(usage)),
+                Err(_) => Ok(0),
+            })
+            .collect()
     }
 
     fn request<'a>(&'a self, step: &'a Step, sizes: &'a Sizes) -> Request<'a> {
@@ -98,11 +119,15 @@ impl Order {
             machine: &self.machine,
             clock: self.clock,
             cpus: &self.cpus,
-            effort: if step.asked { self.effort } else { Effort::Quick },
+            effort: self.effort_of(step),
             settings: &step.settings,
             sizes,
             seed: self.seed,
         }
+    }
+
+    fn effort_of(&self, step: &Step) -> Effort {
+        if step.asked { self.effort } else { Effort::Quick }
     }
 
     /// Names of the experiments that were asked for, whatever else has to be measured for their sake.
@@ -111,28 +136,23 @@ impl Order {
         asked.map(|step| step.descriptor.name.as_str()).collect()
     }
 
-    /// Measures.
+    /// Measures, and hands every experiment that is finished to `answered` as a run of its own. Whoever interrupts it gets
+    /// what was finished.
     ///
     /// # Errors
-    /// A usage error in what an experiment finds wrong only when it sets up a cell.
-    pub fn measure(&self) -> Result<Run, Trouble> {
+    /// What ended it before anything was finished.
+    pub fn measure(&self, answered: &mut dyn FnMut(&Run)) -> Result<Measured, Trouble> {
+        interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
         let started = Timestamp::now();
         let clock_started = Instant::now();
-        let mut progress = Progress::new();
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
-        let mut trials: Vec<Trial> = Vec::new();
-        for step in &self.steps {
-            let known = trials.iter().find(|trial| trial.descriptor.judge == Judge::Capacities);
-            let sizes = verdict::sizes(&self.machine, known);
-            let request = self.request(step, &sizes);
-            let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
-            // Opened anew for each experiment: where there are none, the machine says why.
-            let counters = Counters::hardware().ok();
-            let mut bench = Bench { rule: &BySignTest, watch: &watch, counters, sink: &mut sink };
-            trials.push(bench.run(&step.experiment, &request).map_err(trouble)?);
-        }
-        progress.finish();
-        Ok(Run {
+        let stop = || interrupt::requested().is_some();
+        let times = self.steps.iter().zip(&self.cells).map(|(step, &cells)| {
+            // What is only looked at, or refused, takes a while as well.
+            Picoseconds(budget(self.effort_of(step)).0 * cells.max(1) as u64)
+        });
+        let mut progress = Planned::new(times.collect(), &watch);
+        let mut run = Run {
             provenance: Provenance {
                 version: env!("CARGO_PKG_VERSION").into(),
                 started: started.to_string(),
@@ -141,8 +161,48 @@ impl Order {
                 arguments: words(),
             },
             machine: self.machine.clone(),
-            trials,
-        })
+            trials: Vec::new(),
+        };
+        let mut failed = None;
+        for step in &self.steps {
+            let known = run.trials.iter().find(|trial| trial.descriptor.judge == Judge::Capacities);
+            let sizes = verdict::sizes(&self.machine, known);
+            let request = self.request(step, &sizes);
+            let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
+            // Opened anew for each experiment: where there are none, the machine says why.
+            let counters = Counters::hardware().ok();
+            let probe = |cpus: &[Cpu]| tenbin_metal::probe(self.clock, cpus);
+            let mut bench = Bench {
+                rule: &BySignTest,
+                watch: &watch,
+                stop: &stop,
+                counters,
+                probe: Some(&probe),
+                sink: &mut sink,
+            };
+            let trial = match bench.run(&step.experiment, &request) {
+                Ok(trial) => trial,
+                Err(Unfit::Stopped) => break,
+                Err(unfit) => {
+                    failed = Some(trouble(unfit));
+                    break;
+                }
+            };
+            let earlier = std::mem::replace(&mut run.trials, vec![trial]);
+            progress.aside(|| answered(&run));
+            run.trials.splice(0..0, earlier);
+        }
+        progress.finish();
+        let interrupted = interrupt::requested();
+        if run.trials.is_empty() {
+            return Err(match (failed, interrupted) {
+                (Some(trouble), _) => trouble,
+                (None, signal) => Trouble::interrupted(signal.unwrap_or_default()),
+            });
+        }
+        let measured = |name: &str| run.trials.iter().any(|trial| trial.descriptor.name == name);
+        let unmeasured = self.asked().into_iter().filter(|name| !measured(name)).map(str::to_owned).collect();
+        Ok(Measured { run, interrupted, trouble: failed, unmeasured })
     }
 }
 
@@ -162,15 +222,24 @@ fn trouble(unfit: Unfit) -> Trouble {
         Unfit::Refused(refusal) => Trouble::internal(refusal.reached),
         Unfit::Missing(missing) => Trouble::missing(&missing),
         Unfit::Fault(fault) => Trouble::internal(fault.to_string()),
+        Unfit::Stopped => Trouble::interrupted(interrupt::requested().unwrap_or_default()),
     }
 }
 
 /// The machine as it is now, and the clock that was chosen on it.
-pub fn observed(cpus: &[Cpu]) -> (Machine, Clock) {
+///
+/// # Errors
+/// Internal, where the clock cannot be looked at from all CPUs: no thread can be started.
+pub fn observed(cpus: &[Cpu]) -> Result<(Machine, Clock), Trouble> {
     let mut machine = machine::observe_this();
-    let (clock, description) = Clock::choose(cpus);
+    let limited = |fault| {
+        Trouble::internal(format!(
+            "{fault}; raise the limit on processes (ulimit -u, pids.max) or on memory (ulimit -v)"
+        ))
+    };
+    let (clock, description) = Clock::choose(cpus).map_err(limited)?;
     machine.clock = Observed::Known(description);
-    (machine, clock)
+    Ok((machine, clock))
 }
 
 /// Every experiment's description, in the order of the list.
@@ -231,16 +300,19 @@ fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble> {
 /// # Errors
 /// A usage error where it is not one, or nothing was published that can be judged.
 pub fn published(names: &[String]) -> Result<Run, Trouble> {
-    let with: Vec<String> =
-        all().filter(|(experiment, _)| experiment.published.is_some()).map(|(_, known)| known.name).collect();
+    let has = |(experiment, descriptor): &(Experiment, Descriptor)| {
+        experiment.published.is_some() || !descriptor.published.is_empty()
+    };
+    let with: Vec<String> = all().filter(has).map(|(_, known)| known.name).collect();
     let with = with.join(", ");
     match named(names)?.as_slice() {
-        [(experiment, descriptor)] => experiment.published.map(|published| published()).ok_or_else(|| {
-            let name = &descriptor.name;
-            Trouble::usage(format!(
-                "nothing that can be judged was published about `{name}`; it was about: {with}"
-            ))
-        }),
+        [(experiment, descriptor)] => {
+            let judged = experiment.published.map(|published| published());
+            judged.or_else(|| tenbin_lab::published::figures(descriptor.clone())).ok_or_else(|| {
+                let name = &descriptor.name;
+                Trouble::usage(format!("nothing was published about `{name}`; it was about: {with}"))
+            })
+        }
         _ => Err(Trouble::usage(format!("--from published: name one experiment of: {with}"))),
     }
 }
@@ -261,8 +333,33 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<Step>, Trouble> {
     let has = |descriptor: &Descriptor, key: &str| {
         descriptor.parameters.iter().any(|parameter| parameter.name == key)
     };
+    if names.is_empty()
+        && let Some(key) = given.keys().next()
+    {
+        let with = all().filter(|(_, known)| has(known, key)).map(|(_, known)| known.name);
+        let with: Vec<String> = with.collect();
+        let which = if with.is_empty() { "none has it".into() } else { with.join(", ") };
+        return Err(Trouble::usage(format!(
+            "--set {key}: name the experiment that it is for ({which}); without one all are measured, for minutes"
+        )));
+    }
     // A key that nobody knows is left to the first experiment, which names what it does know.
     let orphan = |key: &str| !picked.iter().any(|(_, descriptor)| has(descriptor, key));
+    if let (true, Some(key)) = (picked.len() > 1, given.keys().find(|key| orphan(key))) {
+        let knobs = picked.iter().map(|(_, descriptor)| {
+            let own = descriptor.parameters.iter().map(|parameter| parameter.name.as_str());
+            let own: Vec<&str> = own.collect();
+            format!(
+                "`{}` has {}",
+                descriptor.name,
+                if own.is_empty() { "none".into() } else { own.join(", ") }
+            )
+        });
+        return Err(Trouble::usage(format!(
+            "--set {key}: none of the experiments that are named has a parameter `{key}`: {}",
+            knobs.collect::<Vec<_>>().join("; ")
+        )));
+    }
     picked
         .iter()
         .map(|(experiment, descriptor)| {

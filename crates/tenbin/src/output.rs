@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use rustix::io::Errno;
 use tenbin_metal::inherited;
 use tenbin_model::{Attribution, Missing};
 
@@ -26,6 +27,8 @@ pub enum Exit {
     Missing,
     /// As the command ended that was run for the user.
     PassedOn(u8),
+    /// This signal interrupted it; what was finished by then is answered.
+    Interrupted(i32),
 }
 
 impl From<Exit> for ExitCode {
@@ -38,6 +41,8 @@ impl From<Exit> for ExitCode {
             Exit::Fault => 4,
             Exit::Missing => 5,
             Exit::PassedOn(status) => status,
+            // As a shell says that a signal ended a command (POSIX, shell command language, 2.8.2).
+            Exit::Interrupted(signal) => 128 + signal.clamp(0, 127) as u8,
         })
     }
 }
@@ -82,6 +87,12 @@ impl Trouble {
         Self { exit: Exit::Missing, message: missing.to_string() }
     }
 
+    /// This signal ended it before anything was finished.
+    pub fn interrupted(signal: i32) -> Self {
+        let message = "interrupted before anything was finished; nothing was kept".into();
+        Self { exit: Exit::Interrupted(signal), message }
+    }
+
     /// tenbin failed.
     pub fn internal(message: impl Into<String>) -> Self {
         Self { exit: Exit::Internal, message: message.into() }
@@ -102,9 +113,14 @@ impl fmt::Display for Trouble {
 pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
     let written = result.and_then(|answer| {
         match &answer.to {
-            None => to_standard_output(answer.text.as_bytes()),
-            Some(path) => write_whole(path, |out| out.write_all(answer.text.as_bytes())),
+            None => show(&answer.text),
+            Some(path) => {
+                let written = write_whole(path, |out| out.write_all(answer.text.as_bytes()));
+                // An answer that its file does not take is not lost.
+                written.inspect_err(|_| drop(show(&answer.text)))
+            }
         }
+        .inspect_err(|_| answer.remark.iter().for_each(|remark| say(remark)))
         .map(|()| answer)
     });
     match written {
@@ -118,6 +134,69 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
             say(&trouble.to_string());
             trouble.exit
         }
+    }
+}
+
+/// Writes a part of the answer to standard output at once.
+///
+/// # Errors
+/// Internal, where it cannot be written. That nobody reads on is none.
+pub fn show(text: &str) -> Result<(), Trouble> {
+    to_standard_output(text.as_bytes())
+}
+
+/// Where an answer is to go that was asked for with `-o`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Standard output: `-`, and the names that Linux has for it.
+    StandardOutput,
+    /// What is there and is no file: a device, a pipe. It is written to as it stands.
+    Special(PathBuf),
+    /// A file, there already or not. Links have been followed: what they lead to is replaced, and not they.
+    File(PathBuf),
+}
+
+impl Destination {
+    /// What `path` leads to.
+    ///
+    /// # Errors
+    /// A usage error where it is a folder, or a link that leads nowhere.
+    pub fn of(path: &Path) -> Result<Self, Trouble> {
+        const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+        if STANDARD_OUTPUT.iter().any(|name| path == Path::new(name)) {
+            return Ok(Self::StandardOutput);
+        }
+        let open_already = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder));
+        let is_link = path.is_symlink();
+        match path.metadata() {
+            Ok(found) if found.is_dir() => Err(unwritten(path, &io::ErrorKind::IsADirectory.into())),
+            Ok(found) if open_already || !found.is_file() => Ok(Self::Special(path.into())),
+            Ok(_) if is_link => path.canonicalize().map(Self::File).map_err(|error| unwritten(path, &error)),
+            Err(error) if is_link && error.kind() == io::ErrorKind::NotFound => Err(Trouble::usage(format!(
+                "write {}: it is a symbolic link that leads nowhere; name the file that is meant",
+                path.display()
+            ))),
+            Err(error) if is_link => Err(unwritten(path, &error)),
+            // What else is wrong with a path is found when the file is made.
+            Ok(_) | Err(_) => Ok(Self::File(path.into())),
+        }
+    }
+}
+
+/// Why `path` was not written. A disk that is full is nobody's usage error; a path that cannot be written is.
+fn unwritten(path: &Path, error: &io::Error) -> Trouble {
+    let message = format!("write {}: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::NotFound
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::AlreadyExists
+        | io::ErrorKind::InvalidFilename
+        | io::ErrorKind::InvalidInput => Trouble::usage(message),
+        _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Trouble::usage(message),
+        _ => Trouble::internal(message),
     }
 }
 
@@ -136,34 +215,45 @@ fn to_standard_output(bytes: &[u8]) -> Result<(), Trouble> {
     if bytes.is_empty() {
         return Ok(());
     }
-    let trouble =
-        |error: io::Error| Trouble::internal(format!("write the answer to standard output: {error}"));
-    // Rust has put /dev/null in the place of what was closed.
-    if inherited::standard_output_was_closed() {
-        return Err(trouble(rustix::io::Errno::BADF.into()));
-    }
+    into_standard_output(|out| out.write_all(bytes))
+}
+
+fn into_standard_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
+    standard_output_is_open()?;
     let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    match write(&mut out).and_then(|()| out.flush()) {
         // The reader has seen enough; that is its right.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(trouble),
+        other => other.map_err(|error| no_standard_output(&error)),
     }
+}
+
+fn no_standard_output(error: &io::Error) -> Trouble {
+    Trouble::internal(format!("write the answer to standard output: {error}"))
+}
+
+/// Rust has put /dev/null in the place of what was closed.
+fn standard_output_is_open() -> Result<(), Trouble> {
+    if inherited::standard_output_was_closed() {
+        return Err(no_standard_output(&Errno::BADF.into()));
+    }
+    Ok(())
 }
 
 /// Whether `write_whole` will be able to write to `path`, asked before there is anything to write.
 ///
 /// # Errors
-/// A usage error that names the path and the system's reason.
+/// Names the path and the system's reason: a usage error where the path is wrong.
 pub fn can_be_written(path: &Path) -> Result<(), Trouble> {
-    let trouble = |error: io::Error| Trouble::usage(format!("write {}: {error}", path.display()));
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return OpenOptions::new().write(true).open(path).map(|_| ()).map_err(trouble);
+    let trouble = |error: io::Error| unwritten(path, &error);
+    match Destination::of(path)? {
+        Destination::StandardOutput => standard_output_is_open(),
+        Destination::Special(path) => OpenOptions::new().write(true).open(path).map(|_| ()).map_err(trouble),
+        Destination::File(path) => {
+            let beside = beside(&path);
+            File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(trouble)
+        }
     }
-    if path.is_dir() {
-        return Err(trouble(io::ErrorKind::IsADirectory.into()));
-    }
-    let beside = beside(path);
-    File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(trouble)
 }
 
 /// Where a file is written before it is renamed into its place.
@@ -174,34 +264,40 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Writes a file beside its place, brings it to disk and renames it: it appears whole or not at all.
-/// What is there and is no file (a device, a pipe) is written to as it stands.
+/// What is there and is no file (standard output, a device, a pipe) is written to as it stands; that its reader has
+/// left is no error.
 ///
 /// # Errors
-/// A usage error that names the path and the system's reason.
-pub fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), Trouble> {
-    let trouble = |error: io::Error| Trouble::usage(format!("write {}: {error}", path.display()));
-    let fill = |file: File| {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)
+/// Names the path and the system's reason: a usage error where the path is wrong.
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
+    let written = match Destination::of(path)? {
+        Destination::StandardOutput => return into_standard_output(write),
+        Destination::Special(place) => {
+            OpenOptions::new().write(true).open(place).and_then(|file| fill(file, write)).map(drop)
+        }
+        Destination::File(place) => {
+            let beside = beside(&place);
+            File::create(&beside)
+                .and_then(|file| fill(file, write))
+                .and_then(|file| file.sync_all())
+                .and_then(|()| fs::rename(&beside, place))
+                .inspect_err(|_| {
+                    // The half-written file is ours; that it may never have been made is no further trouble.
+                    let _ = fs::remove_file(&beside);
+                })
+        }
     };
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return OpenOptions::new().write(true).open(path).and_then(fill).map(|_| ()).map_err(trouble);
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| unwritten(path, &error)),
     }
-    let beside = beside(path);
-    let written = File::create(&beside)
-        .and_then(fill)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| fs::rename(&beside, path));
-    written.map_err(|error| {
-        // The half-written file is ours; that it may never have been made is no further trouble.
-        let _ = fs::remove_file(&beside);
-        trouble(error)
-    })
+}
+
+fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    out.flush()?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
 /// A line on standard error. A standard error that is closed is no reason to fail.

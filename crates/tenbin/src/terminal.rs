@@ -1,9 +1,12 @@
 //! The terminal: how wide it is, and a bar that moves between cells and never during one.
 
 use std::io::IsTerminal;
+use std::thread;
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tenbin_lab::Event;
+use tenbin_model::Picoseconds;
 
 /// Columns to fold text at when nobody says otherwise.
 const USUAL_WIDTH: usize = 100;
@@ -16,10 +19,98 @@ pub fn width() -> usize {
         .map_or(USUAL_WIDTH, |columns| columns.clamp(40, 140))
 }
 
-/// A bar on standard error, if that is a terminal.
+/// A bar on standard error, if that is a terminal. All of it is ASCII, and as wide as the terminal at most.
 pub struct Progress {
     bar: ProgressBar,
-    trial: String,
+}
+
+/// A bar for experiments. What is going to be measured is known before the first cell, so its end stays where it is.
+pub struct Planned<'a> {
+    progress: Progress,
+    /// The most time that each experiment is expected to take; none is 0.
+    times: Vec<Picoseconds>,
+    /// How many experiments have begun.
+    begun: usize,
+    /// The name of the one that is being measured.
+    name: String,
+    /// How many cells it has, and how many of them are done.
+    cells: (usize, usize),
+    /// The time since the beginning.
+    watch: &'a dyn Fn() -> Picoseconds,
+}
+
+impl<'a> Planned<'a> {
+    /// A bar for experiments that are expected to take these times at most; `watch` is the time since the beginning.
+    pub fn new(times: Vec<Picoseconds>, watch: &'a dyn Fn() -> Picoseconds) -> Self {
+        let progress = Progress::new();
+        progress.bar.set_length(times.iter().map(|time| time.0).sum());
+        Self { progress, times, begun: 0, name: String::new(), cells: (0, 0), watch }
+    }
+
+    /// Follows the engine. Nothing ticks by itself: all drawing is done before a cell begins.
+    pub fn follow(&mut self, event: Event<'_>) {
+        match event {
+            Event::Trial { name, cells } => {
+                self.begun += 1;
+                self.name = name.to_owned();
+                self.cells = (cells, 0);
+                self.draw("");
+            }
+            Event::Cell { label } => self.draw(label),
+            Event::CellDone => self.cells.1 += 1,
+        }
+    }
+
+    fn draw(&self, label: &str) {
+        let (elapsed, done) = ((self.watch)(), self.done());
+        let bar = &self.progress.bar;
+        bar.set_message(ascii(&format!(
+            "{} of {}, {}, about {} left: {} {label}",
+            self.begun,
+            self.times.len(),
+            roughly(elapsed),
+            roughly(left(elapsed, done)),
+            self.name,
+        )));
+        bar.set_position(done.0.0);
+        bar.tick();
+    }
+
+    /// Does what writes to the terminal, with the bar out of the way.
+    pub fn aside(&self, work: impl FnOnce()) {
+        self.progress.bar.suspend(work);
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.progress.finish();
+    }
+
+    /// How much of the expected time is done, and all of it.
+    fn done(&self) -> (Picoseconds, Picoseconds) {
+        let sum = |times: &[Picoseconds]| times.iter().map(|time| time.0).sum::<u64>();
+        let earlier = self.begun.saturating_sub(1);
+        let (cells, done) = self.cells;
+        let current = self.times.get(earlier).map_or(0, |time| time.0);
+        let part = if cells == 0 { 0 } else { (current as f64 * done as f64 / cells as f64) as u64 };
+        (Picoseconds(sum(&self.times[..earlier]) + part), Picoseconds(sum(&self.times)))
+    }
+}
+
+/// The time that is left when `done` of `all` that was expected has taken `elapsed`. What was expected counts as much as
+/// half a minute of what was seen, so that the first cell decides little.
+fn left(elapsed: Picoseconds, (done, all): (Picoseconds, Picoseconds)) -> Picoseconds {
+    const WEIGHT: f64 = 30e12;
+    let pace = (elapsed.0 as f64 + WEIGHT) / (done.0 as f64 + WEIGHT);
+    Picoseconds((all.saturating_sub(done).0 as f64 * pace) as u64)
+}
+
+/// A time as somebody who waits reads it: "42 s", "3 min".
+fn roughly(time: Picoseconds) -> String {
+    match time.as_seconds().round() as u64 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
+    }
 }
 
 impl Progress {
@@ -30,60 +121,118 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg}");
+        let bar = ProgressBar::with_draw_target(Some(0), target).with_finish(ProgressFinish::AndClear);
+        // A message that is wide is cut off where the terminal ends.
+        let style = ProgressStyle::with_template("[{bar:16}] {wide_msg}");
         if let Ok(style) = style {
-            bar.set_style(style);
+            bar.set_style(style.progress_chars("#>-"));
         }
-        Self { bar, trial: String::new() }
+        Self { bar }
     }
 
-    /// Follows the engine. Nothing ticks by itself: all drawing is done before a cell begins.
-    pub fn follow(&mut self, event: Event<'_>) {
-        match event {
-            Event::Trial { name, cells } => {
-                self.trial = name.to_owned();
-                self.bar.inc_length(cells as u64);
-            }
-            Event::Cell { label } => {
-                self.bar.set_message(format!("{} {label}", self.trial));
-                self.bar.tick();
-            }
-            Event::CellDone => self.bar.inc(1),
-        }
-    }
-
-    /// Shows which part of a calibration is done: drawn between two pairs, and not more often than anybody
+    /// Shows which part of a calibration is done after `elapsed`: drawn between two pairs, and not more often than anybody
     /// can read.
-    pub fn pair(&mut self, part: f64, work: &str) {
+    pub fn pair(&mut self, part: f64, elapsed: Picoseconds, work: &str) {
+        let left = Picoseconds((elapsed.0 as f64 * (1.0 - part).max(0.0) / part.max(1e-3)) as u64);
         self.bar.set_length(100);
-        self.bar.set_message(format!("% of the calibration; a pair of {work}"));
+        let (elapsed, left) = (roughly(elapsed), roughly(left));
+        self.bar.set_message(ascii(&format!("{elapsed}, about {left} left: pairs of {work}")));
         self.bar.set_position((part * 100.0) as u64);
+    }
+
+    /// Shows how many processes have measured.
+    pub fn processes(&self, done: u32, all: u32) {
+        self.bar.set_length(u64::from(all));
+        self.bar.set_message("processes");
+        self.bar.set_position(u64::from(done));
+        // Nothing is drawn while one of them measures.
+        self.bar.tick();
     }
 
     /// Shows how many litmus tests are settled.
     pub fn tests(&self, settled: usize, all: usize) {
         self.bar.set_length(all as u64);
-        self.bar.set_message("litmus tests");
+        self.bar.set_message(format!("{settled} of {all} litmus tests"));
         self.bar.set_position(settled as u64);
     }
 
     /// Shows how many machines are examined, and how many states of one of the others are known.
     pub fn boots(&self, examined: usize, all: usize, states: u64) {
         self.bar.set_length(all as u64);
-        self.bar.set_message(format!("machines; {states} states of this one"));
+        self.bar.set_message(format!("{examined} of {all} machines; {states} states of the next"));
         self.bar.set_position(examined as u64);
     }
 
-    /// Shows how many replays are done.
+    /// Shows which replay is played, and for how long all have been.
     pub fn replays(&self, done: usize, all: usize) {
-        self.bar.set_length(all as u64);
-        self.bar.set_message("replays");
-        self.bar.set_position(done as u64);
+        self.doing(&format!("replay {} of {all}, in QEMU", (done + 1).min(all)));
+    }
+
+    /// Shows what is done where nothing can be counted, and the time since the first such. It ticks by itself: for what times nothing.
+    pub fn doing(&self, what: &str) {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>3} {wide_msg}") {
+            self.bar.set_style(style);
+        }
+        self.bar.set_message(ascii(what));
+        // A ticker is a thread, and starting one panics where the limits allow none. Whoever sees nothing needs none.
+        if !self.bar.is_hidden() && thread::Builder::new().spawn(|| ()).is_ok() {
+            self.bar.enable_steady_tick(Duration::from_millis(250));
+        }
     }
 
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// What a terminal of any locale shows: other characters are replaced.
+fn ascii(text: &str) -> String {
+    text.replace('\u{b5}', "u").replace(|letter: char| !letter.is_ascii(), "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Picoseconds = Picoseconds::from_millis(1_000);
+
+    fn seconds(count: u64) -> Picoseconds {
+        Picoseconds(SECOND.0 * count)
+    }
+
+    #[test]
+    fn the_end_of_the_bar_stays_where_it_is() {
+        let watch = || Picoseconds(0);
+        let mut progress = Planned::new(vec![seconds(4), seconds(8)], &watch);
+        let mut seen = Vec::new();
+        // The second has three cells where its plan had fewer.
+        for (name, cells) in [("first", 2), ("second", 3)] {
+            progress.follow(Event::Trial { name, cells });
+            for _ in 0..cells {
+                progress.follow(Event::Cell { label: "a \u{b5}" });
+                progress.follow(Event::CellDone);
+                seen.push((
+                    progress.progress.bar.position() / 1_000_000_000_000,
+                    progress.progress.bar.length(),
+                ));
+            }
+        }
+        let all = Some(seconds(12).0);
+        assert_eq!(seen, [(0, all), (2, all), (4, all), (6, all), (9, all)]);
+    }
+
+    #[test]
+    fn what_is_left_is_what_was_expected_at_the_pace_that_was_seen() {
+        let all = seconds(120);
+        assert_eq!(left(seconds(0), (seconds(0), all)), all);
+        assert_eq!(left(seconds(30), (seconds(60), all)).0 / SECOND.0, 40);
+        assert_eq!(left(seconds(300), (all, all)), seconds(0));
+        assert_eq!([seconds(42), seconds(119), seconds(170)].map(roughly), ["42 s", "119 s", "3 min"]);
+    }
+
+    #[test]
+    fn what_a_bar_says_is_ascii() {
+        assert_eq!(ascii("5 \u{b5}s \u{2192}"), "5 us ?");
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -11,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::fs::Mode;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::Value;
 
 #[path = "blame/libraries.rs"]
@@ -347,7 +349,7 @@ fn a_caller_whose_call_never_returns_is_told_by_what_it_passed() {
     let error = of(&blame, "usage_error")[0];
     assert!(string(error, "sentence").contains("a[] holds len persons"), "{error}");
     assert_eq!(string(error, "input"), "ages [3], len 2");
-    assert_eq!(string(&blame["program"], "ended"), "ended by signal 11 (SIGSEGV)");
+    assert_eq!(string(&blame["program"], "ended"), "was ended by signal 11 (SIGSEGV)");
 
     // The same with a proper call is the library's fault.
     library(
@@ -474,7 +476,9 @@ fn what_a_library_calls_itself_is_not_the_programs_call() {
 #[test]
 fn what_ends_a_program_is_not_the_call_that_happens_to_be_open() {
     let place = with_program(c::STAYS, c::DISTURBED);
-    for (what, ended) in [("n", "ended by signal 11 (SIGSEGV)"), ("t", "ended by signal 15 (SIGTERM)")] {
+    for (what, ended) in
+        [("n", "was ended by signal 11 (SIGSEGV)"), ("t", "was ended by signal 15 (SIGTERM)")]
+    {
         let (status, blame) = blamed(&place, &["sort", "--", "./program", what]);
         assert_eq!(string(&blame["program"], "ended"), ended, "{blame}");
         assert_eq!((status, &blame["program"]["calls"]), (0, &Value::from(1)), "{blame}");
@@ -488,12 +492,25 @@ fn what_ends_a_program_is_not_the_call_that_happens_to_be_open() {
 #[test]
 fn an_interrupt_from_the_terminal_is_the_programs_and_the_answer_is_still_given() {
     let place = with_program(c::STABLE, c::INTERRUPTS);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    command.args(["blame", "sort", "--json", "--", "./program"]).current_dir(place.folder.path());
-    let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
-    let blame: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(string(&blame["program"], "ended"), "ended by signal 2 (SIGINT)");
+    let mut blame = Value::Null;
+    // A shell that starts a command in the background has it ignore the signal; the program does not.
+    for disposition in ["--default-signal=INT", "--ignore-signal=INT"] {
+        let mut command = Command::new("env");
+        command.args([
+            disposition,
+            env!("CARGO_BIN_EXE_tenbin"),
+            "blame",
+            "sort",
+            "--json",
+            "--",
+            "./program",
+        ]);
+        command.current_dir(place.folder.path());
+        let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
+        blame = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(string(&blame["program"], "ended"), "was ended by signal 2 (SIGINT)", "{disposition}");
+    }
     let sentence = string(of(&blame, "usage_error")[0], "sentence");
     assert!(
         sentence.contains("breaks what its caller must see to: every age is 0 or more. 1 of 1"),
@@ -714,5 +731,88 @@ fn the_schema_of_blame_is_published() {
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     for property in ["schema", "contract", "searched", "libraries", "program", "findings"] {
         assert!(schema["properties"][property].is_object(), "{property}");
+    }
+}
+
+/// Of overlapping regions the specification says nothing, so a difference there is nobody's fault; nor does it clear a library that
+/// copies nothing.
+#[test]
+fn a_difference_clears_no_library_that_breaks_the_specification() {
+    let place = Place::new();
+    library(&place, "forward.so", &c::memcpy(c::FORWARD));
+    library(&place, "lazy.so", &c::memcpy("(void)f; (void)t; (void)n;"));
+    let (status, blame) = blamed(&place, &["memcpy", "forward.so", "lazy.so", "--cases", "0"]);
+    assert_eq!((status, of(&blame, "implementation_error").len()), (4, 1), "{blame}");
+    let changes = of(&blame, "implementation_defined");
+    let change = changes.iter().find(|it| string(it, "sentence").contains("changed")).unwrap();
+    let sentence = string(change, "sentence");
+    assert!(!sentence.contains("both keep"), "{sentence}");
+    assert!(sentence.contains("Elsewhere lazy.so breaks the specification"), "{sentence}");
+    assert!(!sentence.contains("Elsewhere forward.so"), "{sentence}");
+}
+
+#[test]
+fn json_about_a_program_that_writes_is_json_alone() {
+    let place = Place::new();
+    library(&place, "libsort.so", &c::sort(c::STABLE));
+    let here = format!("-Wl,-rpath,{}", place.folder.path().display());
+    let folder = format!("-L{}", place.folder.path().display());
+    compiled(&place, "cc", "caller", c::CALLER, &[&folder, "-lsort", &here]);
+    let output = place.tenbin(&["blame", "sort", "--json", "--", "./caller"]);
+    let (status, said) = ending(&output);
+    assert_eq!((status, said.as_str()), (0, "./caller says 0 0 0\n"));
+    let blame: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(blame["program"]["calls"], 3, "{blame}");
+}
+
+#[test]
+fn too_few_open_files_are_no_fault_of_the_library() {
+    let place = with_sort(c::STABLE);
+    let script = "ulimit -n 64; exec \"$0\" blame sort ./lib.so --cases 0";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_tenbin")]).current_dir(place.folder.path());
+    let (status, said) = ending(&command.stdin(Stdio::null()).output().unwrap());
+    assert_eq!(status, 3, "{said}");
+    assert!(said.contains("EMFILE") && said.contains("ulimit -n"), "{said}");
+    assert!(!said.contains("status 101"), "{said}");
+}
+
+/// However tenbin ends: the guardian of the folder has its standard error, so the end of that is the guardian's.
+#[test]
+fn a_signal_leaves_no_folder_of_what_was_compiled() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
+        // The library opens a pipe that has a name, which lasts until somebody reads it: so this test knows when it is called.
+        let place = Place::new();
+        let pipe = place.path("called");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        let body =
+            format!("(void)wrong; (void)insertion; fopen(\"{}\", \"w\"); for (;;) pause();", pipe.display());
+        library(&place, "lib.so", &c::sort(&body));
+        let temporary = place.path("temporary");
+        fs::create_dir(&temporary).unwrap();
+        let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(["blame", "sort", "./lib.so", "--within", "10000"])
+            .env("TMPDIR", &temporary)
+            .current_dir(place.folder.path())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(fs::File::open(&pipe).unwrap());
+        let entries =
+            || fs::read_dir(&temporary).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>();
+        let there = entries();
+        let prefix = format!("tenbin-{}-", tenbin.id());
+        assert!(there.len() == 1 && there[0].to_str().unwrap().starts_with(&prefix), "{there:?}");
+        // As a terminal does it, to the whole group.
+        let group = Pid::from_raw(i32::try_from(tenbin.id()).unwrap()).unwrap();
+        rustix::process::kill_process_group(group, signal).unwrap();
+        let mut said = String::new();
+        tenbin.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        tenbin.wait().unwrap();
+        assert_eq!(entries(), Vec::<std::ffi::OsString>::new(), "{signal:?}: {said}");
     }
 }

@@ -68,6 +68,14 @@ fn endless() -> String {
     )
 }
 
+/// Twelve harts that store to one word: of their orders there are 479 million.
+fn many() -> String {
+    let row = |cell: &dyn Fn(usize) -> String| (0..12).map(cell).collect::<Vec<_>>().join(" | ");
+    let state = (0..12).map(|hart| format!("{hart}:x6=x; {hart}:x5={hart};")).collect::<String>();
+    let (names, stores) = (row(&|hart| format!("P{hart}")), row(&|_| "sw x5,0(x6)".to_owned()));
+    format!("RISCV many\n{{ {state} }}\n {names} ;\n {stores} ;\nexists (x=1)\n")
+}
+
 #[test]
 fn one_test_is_told_in_herds_form_and_by_a_sentence() {
     let desk = Desk::new(&["MP", "MP+fence.rw.rws"])
@@ -121,10 +129,23 @@ fn one_test_without_an_answer_is_told_on_standard_error() {
         .with("empty.litmus", "")
         .with("cursor.litmus", "X86\u{1b}[2J SB")
         .with("large.litmus", &" ".repeat((1 << 20) + 1))
+        .with("many.litmus", &many())
         .with("folder/notes.txt", "no test");
+    // Who opens this to read waits for somebody who writes.
+    let pipe = rustix::fs::mknodat(
+        rustix::fs::CWD,
+        desk.0.path().join("pipe.litmus"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    );
+    pipe.unwrap();
     let cases: &[(&[&str], i32, &str)] = &[
         (&["mixed.litmus"], 3, "tenbin: mixed.litmus: refused: accesses of `x` overlap"),
         (&["endless.litmus", "--seconds", "1"], 3, "tenbin: endless.litmus: not finished in 1 s"),
+        (&["many.litmus", "--limit", "16MiB"], 3, "not finished: 16.0 MiB reached (--limit), after "),
+        (&["MP.litmus", "--limit", "1MiB"], 2, "16MiB are the least"),
+        (&["pipe.litmus"], 2, "tenbin: usage error: pipe.litmus: it is no regular file"),
         (&["x86.litmus"], 2, "tenbin: usage error: x86.litmus: line 1: "),
         (&["wrong.litmus"], 2, "tenbin: usage error: wrong.litmus: line 4: "),
         (&["empty.litmus"], 2, "tenbin: usage error: empty.litmus: line 1: "),

@@ -204,11 +204,14 @@ fn what_is_refused_says_why() {
     let desk = Desk::new().with("float.elf", patch(0x0005_2507)).with("ecall.elf", patch(0x0000_0073));
     let rest = ["--arrived=done", "--harts=2", "--memory=sc"];
     for file in ["float.elf", "ecall.elf"] {
-        let (status, _, said) = desk.check(&[&[file], &rest[..]].concat());
-        assert_eq!(status, Some(3), "{said}");
-        let known =
-            [format!("tenbin: {file}: refused: at 0x8000001c: "), "wait+4 (two_harts.s:17)".to_owned()];
-        assert!(known.iter().all(|part| said.contains(part)), "{said}");
+        let (status, answer, said) = desk.check(&[&[file], &rest[..]].concat());
+        // It is the answer's first sentence, and is not said twice.
+        assert_eq!((status, &*said), (Some(3), ""), "{answer}");
+        let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+        let known = [format!("{file} was refused: at 0x8000001c: "), "wait+4 (two_harts.s:17)".to_owned()];
+        assert!(known.iter().all(|part| answer.contains(part)), "{answer}");
+        let (_, _, said) = desk.check(&[&[file, "--json"], &rest[..]].concat());
+        assert!(said.starts_with(&format!("tenbin: {file}: refused: at 0x8000001c: ")), "{said}");
     }
     // Beside others it is one of several, and spoils nothing.
     let (status, checks) = desk.answer(&[&["two_harts.elf", "float.elf"], &rest[..]].concat());
@@ -231,4 +234,46 @@ fn the_same_is_said_each_time() {
     let first = answer();
     assert_eq!(first.1.len(), 2 * 3 * 3);
     assert_eq!(answer(), first);
+}
+
+#[test]
+fn a_replay_of_another_file_than_was_checked_is_a_usage_error() {
+    let desk = Desk::new().with("never.elf", |file| file[CODE + 0xe] = 0x01);
+    let path = |name: &str| desk.0.path().join(name);
+    let words = ["never.elf", "--arrived=done", "--harts=2", "--memory=sc", "--json"];
+    let (status, answer, said) = desk.check(&words);
+    assert_eq!(status, Some(4), "{said}");
+    let summed = Command::new("sha256sum").arg(path("never.elf")).output().unwrap();
+    let summed = String::from_utf8(summed.stdout).unwrap();
+    let mut old: Value = serde_json::from_str(&answer).unwrap();
+    let hash = old["checks"][0]["sha256"].as_str().unwrap().to_owned();
+    assert!(summed.starts_with(&format!("{hash} ")), "{summed} {hash}");
+    fs::write(path("answer.json"), &answer).unwrap();
+    old["checks"][0].as_object_mut().unwrap().remove("sha256");
+    fs::write(path("old.json"), old.to_string()).unwrap();
+    let sound = ["two_harts.elf", "--arrived=done", "--harts=2", "--memory=sc", "--json"];
+    fs::write(path("sound.json"), desk.check(&sound).1).unwrap();
+    // Nothing is in the path, and so no emulator: whoever wants to start one ends with 5.
+    let replay = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+        command.args(["boot", "replay"]).args(words).current_dir(desk.0.path()).env("PATH", desk.0.path());
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, said) = replay(&["answer.json"]);
+    assert_eq!(status, Some(5), "it is the same file: {said}");
+    let (status, said) = replay(&["answer.json", "--elf", "two_harts.elf"]);
+    assert_eq!(status, Some(2), "{said}");
+    for words in ["two_harts.elf", "never.elf", &hash, "--elf"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let (status, _) = replay(&["old.json", "--elf", "two_harts.elf"]);
+    assert_eq!(status, Some(5), "an old answer says nothing of its file");
+    let (status, said) = replay(&["sound.json"]);
+    assert_eq!(status, Some(3));
+    assert!(said.contains("nothing goes wrong on any machine of the answer"), "{said}");
+    fs::remove_file(path("never.elf")).unwrap();
+    let (status, said) = replay(&["answer.json"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("never.elf") && said.contains("--elf"), "{said}");
 }

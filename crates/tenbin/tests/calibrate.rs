@@ -94,6 +94,25 @@ fn a_run_that_is_not_kept_is_told_of_the_calibration_all_the_same() {
 }
 
 #[test]
+fn processes_share_a_calibration_and_their_distance_is_told() {
+    let place = Place::new();
+    let report = calibrated(&place, &["--processes", "3", "--seed", "7"]);
+    assert_eq!(report["calibration"]["provenance"]["seed"], 7);
+    let series = report["calibration"]["series"].as_array().unwrap();
+    for series in series.iter().filter(|series| series["work"] == "alu") {
+        let pairs = series["pairs"].as_array().unwrap();
+        let processes: Vec<u64> = pairs.iter().map(|pair| pair["process"].as_u64().unwrap()).collect();
+        assert_eq!(processes, [0, 1, 2]);
+    }
+    let between = report["rates"]["between"].as_array().unwrap();
+    assert!(between.iter().all(|one| one["apart"].as_f64().unwrap() >= 1.0));
+    // Kept as one.
+    assert_eq!(ending(&place.tenbin(&["show", "calibration"])).0, 0);
+    let list = text(&place.tenbin(&["runs"]).stdout);
+    assert_eq!(list.lines().filter(|line| line.contains(" pairs ")).count(), 1, "{list}");
+}
+
+#[test]
 fn a_damaged_calibration_keeps_no_answer_back() {
     let place = Place::new();
     let id = calibrated(&place, &[])["id"].as_str().unwrap().to_owned();
@@ -108,7 +127,7 @@ fn a_damaged_calibration_keeps_no_answer_back() {
     assert_eq!(ending(&shown).0, 0, "{}", text(&shown.stderr));
     // Whoever asks for it by name is told.
     let (code, said) = ending(&place.tenbin(&["show", &id]));
-    assert_eq!(code, 2);
+    assert_eq!(code, 1);
     assert!(said.contains("damaged") && said.contains(&id[..12]), "{said}");
 }
 
@@ -117,7 +136,10 @@ fn the_store_s_list_names_calibrations_too() {
     let place = Place::new();
     let id = calibrated(&place, &[])["id"].as_str().unwrap().to_owned();
     let list = text(&place.tenbin(&["runs"]).stdout);
-    assert!(list.contains(&id[..12]) && list.contains("calibration"), "{list}");
+    assert!(list.contains(&id[..12]) && list.contains("Calibrations"), "{list}");
+    let (code, said) = ending(&place.tenbin(&["compare", &id[..12], &id[..12]]));
+    assert_eq!(code, 2);
+    assert!(said.contains("is calibration"), "{said}");
 }
 
 #[test]
@@ -125,7 +147,7 @@ fn without_a_calibration_there_is_none_to_show() {
     let place = Place::new();
     place.measured();
     let (code, said) = ending(&place.tenbin(&["show", "calibration"]));
-    assert_eq!(code, 2);
+    assert_eq!(code, 5);
     assert!(said.contains("`tenbin calibrate`"), "{said}");
 }
 
@@ -142,6 +164,8 @@ fn wrong_arguments_are_usage_errors_that_change_nothing() {
         (&["--load", "3"], "0..=2"),
         (&["--pairs", "0"], "1..=10000"),
         (&["--pairs", "1", "--thorough"], "--thorough"),
+        (&["--processes", "2", "--thorough"], "--thorough"),
+        (&["--processes", "1"], "2 to 100"),
         (&["--cpus", "9999"], "9999"),
         (&["--output", "/nonexistent/folder/file", "--pairs", "1"], "/nonexistent/folder/file"),
     ] {

@@ -5,11 +5,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 mod place;
 
@@ -53,50 +54,40 @@ fn the_readme_lists_every_experiment_with_its_question() {
     }
 }
 
+/// The first answer is there before the second one is known; then somebody at the terminal has enough.
 #[test]
-fn a_run_that_is_killed_leaves_a_sound_store_without_it() {
-    let atomics = &["run", "atomics", "--thorough"][..];
-    let calibration = &["calibrate", "--thorough", "--load", "1"][..];
-    let signals = [Signal::INT, Signal::TERM, Signal::KILL];
-    let both = signals.map(|signal| [(atomics, signal), (calibration, signal)]);
-    for (arguments, signal) in both.into_iter().flatten() {
-        let place = Place::new();
-        let kept = place.measured();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(arguments)
-            .env("TENBIN_STORE", place.path("store.db"))
-            .current_dir(place.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // It measures as soon as it has more threads than the one that reads the command line.
-        let tasks = format!("/proc/{}/task", child.id());
-        while fs::read_dir(&tasks).unwrap().count() < 2 {
-            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be killed");
-            std::thread::yield_now();
-        }
-        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.code().is_none(), "{signal:?} was swallowed");
-        assert!(output.stdout.is_empty(), "half an answer");
-        let runs = place.tenbin(&["runs", "--json"]);
-        let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
-        assert_eq!(runs.as_array().unwrap().len(), 1, "{signal:?}");
-        assert_eq!(runs[0]["id"], kept.as_str());
-        assert_eq!(ending(&place.tenbin(&["show", "calibration"])).0, 2, "{signal:?} left a calibration");
-    }
+fn answers_come_as_they_are_known_and_an_interrupt_keeps_them() {
+    let place = Place::new();
+    let mut child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_tenbin"), "run", "null", "atomics", "--thorough"])
+        .env("TENBIN_STORE", place.path("store.db"))
+        .current_dir(place.folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.contains("The same empty loop")));
+    rustix::process::kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert!(lines.any(|line| line == "All of it, a sentence each") || lines.next().is_none());
+    let (status, said) = ending(&child.wait_with_output().unwrap());
+    assert_eq!(status, 130, "{said}");
+    assert!(said.contains("Kept as run ") && said.contains("tenbin: interrupted by signal 2"), "{said}");
+    let runs = place.tenbin(&["runs", "--json"]);
+    let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
+    assert_eq!(runs[0]["experiments"][0], "null");
 }
 
 #[test]
-fn an_answer_that_finds_no_room_leaves_nothing_behind() {
+fn an_answer_that_its_file_does_not_take_is_shown_instead() {
     let place = Place::new();
     // Every write to this device says that the disk is full.
     let output = place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "/dev/full"]);
     let (status, said) = ending(&output);
-    assert_eq!(status, 2);
+    assert_eq!(status, 1);
     assert!(said.contains("/dev/full") && said.contains("No space left"), "{said}");
+    assert!(text(&output.stdout).contains("empty loop"), "the answer is lost");
     let (status, said) =
         ending(&place.tenbin(&["run", "null", "--quick", "--no-store", "-o", "none/answer"]));
     assert_eq!(status, 2);
@@ -163,11 +154,13 @@ fn wrong_input_is_a_usage_error_that_names_the_thing_and_changes_nothing() {
         (&["weigh-it"], &["weigh-it"]),
         (&["show", "ffffffffffff"], &["ffffffffffff"]),
         (&["compare", "latest", "0000000000"], &["0000000000"]),
+        (&["compare", "latest", &id], &["is on both sides"]),
+        (&["compare", "latest,", &id], &["a run's name is empty"]),
         (&["import", "absent.db"], &["absent.db", "no such file"]),
         (&["import", "folder"], &["folder", "it is a folder"]),
         (&["import", "foreign.txt"], &["foreign.txt", "no store"]),
         (&["import", "empty"], &["empty"]),
-        (&["import", "truncated.db"], &["truncated.db", "nothing was imported"]),
+        (&["import", "truncated.db"], &["truncated.db", "nothing of it was imported"]),
         (&["export", "latest", "-o", exported], &["run.db", "exists"]),
         (&["export", "latest", "-o", "folder/none/run.db"], &["run.db"]),
         (&["export", "latest", "latest", "--format", "csv", "-o", "two.csv"], &["one run"]),
@@ -205,35 +198,99 @@ fn a_store_that_cannot_be_one_is_refused_before_anything_is_measured() {
     assert_eq!(fs::read_to_string(place.path("notes.txt")).unwrap(), "shopping list\n");
 }
 
-#[test]
-fn a_folder_without_the_right_to_write_is_named() {
-    let place = Place::new();
-    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    allow(place.folder.path(), 0o755);
-    fs::create_dir(place.path("closed")).unwrap();
-    allow(&place.path("closed"), 0o555);
-    // Root may write anywhere, so root becomes nobody first; nobody may not enter root's folders,
-    // so the binary goes along.
-    let binary = place.path("tenbin");
-    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
-    let mut command = if rustix::process::geteuid().is_root() {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
-        command
-    } else {
-        Command::new(&binary)
-    };
-    let output = command
+/// Measures `null` with a store that cannot keep it, started by these words before the path of tenbin and its own; gives
+/// the exit status and standard error. The answer must be there.
+fn unkept(place: &Place, before: &[&str], binary: &Path) -> (i32, String) {
+    let mut words = before.iter().map(std::ffi::OsStr::new).chain([binary.as_os_str()]);
+    let output = Command::new(words.next().unwrap())
+        .args(words)
         .args(["run", "null", "--quick"])
         .env("TENBIN_STORE", place.path("closed/store.db"))
+        .env("XDG_STATE_HOME", place.path("state"))
+        .env("TMPDIR", place.folder.path())
         .current_dir(place.folder.path())
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let (status, said) = ending(&output);
-    assert_eq!(status, 2, "{said}");
+    assert!(text(&output.stdout).contains("The same empty loop"), "{output:?}");
+    ending(&output)
+}
+
+/// The one run that was kept in a store of its own below this folder; it can be imported.
+fn rescued(place: &Place, folder: &str, said: &str) {
+    let below = fs::read_dir(place.path(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let found = below.filter(|path| path.to_string_lossy().contains("tenbin-unkept")).collect::<Vec<_>>();
+    let [own] = found.as_slice() else { panic!("{found:?}: {said}") };
+    let file = own.join("store.db");
+    assert!(said.contains(&format!("`tenbin import {}`", file.display())), "{said}");
+    let imported = place.with_store(&place.path("other.db"), &["import", file.to_str().unwrap()]);
+    assert!(text(&imported.stdout).contains("1 new"), "{imported:?}");
+}
+
+#[test]
+fn what_a_damaged_store_cannot_keep_is_shown_and_kept_elsewhere() {
+    let place = Place::new();
+    fs::create_dir(place.path("closed")).unwrap();
+    place.measured();
+    let mut bytes = fs::read(place.path("store.db")).unwrap();
+    bytes[100..].iter_mut().for_each(|byte| *byte = !*byte);
+    fs::write(place.path("closed/store.db"), &bytes).unwrap();
+    let (status, said) = unkept(&place, &[], Path::new(env!("CARGO_BIN_EXE_tenbin")));
+    assert_eq!(status, 1, "{said}");
+    rescued(&place, "state/tenbin", &said);
+    assert_eq!(fs::read(place.path("closed/store.db")).unwrap(), bytes, "the damaged store was changed");
+}
+
+#[test]
+fn what_a_closed_folder_cannot_keep_is_shown_and_kept_elsewhere() {
+    let place = Place::new();
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    allow(place.folder.path(), 0o777);
+    fs::create_dir(place.path("closed")).unwrap();
+    allow(&place.path("closed"), 0o555);
+    // There is no place for a user's state either.
+    fs::write(place.path("state"), "").unwrap();
+    // Root may write anywhere, so root becomes nobody first; nobody may not enter root's folders,
+    // so the binary goes along.
+    let binary = place.path("tenbin");
+    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
+    let root = rustix::process::geteuid().is_root();
+    let nobody: &[&str] =
+        if root { &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] } else { &[] };
+    let (status, said) = unkept(&place, nobody, &binary);
+    assert_eq!(status, 1, "{said}");
     assert!(said.contains("closed") && said.contains("permission denied"), "{said}");
-    assert!(output.stdout.is_empty());
+    rescued(&place, "", &said);
+}
+
+/// The limit ends whoever writes more by a signal, unless he handles it.
+#[test]
+fn what_no_file_can_keep_is_shown_and_nothing_is_left() {
+    let place = Place::new();
+    fs::create_dir(place.path("closed")).unwrap();
+    let (status, said) =
+        unkept(&place, &["prlimit", "--fsize=4096"], Path::new(env!("CARGO_BIN_EXE_tenbin")));
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("It is kept nowhere"), "{said}");
+    assert_eq!(fs::read_dir(place.path("state/tenbin")).unwrap().count(), 0);
+}
+
+#[test]
+fn without_a_place_for_a_store_there_is_an_answer() {
+    let place = Place::new();
+    let output = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        .args(["run", "null", "--quick", "--json"])
+        .env_clear()
+        .env("TMPDIR", place.folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let (status, said) = ending(&output);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.starts_with("tenbin: no place for the store: set TENBIN_STORE"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["run"].is_string(), "{report}");
+    rescued(&place, "", &said);
 }
 
 #[test]
@@ -262,13 +319,33 @@ fn a_run_is_kept_shown_exported_imported_and_merged() {
     assert_eq!(again, shown, "the same samples give the same report in another store");
 
     let compared = place.tenbin(&["compare", &first, &second]);
-    assert!(text(&compared.stdout).contains("never interleaved"), "{}", text(&compared.stdout));
+    assert!(text(&compared.stdout).starts_with("Of 1 comparison, "), "{}", text(&compared.stdout));
+    let third = place.measured();
+    let (both, json) = (format!("{first},{third}"), place.tenbin(&["compare", &first, &second, "--json"]));
+    let compared = place.tenbin(&["compare", &both, &second]);
+    assert!(text(&compared.stdout).contains("2 runs against 1"), "{}", text(&compared.stdout));
+    // Three runs cannot tell two of them apart from a third: the one thing asked is refused.
+    assert_eq!(ending(&compared).0, 3, "{}", text(&compared.stdout));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["sides"][0][0], first.as_str());
+    assert_eq!(json["comparisons"][0]["sides"][0]["runs"], 1);
     for format in ["json", "csv", "go", "google-benchmark"] {
         let name = format!("run.{format}");
         let output = place.tenbin(&["export", &first, "--format", format, "-o", &name]);
         assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
         assert!(fs::metadata(place.path(&name)).unwrap().len() > 1_000, "{name}");
     }
+}
+
+#[test]
+fn runs_that_have_nothing_in_common_are_refused() {
+    let place = Place::new();
+    let one = place.measured();
+    assert_eq!(ending(&place.tenbin(&["run", "fib", "--quick"])).0, 0);
+    let compared = place.tenbin(&["compare", &one, "latest"]);
+    assert_eq!(ending(&compared), (3, String::new()));
+    let said = text(&compared.stdout);
+    assert!(said.starts_with("Refused: these runs have no comparison in common"), "{said}");
 }
 
 #[test]
@@ -325,6 +402,69 @@ fn a_standard_output_that_is_closed_is_no_success() {
 }
 
 #[test]
+fn a_tip_names_what_exists_and_can_be_followed() {
+    let place = Place::new();
+    for (words, tip) in [
+        (&["rn"][..], "tip: a similar subcommand exists: 'run'\n"),
+        (&["kernls"], ""),
+        (&["weigh-it"], ""),
+        (&["guest", "rn"], "tip: a similar subcommand exists: 'run'\n"),
+        (&["guest", "run", "--foo", "true"], "tip: to pass '--foo' as a value, use '-- --foo'\n"),
+        (&["guest", "run", "--foo", "--", "true"], ""),
+        (&["run", "null", "--cpus", "-1"], ""),
+        (&["run", "null", "--seed", "-1"], ""),
+        (&["run", "-1"], ""),
+        (&["run", "--frobnicate"], ""),
+        (&["fib", "-1"], ""),
+        (&["export", "latest", "--colour"], ""),
+    ] {
+        let (status, said) = ending(&place.tenbin(words));
+        assert_eq!(status, 2, "{words:?}: {said}");
+        assert_eq!(said.contains("tip:"), !tip.is_empty(), "{words:?}: {said}");
+        assert!(said.contains(tip), "{words:?}: {said}");
+        assert!(!said.contains("kernels"), "{words:?}: {said}");
+    }
+    // The values themselves are what is named.
+    assert!(ending(&place.tenbin(&["run", "null", "--cpus", "-1"])).1.contains("--cpus -1"));
+    assert!(ending(&place.tenbin(&["fib", "-1"])).1.contains("invalid value '-1'"));
+    // A command that does nothing by itself says so, and not its whole help.
+    for (word, named) in [("guest", "run, modules"), ("boot", "litmus, check, replay")] {
+        let (status, said) = ending(&place.tenbin(&[word]));
+        assert_eq!(status, 2);
+        assert!(said.contains(named) && said.lines().count() == 1, "{said}");
+    }
+}
+
+/// Chores ask for it; no help names it.
+#[test]
+fn the_kernels_are_printed_for_those_who_know() {
+    let output = Place::new().tenbin(&["kernels", "--json"]);
+    assert_eq!(ending(&output), (0, String::new()));
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(rows[0]["symbol"].as_str().unwrap().starts_with("tenbin_kernel_"), "{rows}");
+}
+
+#[test]
+fn a_knob_without_its_experiment_is_refused_at_once() {
+    let place = Place::new();
+    for (words, named) in [
+        (&["run", "--set", "size=256"][..], &["--set size", "pipe"][..]),
+        (&["run", "--set", "nothing=1"], &["--set nothing", "none has it"]),
+        (
+            &["run", "null", "pipe", "--set", "threads=2"],
+            &["`threads`", "`null` has none", "`pipe` has cells"],
+        ),
+    ] {
+        let (status, said) = ending(&place.tenbin(words));
+        assert_eq!(status, 2, "{said}");
+        for name in named {
+            assert!(said.contains(name), "{words:?}: {said}");
+        }
+    }
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "something was measured");
+}
+
+#[test]
 fn the_schema_is_json_and_names_what_the_design_promises() {
     let output = Place::new().tenbin(&["schema"]);
     let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -334,8 +474,129 @@ fn the_schema_is_json_and_names_what_the_design_promises() {
 }
 
 #[test]
-fn manual_and_completions_are_generated() {
+fn every_schema_names_its_own_shape_and_none_names_the_code() {
     let place = Place::new();
-    assert!(text(&place.tenbin(&["man"]).stdout).contains(".TH tenbin"));
-    assert!(text(&place.tenbin(&["completions", "bash"]).stdout).contains("_tenbin"));
+    for (what, name) in [
+        ("report", Some("tenbin-report-1")),
+        ("calibration", Some("tenbin-calibration-1")),
+        ("litmus", Some("tenbin-litmus-1")),
+        ("boot", Some("tenbin-boot-1")),
+        ("replay", Some("tenbin-replay-1")),
+        ("blame", Some("tenbin-blame-1")),
+        ("run", Some("tenbin-run-1")),
+        ("list", None),
+        ("runs", None),
+    ] {
+        let output = place.tenbin(&["schema", what]);
+        assert_eq!(ending(&output).0, 0, "{what}: {}", ending(&output).1);
+        let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let named = schema.pointer("/properties/schema/const").and_then(serde_json::Value::as_str);
+        assert_eq!(named, name, "{what}");
+        assert!(!text(&output.stdout).contains("::SCHEMA"), "{what}");
+    }
+}
+
+/// Every page that a page refers to is there.
+#[test]
+fn every_page_of_the_manual_can_be_had_and_has_its_heads() {
+    let place = Place::new();
+    let page = |words: &[&str]| {
+        let output = place.tenbin(&[&["man"], words].concat());
+        assert_eq!(ending(&output).0, 0, "{words:?}: {}", ending(&output).1);
+        text(&output.stdout)
+    };
+    let whole = page(&[]);
+    for head in
+        ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES", "EXAMPLES"]
+    {
+        assert!(whole.contains(&format!("\n.SH {head}\n")), "{head}:\n{whole}");
+    }
+    assert!(whole.contains("[\\-\\-seed N]"), "{whole}");
+    assert!(!whole.contains("tenbin\\-kernels"), "{whole}");
+    let mut waiting: Vec<Vec<String>> = vec![vec![]];
+    let mut visited = 0;
+    while let Some(words) = waiting.pop() {
+        let page = page(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let name =
+            ["tenbin"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+        visited += 1;
+        for line in page.lines() {
+            let Some(below) = line.strip_suffix("(1)").map(|line| line.replace("\\-", "-")) else { continue };
+            if let Some(last) = below.strip_prefix(&format!("{name}-")) {
+                waiting.push(words.iter().cloned().chain([last.to_owned()]).collect());
+            }
+        }
+    }
+    assert!(visited > 20, "{visited}");
+    let (status, said) = ending(&place.tenbin(&["man", "guest", "fly"]));
+    assert!(status == 2 && said.contains("`fly`") && said.contains("run, modules"), "{said}");
+}
+
+#[test]
+fn completions_know_the_words_that_a_command_takes() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&place.tenbin(&["completions", shell]).stdout);
+        for word in ["riscv64", "fibdrv", "google-benchmark"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        // What clap_complete writes for fish knows the values of options alone.
+        if shell != "fish" {
+            for word in ["atomics", "thrash", "memcpy", "latest"] {
+                assert!(script.contains(word), "{shell}: {word}");
+            }
+        }
+        assert!(script.contains("_tenbin") || script.contains("-c tenbin"), "{shell}");
+        assert!(!script.contains("machine-code kernels") && !script.contains("tenbin,kernels"), "{shell}");
+    }
+}
+
+/// A limit on processes, as containers have one. It does not hold for root, so root becomes nobody.
+#[test]
+fn where_no_thread_can_be_started_that_is_said() {
+    let place = Place::new();
+    fs::set_permissions(place.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let binary = place.path("tenbin");
+    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
+    let litmus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/litmus/2+2W.litmus");
+    fs::copy(litmus, place.path("test.litmus")).unwrap();
+    let many = rustix::thread::sched_getaffinity(None).unwrap().count() > 1;
+    let one_cpu = if many { 1 } else { 0 };
+    let asked: [(&[&str], i32, &str); 4] = [
+        (&["run", "null", "--quick"], one_cpu, "start a thread that reads the clock on CPU"),
+        (&["calibrate", "--load", "1", "--pairs", "1", "--works", "alu"], 1, "start a thread"),
+        (&["guest", "run", "--", "true"], 1, "tenbin guest: run sh"),
+        // One thread decides it as well.
+        (&["boot", "litmus", "test.litmus"], 0, ""),
+    ];
+    for (words, expected, named) in asked {
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", "--nproc=1"]);
+            command
+        } else {
+            let mut command = Command::new("prlimit");
+            command.arg("--nproc=1");
+            command
+        };
+        command.arg(&binary).args(words).current_dir(place.folder.path()).stdin(Stdio::null());
+        command.env("TENBIN_STORE", place.path("store.db")).env("HOME", place.folder.path());
+        let (status, said) = ending(&command.output().unwrap());
+        assert_eq!(status, expected, "{words:?}: {said}");
+        assert!(said.contains(named) || expected == 0, "{words:?}: {said}");
+        assert!(!said.contains("panicked"), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn where_memory_is_too_little_that_is_said() {
+    let place = Place::new();
+    let mut command = Command::new("prlimit");
+    command.args(["--as=50000000", env!("CARGO_BIN_EXE_tenbin"), "fib", "100000000", "--hex"]);
+    let output = command.current_dir(place.folder.path()).stdin(Stdio::null()).output().unwrap();
+    let (status, said) = ending(&output);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.starts_with("tenbin: allocate ") && said.contains("ulimit -v"), "{said}");
+    assert!(output.stdout.is_empty());
 }

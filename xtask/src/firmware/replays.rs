@@ -28,8 +28,9 @@ pub(super) fn follow(tenbin: Command, answer: &Path) -> Result<Output, Failure> 
     command.argument(format!("--times={TIMES}")).argument("--json").patience(DEADLINE).capture()
 }
 
-/// Every run of `checked` that was not shown so often, and whatever else is wrong with what the replay left behind.
-pub(super) fn judge(checked: &[Checked], output: &Output) -> Vec<String> {
+/// Every run of `checked` that was not shown so often, and whatever else is wrong with what the replay left behind. Of runs that end before
+/// what QEMU `executes`, every one of which it is not said.
+pub(super) fn judge(checked: &[Checked], output: &Output, executes: bool) -> Vec<String> {
     let replayed = match read(&output.text) {
         Ok(replayed) => replayed,
         Err(reason) => {
@@ -47,11 +48,17 @@ pub(super) fn judge(checked: &[Checked], output: &Output) -> Vec<String> {
     let mut faults = Vec::new();
     for run in found {
         let words = replayed.get(&run).map_or("it was not replayed", String::as_str);
-        if words != SHOWN {
+        if executes {
+            if !words.contains("the emulator executes") {
+                faults.push(format!("{}, {}: QEMU executes what it ends before, and {words}", run.0, run.1));
+            }
+        } else if words != SHOWN {
             faults.push(format!("{}, {}: QEMU was to show it {TIMES} times, and {words}", run.0, run.1));
         }
     }
-    if faults.is_empty() && output.code != Some(0) {
+    // What cannot be shown is a refusal.
+    let status = if executes { Some(3) } else { Some(0) };
+    if faults.is_empty() && output.code != status {
         faults.push(format!("tenbin boot replay: all was shown, and yet {}", status_in_words(output.code)));
     }
     faults
@@ -103,7 +110,7 @@ pub(crate) mod tests {
     fn judged(code: i32, replayed: &Value) -> Vec<String> {
         let checked = answer::judge(Some(4), &recorded().to_string(), "").expect("it is an answer");
         let (text, diagnostics) = (replayed.to_string(), "QEMU said so".into());
-        judge(&checked, &Output { code: Some(code), text, diagnostics, time: Duration::ZERO })
+        judge(&checked, &Output { code: Some(code), text, diagnostics, time: Duration::ZERO }, false)
     }
 
     #[test]

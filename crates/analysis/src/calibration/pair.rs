@@ -33,6 +33,7 @@ pub fn pair(machine: &Machine, trial: &Trial, known: Known) -> Pair {
         operations: known.operations,
         took: known.took,
         layout: known.layout,
+        process: None,
     }
 }
 

@@ -1,7 +1,10 @@
 //! Error rates: proportions over verdicts.
 
+use std::collections::BTreeMap;
+
 use tenbin_model::calibration::{
-    Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime, WorkRates,
+    Between, Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+    WorkRates,
 };
 use tenbin_model::{Calibration, Found, Pair, Picoseconds, Purpose, Series, Verdict};
 
@@ -35,6 +38,7 @@ pub fn rates(calibration: &Calibration) -> Rates {
         works: works(calibration),
         layout: layout(calibration),
         biases: calibration.series.iter().filter_map(bias).collect(),
+        between: calibration.series.iter().filter_map(between).collect(),
         unweighed: calibration.series.iter().filter_map(unweighed).collect(),
         unanswered: unanswered(&all),
     }
@@ -128,6 +132,39 @@ fn bias(series: &Series) -> Option<Bias> {
         median,
         error: median / truth - 1.0,
         worst: errors.max_by(|one, other| one.abs().total_cmp(&other.abs()))?,
+    })
+}
+
+/// None unless two processes found a ratio, of a series in which nothing is laid anew that belongs to the pair.
+fn between(series: &Series) -> Option<Between> {
+    if series.purpose == Purpose::Layout {
+        return None;
+    }
+    let found = || series.pairs.iter().filter_map(|pair| Some((pair.process?, pair.truth, pair.found?)));
+    let mut by_process: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (process, truth, found) in found() {
+        by_process.entry(process).or_default().push(found.ratio / truth);
+    }
+    let medians: Option<Vec<f64>> =
+        by_process.into_values().map(|ratios| Some(Ordered::new(ratios)?.median())).collect();
+    let medians = Ordered::new(medians?)?;
+    let values = medians.values();
+    let (mut disjoint, mut of) = (0, 0);
+    for (place, (process, truth, one)) in found().enumerate() {
+        for (_, other_truth, other) in found().skip(place + 1).filter(|other| other.0 != process) {
+            let (one, other) = (one.interval, other.interval);
+            of += 1;
+            let below = one.high / truth < other.low / other_truth;
+            disjoint += u64::from(below || other.high / other_truth < one.low / truth);
+        }
+    }
+    (values.len() > 1).then(|| Between {
+        purpose: series.purpose,
+        work: series.work.clone(),
+        effect: series.effect,
+        processes: values.len() as u64,
+        apart: values[values.len() - 1] / values[0],
+        disjoint: Proportion { count: disjoint, of, interval: None },
     })
 }
 

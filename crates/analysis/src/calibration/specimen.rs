@@ -57,6 +57,7 @@ pub(crate) fn pairs(count: usize, truth: f64, found: f64) -> Vec<Pair> {
         operations: 10_000,
         took: Picoseconds::from_millis(200),
         layout: None,
+        process: None,
     };
     vec![pair; count]
 }

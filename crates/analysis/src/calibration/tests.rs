@@ -267,4 +267,33 @@ fn the_newest_that_holds_and_says_something_is_taken() {
     // Many pairs of one work know less than some of each.
     let one_work = of(machine(), calibration(vec![ladder("alu", 0.0, pairs(10_000, 1.0, 1.0))]));
     assert_eq!(chosen(&[&one_work, &older]), Some(older.clone()));
+    // Two pairs of each work, weighed for a look, know less than many of one.
+    let few = |work| ladder(work, 0.0, pairs(2, 1.0, 1.0));
+    let look = of(machine(), calibration(["alu", "call", "pipe", "chase"].map(few).to_vec()));
+    assert_eq!(chosen(&[&look, &one_work]), Some(one_work.clone()));
+    assert_eq!(chosen(&[&look, &newer]), Some(look.clone()));
+}
+
+#[test]
+fn processes_that_find_other_ratios_are_counted_by_their_intervals() {
+    let in_process = |process, found| {
+        pairs(4, 1.0, found)
+            .into_iter()
+            .map(move |pair| Pair { process: Some(process), ..pair })
+            .collect::<Vec<_>>()
+    };
+    let of = |series| rates(&calibration(vec![series])).between;
+    // Intervals are a thousandth on either side: only those of the third process lie elsewhere.
+    let series = ladder("alu", 0.0, [in_process(0, 1.0), in_process(1, 1.001), in_process(2, 1.01)].concat());
+    let between = of(series.clone()).remove(0);
+    assert_eq!((between.processes, counted(between.disjoint)), (3, (32, 48)));
+    assert!((between.apart - 1.01).abs() < 1e-12);
+    let text = crate::report::calibration(
+        &calibration(vec![series.clone()]),
+        &rates(&calibration(vec![series])),
+        200,
+    );
+    assert!(text.contains("3 processes") && text.contains("32 of 48"), "{text}");
+    assert_eq!(of(ladder("alu", 0.0, in_process(0, 1.0))), []);
+    assert_eq!(of(ladder("alu", 0.0, pairs(8, 1.0, 1.0))), []);
 }

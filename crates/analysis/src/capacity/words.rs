@@ -126,7 +126,14 @@ pub(super) fn unseen(shape: &Shape, cache: &Stated, unfinished: bool) -> Refusal
     let (name, stated) = (format!("L{}", cache.level), cache.size);
     let named = stated.map_or_else(|| name.clone(), |stated| format!("the {stated} stated for {name}"));
     let pages = format!("loads in pages of {}", shape.page);
-    let wanted = Bytes(stated.unwrap_or(largest).0.max(largest.0 / 4).saturating_mul(4));
+    // Beyond what was measured in any case: to measure the same again would show the same.
+    let wanted = stated.map_or(0, |stated| stated.0.saturating_mul(4)).max(largest.0.saturating_mul(2));
+    // 64 GiB is the most that `caches` walks through.
+    let wanted = Bytes(wanted.min(64 << 30));
+    let further = format!(
+        "measure sizes up to {wanted} (`tenbin run caches --set largest={}`)",
+        wanted.0.div_ceil(1 << 20)
+    );
     let rise = format!("a rise of at least {LEAST_RISE}x");
     match (shape.unfinished.filter(|_| unfinished), stated) {
         (Some(rise), _) => Refusal {
@@ -135,7 +142,7 @@ pub(super) fn unseen(shape: &Shape, cache: &Stated, unfinished: bool) -> Refusal
                 rise.low
             ),
             needs: "a plateau of an octave after the knee".into(),
-            remedy: format!("measure sizes up to {wanted}"),
+            remedy: further,
         },
         _ if reaches_past(shape, stated) => {
             let from = shape.rises.last().map_or(smallest, |rise| rise.high);
@@ -144,7 +151,7 @@ pub(super) fn unseen(shape: &Shape, cache: &Stated, unfinished: bool) -> Refusal
                     "{name} has no knee up to {largest}: {pages} are equally fast from {from} on"
                 ),
                 needs: format!("{rise}, which {named} may make beyond that"),
-                remedy: format!("measure sizes up to {wanted}"),
+                remedy: further,
             }
         }
         (None, Some(stated)) if stated < smallest => Refusal {

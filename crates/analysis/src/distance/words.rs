@@ -1,6 +1,7 @@
 //! What was found, in words.
 
 use tenbin_model::machine::{Node, cpu_ranges};
+use tenbin_model::unit::three_digits;
 use tenbin_model::{Cpu, Interval, Refusal};
 
 use super::column::{Column, LEAST_VALUES};
@@ -48,17 +49,17 @@ impl Distances {
             ),
         };
         format!(
-            "NUMA: CPUs {groups} each reach {whose} memory {} later than their own ({least} {} %, {deviations:.0} times the \
+            "NUMA: CPUs {groups} each reach {whose} memory {} later than their own ({least} {}, {deviations:.0} times the \
              deviation within a group).{beside}",
             reached(gap),
-            outward(in_percent(gap.interval)),
+            between(gap.interval),
         )
     }
 
     fn why(&self, why: Why) -> Refusal {
         let gap = self.gap.map_or_else(
             || "nothing could be swapped".into(),
-            |gap| format!("the gap that comes nearest is {} %", outward(in_percent(gap.interval))),
+            |gap| format!("the gap that comes nearest is {}", between(gap.interval)),
         );
         match why {
             Why::TooFewCpus => self.too_few(),
@@ -104,11 +105,18 @@ impl Distances {
 
     fn too_few(&self) -> Refusal {
         let swapped = match self.gap {
-            Some(Gap { interval, .. }) => format!(
-                "; by the swap, a CPU reaches the other's buffer {} % later than its own, and a difference from {} would have shown",
-                outward(in_percent(interval)),
-                up(self.detectable)
-            ),
+            Some(Gap { interval: Interval { low, high }, .. }) => {
+                let (apart, word) = if high < 0.0 {
+                    (Interval { low: -high, high: -low }, "sooner")
+                } else {
+                    (Interval { low, high }, "later")
+                };
+                format!(
+                    "; by the swap, a CPU reaches the other's buffer {} {word} than its own, and a difference from {} would have shown",
+                    between(apart),
+                    up(self.detectable)
+                )
+            }
             None => String::new(),
         };
         Refusal {
@@ -300,8 +308,22 @@ fn in_percent(interval: Interval) -> Interval {
     Interval { low: interval.low * 100.0, high: interval.high * 100.0 }
 }
 
+/// A fraction beyond this is said as a multiple: in percent it would have five digits.
+const MOST_IN_PERCENT: f64 = 10.0;
+
+/// Where a gap lies.
+fn between(interval: Interval) -> String {
+    if interval.high.max(-interval.low) > MOST_IN_PERCENT {
+        return format!("{} times", outward(interval));
+    }
+    format!("{} %", outward(in_percent(interval)))
+}
+
 /// The gap, with as many digits as its interval has.
 fn reached(gap: Gap) -> String {
+    if gap.interval.high.max(-gap.interval.low) > MOST_IN_PERCENT {
+        return format!("{} times", show(gap.relative, gap.interval));
+    }
     format!("{} %", show(gap.relative * 100.0, in_percent(gap.interval)))
 }
 
@@ -312,12 +334,18 @@ fn steps(fraction: f64) -> f64 {
 
 /// A fraction in percent, to the nearest step.
 fn near(fraction: f64) -> String {
+    if fraction > MOST_IN_PERCENT {
+        return format!("{}x", three_digits(fraction));
+    }
     percent((fraction * steps(fraction)).round() / steps(fraction))
 }
 
 /// A fraction in percent, upwards: what would have shown is never promised too small. The last digit of a binary
 /// fraction does not count.
 fn up(fraction: f64) -> String {
+    if fraction > MOST_IN_PERCENT {
+        return format!("{}x", three_digits(fraction));
+    }
     percent((fraction * steps(fraction) - 1e-9).ceil() / steps(fraction))
 }
 
@@ -362,6 +390,17 @@ mod tests {
         );
         let aside = Distances { unplaced: vec![Cpu(8), Cpu(9)], ..found(Outcome::Distant) };
         assert!(aside.in_words().contains("CPUs 8-9 belong to none of these"), "{}", aside.in_words());
+    }
+
+    #[test]
+    fn a_gap_of_more_than_ten_times_is_no_percentage() {
+        let far = |high| Gap { relative: high / 2.0, interval: Interval { low: -0.03, high } };
+        assert_eq!((between(far(0.5).interval), reached(far(0.5))), ("-3 to 50 %".into(), "25 %".into()));
+        assert_eq!(
+            (between(far(337.39).interval), reached(far(337.39))),
+            ("-0.0300 to 338 times".into(), "169 times".into())
+        );
+        assert_eq!((near(12.34), up(12.34), near(0.42)), ("12.3x".into(), "12.3x".into(), "42 %".into()));
     }
 
     #[test]

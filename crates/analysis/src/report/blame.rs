@@ -43,6 +43,8 @@ fn called_in_words(blame: &Blame, called: &Called) -> String {
     let judged = inputs.saturating_sub(*unjudged);
     let mut text = if blame.findings.iter().any(wrong) {
         format!("{library} kept the specification for {met} of {judged} inputs")
+    } else if judged == 0 {
+        format!("Nothing of {library} was judged: the specification promises nothing of its {inputs} inputs")
     } else {
         format!("No fault of {library} was found with {judged} inputs")
     };
@@ -70,7 +72,7 @@ fn watched_in_words(watched: &Watched, function: &str) -> String {
     }
     let cut = if *cut { "; there were more, which were not judged" } else { "" };
     let made = match (calls, outside) {
-        (1, 0) => "1 call, within the specification".to_owned(),
+        (1, 0) => "1 call, which kept what a caller must see to".to_owned(),
         (1, _) => "1 call, which broke what a caller must see to".to_owned(),
         _ => format!("{calls} calls, {outside} of which broke what a caller must see to"),
     };

@@ -11,7 +11,7 @@ mod svg;
 mod trace;
 mod words;
 
-use tenbin_model::{Boot, BootCheck, BootFault, BootVerdict, Counterexample};
+use tenbin_model::{Boot, BootCheck, BootFault, BootPlace, BootVerdict, Counterexample};
 
 use self::grid::{paragraph, shown};
 use self::words::{Names, listed};
@@ -34,7 +34,7 @@ fn alone(check: &BootCheck, width: usize) -> String {
     let cost = words::cost(&check.effort);
     let said = match &check.verdict {
         BootVerdict::Refused { why } => format!("With {machine}, {file} was refused: {}", ended(why)),
-        BootVerdict::Sound { window_full, partly, .. } => {
+        BootVerdict::Sound { window_full, partly, held, .. } => {
             let every = "every hart arrives, whatever memory holds at first and however late any hart is";
             let mut said = format!("With {machine}, {file} is sound: {every} ({cost}).");
             if *window_full {
@@ -42,6 +42,13 @@ fn alone(check: &BootCheck, width: usize) -> String {
                     " Some hart could have begun more instructions than the window holds, so this stands up to a \
                      window of {} (--window).",
                     check.machine.window
+                ));
+            }
+            if !held.is_empty() {
+                let held: Vec<String> = held.iter().map(place).collect();
+                said.push_str(&format!(
+                    " Nothing was begun early behind {}, though it may be.",
+                    listed(&held, "or")
                 ));
             }
             if *partly {
@@ -62,6 +69,8 @@ fn alone(check: &BootCheck, width: usize) -> String {
     let told = |name: &str| matches!(name, "harts" | "boot_hart");
     let set = check.machine.set.iter().filter(|it| !told(&it.name));
     let set: Vec<String> = set.map(|it| Names::default().planted(it)).collect();
+    let given = check.machine.controls.iter().map(|it| format!("{} = {}", shown(&it.name), it.value));
+    let set: Vec<String> = set.into_iter().chain(given).collect();
     if !set.is_empty() {
         text.push_str(&paragraph(
             &format!("Set before the first instruction: {}.", set.join(", ")),
@@ -76,7 +85,34 @@ fn alone(check: &BootCheck, width: usize) -> String {
         text.push_str(&trace::run(example, width));
     }
     let beside: String = remarks(check).iter().map(|it| remark("Remark", it, width)).collect();
+    let beside = beside + &retried(&[check], width);
     if beside.is_empty() { text } else { format!("{text}\n{beside}") }
+}
+
+/// A place in the code, and what stands there.
+fn place(place: &BootPlace) -> String {
+    format!("`{}` at {}", shown(&place.instruction), shown(&place.place))
+}
+
+/// That the progress of some loops is believed in, and not promised; each of them once.
+fn retried(checks: &[&BootCheck], width: usize) -> String {
+    let mut places: Vec<String> = Vec::new();
+    for retry in checks.iter().flat_map(|check| &check.retries) {
+        let place = place(retry);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.is_empty() {
+        return String::new();
+    }
+    let said = format!(
+        "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
+         row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
+         not is believed here.",
+        listed(&places, "and")
+    );
+    paragraph(&said, 0, width)
 }
 
 /// A remark: no fault, so its run is not shown.

@@ -1,7 +1,7 @@
 //! A calibration as text: what it answers, then the tables that it answers from.
 
 use tenbin_model::calibration::{
-    Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+    Between, Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
 };
 use tenbin_model::machine::Observed;
 use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
@@ -49,6 +49,7 @@ pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> St
     for (place, found) in rates.biases.iter().enumerate() {
         text.push_str(&entry(if place == 0 { "bias" } else { "" }, &bias(found), width));
     }
+    text.extend(between(&rates.between).map(|line| entry("apart", &line, width)));
     text.push_str(&entry("refused", &refused(rates), width));
     text.push_str(&entry("how", &circumstances(calibration), width));
     text
@@ -239,6 +240,18 @@ fn bias(bias: &Bias) -> String {
         1 => format!("{what} {median:.4} ({truth}, 1 run, error {error})"),
         _ => format!("{what} {median:.4} ({truth}, median of {runs} runs, error {error}, at worst {worst})"),
     }
+}
+
+/// How far processes lie apart: the farthest work, and how often two of their intervals do not meet.
+fn between(between: &[Between]) -> Option<String> {
+    let farthest = between.iter().max_by(|one, other| one.apart.total_cmp(&other.apart))?;
+    let (count, of) =
+        between.iter().fold((0, 0), |(count, of), one| (count + one.disjoint.count, of + one.disjoint.of));
+    Some(format!(
+        "{} processes lie up to {:.4}x apart in what they find of {}; of all pairs of intervals from two processes {count} of {of} do not \
+         meet",
+        farthest.processes, farthest.apart, farthest.work
+    ))
 }
 
 /// How many verdicts were refused, and what was not weighed at all, with the reason.

@@ -150,14 +150,24 @@ pub(super) fn model(memory: &str) -> String {
 fn reason(litmus: &Litmus, tried: &Tried) -> Option<String> {
     let file = &tried.file;
     match &tried.settled {
-        Settled::NotFinished { steps } => Some(format!(
+        Settled::NotFinished { steps, memory: None } => Some(format!(
             "{file}: not finished in {} s (--seconds), after {steps} steps: nothing is known of it",
             litmus.seconds
+        )),
+        Settled::NotFinished { steps, memory: Some(bytes) } => Some(format!(
+            "{file}: not finished: {} reached (--limit), after {steps} steps: nothing is known of it",
+            amount(*bytes)
         )),
         Settled::Refused { why } => Some(format!("{file}: refused: {why}")),
         Settled::Unreadable { .. } => Some(format!("{file}: {}", unreadable(&tried.settled))),
         Settled::Decided(_) => None,
     }
+}
+
+/// As `boot check` says it.
+fn amount(bytes: u64) -> String {
+    let (power, unit) = if bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
+    format!("{:.1} {unit}", bytes as f64 / f64::from(1 << power))
 }
 
 fn unreadable(settled: &Settled) -> String {
@@ -175,8 +185,12 @@ fn row(tried: &Tried) -> Vec<String> {
         Settled::Decided(decided) => {
             vec![name, decided.states.len().to_string(), result(decided), observation(decided)]
         }
-        Settled::NotFinished { steps } => {
+        Settled::NotFinished { steps, memory: None } => {
             vec![name, dash(), "not finished".to_owned(), format!("after {steps} steps")]
+        }
+        Settled::NotFinished { steps, memory: Some(bytes) } => {
+            let what = format!("{} reached (--limit) after {steps} steps", amount(*bytes));
+            vec![name, dash(), "not finished".to_owned(), what]
         }
         Settled::Refused { why } => vec![name, dash(), "refused".to_owned(), why.clone()],
         Settled::Unreadable { .. } => {

@@ -18,7 +18,7 @@ pub use boot::{boot, boot_picture};
 pub use calibration::calibration;
 pub use litmus::{litmus, unanswered};
 pub use replay::replay;
-pub use text::{compared, described, instrument, listed, survey, trial};
+pub use text::{compared, described, faults, instrument, listed, over_processes, survey, trial};
 
 #[cfg(test)]
 mod tests;

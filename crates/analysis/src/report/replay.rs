@@ -139,7 +139,8 @@ mod tests {
 
     fn replayed(fault: BootFault, outcome: ReplayOutcome) -> Replayed {
         let (memory, set) = ("sc".to_owned(), vec![]);
-        let machine = BootMachine { harts: 2, boot_hart: Some(0), memory, window: 8, set };
+        let machine =
+            BootMachine { harts: 2, boot_hart: Some(0), memory, window: 8, set, controls: Vec::new() };
         Replayed { file: "a.elf".into(), machine, fault, steps: 14, outcome }
     }
 

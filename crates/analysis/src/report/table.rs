@@ -5,6 +5,7 @@ use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
 
 use super::row::Row;
+use crate::verdict::{briefly, outward, range, show};
 
 /// What each variant cost in this cell. None if nothing was timed.
 pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
@@ -93,10 +94,14 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
                 .filter(|published| published.cell == cell.arrangement.label)
                 .filter(|published| published.left == evidence.left && published.right == evidence.right)
                 .map(brief);
+            let (how, range) = match briefly(descriptor.quantity, evidence) {
+                Some(how) => (how, range(descriptor.quantity, evidence)),
+                None => (show(evidence.ratio, evidence.interval), outward(evidence.interval)),
+            };
             Some(vec![
                 format!("{} : {}", evidence.left, evidence.right),
-                crate::verdict::show(evidence.ratio, evidence.interval),
-                crate::verdict::outward(evidence.interval),
+                how,
+                range,
                 verdict.into(),
                 evidence.blocks.to_string(),
                 published.collect::<Vec<_>>().join("; "),
@@ -107,9 +112,8 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
         return None;
     }
     let ratio = match descriptor.quantity {
-        Quantity::NanosecondsPerOperation => "cheaper by",
+        Quantity::NanosecondsPerOperation | Quantity::Lateness => "left is",
         Quantity::BytesPerSecond => "carries x",
-        Quantity::Lateness => "less late by",
     };
     let mut header = vec!["left : right", ratio, "interval", "verdict", "blocks"];
     let none_published = rows.iter().all(|row| row[5].is_empty());

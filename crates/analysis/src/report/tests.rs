@@ -1,7 +1,7 @@
 //! What a user reads, whole.
 
 use tenbin_model::{
-    Bytes, Ended, Finding, Gauge, Machine, Picoseconds, Published, Quantity, Reading, Run, Share,
+    Bytes, Check, Ended, Finding, Gauge, Machine, Picoseconds, Published, Quantity, Reading, Run, Share,
 };
 
 use super::*;
@@ -50,6 +50,25 @@ fn an_experiment_is_shown_with_its_tables_findings_and_published_figures() {
     let run = full(Quantity::NanosecondsPerOperation);
     let report = verdict::report(&run, None);
     insta::assert_snapshot!(trial(&run, &report, "made-up", 100));
+}
+
+#[test]
+fn the_reasons_for_exit_status_4_name_experiment_variant_and_cell() {
+    let mut run = full(Quantity::NanosecondsPerOperation);
+    assert_eq!(faults(&verdict::report(&run, None), 100), None);
+    let check =
+        |variant, sabotage, met| Check { variant, sabotage, seen: "1 addition of 9 was lost".into(), met };
+    run.trials[0].cells[0].checks = vec![check(0, false, true), check(1, false, false), check(0, true, true)];
+    let said = faults(&verdict::report(&run, None), 300).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Fault: `a lock cmpxchg loop` of `made-up`, at 2 threads, broke the specification: 1 addition of 9 was lost.",
+            "Fault of tenbin: the planted fault `lock xadd` of `made-up`, at 2 threads, passed the check: 1 addition of 9 was lost. \
+             Please report it.",
+        ]
+    );
 }
 
 #[test]
@@ -109,9 +128,10 @@ fn what_the_kernel_charged_is_one_column() {
 }
 
 #[test]
-fn two_runs_are_shown_machines_first() {
+fn two_runs_are_shown_answer_first_and_machines_next() {
     let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
-    insta::assert_snapshot!(compared(&verdict::across(&one, &other), 100));
+    let kept = |id, run| [verdict::Kept { id, run }];
+    insta::assert_snapshot!(compared(&verdict::across(&kept("a", &one), &kept("b", &other), &[]), 100));
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! Answers as text.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{
-    Answer, Cell, Descriptor, Finding, Interval, Judge, Quantity, Report, Role, Run, Trial, Verdict,
-};
+use tenbin_model::verdict::CheckedVariant;
+use tenbin_model::{Answer, Cell, Descriptor, Finding, Judge, Report, Role, Run, Trial};
 
 use super::{late, pictured, table};
-use crate::verdict::{self, Across};
+use crate::verdict::{Across, Processes, percent};
 
 /// The column in which sentences begin.
 const INDENT: usize = 10;
@@ -17,7 +16,8 @@ pub fn survey(report: &Report, width: usize) -> String {
     headlines.map(|answer| entry(&answer.experiment, &said(answer), width)).collect()
 }
 
-/// What is known of the instrument's errors where the report was measured, or how to come to know it.
+/// What the intervals do not cover, and what is known of the instrument's errors where the report was measured, or how to come to
+/// know it.
 pub fn instrument(report: &Report, width: usize) -> String {
     const UNKNOWN: &str = "How often this instrument errs on that machine is not known yet: `tenbin calibrate` \
          measures it there in five minutes.";
@@ -25,7 +25,24 @@ pub fn instrument(report: &Report, width: usize) -> String {
     if report.answers.is_empty() {
         return String::new();
     }
-    format!("\n{}", folded(report.instrument.as_deref().unwrap_or(UNKNOWN), 0, width))
+    let scope = report.scope.as_deref().map_or_else(String::new, |scope| folded(scope, 0, width));
+    format!("\n{scope}{}", folded(report.instrument.as_deref().unwrap_or(UNKNOWN), 0, width))
+}
+
+/// The reasons for exit status 4, a paragraph each: every check that did not come out as it should. None if there is none.
+pub fn faults(report: &Report, width: usize) -> Option<String> {
+    let wrong = report.checks.iter().filter(|checked| !checked.check.as_expected());
+    let lines: String = wrong
+        .map(|CheckedVariant { experiment, cell, variant, check }| {
+            let said = if check.sabotage {
+                format!("Fault of tenbin: the planted fault `{variant}` of `{experiment}`, {cell}, passed the check: {}. Please report it.", check.seen)
+            } else {
+                format!("Fault: `{variant}` of `{experiment}`, {cell}, broke the specification: {}.", check.seen)
+            };
+            folded(&said, 0, width)
+        })
+        .collect();
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// Everything about one experiment of a run: question, tables, sentences, findings, what others found.
@@ -189,35 +206,21 @@ pub fn described(descriptor: &Descriptor, width: usize) -> String {
     text
 }
 
-/// Two runs side by side: their machines first.
+/// Runs of two sides: the answer, then their machines, then every comparison.
 pub fn compared(across: &Across, width: usize) -> String {
-    let mut text = folded(&across.machines.sentence, 0, width);
+    let mut text = folded(&across.sentence, 0, width);
+    text.push_str(&folded(&across.machines.sentence, 0, width));
     for difference in &across.machines.differences {
         let line = format!("{}: {} | {}", difference.name, difference.left, difference.right);
         text.push_str(&folded(&line, 2, width));
     }
     text.push('\n');
-    for shared in &across.shared {
-        let (first, second) = (shared.first, shared.second);
-        let range = |(ratio, interval): (f64, Interval)| {
-            format!("{}x ({})", verdict::show(ratio, interval), verdict::outward(interval))
-        };
-        let judged = match shared.verdict {
-            Verdict::Different => "different",
-            Verdict::Equivalent => "equivalent",
-            Verdict::Refused => "not told apart",
-        };
-        let (left, right) = &shared.variants;
-        let better = match shared.quantity {
-            Quantity::NanosecondsPerOperation => format!("{left} is cheaper than {right} by"),
-            Quantity::BytesPerSecond => format!("of what {right} carries, {left} carries"),
-            Quantity::Lateness => format!("{left} is less late than {right} by"),
-        };
-        let line = format!("{}: {better} {} against {}: {judged}", shared.cell, range(first), range(second));
-        text.push_str(&entry(&shared.experiment, &line, width));
+    for compared in &across.comparisons {
+        text.push_str(&entry(&compared.experiment, &compared.sentence, width));
     }
     if across.unshared > 0 {
-        text.push_str(&format!("{} comparisons were made by one of the runs only.\n", across.unshared));
+        let comparisons = if across.unshared == 1 { "comparison was" } else { "comparisons were" };
+        text.push_str(&format!("{} {comparisons} made on one side only.\n", across.unshared));
     }
     if !across.uncompared.is_empty() {
         let named = match across.uncompared.as_slice() {
@@ -226,11 +229,38 @@ pub fn compared(across: &Across, width: usize) -> String {
         };
         text.push_str(&folded(&format!("What {named} answers is no ratio, and was not compared."), 0, width));
     }
-    text.push_str(&folded(
-        "Ratios are compared and times are not: epochs of two runs were never interleaved.",
-        0,
-        width,
-    ));
+    for remark in [&across.remedy, &across.remark].into_iter().flatten() {
+        text.push_str(&folded(remark, 0, width));
+    }
+    if !across.comparisons.is_empty() {
+        text.push_str(&folded(
+            "Ratios are compared and times are not: epochs of two runs were never interleaved.",
+            0,
+            width,
+        ));
+    }
+    text
+}
+
+/// What several processes answered together, an entry a comparison: first those that stand for their experiment.
+pub fn over_processes(processes: &Processes, width: usize) -> String {
+    let (first, rest): (Vec<_>, Vec<_>) = processes.answers.iter().partition(|answer| answer.headline);
+    let entries = first.into_iter().chain(rest);
+    let mut text: String = entries.map(|answer| entry(&answer.experiment, &answer.sentence, width)).collect();
+    text.extend(processes.refused.iter().map(|refused| folded(refused, 0, width)));
+    if !processes.not_ratios.is_empty() {
+        let names = processes.not_ratios.join(", ");
+        let line = format!(
+            "No ratio, and so without an interval over processes: {names}. `tenbin show` has each run."
+        );
+        text.push_str(&folded(&line, 0, width));
+    }
+    let level = percent(processes.level);
+    let line = format!(
+        "Intervals are over {} processes, exact, at {level} for each experiment.",
+        processes.processes
+    );
+    text.push_str(&format!("\n{}", folded(&line, 0, width)));
     text
 }
 

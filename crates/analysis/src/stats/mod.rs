@@ -17,9 +17,13 @@
 //!
 //! `fixtures/statistics/reference.py` holds the same questions answered by SciPy and NumPy.
 //!
-//! Reading order: [`binomial`], [`order`], [`quantile`], [`sign`], [`paired`], [`sequential`], the rest.
+//! What an interval of a median cannot see is that the sequence was two: [`changes`] looks for that,
+//! and [`regimes`] says which of its parts are alike.
+//!
+//! Reading order: [`binomial`], [`order`], [`quantile`], [`sign`], [`paired`], [`sequential`], [`runs`], the rest.
 
 pub mod binomial;
+pub mod changes;
 pub mod detectable;
 pub mod fairness;
 pub mod law;
@@ -29,6 +33,8 @@ pub mod overhead;
 pub mod paired;
 pub mod proportion;
 pub mod quantile;
+pub mod regimes;
+pub mod runs;
 pub mod sequential;
 pub mod sign;
 

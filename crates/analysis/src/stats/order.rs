@@ -22,6 +22,15 @@ impl Ordered {
         Some(Self(values))
     }
 
+    /// The values of this sample and of `other` as one.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let mut values = [self.values(), other.values()].concat();
+        // Two ascending runs: the stable sort merges them.
+        values.sort_by(f64::total_cmp);
+        Self(values)
+    }
+
     /// The values in ascending order.
     pub fn values(&self) -> &[f64] {
         &self.0

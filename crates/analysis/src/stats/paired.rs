@@ -56,6 +56,8 @@ pub struct Epoch {
 pub struct LogRatios {
     /// One log ratio for each complete block, in the order of the blocks' numbers.
     pub values: Vec<f64>,
+    /// The number of each of these blocks.
+    pub blocks: Vec<u32>,
     /// Blocks left out: without exactly two epochs of each variant, or with a time that is not
     /// positive and finite. Neither reason looks at which variant is the faster one.
     pub skipped: usize,
@@ -73,9 +75,12 @@ pub fn log_ratios(epochs: impl IntoIterator<Item = Epoch>) -> LogRatios {
         }
     }
     let mut ratios = LogRatios::default();
-    for [left, right] in blocks.into_values() {
+    for (number, [left, right]) in blocks {
         match complete(&left, &right).map(|block| block.log_ratio()) {
-            Some(ratio) if ratio.is_finite() => ratios.values.push(ratio),
+            Some(ratio) if ratio.is_finite() => {
+                ratios.values.push(ratio);
+                ratios.blocks.push(number);
+            }
             _ => ratios.skipped += 1,
         }
     }
@@ -132,7 +137,7 @@ mod tests {
             epoch(10, Left, 1.0),
         ];
         let ratios = log_ratios(epochs);
-        assert_eq!(ratios.values, [2.0_f64.ln()]);
+        assert_eq!((ratios.values, ratios.blocks), (vec![2.0_f64.ln()], vec![7]));
         assert_eq!(ratios.skipped, 3);
     }
 

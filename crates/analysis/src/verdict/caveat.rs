@@ -1,33 +1,19 @@
 //! What the intervals of a run cannot cover, said where it applies.
 
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Answer, Cell, Evidence, Interval, Machine, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Evidence, Machine, Regime, Trial, Verdict};
 
-use super::decide::{LEVEL, paired};
+use super::regimes::when;
 use super::sentence::range;
-use crate::stats::multiple::bonferroni;
-use crate::stats::order::Ordered;
-use crate::stats::paired::as_ratios;
-use crate::stats::sign;
 
-/// Halves whose intervals are nearer to each other than this, as a log ratio, are not worth a word.
+/// Regimes whose intervals are nearer to each other than this, as a log ratio, are not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
 
 /// What goes with an answer beyond its interval, in words. None if nothing does.
-///
-/// `first` says whether the answer is to the first comparison of its cell, which drift is judged by.
-pub(super) fn of(
-    machine: &Machine,
-    trial: &Trial,
-    cell: &Cell,
-    answer: &Answer,
-    first: bool,
-) -> Option<String> {
-    let evidence = answer.evidence.as_ref()?;
-    // What was refused claims nothing that could cease to hold.
-    let placement = placement(machine, cell).filter(|_| answer.verdict != Verdict::Refused);
-    let drift = if first { drift(trial, cell, evidence) } else { None };
-    let caveats: Vec<String> = drift.into_iter().chain(placement).collect();
+pub(super) fn of(machine: &Machine, trial: &Trial, cell: &Cell, answer: &Answer) -> Option<String> {
+    // What was refused claims nothing that could cease to hold, and says itself what it saw change.
+    let evidence = answer.evidence.as_ref().filter(|_| answer.verdict != Verdict::Refused)?;
+    let caveats: Vec<String> = changed(trial, evidence).into_iter().chain(placement(machine, cell)).collect();
     (!caveats.is_empty()).then(|| caveats.join(" "))
 }
 
@@ -43,27 +29,17 @@ pub(super) fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
     apart.then(|| "Holds while the host leaves these virtual CPUs where they are.".into())
 }
 
-/// A ratio that was one thing in the first half of a cell and another in the second.
-///
-/// Blocks are then not repetitions of one experiment, and the interval of the whole is between two
-/// truths. Both halves of each cell's first comparison get an exact interval; all of them together
-/// raise a false alarm with probability at most the level. None if the halves agree.
-fn drift(trial: &Trial, cell: &Cell, evidence: &Evidence) -> Option<String> {
-    let comparison = cell.arrangement.comparisons.first()?;
-    let ratios = paired(trial.descriptor.judge, &cell.samples, comparison).values;
-    let (early, late) = ratios.split_at(ratios.len() / 2);
-    let level = bonferroni(LEVEL, 2 * trial.cells.len())?;
-    let interval = |half: &[f64]| Some(sign::interval(&Ordered::new(half.to_vec())?, level)?.interval);
-    let (early, late) = (interval(early)?, interval(late)?);
-    if early.low - late.high <= WORTH_A_WORD && late.low - early.high <= WORTH_A_WORD {
+/// That a ratio was not the same throughout, though one answer holds: the two regimes that are farthest apart.
+fn changed(trial: &Trial, evidence: &Evidence) -> Option<String> {
+    let by_ratio = |one: &&Regime, other: &&Regime| one.ratio.total_cmp(&other.ratio);
+    let least = evidence.regimes.iter().min_by(by_ratio)?;
+    let most = evidence.regimes.iter().max_by(by_ratio)?;
+    if (most.interval.low / least.interval.high).ln() <= WORTH_A_WORD {
         return None;
     }
-    let said = |half: Interval| {
-        range(trial.descriptor.quantity, &Evidence { interval: as_ratios(half), ..evidence.clone() })
+    let said = |regime: &Regime| {
+        let alone = Evidence { ratio: regime.ratio, interval: regime.interval, ..evidence.clone() };
+        format!("{} {}", range(trial.descriptor.quantity, &alone), when(regime, evidence))
     };
-    Some(format!(
-        "It changed while it was measured: {} in the first half, {} in the second.",
-        said(early),
-        said(late)
-    ))
+    Some(format!("It changed while it was measured: {}, {}.", said(least), said(most)))
 }

@@ -25,14 +25,15 @@ pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cel
     comparisons
         .map(|(place, comparison)| {
             let headline = cell.arrangement.headline && place == 0;
-            let answer = answer(descriptor, family, cell, comparison, headline);
-            let caveat = caveat::of(machine, trial, cell, &answer, place == 0);
+            let answer = answer(machine, descriptor, family, cell, comparison, headline);
+            let caveat = caveat::of(machine, trial, cell, &answer);
             Answer { caveat, ..answer }
         })
         .collect()
 }
 
 fn answer(
+    machine: &Machine,
     descriptor: &Descriptor,
     family: usize,
     cell: &Cell,
@@ -40,7 +41,7 @@ fn answer(
     headline: bool,
 ) -> Answer {
     let label = &cell.arrangement.label;
-    let outcome = decide::decide(descriptor, family, cell, comparison);
+    let outcome = decide::decide(machine, descriptor, family, cell, comparison);
     Answer {
         verdict: outcome.verdict,
         sentence: sentence::of(descriptor, label, &outcome),

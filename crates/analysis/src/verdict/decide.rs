@@ -2,14 +2,18 @@
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Quantity, Refusal, Sample, Verdict,
+    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Machine, Quantity, Refusal, Sample,
+    Verdict,
 };
 
-use super::sentence::outward;
-use super::{lateness, laws, overhead};
+use super::regimes::{self, Stance};
+use super::sentence::{self, outward};
+use super::{lateness, laws, overhead, thrashing};
 use crate::stats::detectable;
-use crate::stats::order::Ordered;
+use crate::stats::multiple::bonferroni;
+use crate::stats::order::{Ordered, QuantileInterval};
 use crate::stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
+use crate::stats::regimes::{Regime, regimes as regimes_of};
 use crate::stats::sequential::Plan;
 use crate::stats::sign;
 
@@ -47,8 +51,8 @@ fn votes(family: usize) -> u32 {
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
 ///
 /// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
-/// that margin on either side of its middle, so that the ratio can be quoted. A cell that doubles is
-/// decided once its overhead is known as well.
+/// that margin on either side of its middle, so that the ratio can be quoted. The interval is that over all
+/// regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead is known as well.
 pub fn decided(
     descriptor: &Descriptor,
     family: usize,
@@ -63,40 +67,103 @@ pub fn decided(
     let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
     let margin = log_margin(descriptor);
-    let all = arrangement.comparisons.iter().all(|comparison| {
-        let interval = Ordered::new(paired(descriptor.judge, samples, comparison).values)
-            .and_then(|ratios| sign::interval(&ratios, level))
-            .map(|found| found.interval);
-        interval.is_some_and(|interval| {
-            let different = interval.low > 0.0 || interval.high < 0.0;
-            let narrow = interval.high - interval.low <= 2.0 * margin;
-            within(interval, margin) || (different && narrow)
-        })
+    let comparisons = arrangement.comparisons.len();
+    // The cheaper look first: regimes can only widen what is decided without them.
+    let settled = |interval: Interval| {
+        let different = interval.low > 0.0 || interval.high < 0.0;
+        let narrow = interval.high - interval.low <= 2.0 * margin;
+        within(interval, margin) || (different && narrow)
+    };
+    let all = |settled: &dyn Fn(&[f64]) -> bool| {
+        arrangement.comparisons.iter().all(|one| settled(&paired(descriptor.judge, samples, one).values))
+    };
+    all(&|ratios| whole(ratios, level).is_some_and(|(_, found)| settled(found.interval)))
+        && overhead::known(arrangement, samples)
+        && all(&|ratios| weighed(ratios, level, comparisons).is_some_and(|weighed| settled(weighed.covering)))
+}
+
+/// The median of one comparison's log ratios, where it lies, and the regimes that they fall into.
+struct Weighed {
+    median: f64,
+    /// The exact interval over all blocks.
+    found: QuantileInterval,
+    /// The least interval that covers that one and those of all regimes.
+    covering: Interval,
+    /// Two or more, or none.
+    regimes: Vec<Regime>,
+}
+
+/// The median and its interval over all blocks. None if there are too few for the level.
+fn whole(ratios: &[f64], level: f64) -> Option<(f64, QuantileInterval)> {
+    let estimate = sign::Estimate::of(&Ordered::new(ratios.to_vec())?, level);
+    Some((estimate.median, estimate.interval?))
+}
+
+/// Weighs `ratios` at `level`; so many comparisons of the cell share the probability of a false change point.
+fn weighed(ratios: &[f64], level: f64, comparisons: usize) -> Option<Weighed> {
+    let (median, found) = whole(ratios, level)?;
+    let regimes = regimes_of(ratios, bonferroni(LEVEL, comparisons)?, level);
+    let covering = regimes.iter().fold(found.interval, |all, regime| Interval {
+        low: all.low.min(regime.interval.low),
+        high: all.high.max(regime.interval.high),
     });
-    all && overhead::known(arrangement, samples)
+    Some(Weighed { median, found, covering, regimes })
+}
+
+/// What is known of one comparison of a cell that was timed. None if there are too few blocks for the level.
+fn evidence(
+    descriptor: &Descriptor,
+    family: usize,
+    cell: &Cell,
+    comparison: &Comparison,
+) -> Option<Evidence> {
+    let ratios = paired(descriptor.judge, &cell.samples, comparison);
+    let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
+    let level = Plan::new(LEVEL, family.max(1))?.level_after(cell.ended?, measured)?;
+    let weighed = weighed(&ratios.values, level, cell.arrangement.comparisons.len())?;
+    let found = weighed.found;
+    let effect = detectable::smallest(weighed.median, found.interval, found.ranks.level)?;
+    let name = |variant: u32| descriptor.variants[variant as usize].name.clone();
+    Some(Evidence {
+        left: name(comparison.left),
+        right: name(comparison.right),
+        ratio: weighed.median.exp(),
+        interval: as_ratios(weighed.covering),
+        family_level: LEVEL,
+        family,
+        level: found.ranks.level,
+        blocks: ratios.values.len(),
+        detectable: detectable::as_fraction(effect),
+        margin: descriptor.margin,
+        regimes: regimes::described(cell, &ratios, &weighed.regimes),
+    })
+}
+
+/// Whether the answer to any comparison of the cell depends on when it was measured: it has regimes that disagree.
+pub fn depends(descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+    let judged_by_threshold = |place: usize| descriptor.judge == Judge::Thrashing && place == 0;
+    cell.arrangement.comparisons.iter().enumerate().any(|(place, comparison)| {
+        let Some(evidence) = evidence(descriptor, family, cell, comparison) else { return false };
+        if judged_by_threshold(place) {
+            thrashing::contradiction(&evidence).is_some()
+        } else {
+            contradiction(&evidence).is_some()
+        }
+    })
 }
 
 /// Judges one comparison of a cell that was timed.
 pub(super) fn decide(
+    machine: &Machine,
     descriptor: &Descriptor,
     family: usize,
     cell: &Cell,
     comparison: &Comparison,
 ) -> Outcome {
-    let name = |variant: u32| descriptor.variants[variant as usize].name.clone();
-    let (left, right) = (name(comparison.left), name(comparison.right));
-    let ratios = paired(descriptor.judge, &cell.samples, comparison);
-    let blocks = ratios.values.len();
-    let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
-    let level = cell.ended.and_then(|ended| Plan::new(LEVEL, family.max(1))?.level_after(ended, measured));
-    let found = level.and_then(|level| {
-        let ordered = Ordered::new(ratios.values)?;
-        let estimate = sign::Estimate::of(&ordered, level);
-        let found = estimate.interval?;
-        let effect = detectable::smallest(estimate.median, found.interval, found.ranks.level)?;
-        Some((estimate.median, found, effect))
-    });
-    let Some((median, found, effect)) = found else {
+    let Some(evidence) = evidence(descriptor, family, cell, comparison) else {
+        let name = |variant: u32| &descriptor.variants[variant as usize].name;
+        let (left, right) = (name(comparison.left), name(comparison.right));
+        let blocks = paired(descriptor.judge, &cell.samples, comparison).values.len();
         let needed = votes(family);
         return Outcome {
             verdict: Verdict::Refused,
@@ -111,31 +178,35 @@ pub(super) fn decide(
             }),
         };
     };
-    let interval = found.interval;
-    let margin = log_margin(descriptor);
-    let evidence = Evidence {
-        left,
-        right,
-        ratio: median.exp(),
-        interval: as_ratios(interval),
-        family_level: LEVEL,
-        family,
-        level: found.ranks.level,
-        blocks,
-        detectable: detectable::as_fraction(effect),
-        margin: descriptor.margin,
-    };
-    // Equivalence first: a difference that is known to be smaller than anybody asked for is no reason to
-    // prefer one side, and which side it favours is the least certain thing about it.
-    let verdict = if within(interval, margin) {
-        Verdict::Equivalent
-    } else if interval.low > 0.0 || interval.high < 0.0 {
-        Verdict::Different
-    } else {
-        Verdict::Refused
-    };
+    if let Some(two) = contradiction(&evidence) {
+        let said = |regime: &tenbin_model::Regime| {
+            let alone = Evidence { ratio: regime.ratio, interval: regime.interval, ..evidence.clone() };
+            sentence::alone(descriptor.quantity, &alone, stance(regime.interval, evidence.margin).0)
+        };
+        let refusal = regimes::it_depends(machine, cell, &evidence, two, said);
+        return Outcome { verdict: Verdict::Refused, evidence: Some(evidence), refusal: Some(refusal) };
+    }
+    let Stance(verdict, _) = stance(evidence.interval, evidence.margin);
     let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor.quantity, &evidence));
     Outcome { verdict, evidence: Some(evidence), refusal }
+}
+
+/// Two regimes with two answers.
+fn contradiction(evidence: &Evidence) -> Option<(&tenbin_model::Regime, &tenbin_model::Regime)> {
+    regimes::contradiction(evidence, |regime| stance(regime.interval, evidence.margin))
+}
+
+/// What an interval of ratios comes to by itself.
+fn stance(ratios: Interval, margin: f64) -> Stance {
+    let interval = Interval { low: ratios.low.ln(), high: ratios.high.ln() };
+    // Equivalence first: a difference that is known to be smaller than anybody asked for is no reason to
+    // prefer one side, and which side it favours is the least certain thing about it.
+    let verdict = match interval {
+        interval if within(interval, margin.ln_1p()) => Verdict::Equivalent,
+        Interval { low, high } if low > 0.0 || high < 0.0 => Verdict::Different,
+        _ => Verdict::Refused,
+    };
+    Stance(verdict, verdict == Verdict::Different && interval.low > 0.0)
 }
 
 /// Neither different nor equivalent: how far it came and what is missing.

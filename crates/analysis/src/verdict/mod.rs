@@ -13,18 +13,21 @@ mod distances;
 pub(crate) mod lateness;
 pub(crate) mod laws;
 mod overhead;
+mod processes;
+mod regimes;
 mod sentence;
 mod thrashing;
 pub(crate) mod transfers;
 
 pub(crate) use decide::{percent, time};
-pub(crate) use sentence::{outward, show};
+pub(crate) use sentence::{briefly, outward, range, show};
 
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};
 
-pub use across::{Across, Shared, across};
-pub use decide::{LEVEL, decided, least_blocks};
+pub use across::{Across, Compared, Kept, MOST_OTHERS, across};
+pub use decide::{LEVEL, decided, depends, least_blocks};
+pub use processes::{OverProcesses, Processes, processes};
 pub use sentence::refusal as refused_in_words;
 
 /// Computes every answer of a run. `id` is the run's name in the store, if it was kept.
@@ -37,6 +40,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         provenance: run.provenance.clone(),
         machine: run.machine.clone(),
         instrument: None,
+        scope: None,
         answers: Vec::new(),
         findings: Vec::new(),
         checks: Vec::new(),
@@ -48,6 +52,7 @@ pub fn report(run: &Run, id: Option<&str>) -> Report {
         report.findings.extend(trial.findings.iter().cloned());
         report.checks.extend(checks(trial));
     }
+    report.scope = processes::scope(&report.answers);
     report
 }
 
@@ -96,5 +101,7 @@ pub fn sizes(machine: &Machine, caches: Option<&Trial>) -> Sizes {
     capacities::sizes(machine, caches)
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

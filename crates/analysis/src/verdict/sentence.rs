@@ -13,21 +13,28 @@ pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> Str
             format!("{subject}: {difference} {label} ({}).", range(descriptor.quantity, evidence))
         }
         (Verdict::Equivalent, Some(evidence), _) => {
-            let equal = match descriptor.quantity {
-                Quantity::NanosecondsPerOperation => "cost the same",
-                Quantity::BytesPerSecond => "carry the same",
-                Quantity::Lateness => "are equally late",
-            };
-            format!(
-                "{subject}: {} and {} {equal} within {} {label} ({}).",
-                evidence.left,
-                evidence.right,
-                percent(evidence.margin),
-                equivalence(evidence)
-            )
+            format!("{subject}: {} {label} ({}).", same(descriptor.quantity, evidence), equivalence(evidence))
         }
         (_, _, Some(why)) => refusal(why),
         (_, _, None) => "Refused.".into(),
+    }
+}
+
+/// That two variants are the same: "A and B cost the same within 1 %".
+fn same(quantity: Quantity, evidence: &Evidence) -> String {
+    let equal = match quantity {
+        Quantity::NanosecondsPerOperation => "cost the same",
+        Quantity::BytesPerSecond => "carry the same",
+        Quantity::Lateness => "are equally late",
+    };
+    format!("{} and {} {equal} within {}", evidence.left, evidence.right, percent(evidence.margin))
+}
+
+/// What this evidence by itself comes to, as a clause with its interval.
+pub(super) fn alone(quantity: Quantity, evidence: &Evidence, verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Equivalent => format!("{} (ratio {})", same(quantity, evidence), outward(evidence.interval)),
+        _ => format!("{} ({})", difference(quantity, evidence), range(quantity, evidence)),
     }
 }
 
@@ -92,10 +99,30 @@ pub(super) fn difference(quantity: Quantity, evidence: &Evidence) -> String {
 }
 
 /// The interval, in the same terms as the difference.
-pub(super) fn range(quantity: Quantity, evidence: &Evidence) -> String {
+pub(crate) fn range(quantity: Quantity, evidence: &Evidence) -> String {
     let terms = Terms::of(quantity, evidence);
     let unit = if matches!(terms, Terms::PercentOfCost | Terms::PercentOfRate) { " %" } else { "" };
     format!("{}{unit}", outward(terms.of_interval(evidence.interval)))
+}
+
+/// The same in a table: `2.4x cheaper`, `0.31 % dearer`, and `1.3x dearer?` where the interval says that it may be the other way round.
+/// None where a table has the ratio itself.
+pub(crate) fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
+    let terms = Terms::of(quantity, evidence);
+    let figure = show(terms.of_ratio(evidence.ratio), terms.of_interval(evidence.interval));
+    let (unit, better, worse) = match (quantity, terms) {
+        (Quantity::BytesPerSecond, _) => return None,
+        (Quantity::Lateness, Terms::PercentOfCost) => (" %", "less late", "more late"),
+        (Quantity::Lateness, _) => ("x", "less late", "as late"),
+        (Quantity::NanosecondsPerOperation, Terms::PercentOfCost) => (" %", "cheaper", "dearer"),
+        (Quantity::NanosecondsPerOperation, _) => ("x", "cheaper", "dearer"),
+    };
+    if figure.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+        return Some("the same".into());
+    }
+    let Interval { low, high } = evidence.interval;
+    let doubt = if low <= 1.0 && high >= 1.0 { "?" } else { "" };
+    Some(format!("{figure}{unit} {}{doubt}", if evidence.ratio > 1.0 { better } else { worse }))
 }
 
 /// The terms in which a ratio is said, so that the figure and its interval cannot part.
@@ -139,18 +166,39 @@ impl Terms {
 }
 
 /// An interval as `low to high`, rounded outward: what is printed never promises more than was found.
+///
+/// An end that is small beside the other keeps three digits of its own, so that no ratio is said to be 0.
 pub(crate) fn outward(interval: Interval) -> String {
     let decimals = decimals(interval);
-    let (floor, ceiling) = rounded(interval, decimals);
-    format!("{floor:.decimals$} to {ceiling:.decimals$}")
+    let [low, high] = [interval.low, interval.high].map(|end| own_decimals(end, interval, decimals));
+    let (floor, ceiling) = (rounded(interval, low).0, rounded(interval, high).1);
+    format!("{floor:.low$} to {ceiling:.high$}")
 }
 
-/// `value` with as many digits as its interval has.
+/// `value` with as many digits as its interval has, or three where it is small beside that.
 pub(crate) fn show(value: f64, interval: Interval) -> String {
-    format!("{value:.*}", decimals(interval))
+    format!("{value:.*}", own_decimals(value, interval, decimals(interval)))
 }
 
 const MOST_DECIMALS: usize = 6;
+
+/// Beyond these a value is 0 to whoever reads it.
+const MOST_DECIMALS_OF_A_SMALL_END: i32 = 12;
+
+/// Decimals of a value in an interval that has `decimals`: more where the other end is so much larger that they say nothing of this
+/// one. Of a ratio less than two digits would be left then, of a difference none.
+fn own_decimals(value: f64, interval: Interval, decimals: usize) -> usize {
+    let largest = interval.low.abs().max(interval.high.abs());
+    let (size, least) = (value.abs(), if interval.low > 0.0 { 10.0 } else { 1.0 });
+    if size == 0.0
+        || size * 10_f64.powi(decimals as i32) >= least
+        || size * 10.0 >= largest
+        || !largest.is_finite()
+    {
+        return decimals;
+    }
+    (2 - size.log10().floor() as i32).clamp(decimals as i32, MOST_DECIMALS_OF_A_SMALL_END) as usize
+}
 
 /// Decimals that show the first digit that the interval leaves open, two digits at least, and that
 /// 1 lies outside if it does: rounding must not hide what a verdict rests on.

@@ -163,42 +163,6 @@ fn overhead_is_read_from_blocks_of_n_and_2n() {
 }
 
 #[test]
-fn two_runs_are_compared_by_their_ratios_and_their_machines_first() {
-    let machine = Machine::unobserved("a test");
-    let other =
-        Machine { cpu_model: tenbin_model::machine::Observed::Known("another".into()), ..machine.clone() };
-    let same = across(&run(2.0, machine.clone()), &run(2.0, machine.clone()));
-    assert_eq!(same.shared[0].verdict, Verdict::Equivalent);
-    assert!(same.machines.differences.is_empty());
-    let apart = across(&run(2.0, machine), &run(3.0, other));
-    assert_eq!(apart.shared[0].verdict, Verdict::Different);
-    assert!(apart.machines.differences.iter().any(|difference| difference.key == "cpu_model"));
-}
-
-/// A law is made of times, so two runs have nothing to say about it; that is said and not passed over.
-#[test]
-fn answers_that_are_no_ratios_are_named_as_not_compared() {
-    let machine = Machine::unobserved("a test");
-    let with = |judge| {
-        let mut run = run(2.0, machine.clone());
-        let mut law = run.trials[0].clone();
-        law.descriptor.name = "fork".into();
-        law.descriptor.judge = judge;
-        run.trials.push(law);
-        run
-    };
-    let law = across(&with(Judge::Laws), &with(Judge::Laws));
-    assert_eq!(law.uncompared, ["fork"]);
-    let text = crate::report::compared(&law, 100);
-    assert!(text.contains("What fork answers is no ratio, and was not compared."), "{text}");
-    // One run is enough, and what is judged by ratios is not named.
-    assert_eq!(across(&run(2.0, machine.clone()), &with(Judge::Laws)).uncompared, ["fork"]);
-    let ratios = across(&with(Judge::Comparisons), &with(Judge::Comparisons));
-    assert!(ratios.uncompared.is_empty() && ratios.shared.len() == 2);
-    assert!(!crate::report::compared(&ratios, 100).contains("no ratio"));
-}
-
-#[test]
 fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
     use tenbin_model::machine::Virtualisation;
     let bare = run(2.0, Machine::unobserved("a test"));
@@ -233,4 +197,106 @@ fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() 
 fn a_report_can_be_computed_again_and_is_the_same() {
     let run = run(2.0, Machine::unobserved("a test"));
     assert_eq!(report(&run, Some("abc")), report(&run.clone(), Some("abc")));
+}
+
+fn evidence(low: f64, ratio: f64, high: f64) -> tenbin_model::Evidence {
+    tenbin_model::Evidence {
+        left: "one".into(),
+        right: "other".into(),
+        ratio,
+        interval: tenbin_model::Interval { low, high },
+        family_level: 0.01,
+        family: 1,
+        level: 0.01,
+        blocks: 200,
+        detectable: 0.05,
+        margin: 0.02,
+        regimes: Vec::new(),
+    }
+}
+
+#[test]
+fn a_table_says_which_side_is_dearer_and_by_how_much() {
+    let cost = |low, ratio, high| {
+        let evidence = evidence(low, ratio, high);
+        let quantity = Quantity::NanosecondsPerOperation;
+        (sentence::briefly(quantity, &evidence).unwrap(), sentence::range(quantity, &evidence))
+    };
+    let said = |how: &str, range: &str| (how.to_owned(), range.to_owned());
+    assert_eq!(cost(0.166, 0.17, 0.174), said("5.9x dearer", "5.7 to 6.1"));
+    assert_eq!(cost(5.7, 5.9, 6.1), said("5.9x cheaper", "5.7 to 6.1"));
+    assert_eq!(cost(0.9960, 0.9969, 0.9981), said("0.31 % dearer", "0.19 to 0.41 %"));
+    assert_eq!(cost(0.99, 1.0, 1.01).0, "the same");
+    assert_eq!(cost(0.5, 0.77, 1.4), said("1.3x dearer?", "0.7 to 2.0"));
+    assert_eq!(sentence::briefly(Quantity::BytesPerSecond, &evidence(2.0, 2.4, 2.6)), None);
+}
+
+/// A ratio of two times is never 0, and its other end may be a thousand times as large.
+#[test]
+fn no_ratio_is_said_to_be_0() {
+    use proptest::prelude::*;
+    assert_eq!(sentence::outward(tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0312 to 28");
+    assert_eq!(sentence::show(0.0419, tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0419");
+    proptest!(|(low in -9.0..9.0_f64, width in 0.0..12.0_f64, at in 0.0..=1.0_f64)| {
+        let (low, ratio, high) = (low.exp(), (low + at * width).exp(), (low + width).exp());
+        let evidence = evidence(low, ratio, high);
+        let mut said = vec![sentence::outward(evidence.interval), sentence::show(ratio, evidence.interval)];
+        for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond, Quantity::Lateness] {
+            // In percent an end may be 0: then that is a difference and no ratio.
+            let all = [sentence::difference(quantity, &evidence), sentence::range(quantity, &evidence)];
+            said.extend(all.into_iter().chain(sentence::briefly(quantity, &evidence)).filter(|it| !it.contains('%')));
+        }
+        for text in said {
+            for figure in text.split([' ', 'x']).filter_map(|word| word.parse::<f64>().ok()) {
+                prop_assert!(figure > 0.0, "{}", text);
+            }
+        }
+        let outward = sentence::outward(evidence.interval);
+        let (floor, ceiling) = outward.split_once(" to ").unwrap();
+        prop_assert!(floor.parse::<f64>().unwrap() <= low * 1.000_001, "{}", outward);
+        prop_assert!(ceiling.parse::<f64>().unwrap() >= high * 0.999_999, "{}", outward);
+    });
+}
+
+/// A percentage above this is one that nobody can use.
+const MOST_IN_PERCENT: f64 = 1000.0;
+
+/// The first figure of a text that nobody can use: a ratio of 0, or thousands of per cent.
+fn unusable(text: &str) -> Option<String> {
+    let words: Vec<&str> =
+        text.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', ';', '.'])).collect();
+    words.windows(4).find_map(|window| {
+        let figure: f64 = window[0].trim_end_matches('x').parse().ok()?;
+        let percent = window[1] == "%" || window[1] == "to" && window[3] == "%";
+        let is_ratio = window[0].ends_with('x') || window[1] == "to" && !percent;
+        let wrong = if percent { figure.abs() > MOST_IN_PERCENT } else { is_ratio && figure == 0.0 };
+        wrong.then(|| window.join(" "))
+    })
+}
+
+/// Whatever was measured: sides that are thousands of times apart, and noise of which nothing can be seen.
+#[test]
+fn no_sentence_of_a_comparison_says_an_unusable_figure() {
+    use proptest::prelude::*;
+    for text in [
+        "it is 0.00x dearer (0.002 to 27)",
+        "costs from 0 to 27 times what",
+        "lies 3 to 33739 % off the line",
+    ] {
+        assert!(unusable(text).is_some(), "{text}");
+    }
+    for text in
+        ["the same within 0 to 2 % of it", "it is 0.01x as late as the other", "after 0 blocks of the cell"]
+    {
+        assert_eq!(unusable(text), None);
+    }
+    proptest!(ProptestConfig::with_cases(48), |(ratio in -8.0..8.0_f64, noise in 0.0..12.0_f64, blocks in 4_u32..80, seed in 0_u64..1000)| {
+        for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond] {
+            let cell = cell(blocks, ratio.exp(), noise, Ended::Budget, seed);
+            let trial = trial(quantity, vec![cell]);
+            for answer in answers(&Machine::unobserved("a test"), &trial) {
+                prop_assert_eq!(unusable(&answer.sentence), None, "{}", answer.sentence);
+            }
+        }
+    });
 }

@@ -7,12 +7,13 @@ use tenbin_model::machine::Observed;
 use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Cell, Comparison, Evidence, Figure, Finding, Interval, Machine, Refusal, Trial, Verdict,
+    Answer, Cell, Comparison, Evidence, Figure, Finding, Interval, Machine, Refusal, Regime, Trial, Verdict,
 };
 
 use super::caveat;
 use super::comparisons::{self, empty};
 use super::decide::percent;
+use super::regimes::{self, Stance};
 use super::sentence::{self, outward, show};
 
 /// Sharing thrashes when it costs at least this many times as much. Seed 002 looks for losses of tens of
@@ -37,8 +38,8 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
     match answers.first_mut() {
         Some(first) => {
             if let Some(evidence) = first.evidence.clone() {
-                by_threshold(first, &evidence);
-                first.caveat = caveat::of(machine, trial, cell, first, true);
+                by_threshold(machine, cell, first, &evidence);
+                first.caveat = caveat::of(machine, trial, cell, first);
             }
         }
         None => answers.extend(by_one_run(trial, cell)),
@@ -78,35 +79,64 @@ fn beyond_the_margin(answer: &mut Answer) {
 }
 
 /// Judges anew an answer whose ratio has an interval.
-fn by_threshold(answer: &mut Answer, evidence: &Evidence) {
+fn by_threshold(machine: &Machine, cell: &Cell, answer: &mut Answer, evidence: &Evidence) {
     let label = &answer.cell;
-    let ratio = show(evidence.ratio, evidence.interval);
-    let range = outward(evidence.interval);
-    let figures = format!("{ratio}x what {} costs ({range})", evidence.left);
+    let figures = |ratio: f64, interval: Interval| {
+        format!("{}x what {} costs ({})", show(ratio, interval), evidence.left, outward(interval))
+    };
     answer.figures = vec![Figure::new("cost of sharing", evidence.ratio, "1")];
     answer.refusal = None;
-    (answer.verdict, answer.sentence) = if thrashes(evidence) {
-        (Verdict::Different, format!("Thrashing: {} costs {figures} {label}.", evidence.right))
-    } else if evidence.interval.high < THRASHING {
-        let from = three_digits(THRASHING);
-        let sentence =
-            format!("No thrashing: {} costs {figures} {label}; it would be from {from}x.", evidence.right);
-        (Verdict::Equivalent, sentence)
-    } else {
-        let refusal = Refusal {
-            reached: format!("{} costs {figures} {label}", evidence.right),
-            needs: format!(
-                "at least {THRASHING}x and an interval above {SURELY_MORE}x, or one below {THRASHING}x"
-            ),
-            remedy: "give it more time (--thorough) or a quieter machine".into(),
-        };
-        answer.refusal = Some(refusal.clone());
-        (Verdict::Refused, sentence::refusal(&refusal))
+    if let Some(two) = contradiction(evidence) {
+        let said =
+            |regime: &Regime| format!("{} costs {}", evidence.right, figures(regime.ratio, regime.interval));
+        let mut refusal = regimes::it_depends(machine, cell, evidence, two, said);
+        refusal.needs = format!("{THRASHING}x or more, or less, for as long as it is measured {label}");
+        answer.verdict = Verdict::Refused;
+        answer.sentence = sentence::refusal(&refusal);
+        answer.refusal = Some(refusal);
+        return;
+    }
+    let figures = figures(evidence.ratio, evidence.interval);
+    (answer.verdict, answer.sentence) = match self::stance(evidence.ratio, evidence.interval) {
+        Verdict::Different => {
+            (Verdict::Different, format!("Thrashing: {} costs {figures} {label}.", evidence.right))
+        }
+        Verdict::Equivalent => {
+            let from = three_digits(THRASHING);
+            let sentence = format!(
+                "No thrashing: {} costs {figures} {label}; it would be from {from}x.",
+                evidence.right
+            );
+            (Verdict::Equivalent, sentence)
+        }
+        Verdict::Refused => {
+            let refusal = Refusal {
+                reached: format!("{} costs {figures} {label}", evidence.right),
+                needs: format!(
+                    "at least {THRASHING}x and an interval above {SURELY_MORE}x, or one below {THRASHING}x"
+                ),
+                remedy: "give it more time (--thorough) or a quieter machine".into(),
+            };
+            answer.refusal = Some(refusal.clone());
+            (Verdict::Refused, sentence::refusal(&refusal))
+        }
     };
 }
 
-fn thrashes(evidence: &Evidence) -> bool {
-    evidence.ratio >= THRASHING && evidence.interval.low > SURELY_MORE
+/// Two regimes of which sharing thrashes in one and not in the other.
+pub(super) fn contradiction(evidence: &Evidence) -> Option<(&Regime, &Regime)> {
+    regimes::contradiction(evidence, |regime| Stance(stance(regime.ratio, regime.interval), false))
+}
+
+/// What the cost of sharing comes to by the threshold.
+fn stance(ratio: f64, interval: Interval) -> Verdict {
+    if ratio >= THRASHING && interval.low > SURELY_MORE {
+        Verdict::Different
+    } else if interval.high < THRASHING {
+        Verdict::Equivalent
+    } else {
+        Verdict::Refused
+    }
 }
 
 /// Judges a cell of which one run of each variant was published: the ratio as it stands.
@@ -178,23 +208,35 @@ pub(super) fn footnote(machine: &Machine, trial: &Trial) -> Option<Finding> {
 fn causes(trial: &Trial, cell: &Cell, answers: &[Answer]) -> Option<Finding> {
     let name =
         |variant: u32| trial.descriptor.variants.get(variant as usize).map(|variant| variant.name.as_str());
-    let costs = |left: u32, right: u32| {
+    let at = |what: usize| {
+        let pair = cell.arrangement.comparisons.get(what)?;
         let named = |evidence: &&Evidence| {
-            Some(evidence.left.as_str()) == name(left) && Some(evidence.right.as_str()) == name(right)
+            Some(evidence.left.as_str()) == name(pair.left)
+                && Some(evidence.right.as_str()) == name(pair.right)
         };
-        let evidence = answers.iter().filter_map(|answer| answer.evidence.as_ref()).find(named)?;
-        Some(format!("{}x ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval)))
+        answers.iter().filter_map(|answer| answer.evidence.as_ref()).find(named)
     };
-    let at = |what: usize| cell.arrangement.comparisons.get(what).map(|pair| (pair.left, pair.right));
+    let costs = |evidence: &Evidence| {
+        format!("{}x ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval))
+    };
+    // What lies beyond the margin as a whole is a cost; less is not worth a name.
+    let is_dear = |evidence: &Evidence| evidence.interval.low > 1.0 + evidence.margin;
     // In the order in which a cell of thrash weighs: shared, other bytes, the two, read only, alone.
-    let of = |what: usize| at(what).and_then(|(left, right)| costs(left, right));
-    let (shared, bytes, read, alone) = (of(0)?, of(1)?, of(3)?, of(4)?);
+    let (shared, bytes, read, alone) = (at(0)?, at(1)?, at(3)?, at(4)?);
+    let thrashes = answers.first().is_some_and(|answer| answer.verdict == Verdict::Different);
     Some(Finding {
         experiment: trial.descriptor.name.clone(),
         sentence: format!(
-            "What makes it dear {}: a second thread with a buffer of its own costs {alone}, which is room; writing the same \
-             bytes {shared} and other bytes of the same lines {bytes}, which is coherence; reading the same lines {read}.",
-            cell.arrangement.label
+            "{} {}: a second thread with a buffer of its own costs {}, which is {}; writing the same bytes {} and other bytes of \
+             the same lines {}, which is {}; reading the same lines {}.",
+            if thrashes { "What makes it dear" } else { "Taken apart" },
+            cell.arrangement.label,
+            costs(alone),
+            if is_dear(alone) { "room" } else { "no cost of room that shows" },
+            costs(shared),
+            costs(bytes),
+            if is_dear(shared) || is_dear(bytes) { "coherence" } else { "no cost of coherence that shows" },
+            costs(read),
         ),
         evidence: "one thread against two, then each against a buffer each".into(),
         confidence: "as sure as the intervals; each shares the level of the whole experiment".into(),

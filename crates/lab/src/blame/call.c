@@ -31,7 +31,7 @@
 
 #define MAYBE_UNUSED __attribute__((unused))
 
-enum kind { RETURNED, EXITED, SIGNALLED, LATE, TRESPASSED, LOADED, UNLOADABLE, NO_SYMBOL };
+enum kind { RETURNED, EXITED, SIGNALLED, LATE, TRESPASSED, LOADED, UNLOADABLE, NO_SYMBOL, UNREADY };
 enum { NO_CASE = -1, MOST_LATE = 3, RESULTS = 200, BROKEN = 101 };
 
 struct record {
@@ -188,6 +188,15 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
     signal(signal_number, SIG_DFL);
 }
 
+/* The worker cannot begin: what it tried, and why that failed. No library is to blame, because none is loaded yet. */
+static void unready(int to, const char *tried)
+{
+    results = to;
+    number = NO_CASE;
+    send_record(UNREADY, errno, 0, tried, strlen(tried));
+    _exit(0);
+}
+
 static void bound(int resource, rlim_t most)
 {
     struct rlimit limit;
@@ -228,10 +237,16 @@ static void wait_until_counted(void)
 static void work(const char *library, int32_t first, int to, int from, int print)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0)
+        unready(to, "open /dev/null");
     results = fcntl(to, F_DUPFD_CLOEXEC, RESULTS);
-    go_on = fcntl(from, F_DUPFD_CLOEXEC, RESULTS);
-    if (results < 0 || go_on < 0 || nothing < 0)
-        give_up();
+    if (results >= 0)
+        go_on = fcntl(from, F_DUPFD_CLOEXEC, RESULTS);
+    if (results < 0 || go_on < 0) {
+        /* That the number of a file is beyond its limit is EINVAL. */
+        errno = errno == EINVAL ? EMFILE : errno;
+        unready(to, "open files with numbers above 200");
+    }
     dup2(nothing, 0);
     dup2(print, 1);
     dup2(print, 2);
@@ -354,12 +369,21 @@ static int pass_on(int32_t next, int print, int go, int *loaded, int *ended)
         if (waits && write(go, "", 1) < 0 && errno != EPIPE && errno != EAGAIN)
             exit(BROKEN);
         *loaded |= record.kind == LOADED;
-        *ended |= record.kind == TRESPASSED || record.kind == UNLOADABLE || record.kind == NO_SYMBOL;
+        *ended |= record.kind == TRESPASSED || record.kind == UNLOADABLE || record.kind == NO_SYMBOL
+            || record.kind == UNREADY;
         passed += record.number != NO_CASE;
     }
     /* What is known is said at once: the library may reach for this process too. */
     fflush(stdout);
     return passed;
+}
+
+/* The supervisor cannot go on: what it tried, and why that failed. */
+static void stuck(const char *tried)
+{
+    struct record record = { NO_CASE, UNREADY, errno, 0, (int32_t)strlen(tried) };
+    int said = fwrite(&record, sizeof record, 1, stdout) == 1 && fwrite(tried, strlen(tried), 1, stdout) == 1;
+    exit(said && !fflush(stdout) ? 0 : BROKEN);
 }
 
 static void tell(int32_t about, enum kind kind, int detail)
@@ -396,7 +420,7 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
     int channel[2], print[2], go[2], loaded = 0, ended = 0, open = 1, printing = 1;
     pid_t supervisor = getpid();
     if (pipe2(channel, O_CLOEXEC) || pipe2(print, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
-        exit(BROKEN);
+        stuck("make a pipe");
     /* Only here: whoever writes finds a pipe like any other, and waits until there is room. */
     if (fcntl(print[0], F_SETFL, O_NONBLOCK) || fcntl(go[1], F_SETFL, O_NONBLOCK))
         exit(BROKEN);
@@ -404,7 +428,7 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
     fflush(stdout);
     pid_t worker = fork();
     if (worker < 0)
-        exit(BROKEN);
+        stuck("start a process");
     if (worker == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != supervisor)
@@ -422,8 +446,12 @@ static int32_t supervise(const char *library, int32_t next, int32_t count, int64
     close(print[1]);
     close(go[0]);
     int end = (int)syscall(SYS_pidfd_open, worker, 0);
-    if (end < 0)
-        exit(BROKEN);
+    if (end < 0) {
+        int why = errno;
+        kill(worker, SIGKILL);
+        errno = why;
+        stuck("watch a process (pidfd_open)");
+    }
     heard_size = 0;
     /* Loading takes what it takes, within reason. */
     int64_t deadline = milliseconds() + (within > 60000 ? within : 60000);
@@ -496,11 +524,11 @@ int main(int argc, char **argv)
             room = 2 * room + 65536;
             cases = realloc(cases, room);
             if (!cases)
-                return BROKEN;
+                stuck("take memory for the inputs");
         }
         some = read(0, cases + cases_size, room - cases_size);
         if (some < 0)
-            return BROKEN;
+            stuck("read the inputs");
     }
     int32_t count = 0, next = 0;
     for (size_t at = 0; at + 4 <= cases_size; count++) {

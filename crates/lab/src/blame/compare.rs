@@ -1,4 +1,4 @@
-//! Two libraries that both keep the specification: in what they differ nevertheless.
+//! Two libraries: in what they differ with inputs of which neither breaks the specification.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::experiment::Unfit;
 
 impl<I: Input, O: Outcome> Bench<'_, I, O> {
     /// What changed from `one` to `other`: the first difference of each named aspect, and the first that has no
-    /// name. Only inputs count of which both kept the specification.
+    /// name. Only inputs count with which neither broke the specification.
     ///
     /// # Errors
     /// As [`super::harness::Harness::call`].
@@ -33,7 +33,7 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         }
         let mut changes = Vec::new();
         for (aspect, place) in firsts {
-            changes.extend(self.change(one.library, other.library, aspect, place)?);
+            changes.extend(self.change(one, other, aspect, place)?);
         }
         Ok(changes)
     }
@@ -46,14 +46,16 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
 
     fn change(
         &self,
-        one: &Path,
-        other: &Path,
+        one: &Examined<'_, O>,
+        other: &Examined<'_, O>,
         aspect: Option<usize>,
         place: usize,
     ) -> Result<Option<Attributed>, Unfit> {
         let mut last = None;
         let smallest = self.inputs.shrink(place, |input| {
-            let Some((before, after)) = self.both_alone(one, other, input)? else { return Ok(false) };
+            let Some((before, after)) = self.both_alone(one.library, other.library, input)? else {
+                return Ok(false);
+            };
             let shows = self.difference(input, &before, &after) == Some(aspect);
             if shows {
                 last = Some((before, after));
@@ -71,15 +73,26 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
             (Some(aspect), _) => (aspect.name, format!("{} changed", aspect.name)),
             (None, _) => ("no name", "what has no name in the contract changed".into()),
         };
+        let why = if self.judged(&input) {
+            "With this input both keep the specification"
+        } else if self.possible(&input) {
+            "The specification leaves open what comes of such an input"
+        } else {
+            "No outcome of such an input keeps the specification, which contradicts itself"
+        };
         let (shown, show) = ((self.contract.show_input)(&input), self.contract.show_outcome);
         let (before, after) = (show(&input, &before), show(&input, &after));
-        let sentence = format!(
-            "Implementation-defined: {what} from {} to {}, and both keep the specification. \
-             Smallest input: {shown}; before: {before}; after: {after}. Nobody is at fault.",
-            one.display(),
-            other.display()
+        let (was, is) = (one.library.display(), other.library.display());
+        let mut sentence = format!(
+            "Implementation-defined: {what} from {was} to {is}. Smallest input: {shown}; before: {before}; after: {after}. \
+             {why}, so nobody is at fault for it."
         );
-        let subject = format!("{} and {}", one.display(), other.display());
+        for library in [one, other].into_iter().filter(|library| library.breaks()) {
+            let name = library.library.display();
+            sentence
+                .push_str(&format!(" Elsewhere {name} breaks the specification, as is said of it alone."));
+        }
+        let subject = format!("{was} and {is}");
         let found = defined(subject, name, sentence);
         Ok(Some(Attributed {
             input: Some(shown),
@@ -88,7 +101,7 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         }))
     }
 
-    /// What both libraries make of one input, each in a fresh process, where both keep the specification.
+    /// What both libraries make of one input, each in a fresh process, where neither breaks the specification.
     fn both_alone(&self, one: &Path, other: &Path, input: &I) -> Result<Option<(O, O)>, Unfit> {
         let mut outcomes = Vec::new();
         for library in [one, other] {

@@ -123,6 +123,11 @@ impl<I, O> Specification<I, O> {
         self.clauses.iter().any(|clause| matches!(clause.says, Says::Undefined) && (clause.applies)(input))
     }
 
+    /// Whether it promises anything of `input`, and leaves none of it open.
+    pub fn speaks_of(&self, input: &I) -> bool {
+        !self.leaves_open(input) && self.clauses.iter().any(|clause| clause.promises(input))
+    }
+
     /// Whether no line forbids `outcome`.
     pub fn admits(&self, input: &I, outcome: &O) -> bool {
         self.clauses.iter().all(|clause| clause.admits(input, outcome))

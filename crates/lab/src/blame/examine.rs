@@ -62,6 +62,13 @@ pub(super) struct Examined<'a, O> {
     pub(super) tried: Vec<Tried<O>>,
 }
 
+impl<O> Examined<'_, O> {
+    /// Whether the library broke the specification with any input.
+    pub(super) fn breaks(&self) -> bool {
+        self.tried.iter().any(|tried| tried.broken.is_some())
+    }
+}
+
 impl<I: Input, O: Outcome> Bench<'_, I, O> {
     /// Calls the library with every input.
     ///
@@ -90,9 +97,13 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
 
     /// The line that was broken, if the specification can be met at all.
     pub(super) fn judge(&self, input: &I, came: &Came<O>) -> Option<Broken> {
-        let possible =
-            !self.contradictory || search::possible(self.contract, self.specification, input) == Some(true);
-        possible.then(|| judge(self.specification, input, came, self.harness.within())).flatten()
+        let judge = || judge(self.specification, input, came, self.harness.within());
+        self.possible(input).then(judge).flatten()
+    }
+
+    /// Whether some outcome of `input` keeps the specification.
+    pub(super) fn possible(&self, input: &I) -> bool {
+        !self.contradictory || search::possible(self.contract, self.specification, input) == Some(true)
     }
 
     /// What comes of one input in a process of its own.
@@ -101,10 +112,8 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
     }
 
     /// Whether anything of what comes of `input` is held against the specification.
-    fn judged(&self, input: &I) -> bool {
-        let possible = || search::possible(self.contract, self.specification, input) == Some(true);
-        let said = || self.specification.clauses.iter().any(|clause| clause.promises(input));
-        !self.specification.leaves_open(input) && said() && (!self.contradictory || possible())
+    pub(super) fn judged(&self, input: &I) -> bool {
+        self.specification.speaks_of(input) && self.possible(input)
     }
 
     /// How many inputs were called, and of how many the specification was kept.
@@ -305,7 +314,7 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         let got = self.got(&input, last.as_ref().or(examined.tried[place].came[0].as_ref()));
         let sentence = format!(
             "Implementation-defined: {} of {library}: {other}. Smallest input: {shown}; got: {got}. \
-             The specification does not say; nobody is at fault.",
+             The specification does not say; nobody is at fault for it.",
             aspect.name
         );
         let found = defined(library, aspect.name, sentence);

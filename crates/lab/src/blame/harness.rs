@@ -13,6 +13,7 @@ use super::contract::{Contract, Input, Outcome};
 use super::wire::Reader;
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
+use crate::shortage;
 
 const HOST: &str = include_str!("call.c");
 
@@ -49,6 +50,7 @@ mod kind {
     pub(super) const LOADED: i32 = 5;
     pub(super) const UNLOADABLE: i32 = 6;
     pub(super) const NO_SYMBOL: i32 = 7;
+    pub(super) const UNREADY: i32 = 8;
 }
 
 /// Calls libraries by one contract.
@@ -95,7 +97,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         // The program keeps the deadlines of calls itself; this one is for the program.
         let calls = u32::try_from(cases.len()).unwrap_or(u32::MAX).saturating_add(1);
         let deadline = self.within.saturating_mul(calls).saturating_add(Duration::from_secs(180));
-        let said = child::run(command, Bounds { deadline, memory: None, output: 256 << 20 })?;
+        let said = child::run(command, Bounds { deadline, memory: None, output: 256 << 20 })
+            .map_err(shortage::unfit)?;
         self.heard(library, cases, &said.stdout, said.end)
     }
 
@@ -124,6 +127,14 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         while let Some(Record { number, kind, detail, printed, body }) = Record::read(&mut reader) {
             let Ok(place) = usize::try_from(number) else {
                 loaded |= kind == kind::LOADED;
+                if kind == kind::UNREADY {
+                    let tried = format!(
+                        "start the program that calls {}: {}",
+                        library.display(),
+                        String::from_utf8_lossy(body)
+                    );
+                    return Err(Unfit::Refused(shortage::refused(tried, detail)));
+                }
                 if kind != kind::LOADED {
                     return Err(Unfit::Usage(unloadable(library, kind, detail, body)));
                 }

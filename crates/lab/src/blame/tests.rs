@@ -21,6 +21,7 @@ fn nothing() -> Request {
         cases: 0,
         within: None,
         program: Vec::new(),
+        output_aside: false,
     }
 }
 
@@ -31,7 +32,7 @@ fn the_first_specification_of_every_contract_is_in_order_and_each_other_is_not_f
         assert!(specifications.len() > 1, "{} ships no altered one", contract.name());
         for (place, Offered { name, .. }) in specifications.into_iter().enumerate() {
             let request = Request { specification: Some(name.clone()), ..nothing() };
-            let blame = contract.examine(&request).unwrap();
+            let blame = contract.examine(&request, &|_| {}).unwrap();
             assert_eq!(blame.findings.len(), usize::from(place > 0), "{} {name}", contract.name());
             assert!(blame.searched.unwrap().inputs > 50, "{} {name}", contract.name());
         }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -15,8 +15,10 @@ use tenbin_model::{Attributed, Attribution, Watched};
 use super::came::{Came, judge, signal_in_words};
 use super::contract::{Contract, Input, Outcome, Specification};
 use super::wire::Reader;
+use super::{PROGRAM, Request};
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
+use crate::shortage;
 
 const HOST: &str = include_str!("watch.c");
 
@@ -48,7 +50,7 @@ struct Log<I, O> {
     calls: Vec<Call<I, O>>,
 }
 
-/// Runs `program` (it and its arguments, at least one word), forwards its calls to `library`, or to the function
+/// Runs the program of `request` (it and its arguments, at least one word), forwards its calls to the library, or to the function
 /// that it would have called, and says whose fault what is. A call may take as long as `within`, and the program twice
 /// that: so one that was open for all of `within` is told from one that was cut off by the end of the program.
 ///
@@ -57,13 +59,14 @@ struct Log<I, O> {
 pub(super) fn watch<I: Input, O: Outcome>(
     contract: &Contract<I, O>,
     specification: &Specification<I, O>,
-    library: Option<&Path>,
-    program: &[OsString],
-    within: Duration,
+    request: &Request,
+    told: &dyn Fn(Option<&str>),
 ) -> Result<(Watched, Vec<Attributed>), Unfit> {
-    let Some((name, arguments)) = program.split_first() else {
+    let Some((name, arguments)) = request.program.split_first() else {
         return Err(Unfit::Usage("no program is named".into()));
     };
+    let (library, within) = (request.libraries.first(), request.within.unwrap_or(PROGRAM));
+    told(Some("compiling what watches the program"));
     let workshop = Workshop::open("what watches the program is compiled here")?;
     let source = format!("#define SYMBOL \"{}\"\n{HOST}\n{}", contract.symbol, contract.watch);
     // Not a builtin, and no loop of ours may be turned into a call of the very function.
@@ -84,8 +87,15 @@ pub(super) fn watch<I: Input, O: Outcome>(
             std::path::absolute(library).map_err(|error| Fault::system("find the library", error))?;
         command.env("TENBIN_BLAME_LIBRARY", absolute);
     }
+    if request.output_aside {
+        let aside = std::io::stderr().as_fd().try_clone_to_owned();
+        command.stdout(aside.map_err(|error| Fault::system("open standard error once more", error))?);
+    }
     let whole = within.saturating_mul(2);
-    let end = child::through(command, whole).map_err(|fault| Unfit::Usage(fault.to_string()))?;
+    told(None);
+    let end = child::through(command, whole).map_err(|fault| {
+        if shortage::is_limit(&fault) { shortage::unfit(fault) } else { Unfit::Usage(fault.to_string()) }
+    })?;
     let until = child::monotonic();
     let mut log = read(contract, &fs::read(&path).map_err(|error| tried("read", error))?);
     let name = Path::new(name).display().to_string();
@@ -124,8 +134,10 @@ pub(super) fn watch<I: Input, O: Outcome>(
 fn ended(end: End, within: Duration) -> String {
     match end {
         End::Exited(status) => format!("exited with status {status}"),
-        End::Signalled(signal) => format!("ended by {}", signal_in_words(signal)),
-        End::OutOfTime => format!("still running after {} s, and ended here", within.as_secs_f64()),
+        End::Signalled(signal) => format!("was ended by {}", signal_in_words(signal)),
+        End::OutOfTime => {
+            format!("was ended here because it was still running after {} s", within.as_secs_f64())
+        }
     }
 }
 
@@ -209,7 +221,8 @@ fn usage_errors<I: Input, O: Outcome>(
         let got = match &first.came {
             Some(came @ Came::Returned { outcome, .. }) => {
                 let kept = judge(specification, &first.input, came, within).is_none();
-                let kept = if kept { ", as the specification says" } else { "" };
+                let says = specification.speaks_of(&first.input);
+                let kept = if says && kept { ", as the specification says" } else { "" };
                 Some(format!("{}{kept}", (contract.show_outcome)(&first.input, outcome)))
             }
             _ => None,

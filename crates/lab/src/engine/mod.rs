@@ -9,14 +9,15 @@ mod schedule;
 
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cell, Check, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Reading,
-    Refusal, Role, Sample, Trial,
+    Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Judge, Machine, Picoseconds,
+    Probe, Reading, Refusal, Role, Sample, Trial,
 };
 
 pub(crate) use precondition::{long_enough, refusal};
 pub(crate) use schedule::cell_seed;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Plan, Request, Seen, Unfit};
+use crate::shortage;
 
 /// Decides when a cell has been measured enough. Statistics live behind it.
 pub trait Rule {
@@ -31,6 +32,9 @@ pub trait Rule {
         arrangement: &Arrangement,
         samples: &[Sample],
     ) -> bool;
+
+    /// Whether what was measured of this cell has an answer that depends on when it was measured.
+    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool;
 }
 
 /// What the engine tells while it works. Nothing is told while an epoch runs.
@@ -52,14 +56,21 @@ pub enum Event<'a> {
     CellDone,
 }
 
+/// Looks at these CPUs, which no worker uses meanwhile. Block and time are filled in by the engine.
+pub type Prober<'a> = &'a dyn Fn(&[Cpu]) -> Probe;
+
 /// The engine's surroundings: the rule to stop by, the time since the program began, a listener.
 pub struct Bench<'a> {
     /// When to stop.
     pub rule: &'a dyn Rule,
     /// A running time, for budgets only; samples are timed in `metal`.
     pub watch: &'a dyn Fn() -> Picoseconds,
+    /// Whether to end early, asked before every check and every epoch. Once true it stays true.
+    pub stop: &'a dyn Fn() -> bool,
     /// Hardware counters, where the machine has them: read on a pass of their own.
     pub counters: Option<Counters>,
+    /// Who looks at the machine between two blocks, if anybody does.
+    pub probe: Option<Prober<'a>>,
     /// Who listens.
     pub sink: &'a mut dyn FnMut(Event<'_>),
 }
@@ -70,8 +81,14 @@ const MOST_BLOCKS: u32 = 20_000;
 /// A verdict that needs more blocks than the budget allows may take this many budgets.
 const OVERTIME: u64 = 5;
 
-/// Time for a cell.
-fn budget(effort: Effort) -> Picoseconds {
+/// A cell whose answer depends on when it was measured is measured in so many further stretches, each as long as the first.
+const STRETCHES: u64 = 3;
+
+/// Running time between two probes of the machine.
+const BETWEEN_PROBES: Picoseconds = Picoseconds::from_millis(100);
+
+/// Time for a cell, if it is not decided before.
+pub fn budget(effort: Effort) -> Picoseconds {
     Picoseconds::from_millis(match effort {
         Effort::Quick => 2_000,
         Effort::Normal => 6_000,
@@ -80,10 +97,12 @@ fn budget(effort: Effort) -> Picoseconds {
 }
 
 impl Bench<'_> {
-    /// Runs an experiment: every cell of its plan, in order.
+    /// Runs an experiment: every cell of its plan, in order. Asked to stop, it keeps the cells that are finished, and
+    /// refuses the others; what was being done at that time may have been disturbed and is dropped.
     ///
     /// # Errors
-    /// [`Unfit::Usage`] when the request is wrong. What the machine cannot answer is no error: it is
+    /// [`Unfit::Stopped`] when it was asked to stop and nothing is finished; [`Unfit::Usage`] when the request is
+    /// wrong. What the machine cannot answer is no error: it is
     /// a refusal in the trial or in its cell, beside what was answered.
     pub fn run(&mut self, experiment: &Experiment, request: &Request<'_>) -> Result<Trial, Unfit> {
         let mut descriptor = (experiment.describe)();
@@ -107,25 +126,29 @@ impl Bench<'_> {
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
+        let setting = |index: usize, stretch: u64| Setting {
+            descriptor: &descriptor,
+            family,
+            machine: request.machine,
+            limit: budget(request.effort),
+            overtime: OVERTIME,
+            known_alike: false,
+            seed: cell_seed(request.seed.wrapping_add(stretch), &descriptor.name, index),
+        };
         for (index, mut arrangement) in plan.into_iter().enumerate() {
             arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
             (self.sink)(Event::Cell { label: &arrangement.label });
-            let seed = cell_seed(request.seed, &descriptor.name, index);
-            let setting = Setting {
-                descriptor: &descriptor,
-                family,
-                machine: request.machine,
-                limit: budget(request.effort),
-                overtime: OVERTIME,
-                known_alike: false,
-                seed,
-            };
+            if (self.stop)() {
+                trial.cells.push(Cell { refusal: Some(stopped()), ..unmeasured(arrangement) });
+                continue;
+            }
             let opened = (experiment.open)(&arrangement, request);
             let mut cell = unmeasured(arrangement);
             match opened {
                 Ok(mut apparatus) => {
-                    self.weigh(&setting, &mut *apparatus, &mut cell);
-                    if cell.arrangement.headline {
+                    self.weigh(&setting(index, 0), &mut *apparatus, &mut cell);
+                    trial.findings.extend(apparatus.remarks());
+                    if cell.arrangement.headline && !(self.stop)() {
                         match apparatus.findings() {
                             Ok(findings) => trial.findings.extend(findings),
                             // What was measured stands; what could not be looked at is said.
@@ -140,8 +163,17 @@ impl Bench<'_> {
             (self.sink)(Event::CellDone);
             trial.cells.push(cell);
         }
+        if (self.stop)() && trial.cells.iter().all(|cell| cell.ended.is_none()) {
+            return Err(Unfit::Stopped);
+        }
+        for stretch in 1..=STRETCHES {
+            for (index, cell) in trial.cells.iter_mut().enumerate() {
+                self.again(experiment, request, &setting(index, stretch), cell);
+            }
+        }
         if let Some(look) = look {
-            match look(request) {
+            let looked = if (self.stop)() { Err(Unfit::Stopped) } else { look(request) };
+            match looked {
                 Ok(findings) => trial.findings.extend(findings),
                 Err(usage @ Unfit::Usage(_)) => return Err(usage),
                 // Where there is nothing else, it was the one thing asked.
@@ -157,12 +189,49 @@ impl Bench<'_> {
         Ok(trial)
     }
 
+    /// Measures a cell on, in a fresh stretch with an apparatus set up anew, if its answer depends on when that is done.
+    ///
+    /// By now other cells were measured, so a state that passed has passed, and one that comes again comes again. What
+    /// was measured stands; an apparatus that cannot be had again leaves it as it is.
+    fn again(
+        &mut self,
+        experiment: &Experiment,
+        request: &Request<'_>,
+        setting: &Setting<'_>,
+        cell: &mut Cell,
+    ) {
+        let timed = cell.refusal.is_none() && cell.ended.is_some();
+        if !timed || (self.stop)() || !self.rule.depends(setting.descriptor, setting.family, cell) {
+            return;
+        }
+        (self.sink)(Event::Cell { label: &cell.arrangement.label });
+        let Ok(mut apparatus) = (experiment.open)(&cell.arrangement, request) else { return };
+        let (checks, samples, probes) = (cell.checks.len(), cell.samples.len(), cell.probes.len());
+        let mut apparatus = Stoppable { apparatus: &mut *apparatus, stop: self.stop };
+        let timed = self.timed(setting, &mut apparatus, cell);
+        if (self.stop)() {
+            // A stretch that is not whole adds nothing to what was measured before it, and takes nothing from that.
+            cell.checks.truncate(checks);
+            cell.samples.truncate(samples);
+            cell.probes.truncate(probes);
+            cell.refusal = None;
+        } else if let Err(fault) = timed {
+            cell.refusal = Some(refusal_of(&fault));
+        }
+    }
+
     /// Measures one cell whose apparatus is set up, from its checks to its last block. What keeps it from
     /// being timed becomes the cell's refusal.
     pub fn weigh(&mut self, setting: &Setting<'_>, apparatus: &mut dyn Apparatus, cell: &mut Cell) {
         cell.arrangement.epoch = precondition::long_enough(setting.machine, cell.arrangement.epoch);
-        if let Err(fault) = self.measure(setting, apparatus, cell) {
+        let mut apparatus = Stoppable { apparatus, stop: self.stop };
+        if let Err(fault) = self.measure(setting, &mut apparatus, cell) {
             cell.refusal = Some(refusal_of(&fault));
+        }
+        // What asks to stop may be a signal, which interrupts a system call, too: no check, sample or fault of this cell
+        // is to be trusted.
+        if cell.ended.is_none() && (self.stop)() {
+            *cell = Cell { refusal: Some(stopped()), ..unmeasured(cell.arrangement.clone()) };
         }
     }
 
@@ -186,6 +255,16 @@ impl Bench<'_> {
         for &variant in &cell.arrangement.variants {
             cell.gauges.extend(apparatus.gauges(variant)?);
         }
+        self.timed(setting, apparatus, cell)
+    }
+
+    /// Times one cell. Work that came out wrong becomes its refusal.
+    fn timed(
+        &mut self,
+        setting: &Setting<'_>,
+        apparatus: &mut dyn Apparatus,
+        cell: &mut Cell,
+    ) -> Result<(), Fault> {
         match self.time(setting, apparatus, cell) {
             Ok(ended) => cell.ended = Some(ended),
             Err((_, Failure::Machine(fault))) => return Err(fault),
@@ -213,8 +292,10 @@ impl Bench<'_> {
         let least_blocks = self.rule.least_blocks(descriptor, family);
         let start = (self.watch)();
         let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
+        // A further stretch goes on where the one before it ended.
+        let first = cell.samples.last().map_or(0, |sample| sample.block + 1);
         // Around several workers a counter would count their waiting for each other as well.
-        if let (Some(counters), 1) = (&mut self.counters, cell.arrangement.cpus.len()) {
+        if let (Some(counters), 1, 0) = (&mut self.counters, cell.arrangement.cpus.len(), first) {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
                 let gauges = count(counters, apparatus, variant, iterations);
                 cell.gauges.extend(gauges.map_err(|failure| (variant, failure))?);
@@ -222,7 +303,9 @@ impl Bench<'_> {
         }
         let mut order = schedule::Schedule::new(seed, &variants);
         let layouts = (seed >> 32) as u32;
-        for block in 0..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
+        let mut probed = None;
+        for block in first..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
+            self.look(descriptor, block, &mut probed, cell);
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
@@ -238,10 +321,28 @@ impl Bench<'_> {
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
             if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
+                self.look(descriptor, block + 1, &mut None, cell);
                 return Ok(Ended::Precision);
             }
         }
+        let next = cell.samples.last().map_or(0, |sample| sample.block + 1);
+        self.look(descriptor, next, &mut None, cell);
         Ok(Ended::Budget)
+    }
+
+    /// Probes the machine before this block, unless that was done a moment ago: `probed` says when.
+    fn look(&self, descriptor: &Descriptor, block: u32, probed: &mut Option<Picoseconds>, cell: &mut Cell) {
+        // Where nothing is judged block by block, nobody would ask what was different in some of them.
+        let by_block = match descriptor.judge {
+            Judge::Comparisons | Judge::Thrashing | Judge::Transfers | Judge::Lateness => true,
+            Judge::Capacities | Judge::Distances | Judge::Laws => false,
+        };
+        let Some(probe) = self.probe.filter(|_| by_block) else { return };
+        let since = (self.watch)();
+        if probed.is_none_or(|before| since.saturating_sub(before) >= BETWEEN_PROBES) {
+            *probed = Some(since);
+            cell.probes.push(Probe { block, since, ..probe(&cell.arrangement.cpus) });
+        }
     }
 }
 
@@ -264,6 +365,53 @@ pub struct Setting<'a> {
     pub seed: u64,
 }
 
+/// An apparatus that does nothing more once it is to stop.
+struct Stoppable<'a> {
+    apparatus: &'a mut dyn Apparatus,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Stoppable<'_> {
+    /// The apparatus, or a fault that nobody sees: what is not finished is dropped.
+    fn going(&mut self) -> Result<&mut dyn Apparatus, Fault> {
+        if (self.stop)() {
+            return Err(Fault::system("go on", std::io::Error::from(std::io::ErrorKind::Interrupted)));
+        }
+        Ok(self.apparatus)
+    }
+}
+
+impl Apparatus for Stoppable<'_> {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        self.going()?.check(variant)
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        self.going()?.epoch(variant, iterations)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.apparatus.shift(layout);
+    }
+
+    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+        self.going()?.gauges(variant)
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        self.going()?.findings()
+    }
+}
+
+/// Why a cell was not measured, or not to its end, where the bench was asked to stop.
+fn stopped() -> Refusal {
+    Refusal {
+        reached: "tenbin was interrupted before this was measured".into(),
+        needs: "all its time".into(),
+        remedy: "run it again and let it end by itself".into(),
+    }
+}
+
 /// A cell of which nothing is known yet.
 pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
     Cell {
@@ -273,6 +421,7 @@ pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
         ended: None,
         gauges: Vec::new(),
         samples: Vec::new(),
+        probes: Vec::new(),
     }
 }
 
@@ -344,7 +493,7 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     } else {
         Refusal {
             reached: format!("implementation error: `{name}` broke the specification ({})", check.seen),
-            needs: descriptor.specification.clone(),
+            needs: format!("what the specification says: {}", descriptor.specification),
             remedy: "what does wrong work is not worth timing: mend it first".into(),
         }
     })
@@ -357,6 +506,7 @@ fn in_words(why: Unfit) -> String {
         Unfit::Missing(missing) => missing.to_string(),
         Unfit::Fault(fault) => fault.to_string(),
         Unfit::Usage(said) => said,
+        Unfit::Stopped => stopped().reached,
     }
 }
 
@@ -372,8 +522,13 @@ fn unseen(descriptor: &Descriptor, why: String) -> Finding {
 
 /// A fault of the machine as a refusal: what it needs and what helps follow from its kind.
 fn refusal_of(fault: &Fault) -> Refusal {
+    if let Some(refusal) = shortage::refusal(fault) {
+        return refusal;
+    }
     let (needs, remedy) = match fault {
-        Fault::System { .. } => ("a kernel that does what was tried", "see what the kernel said"),
+        Fault::System { .. } => {
+            ("a kernel that does what was tried", "look that error up in the manual page of the call")
+        }
         Fault::PinNotHeld { .. } | Fault::Unpinned { .. } => {
             ("every worker on its CPU, before and after each epoch", "name other CPUs with --cpus")
         }

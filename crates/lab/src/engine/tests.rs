@@ -11,8 +11,11 @@ use super::*;
 use crate::experiment::Settings;
 
 /// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
+#[derive(Clone)]
 struct Script {
     now: Rc<Shared<u64>>,
+    /// How often it was set up.
+    opened: Rc<Shared<u32>>,
     asked: Rc<Shared<u64>>,
     /// The epoch, counted from 0, at which the pin is lost.
     pin_lost_at: Option<u64>,
@@ -68,6 +71,10 @@ impl Rule for After {
     }
     fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
         samples.len() == self.0 as usize * 2 * arrangement.variants.len()
+    }
+
+    fn depends(&self, _: &Descriptor, _: usize, _: &tenbin_model::Cell) -> bool {
+        false
     }
 }
 
@@ -130,6 +137,7 @@ fn run_planned(
     let asked = Rc::new(Shared::new(0));
     let mut apparatus = Script {
         now: Rc::clone(&now),
+        opened: Rc::new(Shared::new(0)),
         asked: Rc::clone(&asked),
         pin_lost_at: None,
         wrong_at: None,
@@ -141,8 +149,9 @@ fn run_planned(
         describe: descriptor,
         plan,
         open: |_, _| {
-            let apparatus = NEXT.with(|next| next.borrow_mut().take());
-            Ok(Box::new(apparatus.expect("one cell, opened once")))
+            let apparatus = NEXT.with(|next| next.borrow().clone()).expect("a script");
+            apparatus.opened.set(apparatus.opened.get() + 1);
+            Ok(Box::new(apparatus))
         },
         published: None,
     };
@@ -158,7 +167,15 @@ fn run_planned(
         seed: 42,
     };
     let watch = || Picoseconds(now.get());
-    let mut bench = Bench { rule, watch: &watch, counters: None, sink: &mut |_| {} };
+    let probe = |cpus: &[Cpu]| Probe { spins: vec![Picoseconds(7); cpus.len()], ..Probe::default() };
+    let mut bench = Bench {
+        rule,
+        watch: &watch,
+        stop: &|| false,
+        counters: None,
+        probe: Some(&probe),
+        sink: &mut |_| {},
+    };
     let trial = bench.run(&experiment, &request).unwrap();
     (trial, asked.get())
 }
@@ -197,6 +214,69 @@ fn the_rule_stops_a_cell_early_and_the_budget_stops_it_late() {
     assert_eq!(late.cells[0].ended, Some(Ended::Budget));
     let spent: f64 = late.cells[0].samples.iter().map(|sample| sample.elapsed.as_seconds()).sum();
     assert!((1.9..2.1).contains(&spent), "{spent} s of 2 s");
+}
+
+#[test]
+fn the_machine_is_probed_first_last_and_ten_times_a_second() {
+    let (trial, _) = run(|_| {}, &After(u32::MAX), Virtualisation::None);
+    let cell = &trial.cells[0];
+    let (first, last) = (&cell.probes[0], cell.probes.last().unwrap());
+    assert_eq!((first.block, last.block), (0, cell.samples.last().unwrap().block + 1));
+    let between = cell.probes.windows(2).map(|pair| (pair[1].since.0 - pair[0].since.0) / 1_000_000_000);
+    let between: Vec<u64> = between.collect();
+    assert!(
+        between.len() >= 15 && between[..between.len() - 1].iter().all(|ms| (100..110).contains(ms)),
+        "{between:?}"
+    );
+    assert!(cell.probes.iter().all(|probe| probe.spins == [Picoseconds(7)]));
+    // A cell that is not timed is not looked at either.
+    let (trial, _) = run(|_| {}, &After(1), Virtualisation::Emulated("qemu-user".into()));
+    assert_eq!(trial.cells[0].probes, []);
+}
+
+/// A rule that never stops a cell, and takes its answer to depend until it has so many blocks.
+struct DependsUntil(u32);
+
+impl Rule for DependsUntil {
+    fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
+        16
+    }
+    fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+        false
+    }
+    fn depends(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
+        cell.samples.last().is_none_or(|sample| sample.block + 1 < self.0)
+    }
+}
+
+#[test]
+fn an_answer_that_depends_is_measured_on_with_workers_set_up_anew() {
+    let measured = |until: u32| {
+        let opened = Rc::new(Shared::new(0));
+        let script = |script: &mut Script| script.opened = Rc::clone(&opened);
+        let (trial, _) = run(script, &DependsUntil(until), Virtualisation::None);
+        let cell = trial.cells.into_iter().next().unwrap();
+        let blocks: Vec<u32> = cell.samples.chunks(4).map(|block| block[0].block).collect();
+        assert!(blocks.iter().copied().eq(0..blocks.len() as u32), "blocks go on where the last ones ended");
+        assert_eq!(cell.checks.len(), 3, "what was checked is not checked again");
+        assert!(cell.probes.windows(2).all(|pair| pair[0].block <= pair[1].block));
+        (opened.get(), blocks.len())
+    };
+    let (once, usual) = measured(0);
+    assert_eq!(once, 1);
+    let (opened, blocks) = measured(usual as u32 + 1);
+    assert!(opened == 2 && blocks.abs_diff(2 * usual) <= 2, "{opened}: {blocks}, {usual}");
+    let (opened, blocks) = measured(u32::MAX);
+    assert!(opened == 4 && blocks.abs_diff(4 * usual) <= 4, "{opened}: {blocks}, {usual}");
+}
+
+#[test]
+fn a_pin_that_is_lost_in_a_further_stretch_refuses_the_cell() {
+    let script = |script: &mut Script| script.pin_lost_at = Some(20_000);
+    let (trial, epochs) = run(script, &DependsUntil(u32::MAX), Virtualisation::None);
+    let cell = &trial.cells[0];
+    assert!(epochs > 20_000 && cell.samples.len() > 10_000, "it was lost in the first stretch");
+    assert!(cell.refusal.as_ref().unwrap().reached.contains("pinned to CPU 0 and ran on CPU 1"));
 }
 
 #[test]
@@ -343,7 +423,14 @@ fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
             published: None,
         };
         let watch = || Picoseconds(0);
-        let mut bench = Bench { rule: &After(1), watch: &watch, counters: None, sink: &mut |_| {} };
+        let mut bench = Bench {
+            rule: &After(1),
+            watch: &watch,
+            stop: &|| false,
+            counters: None,
+            probe: None,
+            sink: &mut |_| {},
+        };
         bench.run(&experiment, &request)
     };
     for (seed, said) in [(0, "no; ask"), (1, "a tool is missing: looking; install it: get it"), (2, "panic")]
@@ -357,4 +444,68 @@ fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
     assert!(matches!(looked(Vec::new(), 1), Err(Unfit::Missing(_))));
     assert!(looked(Vec::new(), 2).unwrap().refusal.is_some());
     assert!(matches!(looked(Vec::new(), 3), Err(Unfit::Usage(_))));
+}
+
+/// Wherever it is asked to stop, what is there is whole, and nothing is there of what is not.
+#[test]
+fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
+    thread_local! {
+        static NOW: Rc<Shared<u64>> = Rc::new(Shared::new(0));
+    }
+    let experiment = Experiment {
+        describe: descriptor,
+        plan: |_| Ok(Plan { cells: vec![arrangement(), arrangement()], look: Some(look), ..Plan::default() }),
+        open: |_, _| {
+            let now = NOW.with(Rc::clone);
+            // An epoch that a signal interrupts may come out wrong.
+            Ok(Box::new(Script {
+                now,
+                asked: Rc::default(),
+                opened: Rc::default(),
+                pin_lost_at: None,
+                wrong_at: None,
+                broken: None,
+            }))
+        },
+        published: None,
+    };
+    let (machine, settings) = (machine(Virtualisation::None), Settings::default());
+    let request = Request {
+        machine: &machine,
+        clock: Clock::kernel(),
+        cpus: &[Cpu(0)],
+        effort: Effort::Quick,
+        settings: &settings,
+        sizes: &Sizes::default(),
+        seed: 0,
+    };
+    let now = NOW.with(Rc::clone);
+    let mut finished = std::collections::BTreeSet::new();
+    for limit in (0..20_000_000_000).step_by(100_000_000) {
+        now.set(0);
+        let (watch, stop) = (|| Picoseconds(now.get()), || now.get() >= limit);
+        let mut bench = Bench {
+            rule: &After(3),
+            watch: &watch,
+            stop: &stop,
+            counters: None,
+            probe: None,
+            sink: &mut |_| {},
+        };
+        let cells = match bench.run(&experiment, &request) {
+            Ok(trial) => trial.cells,
+            Err(Unfit::Stopped) => Vec::new(),
+            Err(other) => panic!("{other:?}"),
+        };
+        let whole = cells.iter().take_while(|cell| cell.ended.is_some()).count();
+        for cell in &cells[..whole] {
+            assert_eq!((cell.samples.len(), &cell.refusal), (12, &None));
+        }
+        for cell in &cells[whole..] {
+            assert!(cell.refusal.as_ref().is_some_and(|why| why.reached.contains("interrupted")), "{limit}");
+            assert!(cell.samples.is_empty() && cell.checks.is_empty() && cell.gauges.is_empty(), "{limit}");
+        }
+        finished.insert((whole, cells.len()));
+    }
+    assert_eq!(finished, [(0, 0), (1, 2), (2, 2)].into());
 }

@@ -15,7 +15,7 @@ use tenbin_model::{
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::memory::within_allowance;
+use crate::memory::{self, within_allowance};
 
 const SWAP: u32 = 0;
 const FLAGS: u32 = 1;
@@ -27,6 +27,7 @@ const ROUND_TRIPS: u64 = 100;
 /// Epochs of each protocol and pair. A block holds two of each.
 const SAMPLES: u32 = 1_000;
 const SAMPLES_QUICKLY: u32 = 300;
+const LEAST_SAMPLES: u32 = 20;
 
 /// CPUs whose pairs are measured, all of them: classes can only be told from slow cores where pairs share CPUs, and 128
 /// CPUs have 8 128 pairs.
@@ -55,7 +56,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     request.two_cpus("a line moves between two")?;
     let samples = if request.effort == Effort::Quick { SAMPLES_QUICKLY } else { SAMPLES };
     let samples = request.settings.one("samples", samples, "a number from 20 to 20000", |samples| {
-        (20..=20_000).contains(samples)
+        (LEAST_SAMPLES..=20_000).contains(samples)
     })?;
     let most = match request.settings.given("cores") {
         Some("all") => usize::MAX,
@@ -63,8 +64,12 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         _ => request.settings.one("cores", CORES, "`all`, or a number from 2 to 1024", |most| (2..=1024).contains(most))?,
     };
     let pairs = pairs(request, &measured(request, most));
-    let kept = Bytes(pairs.len() as u64 * u64::from(samples) * 2 * BYTES_OF_A_SAMPLE);
-    within_allowance(request.machine, kept, "all samples of all pairs together", Some("pairs"))?;
+    let kept = |samples: u64| pairs.len() as u64 * samples * 2 * BYTES_OF_A_SAMPLE;
+    let asked = u64::from(samples);
+    within_allowance(request.machine, Bytes(kept(asked)), "the samples of all pairs", |room| {
+        let samples = memory::largest(LEAST_SAMPLES.into(), asked, |samples| kept(samples) <= room.0)?;
+        Some(format!("samples={samples}"))
+    })?;
     // The first pair stands for the experiment; being measured again and again, it shows a drift.
     let control = pairs[0];
     let mut cells = Vec::new();

@@ -14,7 +14,7 @@ use tenbin_model::{
 use std::sync::Arc;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::memory::{allowance, within_allowance};
+use crate::memory::{self, allowance, within_allowance};
 use crate::walk::comes_back;
 
 /// The smallest size: a quarter of the smallest first cache that is built today.
@@ -126,7 +126,7 @@ fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> R
         .min(largest(request.effort));
     let spacing = spacing(request, cpu);
     let least = Bytes(together(&[SMALLEST], spacing, kind));
-    within_allowance(request.machine, least, &format!("a walk through {}", Bytes(SMALLEST)), None)?;
+    within_allowance(request.machine, least, &format!("a walk through {}", Bytes(SMALLEST)), |_| None)?;
     Ok(within(up_to(end), spacing, kind, allowance))
 }
 
@@ -159,8 +159,16 @@ fn within(mut sizes: Vec<u64>, spacing: u64, kind: PageKind, allowance: Bytes) -
 /// The sizes up to one that was asked for.
 fn asked_for(end: Bytes, cpu: Cpu, kind: PageKind, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let sizes = up_to(end.0);
-    let total = Bytes(together(&sizes, spacing(request, cpu), kind));
-    within_allowance(request.machine, total, &format!("all sizes up to {end} together"), Some("largest"))?;
+    let spacing = spacing(request, cpu);
+    let total = Bytes(together(&sizes, spacing, kind));
+    within_allowance(request.machine, total, &format!("all sizes up to {end}"), |room| {
+        // In whichever kind of pages takes more: the advice is for all cells.
+        let fits = |mib: u64| {
+            let most = |kind| together(&up_to(mib << 20), spacing, kind);
+            most(PageKind::Base).max(most(PageKind::Huge)) <= room.0
+        };
+        Some(format!("largest={}", memory::largest(1, end.0 >> 20, fits)?))
+    })?;
     Ok(sizes)
 }
 

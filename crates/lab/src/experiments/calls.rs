@@ -14,13 +14,11 @@ use tenbin_metal::{Crew, Fault, Lap, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Effort, Finding, Machine};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Look, Opened, Plan, Request, Seen, Unfit};
+use crate::repeated::every_time;
 
 use described::describe;
 use promise::Promise;
 use rungs::{Absent, RUNGS, Rung, Subject, What, index};
-
-/// A clock may be set and a parent may end while a check runs; who breaks the specification does so each time.
-const ATTEMPTS: usize = 3;
 
 /// What is weighed, where both are there; the first of those answers for the experiment.
 ///
@@ -157,14 +155,8 @@ impl Ladder {
 impl Apparatus for Ladder {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         let step = self.step(variant)?;
-        let mut seen = step.promise.held(&step.subject);
-        for _ in 1..ATTEMPTS {
-            if matches!(seen, Seen::Met(_)) {
-                break;
-            }
-            seen = step.promise.held(&step.subject);
-        }
-        Ok(seen)
+        // A clock may be set and a parent may end while a check runs.
+        every_time(|| Ok(step.promise.held(&step.subject)))
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {

@@ -3,6 +3,7 @@
 mod counted;
 mod described;
 mod processes;
+mod remedy;
 mod sampled;
 mod touching;
 
@@ -14,7 +15,7 @@ use tenbin_metal::touch::{self, page};
 use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal};
 
 use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
-use crate::memory::{allowance, within_allowance};
+use crate::memory::{self, allowance, within_allowance};
 use crate::published::rows;
 
 use described::describe;
@@ -104,6 +105,10 @@ enum Act {
 }
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    if remedy::asked(request)? {
+        // What it switches concerns every cell, so it stands alone.
+        return Ok(Plan { look: Some(remedy::look), ..Plan::default() });
+    }
     let cpus = request.cpus.len();
     // 1, 2, 4, … and every CPU; with --quick the ends alone.
     let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
@@ -192,19 +197,35 @@ fn part(bytes: u64, threads: usize) -> usize {
     (spans / threads as u64) as usize * span()
 }
 
+/// Pages of each worker's part of a mapping that may be made, and is large enough.
+fn mapped(request: &Request<'_>, threads: usize) -> Result<usize, Unfit> {
+    let bytes = wanted(request, threads)?;
+    let least = |threads: usize| Bytes((threads * page() * span()) as u64 * COUNTED);
+    within_allowance(request.machine, Bytes(bytes), &format!("the mapping {}", at_threads(threads)), |room| {
+        let fits = |bytes: u64| bytes <= room.0;
+        Some(format!("bytes={}", memory::largest(least(threads).0, bytes, fits)?))
+    })?;
+    let part = part(bytes, threads);
+    if part >= COUNTED as usize * span() {
+        return Ok(part);
+    }
+    let may_be_had = least(threads) <= allowance(request.machine);
+    let fewer = threads > 1 && least(1).0 <= bytes;
+    let remedies = [
+        may_be_had.then(|| format!("--set bytes={}", least(threads).0)),
+        fewer.then(|| "--set threads=1".into()),
+    ];
+    let remedies: Vec<String> = remedies.into_iter().flatten().collect();
+    Err(Unfit::Refused(Refusal {
+        reached: format!("{} {}", Bytes(bytes), at_threads(threads)),
+        needs: format!("{}: {COUNTED} iterations of {} pages for each", least(threads), span()),
+        remedy: if remedies.is_empty() { "free memory".into() } else { format!("ask for {}", remedies.join(" or ")) },
+    }))
+}
+
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let threads = arrangement.cpus.len();
-    let bytes = wanted(request, threads)?;
-    let part = part(bytes, threads);
-    let least = Bytes((threads * page() * span()) as u64 * COUNTED);
-    within_allowance(request.machine, Bytes(bytes), &format!("the mapping {}", at_threads(threads)), Some("bytes"))?;
-    if part < COUNTED as usize * span() {
-        return Err(Unfit::Refused(Refusal {
-            reached: format!("{} {}", Bytes(bytes), at_threads(threads)),
-            needs: format!("{least}: {COUNTED} iterations of {} pages for each", span()),
-            remedy: format!("--set bytes={} or --set threads=1", least.0),
-        }));
-    }
+    let part = mapped(request, threads)?;
     let processes = workers(request)?.contains(&By::Processes);
     let touching = Touching::of(request, &arrangement.cpus, part, processes)?;
     if !touching.gives_pages_back()? {

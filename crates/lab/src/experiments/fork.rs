@@ -12,7 +12,7 @@ use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::memory::{allowance, within_allowance};
+use crate::memory::{self, allowance, within_allowance};
 
 use described::describe;
 use lines::{FORK, Here, LINES, Place, Planted, Timed, comparisons, parents_of};
@@ -57,13 +57,16 @@ fn here(request: &Request<'_>) -> Result<Here, Unfit> {
         Some((_, why)) => Err(Unfit::Refused(Refusal {
             reached: why.clone(),
             needs: "a kernel that makes a process and lets it be waited for".into(),
-            remedy: "see what it said".into(),
+            remedy: "raise `ulimit -u` or pids.max of the control group, or free memory: it fails for want of one of them".into(),
         })),
     }
 }
 
+/// A process that is forked from: how many MiB it has resident, and whether in huge pages.
+type Process = (u64, bool);
+
 /// Bytes that all buffers together have resident.
-fn resident(parents: &[(u64, bool)]) -> u64 {
+fn resident(parents: &[Process]) -> u64 {
     parents.iter().map(|(mib, _)| mib.saturating_mul(1 << 20)).sum()
 }
 
@@ -82,19 +85,51 @@ fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
             return Err(Unfit::Usage(message));
         }
         let least = Bytes(both(&usual[..FEWEST_SIZES]));
-        within_allowance(request.machine, least, "the smallest sizes, in both kinds of pages,", Some("mib"))?;
+        within_allowance(request.machine, least, "the smallest sizes in both kinds of pages", |room| {
+            (both(&[1, 2]) <= room.0).then(|| "mib=1,2".into())
+        })?;
     }
     sizes.push(0);
     sizes.sort_unstable();
     Ok(sizes)
 }
 
+/// What is measured at these sizes, none first, and the processes that are forked from for it.
+fn affordable(request: &Request<'_>, here: &Here, sizes: &[u64]) -> Result<(Vec<Place>, Vec<Process>), Unfit> {
+    let with = |sizes: &[u64]| {
+        let places = here.places(sizes);
+        let parents = parents_of(&places, sizes[1]);
+        (places, parents)
+    };
+    let (places, needed) = with(sizes);
+    let what = "the processes that are forked from, all together";
+    within_allowance(request.machine, Bytes(resident(&needed)), what, |room| {
+        let fits = |some: &[u64]| resident(&with(&[&[0], some].concat()).1) <= room.0;
+        let fewer: Vec<String> = smaller(&sizes[1..], fits)?.iter().map(u64::to_string).collect();
+        Some(format!("mib={}", fewer.join(",")))
+    })?;
+    Ok((places, needed))
+}
+
+/// Sizes that fit instead of these, which ascend: the smallest of them, and the largest below the first that is too many. The
+/// smallest of the usual ones where even these are too many.
+fn smaller(sizes: &[u64], fits: impl Fn(&[u64]) -> bool) -> Option<Vec<u64>> {
+    for kept in (1..sizes.len()).rev() {
+        let (small, large) = (&sizes[..kept], sizes[kept]);
+        let more = memory::largest(small[kept - 1] + 1, large, |mib| fits(&[small, &[mib]].concat()));
+        if let Some(more) = more {
+            return Some([small, &[more]].concat());
+        }
+        if kept >= FEWEST_SIZES && fits(small) {
+            return Some(small.to_vec());
+        }
+    }
+    [&SIZES[..FEWEST_SIZES], &[1, 2]].into_iter().find(|some| fits(some)).map(<[u64]>::to_vec)
+}
+
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let (sizes, here) = (sizes(request)?, here(request)?);
-    let places = here.places(&sizes);
-    let needed = parents_of(&places, sizes[1]);
-    let what = "the memory of all processes that are forked from";
-    within_allowance(request.machine, Bytes(resident(&needed)), what, Some("mib"))?;
+    let (places, needed) = affordable(request, &here, &sizes)?;
     let spawner = Arc::new(Spawner::new()?);
     let mut parents = Vec::with_capacity(needed.len());
     for (mib, huge) in needed {

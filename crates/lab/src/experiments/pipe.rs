@@ -1,32 +1,43 @@
-//! `pipe`: printf, write or vmsplice? What a pipe carries, by writer, reader, size and placement.
+//! `pipe`: puts, write or vmsplice? What a pipe carries, by writer, reader, size and placement.
+
+mod described;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_metal::pipe::{
-    Discard, How, Keep, LARGE, Pipe, Reader, Text, Verify, Writer, hold, probe, writer,
+    Discard, How, Keep, LARGE, Pipe, Reader, SEEDS_WRITE, Text, Verify, Writer, hold, probe, writer,
 };
-use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Descriptor, Effort, Finding, Parameter, Picoseconds, Published,
-    Quantity, Refusal, Source, Variant,
+    Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Gauge, Picoseconds, Reading, Refusal,
 };
 
-use crate::published::rows;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
+use described::describe;
+
 /// The variants that are measured, in the order of the descriptor.
-const WAYS: [How; 8] = [
-    How::Printf,
-    How::Write,
+const WAYS: [How; 17] = [
+    How::Puts,
+    How::Write { room: SEEDS_WRITE },
     How::TwoBuffers { gift: false },
     How::Constant { huge: false },
     How::Tee,
     How::Splice,
     How::Constant { huge: true },
     How::TeeLarge,
+    How::TwoBuffers { gift: false },
+    How::Write { room: 4 << 10 },
+    How::Write { room: 8 << 10 },
+    How::Write { room: 16 << 10 },
+    How::Write { room: 32 << 10 },
+    How::Write { room: 64 << 10 },
+    How::Write { room: 128 << 10 },
+    How::Write { room: 256 << 10 },
+    How::Write { room: 1 << 20 },
 ];
-const PRINTF: u32 = 0;
+const PUTS: u32 = 0;
 const WRITE: u32 = 1;
 const TWO_BUFFERS: u32 = 2;
 const CONSTANT: u32 = 3;
@@ -34,9 +45,19 @@ const TEE: u32 = 4;
 const SPLICE: u32 = 5;
 const CONSTANT_HUGE: u32 = 6;
 const TEE_LARGE: u32 = 7;
+/// The seed's, through a pipe of 1 MiB: in the cell of its programs alone.
+const TWO_LARGE_BUFFERS: u32 = 8;
+/// `write` of other sizes: in the cells about them alone.
+const WRITES: std::ops::Range<u32> = 9..17;
+const WRITE_64_KIB: u32 = 13;
 
-/// Sizes that an ordinary user may give a pipe: the seed's first, then the default and the limit.
+/// What stands in a cell that is about no pair of placement and reader alone.
+const GROUPS: [&str; 3] = ["all", "seed", "writes"];
+
+/// Sizes that an ordinary user may give a pipe: that of the seed's vmsplice first, then the default and the limit.
 const SIZES_KIB: [u64; 3] = [256, 64, 1024];
+/// Sizes of the pipe in which writes of several sizes are weighed: the default and the limit.
+const WRITTEN_KIB: [u64; 2] = [64, 1024];
 const READERS: [&str; 2] = ["splice", "read"];
 /// One CPU first: there the scheduler alone decides who runs, and the answer is the sharpest. On two,
 /// writer and reader now run in step and now wait for each other to be woken.
@@ -48,6 +69,11 @@ const LEAST_PIPEFULS: u64 = 2;
 /// Pipefuls on the pass that is checked: every buffer of every way is used again.
 const CHECKED_PIPEFULS: u64 = 8;
 
+/// How long a pass takes, about, that tells user from system time: 25 ticks of the slowest usual kernel's 250 a second.
+const ACCOUNTED: Picoseconds = Picoseconds::from_millis(100);
+/// Pipefuls of such a pass at the most.
+const MOST_ACCOUNTED: u64 = 1 << 16;
+
 /// The hazard is shown in a pipe of the default size.
 const HAZARD_SIZE: usize = 64 << 10;
 
@@ -56,78 +82,179 @@ const DAMAGED_LINE: usize = 1_000;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let settings = request.settings;
-    let sizes = if request.effort == Effort::Quick { &SIZES_KIB[..1] } else { &SIZES_KIB[..] };
-    let sizes = settings.list("size", sizes, "a power of two from 4 to 1024 (KiB)", |kib| {
-        (4..=1024).contains(kib) && kib.is_power_of_two()
-    })?;
-    let named = |key, values: [&'static str; 2]| {
+    let quick = request.effort == Effort::Quick;
+    let kib = |usual: &[u64]| {
+        settings.list("size", usual, "a power of two from 4 to 1024 (KiB)", |kib| {
+            (4..=1024).contains(kib) && kib.is_power_of_two()
+        })
+    };
+    let (sizes, written) = (kib(if quick { &SIZES_KIB[..1] } else { &SIZES_KIB })?, kib(&WRITTEN_KIB)?);
+    let named = |key, values: &[&'static str]| {
         let expected = format!("one of {}", values.join(", "));
-        let all = values.map(String::from);
+        let all: Vec<String> = values.iter().map(|&value| value.into()).collect();
         settings.list(key, &all, &expected, |value: &String| values.contains(&value.as_str()))
     };
-    let readers = named("reader", READERS)?;
-    let placements = named("placement", PLACEMENTS)?;
+    let readers = named("reader", &READERS)?;
+    let placements = named("placement", &PLACEMENTS)?;
+    let groups = match settings.given("cells") {
+        Some(_) => named("cells", &GROUPS)?,
+        // Who names a size means every way through it, and not the sizes that others had.
+        None if settings.given("size").is_some() => vec!["all".into()],
+        None if quick => vec!["all".into(), "seed".into()],
+        None => GROUPS.map(String::from).to_vec(),
+    };
+    let line = line(request)?;
     // What does not work here is left out and named in a finding; the others still answer.
-    let variants: Vec<u32> = (0..WAYS.len() as u32)
-        .filter(|&variant| probe(WAYS[variant as usize]).is_ok())
-        .filter(|&variant| variant != CONSTANT_HUGE || request.effort != Effort::Quick)
-        .collect();
+    let works: Vec<u32> = (0..WAYS.len() as u32).filter(|&variant| probe(WAYS[variant as usize]).is_ok()).collect();
     let mut cells = Vec::new();
-    for &kib in &sizes {
-        for placement in &placements {
-            for reader in &readers {
-                cells.push(cell(request, kib, reader, placement, &variants, cells.is_empty()));
+    for group in groups {
+        let of_group = match group.as_str() {
+            "seed" => vec![by_the_seed(&line, &works)],
+            "writes" => written.iter().map(|&kib| by_writes(request, &line, kib, &readers[0])).collect(),
+            _ => {
+                let mut all = Vec::new();
+                for &kib in &sizes {
+                    for placement in &placements {
+                        all.extend(readers.iter().map(|reader| cell(request, &line, (kib, reader, placement), &works)));
+                    }
+                }
+                all
             }
-        }
+        };
+        cells.extend(of_group.into_iter().map(|cell: Arrangement| placed(cell, request)));
     }
+    cells[0].headline = true;
     Ok(cells.into())
+}
+
+/// The line that every way sends.
+fn line(request: &Request<'_>) -> Result<String, Unfit> {
+    let line = request.settings.given("line").unwrap_or("y");
+    if Text::is_line(line) {
+        return Ok(line.to_owned());
+    }
+    let longest = Text::LONGEST;
+    Err(Unfit::Usage(format!("--set line=…: it is one line of 1 to {longest} bytes, without a newline, and this one has {}", line.len())))
+}
+
+/// What a way sends through a pipe of so many KiB at a time.
+fn pipeful(line: &str, kib: u64) -> u64 {
+    Text::of(line).pipeful((kib as usize) << 10) as u64
+}
+
+/// Puts writer and reader on their CPUs.
+fn placed(cell: Arrangement, request: &Request<'_>) -> Arrangement {
+    let same = cell.parameter("placement") == Some("same");
+    let cpus = match same {
+        true => vec![request.cpus[0]; 2],
+        // Where there is one CPU the two are the same, and `open` refuses the cell.
+        false => request.cpus.iter().copied().cycle().take(2).collect(),
+    };
+    Arrangement { cpus, epoch: describe().epoch, least_iterations: LEAST_PIPEFULS, ..cell }
+}
+
+fn parameters(line: &str, (kib, reader, placement): (u64, &str, &str)) -> Vec<(String, String)> {
+    let mut parameters: Vec<(String, String)> = vec![
+        ("size".into(), kib.to_string()),
+        ("reader".into(), reader.into()),
+        ("placement".into(), placement.into()),
+    ];
+    if line != "y" {
+        parameters.push(("line".into(), line.into()));
+    }
+    parameters
+}
+
+/// Ends every label where the line is not the usual one.
+fn of_line(line: &str) -> String {
+    match line {
+        "y" => String::new(),
+        line => format!(", lines of {} bytes", line.len() + 1),
+    }
+}
+
+fn to(reader: &str) -> &'static str {
+    if reader == "splice" { "spliced to /dev/null" } else { "read into a buffer" }
 }
 
 fn cell(
     request: &Request<'_>,
-    kib: u64,
-    reader: &str,
-    placement: &str,
-    variants: &[u32],
-    headline: bool,
+    line: &str,
+    (kib, reader, placement): (u64, &str, &str),
+    works: &[u32],
 ) -> Arrangement {
-    let to = if reader == "splice" { "spliced to /dev/null" } else { "read into a buffer" };
-    let (cpus, place) = match placement {
-        "same" => (vec![request.cpus[0]; 2], "on one CPU"),
-        // Where there is one CPU the two are the same, and `open` refuses the cell.
-        _ => (request.cpus.iter().copied().cycle().take(2).collect(), "on two CPUs"),
-    };
+    let place = if placement == "same" { "on one CPU" } else { "on two CPUs" };
     let size = Bytes::from_kib(kib);
-    let fits = |&variant: &u32| variant != TEE_LARGE || size.0.is_multiple_of(LARGE as u64);
-    let variants: Vec<u32> = variants.iter().copied().filter(fits).collect();
+    let stands = |&variant: &u32| match variant {
+        TEE_LARGE => size.0.is_multiple_of(LARGE as u64),
+        CONSTANT_HUGE => request.effort != Effort::Quick,
+        _ => variant < CONSTANT_HUGE,
+    };
+    let variants: Vec<u32> = works.iter().copied().filter(stands).collect();
     // The most telling first: the two ends of the scale, then everything against the seed's first
     // program (printf) and its last (vmsplice with two buffers).
     let against = |right: u32| variants.iter().map(move |&left| Comparison { left, right });
     let mut comparisons =
         vec![Comparison { left: TEE_LARGE, right: WRITE }, Comparison { left: CONSTANT, right: WRITE }];
-    comparisons.extend(against(PRINTF).chain(against(TWO_BUFFERS)));
+    comparisons.extend(against(PUTS).chain(against(TWO_BUFFERS)));
     comparisons.extend(
         [(TEE, CONSTANT), (SPLICE, TEE), (TEE_LARGE, TEE)].map(|(left, right)| Comparison { left, right }),
     );
     comparisons.retain(|pair| {
         // The last program against the first is there already, the other way round.
-        let again = *pair == Comparison { left: PRINTF, right: TWO_BUFFERS };
+        let again = *pair == Comparison { left: PUTS, right: TWO_BUFFERS };
         !again && pair.left != pair.right && variants.contains(&pair.left) && variants.contains(&pair.right)
     });
     Arrangement {
-        label: format!("{to} {place} through {size}"),
-        parameters: vec![
-            ("size".into(), kib.to_string()),
-            ("reader".into(), reader.into()),
-            ("placement".into(), placement.into()),
-        ],
-        cpus,
-        work: size.0,
-        epoch: describe().epoch,
-        least_iterations: LEAST_PIPEFULS,
+        label: format!("{} {place} through {size}{}", to(reader), of_line(line)),
+        parameters: parameters(line, (kib, reader, placement)),
+        work: pipeful(line, kib),
         variants,
         comparisons,
-        headline,
+        ..Arrangement::default()
+    }
+}
+
+/// The seed's programs as its author ran them: `puts` and `write` never set the size of their pipe, `vmsplice` makes it as
+/// large as its buffers, and its pv splices.
+fn by_the_seed(line: &str, works: &[u32]) -> Arrangement {
+    let pairs = [
+        (TWO_BUFFERS, PUTS),
+        (WRITE, PUTS),
+        (WRITE, TWO_BUFFERS),
+        (TWO_LARGE_BUFFERS, TWO_BUFFERS),
+        (TWO_LARGE_BUFFERS, PUTS),
+    ];
+    let works = |variant: &u32| works.contains(variant);
+    let pairs = pairs.into_iter().filter(|(left, right)| works(left) && works(right));
+    Arrangement {
+        label: format!("{SEEDS_CELL}{}", of_line(line)),
+        parameters: parameters(line, (SEEDS_KIB, "splice", "two")),
+        work: pipeful(line, SEEDS_KIB),
+        variants: [PUTS, WRITE, TWO_BUFFERS, TWO_LARGE_BUFFERS].into_iter().filter(works).collect(),
+        comparisons: pairs.map(|(left, right)| Comparison { left, right }).collect(),
+        ..Arrangement::default()
+    }
+}
+
+/// Where the seed's figures stand.
+const SEEDS_CELL: &str = "as the seed ran them, spliced to /dev/null on two CPUs";
+
+/// What an iteration carries in the cell of the seed's programs: a pipeful of its largest pipe.
+const SEEDS_KIB: u64 = 1024;
+
+/// `write` by the size of the buffer. The seed took 8 KiB for the limit of this call.
+fn by_writes(request: &Request<'_>, line: &str, kib: u64, reader: &str) -> Arrangement {
+    let placement = if request.cpus.len() > 1 { "two" } else { "same" };
+    let place = if placement == "same" { "on one CPU" } else { "on two CPUs" };
+    // The size that tenbin's own `yes` writes answers first.
+    let others = WRITES.filter(|&variant| variant != WRITE_64_KIB);
+    Arrangement {
+        label: format!("by write alone, {} {place} through {}{}", to(reader), Bytes::from_kib(kib), of_line(line)),
+        parameters: parameters(line, (kib, reader, placement)),
+        work: pipeful(line, kib),
+        variants: [WRITE].into_iter().chain(WRITES).collect(),
+        comparisons: [WRITE_64_KIB].into_iter().chain(others).map(|left| Comparison { left, right: WRITE }).collect(),
         ..Arrangement::default()
     }
 }
@@ -142,15 +269,39 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         }));
     }
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    let reader = arrangement.parameters.iter().find(|(key, _)| key == "reader").map(|(_, value)| value);
-    let splices = reader.is_some_and(|reader| reader == "splice");
-    let capacity = arrangement.work as usize;
+    let splices = arrangement.parameter("reader") == Some("splice");
+    let text = Text::of(&line(request)?);
+    let kib: usize = arrangement.parameter("size").and_then(|kib| kib.parse().ok()).unwrap_or_default();
+    let capacities = Capacities { usual: kib << 10, as_the_seed: arrangement.variants.contains(&TWO_LARGE_BUFFERS) };
+    let work = arrangement.work as usize;
     let mut lines = Vec::new();
-    for (variant, &how) in WAYS.iter().enumerate() {
-        let measured = arrangement.variants.contains(&(variant as u32));
-        lines.push(if measured { Some(Line::lay(how, capacity, splices)?) } else { None });
+    for variant in 0..WAYS.len() as u32 {
+        let measured = arrangement.variants.contains(&variant);
+        lines.push(if measured { Some(Line::lay(variant, capacities, splices, &text, work)?) } else { None });
     }
-    Ok(Box::new(Pipes { team, lines, capacity }))
+    let accounted = request.effort != Effort::Quick;
+    let (clock, cpus) = (request.clock, arrangement.cpus.clone());
+    Ok(Box::new(Pipes { team, lines, capacities, text, accounted, clock, cpus }))
+}
+
+/// How large each way's pipe is.
+#[derive(Clone, Copy)]
+struct Capacities {
+    /// Of every way, but in the cell of the seed's programs.
+    usual: usize,
+    as_the_seed: bool,
+}
+
+impl Capacities {
+    fn of(self, variant: u32) -> usize {
+        match (self.as_the_seed, variant) {
+            (true, TWO_BUFFERS) => 256 << 10,
+            (true, TWO_LARGE_BUFFERS) => 1 << 20,
+            // Linux's default (pipe(7)).
+            (true, _) => 64 << 10,
+            (false, _) => self.usual,
+        }
+    }
 }
 
 /// One pipe with a writer and a reader, each worn out by its first error.
@@ -158,17 +309,30 @@ struct Line {
     sender: Mutex<Option<Box<dyn Writer>>>,
     receiver: Mutex<Option<Box<dyn Reader>>>,
     trouble: Mutex<Option<io::Error>>,
-    capacity: usize,
+    /// Bytes of an iteration.
+    work: usize,
 }
 
 struct Pipes {
     team: Team,
     lines: Vec<Option<Arc<Line>>>,
-    capacity: usize,
+    capacities: Capacities,
+    text: Text,
+    /// Whether user and system time are told apart, in passes of their own.
+    accounted: bool,
+    clock: Clock,
+    cpus: Vec<Cpu>,
 }
 
 impl Line {
-    fn lay(how: How, capacity: usize, splices: bool) -> Result<Arc<Self>, Unfit> {
+    fn lay(
+        variant: u32,
+        capacities: Capacities,
+        splices: bool,
+        text: &Text,
+        work: usize,
+    ) -> Result<Arc<Self>, Unfit> {
+        let capacity = capacities.of(variant);
         let pipe = Pipe::new(capacity)?;
         if pipe.capacity != capacity {
             // Two buffers of a smaller size than the pipe's would be written while they are read.
@@ -181,18 +345,18 @@ impl Line {
         }
         let receiver: Box<dyn Reader> =
             if splices { Box::new(Discard::new(pipe.output)?) } else { Box::new(Keep::new(pipe.output)) };
-        let sender = writer(how, pipe.input, capacity, &Text::yes())?;
-        Ok(Arc::new(Self::new(sender, Some(receiver), capacity)))
+        let sender = writer(WAYS[variant as usize], pipe.input, capacity, text)?;
+        Ok(Arc::new(Self::new(sender, Some(receiver), work)))
     }
 
-    fn new(sender: Box<dyn Writer>, receiver: Option<Box<dyn Reader>>, capacity: usize) -> Self {
+    fn new(sender: Box<dyn Writer>, receiver: Option<Box<dyn Reader>>, work: usize) -> Self {
         let (sender, receiver) = (Mutex::new(Some(sender)), Mutex::new(receiver));
-        Self { sender, receiver, trouble: Mutex::new(None), capacity }
+        Self { sender, receiver, trouble: Mutex::new(None), work }
     }
 
-    /// The part of worker 0, the writer, or 1, the reader, in an epoch of `pipefuls`.
-    fn work(&self, worker: usize, pipefuls: u64) {
-        let bytes = pipefuls as usize * self.capacity;
+    /// The part of worker 0, the writer, or 1, the reader, in so many iterations.
+    fn work(&self, worker: usize, iterations: u64) {
+        let bytes = iterations as usize * self.work;
         if worker == 0 {
             self.with_end(&self.sender, |sender| sender.send(bytes));
         } else {
@@ -217,19 +381,21 @@ impl Line {
         }
     }
 
-    /// Runs `pipefuls` through the line and reports what went wrong on the way.
-    fn lap(self: &Arc<Self>, team: &mut Team, pipefuls: u64) -> Result<Lap, Fault> {
+    /// Runs `iterations` through the line and reports what went wrong on the way.
+    fn lap(self: &Arc<Self>, team: &mut Team, iterations: u64) -> Result<Lap, Fault> {
         let line = Arc::clone(self);
-        let task: Task = Arc::new(move |worker, pipefuls| {
-            line.work(worker, pipefuls);
+        let task: Task = Arc::new(move |worker, iterations| {
+            line.work(worker, iterations);
             0
         });
-        let lap = team.lap(&task, pipefuls)?;
+        let lap = team.lap(&task, iterations)?;
         let worn_out = lock(&self.sender).is_none() || lock(&self.receiver).is_none();
         match lock(&self.trouble).take() {
             None if worn_out => Err(Fault::system("use a pipe that failed before", io::ErrorKind::BrokenPipe)),
             None => Ok(lap),
-            Some(error) => Err(Fault::system(format!("carry {pipefuls} pipefuls"), error)),
+            Some(error) => {
+                Err(Fault::system(format!("carry {} through a pipe", Bytes(iterations * self.work as u64)), error))
+            }
         }
     }
 }
@@ -242,20 +408,21 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// starts again at a page, so those know one page of lines; the others, 65 537, a prime.
 fn changing(how: How) -> Text {
     Text::numbered(match how {
-        How::Printf | How::Write | How::TwoBuffers { .. } => 65_537,
+        How::Puts | How::Write { .. } | How::TwoBuffers { .. } => 65_537,
         How::Constant { .. } | How::Tee | How::TeeLarge | How::Splice => 4096 / Text::NUMBERED,
     })
 }
 
-impl Apparatus for Pipes {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let how = WAYS.get(variant as usize).copied();
-        let text = changing(how.unwrap_or(How::Write));
-        let sent = if how.is_some() { text.clone() } else { text.damaged_at(DAMAGED_LINE) };
-        let pipe = Pipe::new(self.capacity)?;
-        let sender = writer(how.unwrap_or(How::Write), pipe.input, self.capacity, &sent)?;
-        let verify = Arc::new(Mutex::new(Verify::new(pipe.output, text)));
-        let line = Arc::new(Line::new(sender, Some(Box::new(Shared(Arc::clone(&verify)))), self.capacity));
+impl Pipes {
+    /// Sends `sent` by `variant`, a planted fault by `write`, and reads what comes as `expected`.
+    fn verified(&mut self, variant: u32, sent: &Text, expected: &Text) -> Result<Seen, Fault> {
+        let how = WAYS.get(variant as usize).copied().unwrap_or(WAYS[WRITE as usize]);
+        let capacity = self.capacities.of(variant);
+        let pipe = Pipe::new(capacity)?;
+        let sender = writer(how, pipe.input, capacity, sent)?;
+        let verify = Arc::new(Mutex::new(Verify::new(pipe.output, expected.clone())));
+        let receiver: Box<dyn Reader> = Box::new(Shared(Arc::clone(&verify)));
+        let line = Arc::new(Line::new(sender, Some(receiver), expected.pipeful(capacity)));
         line.lap(&mut self.team, CHECKED_PIPEFULS)?;
         let verdict = lock(&verify).verdict();
         Ok(match verdict {
@@ -266,6 +433,22 @@ impl Apparatus for Pipes {
             )),
         })
     }
+}
+
+impl Apparatus for Pipes {
+    /// Numbered lines, in which one that is lost, late or repeated shows; and then the line that is timed.
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let how = WAYS.get(variant as usize).copied();
+        let text = changing(how.unwrap_or(WAYS[WRITE as usize]));
+        let sent = if how.is_some() { text.clone() } else { text.damaged_at(DAMAGED_LINE) };
+        match self.verified(variant, &sent, &text)? {
+            Seen::Met(_) => {
+                let text = self.text.clone();
+                self.verified(variant, &text, &text)
+            }
+            broken @ Seen::Broken(_) => Ok(broken),
+        }
+    }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
         let line = self.lines.get(variant as usize).and_then(Option::as_ref);
@@ -275,6 +458,25 @@ impl Apparatus for Pipes {
 
     fn shift(&mut self, layout: u32) {
         self.team.shift_stack(layout);
+    }
+
+    /// User and system time of both ends, of threads that do nothing else: the kernel tells the two apart by where its ticks
+    /// met a thread over the whole of its life.
+    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+        let Some(line) = self.lines.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted) else {
+            return Ok(Vec::new());
+        };
+        let mut team = Team::gather(self.clock, &self.cpus)?;
+        let first = line.lap(&mut team, LEAST_PIPEFULS)?;
+        let one = (first.elapsed.0 / LEAST_PIPEFULS).max(1);
+        let count = (ACCOUNTED.0 / one).clamp(LEAST_PIPEFULS, MOST_ACCOUNTED);
+        let usage = line.lap(&mut team, count)?.usage;
+        let gib = (count * line.work as u64) as f64 / f64::from(1 << 30);
+        let gauge = |name: &str, time: Picoseconds| {
+            let reading = Reading::Count(time.as_seconds() / gib);
+            Gauge { variant, name: name.into(), reading }
+        };
+        Ok(vec![gauge("user s/GiB", usage.user), gauge("system s/GiB", usage.system)])
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
@@ -351,88 +553,8 @@ impl<R: Reader> Reader for Shared<R> {
     }
 }
 
-/// The seed's figures: seconds for the same 24 GiB, so their ratio is a ratio of throughput.
-fn published() -> Vec<Published> {
-    let rows = rows(include_str!("../../../../fixtures/published/yes.csv"));
-    let pairs = [
-        ("write 8 KiB", "printf", "write", "printf"),
-        ("vmsplice 256 KiB x2", "printf", "vmsplice of two buffers", "printf"),
-        ("write 8 KiB", "vmsplice 256 KiB x2", "write", "vmsplice of two buffers"),
-    ];
-    let mut published = Vec::new();
-    for machine in ["Intel Pentium J4205", "AMD Ryzen 7 5700X"] {
-        let seconds = |variant: &str| {
-            rows.iter()
-                .find(|row| row.text("machine").starts_with(machine) && row.text("variant") == variant)
-                .and_then(|row| row.number("seconds"))
-        };
-        for (left_there, right_there, left, right) in pairs {
-            let (Some(fast), Some(slow)) = (seconds(left_there), seconds(right_there)) else { continue };
-            published.push(Published {
-                machine: machine.into(),
-                date: "2023-11-06".into(),
-                what: format!("24 GiB into pv on another CPU: {left_there} {fast} s, {right_there} {slow} s"),
-                measure: "elapsed time".into(),
-                cell: format!("read into a buffer on two CPUs through {}", Bytes::from_kib(256)),
-                left: left.into(),
-                right: right.into(),
-                ratio: Some(slow / fast),
-            });
-        }
-    }
-    published
-}
-
-fn describe() -> Descriptor {
-    Descriptor {
-        name: "pipe".into(),
-        question: "How should lines be put into a pipe: printf, write or vmsplice?".into(),
-        requirement: "seeds 000 and 001: `yes` made 160 times faster by vmsplice; what of that is safe, \
-                      and does it hold on this machine"
-            .into(),
-        specification: "the reader receives every line, whole and in order".into(),
-        subject: "Through a pipe".into(),
-        quantity: Quantity::BytesPerSecond,
-        variants: vec![
-            Variant::measured("printf", "one fprintf(3) a line through the C library's buffer"),
-            Variant::measured("write", "write(2) of as many whole lines as the seed's 8 KiB hold (8190 bytes)"),
-            Variant::measured(
-                "vmsplice of two buffers",
-                "the seed's: copy lines into one of two buffers of the pipe's size, give its pages",
-            ),
-            Variant::measured("vmsplice of constant pages", "give the same pages again and again, no copy"),
-            Variant::measured("tee", "fill a pipe once, duplicate its pages by tee(2)"),
-            Variant::measured("splice", "splice(2) from a file in memory that is written once"),
-            Variant::measured("constant huge page", "vmsplice of constant pages that lie in a huge page"),
-            Variant::measured(
-                "tee of large buffers",
-                "the same with buffers of 32 KiB, made by splicing from a socket: eight pages in one place of the pipe",
-            ),
-            Variant::sabotage("one wrong byte", "write with one byte of line 1000 changed"),
-        ],
-        parameters: vec![
-            Parameter::new("size", "256,64,1024 (256 with --quick)", "sizes of the pipe in KiB, powers of two"),
-            Parameter::new("reader", "splice,read", "splice to /dev/null, or read into 128 KiB"),
-            Parameter::new("placement", "same,two", "writer and reader on the same CPU or on two"),
-        ],
-        margin: 0.02,
-        epoch: Picoseconds::from_millis(2),
-        privileges: "none".into(),
-        touches: "none".into(),
-        sources: vec![
-            Source::new("seeds 000 and 001, 2023-11-06", "the first three variants and the tester"),
-            Source::new("vmsplice(2), tee(2), splice(2), pipe(7)", "what the calls promise, and pipe-max-size"),
-            Source::new("GNU coreutils, yes.c", "8 KiB of whole lines in one write"),
-            Source::new("uutils coreutils, pull request 11458", "write once, then tee"),
-            Source::new(
-                "Linux, net/unix/af_unix.c and net/core/skbuff.c (skb_splice_bits)",
-                "what went through a socket lies in pieces of 32 KiB, and each becomes one buffer of a pipe",
-            ),
-        ],
-        published: published(),
-        ..Descriptor::default()
-    }
-}
-
 /// The pipe experiment.
 pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+
+#[cfg(test)]
+mod tests;

@@ -337,3 +337,49 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
         assert!(taken > 0 && taken <= FREE / 2 + program, "{name}: {taken} bytes of {FREE}");
     });
 }
+
+/// A refusal for want of memory names a setting that is taken when it is followed.
+#[test]
+fn advice_about_memory_works_where_a_plan_gives_it() {
+    let mut advice = 0;
+    for (name, key, asked) in [
+        ("caches", "largest", "65536"),
+        ("caches", "largest", "700"),
+        ("numa", "buffer", "65536"),
+        ("numa", "buffer", "3000"),
+        ("c2c", "samples", "20000"),
+    ] {
+        let experiment = EXPERIMENTS.iter().find(|it| (it.describe)().name == name).unwrap();
+        for mib in [1_u64, 5, 40, 700, 15_740] {
+            let machine = Machine {
+                memory_available: Observed::Known(Bytes(mib << 20)),
+                ..Machine::unobserved("a test")
+            };
+            let cpus: Vec<Cpu> = (0..64).map(Cpu).collect();
+            let planned = |value: &str| {
+                let given = [(key.to_owned(), value.to_owned())].into();
+                let settings = Settings::new(given, &(experiment.describe)()).unwrap();
+                let (clock, sizes) = (Clock::kernel(), Sizes::default());
+                let request = Request {
+                    machine: &machine,
+                    clock,
+                    cpus: &cpus,
+                    effort: Effort::Normal,
+                    settings: &settings,
+                    sizes: &sizes,
+                    seed: 1,
+                };
+                (experiment.plan)(&request).map(drop)
+            };
+            let Err(unfit) = planned(asked) else { continue };
+            let Some((advised, value)) = crate::memory::advised(&unfit) else {
+                assert!(mib < 50 || name == "c2c", "{name}, {mib} MiB: {unfit:?}");
+                continue;
+            };
+            assert_eq!(advised, key);
+            planned(&value).unwrap_or_else(|unfit| panic!("{name}, {mib} MiB, {value}: {unfit:?}"));
+            advice += 1;
+        }
+    }
+    assert!(advice > 10, "{advice}");
+}

@@ -259,8 +259,11 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         let why = case.bytes(request, (one, other)).err();
         return Err(why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused));
     };
-    let both = Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
-    within_allowance(request.machine, both, "a buffer for each of two threads", Some("case"))?;
+    let both = |bytes: usize| Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
+    within_allowance(request.machine, both(bytes), "a buffer for each of two threads", |room| {
+        let smallest = Case::A.bytes(request, (one, other)).ok()?;
+        (smallest.0 < bytes as u64 && both(smallest.0 as usize) <= room).then(|| "case=A".into())
+    })?;
     let mut buffers = set_up(arrangement, request.clock)?;
     buffers.sizes = said(request);
     Ok(Box::new(buffers))

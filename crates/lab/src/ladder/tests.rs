@@ -20,6 +20,10 @@ impl Rule for Blocks {
     fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, samples: &[Sample]) -> bool {
         samples.last().is_some_and(|sample| sample.block + 1 >= self.0)
     }
+
+    fn depends(&self, _: &Descriptor, _: usize, _: &tenbin_model::Cell) -> bool {
+        false
+    }
 }
 
 fn order(extent: Extent) -> Order {
@@ -53,7 +57,14 @@ fn climbed_on(
         now.get()
     };
     let mut ignored = |_: engine::Event<'_>| {};
-    let mut bench = Bench { rule: &Blocks(8), watch: &watch, counters: None, sink: &mut ignored };
+    let mut bench = Bench {
+        rule: &Blocks(8),
+        watch: &watch,
+        stop: &|| false,
+        counters: None,
+        probe: None,
+        sink: &mut ignored,
+    };
     let mut weighed: BTreeMap<usize, Vec<Weighed>> = BTreeMap::new();
     ladder.climb(&mut bench, machine, order, &questions, &mut |index, pair| {
         weighed.entry(index).or_default().push(pair);
@@ -153,4 +164,33 @@ fn a_coarse_clock_makes_epochs_longer_and_refuses_nothing_that_a_run_would_answe
         assert_eq!(cell.refusal, None);
         assert!(cell.arrangement.epoch > Picoseconds::from_micros(80), "{}", cell.arrangement.epoch);
     }
+}
+
+#[test]
+fn whoever_stops_gets_the_pairs_that_were_whole() {
+    let order = order(Extent::Pairs(1));
+    let mut ladder = Ladder::gather(Clock::kernel(), allowed_cpus().unwrap()[0], &order).unwrap();
+    let questions = ladder.questions(&order).unwrap();
+    let (now, weighed) = (Cell::new(0), Cell::new(0));
+    let watch = || Picoseconds(now.replace(now.get() + 1));
+    // Asked between the blocks of the third pair.
+    let begun = Cell::new(0);
+    let stop = || {
+        begun.set(begun.get() + u32::from(weighed.get() == 2));
+        begun.get() > 3
+    };
+    let mut ignored = |_: engine::Event<'_>| {};
+    let mut bench = Bench {
+        rule: &Blocks(8),
+        watch: &watch,
+        stop: &stop,
+        counters: None,
+        probe: None,
+        sink: &mut ignored,
+    };
+    ladder.climb(&mut bench, &Machine::unobserved("a test"), &order, &questions, &mut |_, pair| {
+        assert_eq!(pair.trial.cells[0].samples.len(), 8 * 4);
+        weighed.set(weighed.get() + 1);
+    });
+    assert_eq!(weighed.get(), 2);
 }

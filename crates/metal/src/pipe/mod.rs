@@ -1,4 +1,4 @@
-//! Lines through a pipe: seven ways to put them in, and the ways to take them out.
+//! Lines through a pipe: the ways to put them in, and the ways to take them out.
 //!
 //! Both ends are owned by the side that uses them. A side that fails drops its end, so the other
 //! one sees the end of the pipe instead of waiting for ever.
@@ -14,7 +14,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 pub use reader::{Discard, Held, Keep, Reader, Verify, Wrong, hold};
 pub use text::Text;
-pub use writer::{How, LARGE, Writer, probe, writer};
+pub use writer::{How, LARGE, SEEDS_WRITE, Writer, probe, writer};
 
 use crate::fault::Fault;
 
@@ -101,8 +101,9 @@ mod tests {
         let long = Text::numbered(65_537);
         let page = Text::numbered(PAGE / Text::NUMBERED);
         vec![
-            (How::Printf, long.clone()),
-            (How::Write, long.clone()),
+            (How::Puts, long.clone()),
+            (How::Write { room: SEEDS_WRITE }, long.clone()),
+            (How::Write { room: 1 << 20 }, long.clone()),
             (How::TwoBuffers { gift: false }, long.clone()),
             (How::TwoBuffers { gift: true }, long),
             (How::Constant { huge: false }, page.clone()),
@@ -120,11 +121,32 @@ mod tests {
         }
     }
 
+    /// Lines that fill no page: every way sends whole ones, in each pipeful.
+    #[test]
+    fn every_way_carries_lines_of_any_length() {
+        for line in ["no", "a longer line", &"x".repeat(254)] {
+            for (how, _) in all() {
+                let text = Text::of(line);
+                let pipe = Pipe::new(CAPACITY).unwrap();
+                let length = text.pipeful(CAPACITY);
+                let mut sender = writer(how, pipe.input, CAPACITY, &text).unwrap();
+                let mut verify = Verify::new(pipe.output, text);
+                thread::scope(|scope| {
+                    // Pipefuls one by one and two by two, as epochs have them.
+                    scope.spawn(move || [1, 2, 1, 7].map(|count| sender.send(count * length).unwrap()));
+                    verify.take(11 * length).unwrap();
+                });
+                let lines = verify.verdict().unwrap_or_else(|wrong| panic!("{how:?}: {wrong:?}"));
+                assert_eq!(lines, (11 * length / (line.len() + 1)) as u64, "{how:?}");
+            }
+        }
+    }
+
     #[test]
     fn one_wrong_byte_is_found_and_named() {
         let text = Text::numbered(65_537);
         let damaged = text.damaged_at(1_000);
-        let wrong = verified(How::Write, &damaged, &text, 2).unwrap_err();
+        let wrong = verified(How::Write { room: SEEDS_WRITE }, &damaged, &text, 2).unwrap_err();
         assert_eq!(wrong.line, 1_000);
         assert_eq!(wrong.expected, "0001000");
         assert_ne!(wrong.found, wrong.expected);
@@ -132,7 +154,7 @@ mod tests {
 
     #[test]
     fn pages_that_a_reader_holds_change_under_two_buffers_and_stay_under_constant_pages() {
-        let gives_pages = |how: &How| !matches!(how, How::Printf | How::Write);
+        let gives_pages = |how: &How| !matches!(how, How::Puts | How::Write { .. });
         for (how, text) in all().into_iter().filter(|(how, _)| gives_pages(how)) {
             let pipe = Pipe::new(CAPACITY).unwrap();
             let mut sender = writer(how, pipe.input, CAPACITY, &text).unwrap();

@@ -11,9 +11,21 @@ impl Text {
     /// Length of a numbered line, its newline included.
     pub const NUMBERED: usize = 8;
 
-    /// The seed's text: `y` on every line.
-    pub fn yes() -> Self {
-        Self { bytes: b"y\n".to_vec(), line: 2 }
+    /// The longest line, without its newline: what the seed's `out_one[256]` holds.
+    pub const LONGEST: usize = 254;
+
+    /// This line, again and again.
+    ///
+    /// # Panics
+    /// If it is empty, longer than [`Self::LONGEST`], or not one line of a C string.
+    pub fn of(line: &str) -> Self {
+        assert!(Self::is_line(line), "it is a line of 1 to {} bytes", Self::LONGEST);
+        Self { bytes: format!("{line}\n").into_bytes(), line: line.len() + 1 }
+    }
+
+    /// Whether [`of`](Self::of) takes it.
+    pub fn is_line(line: &str) -> bool {
+        (1..=Self::LONGEST).contains(&line.len()) && !line.contains(['\n', '\0'])
     }
 
     /// Lines `0000000`, `0000001`, …, beginning again after `count`: a changing pattern, so that
@@ -57,9 +69,21 @@ impl Text {
         }
     }
 
+    /// Bytes of whole lines that fit into a pipe of `capacity` bytes if no line crosses a page: what every way sends at a time.
+    /// `capacity` is in whole pages.
+    pub fn pipeful(&self, capacity: usize) -> usize {
+        let page = rustix::param::page_size();
+        capacity / page * self.within(page)
+    }
+
+    /// Bytes of whole lines that fit into `room` bytes.
+    pub(super) fn within(&self, room: usize) -> usize {
+        room / self.line * self.line
+    }
+
     /// As many whole lines as fit in `room` bytes, from the start of the text.
     pub(super) fn lines_within(&self, room: usize) -> Vec<u8> {
-        let mut bytes = vec![0; room / self.line * self.line];
+        let mut bytes = vec![0; self.within(room)];
         self.fill(&mut bytes, 0);
         bytes
     }
@@ -68,6 +92,17 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipeful_is_whole_lines_of_which_none_crosses_a_page() {
+        let page = rustix::param::page_size();
+        assert_eq!(Text::of("y").pipeful(16 * page), 16 * page);
+        assert_eq!(Text::of("no").pipeful(16 * page), 16 * (page / 3 * 3));
+        for (line, taken) in [("", false), ("two\nlines", false), ("nul\0", false), ("a b", true)] {
+            assert_eq!(Text::is_line(line), taken, "{line:?}");
+        }
+        assert!(Text::is_line(&"x".repeat(254)) && !Text::is_line(&"x".repeat(255)));
+    }
 
     #[test]
     fn the_text_goes_on_from_any_position() {

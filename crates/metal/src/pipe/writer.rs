@@ -1,10 +1,11 @@
-//! Seven ways to put lines into a pipe. The first, second and third are the seed's, line by line.
+//! Ways to put lines into a pipe. `puts`, `write` of 8 KiB and `vmsplice` of two buffers are the seed's, line by line.
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::IoSlice;
@@ -17,10 +18,13 @@ use crate::pages::{PageKind, Pages};
 /// A way to put lines into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// One `fprintf(3)` a line, through the C library's buffer.
-    Printf,
-    /// `write(2)` of 8 KiB of whole lines.
-    Write,
+    /// One `puts(3)` a line, through the C library's buffer: what gcc makes of the seed's `printf("%s\n", line)`.
+    Puts,
+    /// `write(2)` of the whole lines that this many bytes hold.
+    Write {
+        /// At most so many bytes at once; [`SEEDS_WRITE`] is the seed's.
+        room: usize,
+    },
     /// The seed's `vmsplice(2)`: lines are copied into one of two buffers of the pipe's size, and
     /// each full buffer's pages are given to the pipe. `gift` adds `SPLICE_F_GIFT`.
     TwoBuffers {
@@ -40,6 +44,9 @@ pub enum How {
     Splice,
 }
 
+/// The seed's `CHUNKSIZE` of 8 KiB, and its loop's condition: at least two bytes stay free.
+pub const SEEDS_WRITE: usize = 2 * 4096 - 2;
+
 /// Bytes of a large buffer: what a stream socket of `AF_UNIX` allocates in one piece (`UNIX_SKB_FRAGS_SZ`,
 /// net/unix/af_unix.c), and what `splice(2)` then moves into one place of a pipe.
 pub const LARGE: usize = 32 << 10;
@@ -55,21 +62,22 @@ pub trait Writer: Send {
 
 /// A writer of `text` into `input`, the end of a pipe of `capacity` bytes.
 ///
-/// `send` takes multiples of `capacity` only. For [`How::Constant`] and [`How::Splice`] the text's
-/// period must divide `capacity`; for [`How::Tee`] it must divide a page, because a partial `tee`
-/// starts again at the first page, and for [`How::TeeLarge`] too, where `capacity` is a multiple of [`LARGE`].
+/// `send` takes multiples of [`Text::pipeful`] only. Ways that give the same memory again and again ([`How::Constant`],
+/// [`How::Splice`], [`How::Tee`], [`How::TeeLarge`]) begin the text anew after any whole line, so its period must be one line, or
+/// divide a page.
 ///
 /// # Errors
 /// [`Fault::System`] when memory, a huge page, a file or a stream cannot be had.
 pub fn writer(how: How, input: OwnedFd, capacity: usize, text: &Text) -> Result<Box<dyn Writer>, Fault> {
+    let length = text.pipeful(capacity);
     Ok(match how {
-        How::Printf => Box::new(Printf::new(input, text)?),
-        How::Write => Box::new(Write::new(input, text)),
-        How::TwoBuffers { gift } => Box::new(TwoBuffers::new(input, capacity, text, gift)?),
-        How::Constant { huge } => Box::new(Constant::new(input, capacity, text, huge)?),
+        How::Puts => Box::new(Puts::new(input, text)?),
+        How::Write { room } => Box::new(Write::new(input, text, room)),
+        How::TwoBuffers { gift } => Box::new(TwoBuffers::new(input, length, text, gift)?),
+        How::Constant { huge } => Box::new(Constant::new(input, length, text, huge)?),
         How::Tee => Box::new(Tee { input, master: filled(capacity, text)? }),
         How::TeeLarge => Box::new(Tee { input, master: filled_with_large(capacity, text)? }),
-        How::Splice => Box::new(Splice::new(input, capacity, text)?),
+        How::Splice => Box::new(Splice::new(input, length, text)?),
     })
 }
 
@@ -80,47 +88,65 @@ pub fn writer(how: How, input: OwnedFd, capacity: usize, text: &Text) -> Result<
 pub fn probe(how: How) -> Result<(), Fault> {
     let bytes = if how == How::TeeLarge { LARGE } else { rustix::param::page_size() };
     let pipe = Pipe::new(bytes)?;
-    let mut sender = writer(how, pipe.input, bytes, &Text::yes())?;
+    let mut sender = writer(how, pipe.input, bytes, &Text::of("y"))?;
     // They fit into an empty pipe, so this cannot wait; the reading end is open until it is done.
     let sent = sender.send(bytes).map_err(|error| Fault::system(format!("send {bytes} B by {how:?}"), error));
     drop(pipe.output);
     sent
 }
 
-/// The seed's first program: `printf("%s\n", arg)` for every line.
-struct Printf {
+unsafe extern "C" {
+    /// Where the C library's `puts` writes: a variable of the program, which may be set ("The GNU C Library Reference Manual",
+    /// section 12.2).
+    static mut stdout: *mut libc::FILE;
+
+    /// Chooses who locks a stream (`__fsetlocking(3)`).
+    fn __fsetlocking(stream: *mut libc::FILE, kind: libc::c_int) -> libc::c_int;
+}
+
+/// `FSETLOCKING_BYCALLER` of `<stdio_ext.h>`: a call does not lock the stream.
+const LOCKED_BY_CALLER: libc::c_int = 2;
+
+/// Who may set `stdout` and call `puts`: nothing else in this program uses the C library's standard output.
+static PUTS: Mutex<()> = Mutex::new(());
+
+/// The seed's first program: `printf("%s\n", line)` for every line, which gcc -O3 compiles to `puts(line)`.
+///
+/// Its process had one thread, so that locking its stream took no atomic instruction; here there are several, and the stream
+/// is locked by this value.
+struct Puts {
     stream: NonNull<libc::FILE>,
     lines: Vec<CString>,
     line: usize,
     next: usize,
 }
 
-// SAFETY: the stream is this value's own, and the C library locks a stream on every use.
-unsafe impl Send for Printf {}
+// SAFETY: the stream is this value's own, and it is used with `PUTS` held or by whoever has the value alone.
+unsafe impl Send for Puts {}
 
-impl Printf {
+impl Puts {
     fn new(input: OwnedFd, text: &Text) -> Result<Self, Fault> {
         let lines = text
             .bytes()
             .chunks_exact(text.line())
             .map(|line| CString::new(&line[..line.len() - 1]))
             .collect::<Result<_, _>>()
-            .map_err(|error| Fault::system("print a line with a zero byte", io::Error::from(error)))?;
+            .map_err(|error| Fault::system("put a line with a zero byte", io::Error::from(error)))?;
         // SAFETY: the descriptor is open and owned; the stream takes it over, and `drop` closes both.
         let stream = unsafe { libc::fdopen(input.into_raw_fd(), c"w".as_ptr()) };
         let stream =
             NonNull::new(stream).ok_or_else(|| Fault::system("fdopen a pipe", io::Error::last_os_error()))?;
+        // SAFETY: the stream is open and no other thread knows it; whoever has `self` alone uses it.
+        unsafe { __fsetlocking(stream.as_ptr(), LOCKED_BY_CALLER) };
         Ok(Self { stream, lines, line: text.line(), next: 0 })
     }
-}
 
-impl Writer for Printf {
-    fn send(&mut self, bytes: usize) -> io::Result<()> {
-        for _ in 0..bytes / self.line {
+    /// Puts so many lines into the stream that `puts` writes to.
+    fn put(&mut self, lines: usize) -> io::Result<()> {
+        for _ in 0..lines {
             let line = &self.lines[self.next];
-            // SAFETY: the stream is open, the format takes one C string, and `line` is one.
-            let printed = unsafe { libc::fprintf(self.stream.as_ptr(), c"%s\n".as_ptr(), line.as_ptr()) };
-            if printed < 0 {
+            // SAFETY: `stdout` is an open stream, which `send` has set, and `line` is a C string.
+            if unsafe { libc::puts(line.as_ptr()) } < 0 {
                 return Err(io::Error::last_os_error());
             }
             self.next = if self.next + 1 == self.lines.len() { 0 } else { self.next + 1 };
@@ -133,28 +159,42 @@ impl Writer for Printf {
     }
 }
 
-impl Drop for Printf {
+impl Writer for Puts {
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        let _alone = PUTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = &raw mut stdout;
+        // SAFETY: only this function names the variable, with `PUTS` held, so that nobody else reads or writes it meanwhile. The
+        // stream outlives the call, and what was there is put back before `PUTS` is given up: `put` does not unwind, as
+        // its index is within `lines`.
+        let before = unsafe { std::ptr::replace(place, self.stream.as_ptr()) };
+        let put = self.put(bytes / self.line);
+        // SAFETY: as above.
+        unsafe { place.write(before) };
+        put
+    }
+}
+
+impl Drop for Puts {
     fn drop(&mut self) {
         // SAFETY: the stream is open, owned, and not used again.
         unsafe { libc::fclose(self.stream.as_ptr()) };
     }
 }
 
-/// The seed's second program: whole lines in 8 KiB, written at once.
+/// The seed's second program, also with buffers of other sizes: whole lines, written at once.
 struct Write {
     input: OwnedFd,
     text: Vec<u8>,
+    room: usize,
     at: usize,
 }
 
 impl Write {
-    /// The seed's `CHUNKSIZE`, and its loop's condition: one byte stays free.
-    const ROOM: usize = 2 * 4096 - 1;
-
-    fn new(input: OwnedFd, text: &Text) -> Self {
-        let one_buffer = text.lines_within(Self::ROOM);
-        let text = if text.bytes().len() < one_buffer.len() { one_buffer } else { text.bytes().to_vec() };
-        Self { input, text, at: 0 }
+    fn new(input: OwnedFd, text: &Text, room: usize) -> Self {
+        let room = text.within(room);
+        // Whole periods of the text, so that it goes on at the buffer's beginning; of one line, a buffer's worth.
+        let text = text.bytes().repeat(room.div_ceil(text.bytes().len()));
+        Self { input, text, room, at: 0 }
     }
 }
 
@@ -162,7 +202,7 @@ impl Writer for Write {
     fn send(&mut self, bytes: usize) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {
-            let piece = left.min(Self::ROOM - Self::ROOM % 2).min(self.text.len() - self.at);
+            let piece = left.min(self.room).min(self.text.len() - self.at);
             let sent =
                 uninterrupted(|| rustix::io::write(&self.input, &self.text[self.at..self.at + piece]))?;
             left -= sent;
@@ -185,12 +225,13 @@ struct TwoBuffers {
 }
 
 impl TwoBuffers {
-    /// The seed's `output[2048]`, and its loop's condition: one byte stays free.
-    const PIECE: usize = 2047;
+    /// The seed's `output[2048]`, and its loop's condition: at least two bytes stay free.
+    const PIECE: usize = 2048 - 2;
 
     fn new(input: OwnedFd, chunk: usize, text: &Text, gift: bool) -> Result<Self, Fault> {
         // One page more than the chunk: the last piece may reach beyond it.
-        let buffer = || Pages::map(chunk + 4096, PageKind::Base);
+        let page = rustix::param::page_size();
+        let buffer = || Pages::map(chunk.next_multiple_of(page) + 4096.max(page), PageKind::Base);
         let one_piece = text.lines_within(Self::PIECE);
         let text = if text.bytes().len() < one_piece.len() { one_piece } else { text.bytes().to_vec() };
         let flags = if gift { SpliceFlags::GIFT } else { SpliceFlags::empty() };
@@ -203,7 +244,7 @@ impl Writer for TwoBuffers {
     fn send(&mut self, bytes: usize) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {
-            let piece = (Self::PIECE - 1).min(self.text.len() - self.at);
+            let piece = Self::PIECE.min(self.text.len() - self.at);
             let from = &self.text[self.at..self.at + piece];
             self.buffers[self.current][self.filled..self.filled + piece].copy_from_slice(from);
             self.filled += piece;
@@ -232,7 +273,8 @@ struct Constant {
 
 impl Constant {
     fn new(input: OwnedFd, length: usize, text: &Text, huge: bool) -> Result<Self, Fault> {
-        let mut pages = Pages::map(length, if huge { PageKind::Huge } else { PageKind::Base })?;
+        let whole = length.next_multiple_of(rustix::param::page_size());
+        let mut pages = Pages::map(whole, if huge { PageKind::Huge } else { PageKind::Base })?;
         text.fill(&mut pages, 0);
         // A huge page is advice: what was granted decides what this way may be called.
         if huge && pages.huge_bytes()? == 0 {
@@ -256,19 +298,22 @@ struct Tee {
     master: Pipe,
 }
 
-/// A pipe full of pages that each begin the text anew.
+/// A pipe whose places each hold the whole lines of a page, from the text's beginning.
 fn filled(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
     let master = Pipe::new(capacity)?;
-    let mut bytes = vec![0; capacity];
+    let page = rustix::param::page_size();
+    let mut bytes = vec![0; text.within(page)];
     text.fill(&mut bytes, 0);
-    // One write into an empty pipe fills whole pages.
-    let filled = uninterrupted(|| rustix::io::write(&master.input, &bytes))
-        .map_err(|error| Fault::system("fill the pipe to tee from", error))?;
-    whole(filled, capacity)?;
+    for _ in 0..capacity / page {
+        // What the place before has left is less than a line, so each write gets a place of its own.
+        let written = uninterrupted(|| rustix::io::write(&master.input, &bytes))
+            .map_err(|error| Fault::system("fill the pipe to tee from", error))?;
+        whole(written, bytes.len())?;
+    }
     Ok(master)
 }
 
-/// A pipe with `capacity` bytes in large buffers that each begin the text anew.
+/// A pipe whose places each hold the whole lines of a large buffer, from the text's beginning.
 fn filled_with_large(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
     let fault = |error: io::Error| Fault::system("fill a pipe with large buffers", error);
     let master = Pipe::new(capacity)?;
@@ -276,18 +321,28 @@ fn filled_with_large(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
     // Between pipes whole buffers move: what goes through a pipe with one place is one.
     let (landing, one) = (Pipe::new(LARGE)?, Pipe::new(rustix::param::page_size())?);
     let (near, far) = UnixStream::pair().map_err(fault)?;
+    let lines = text.within(LARGE);
     let mut bytes = vec![0; LARGE];
     text.fill(&mut bytes, 0);
     for _ in 0..capacity / LARGE {
         whole(uninterrupted(|| rustix::io::write(&near, &bytes)).map_err(fault)?, LARGE)?;
         let hops = [
-            (far.as_fd(), &landing.input),
-            (landing.output.as_fd(), &one.input),
-            (one.output.as_fd(), &master.input),
+            (far.as_fd(), &landing.input, LARGE),
+            (landing.output.as_fd(), &one.input, lines),
+            (one.output.as_fd(), &master.input, lines),
         ];
-        for (from, to) in hops {
-            let moved = uninterrupted(|| splice(from, None, to, None, LARGE, SpliceFlags::NONBLOCK));
-            whole(moved.map_err(fault)?, LARGE)?;
+        for (from, to, length) in hops {
+            let moved = uninterrupted(|| splice(from, None, to, None, length, SpliceFlags::NONBLOCK));
+            whole(moved.map_err(fault)?, length)?;
+        }
+        // The part of a line that the buffer ended with.
+        let rest = &mut bytes[..LARGE - lines];
+        if !rest.is_empty() {
+            whole(
+                uninterrupted(|| rustix::io::read(&landing.output, &mut *rest)).map_err(fault)?,
+                LARGE - lines,
+            )?;
+            text.fill(&mut bytes, 0);
         }
     }
     Ok(master)

@@ -104,14 +104,21 @@ impl<'a> Candidate<'a> {
         let stores = self.stores.get(&access.address).cloned().unwrap_or_default();
         // What the hart itself stored last before it hides what was stored before that.
         let own = stores.iter().copied().filter(|&each| each < load && self.events[each].hart == hart).max();
-        if own.is_none() && access.read == Some((self.initial)(access.address)) {
+        // An atomic operation follows what it returns at once, and so no two of them return the same store.
+        let is_other = |&&each: &&usize| {
+            let other = self.events[each].access;
+            access.writes() && other.writes() && other.address == access.address
+        };
+        let others = self.loads[..next].iter().filter(is_other);
+        let taken = others.map(|&each| self.sources[each]).collect::<Vec<_>>();
+        if own.is_none() && !taken.contains(&None) && access.read == Some((self.initial)(access.address)) {
             self.sources[load] = None;
             self.choose_source(next + 1, meter, visitor)?;
         }
         for &store in &stores {
             let local = self.events[store].hart == hart;
             let visible = store != load && (!local || own == Some(store));
-            if visible && self.events[store].access.written == access.read {
+            if visible && self.events[store].access.written == access.read && !taken.contains(&Some(store)) {
                 self.sources[load] = Some(store);
                 self.choose_source(next + 1, meter, visitor)?;
             }
@@ -125,16 +132,26 @@ impl<'a> Candidate<'a> {
         if !is_acyclic(&graph) {
             return Ok(());
         }
+        let held = meter.held;
         let mut orders = Vec::new();
         for (&address, stores) in &self.stores {
             let mut allowed = Vec::new();
-            self.order(address, &mut Vec::new(), stores, &mut allowed, meter)?;
+            let chains = self.chains(stores);
+            self.order(address, &mut Vec::new(), stores, &chains, &mut allowed, meter)?;
             if allowed.is_empty() {
                 return Ok(());
             }
             orders.push(allowed);
         }
-        self.combine(&orders, graph, &mut Last::new(), meter, visitor)
+        self.combine(&orders, graph, &mut Last::new(), meter, visitor)?;
+        meter.held = held;
+        Ok(())
+    }
+
+    /// The atomic operations among these stores, each with the store that it returns, and so follows at once.
+    fn chains(&self, stores: &[usize]) -> Vec<(usize, Option<usize>)> {
+        let is_atomic = |&&store: &&usize| self.events[store].access.reads();
+        stores.iter().filter(is_atomic).map(|&store| (store, self.sources[store])).collect()
     }
 
     /// What comes before what, by program order and by what loads return.
@@ -185,6 +202,7 @@ impl<'a> Candidate<'a> {
         address: u64,
         begun: &mut Vec<usize>,
         stores: &[usize],
+        chains: &[(usize, Option<usize>)],
         allowed: &mut Vec<Order>,
         meter: &mut Meter<'_>,
     ) -> Result<(), Stop> {
@@ -192,17 +210,26 @@ impl<'a> Candidate<'a> {
             meter.step()?;
             let edges = self.edges(address, begun);
             if self.is_coherent(address, &edges) && self.is_atomic(begun) {
+                // A growing vector may have room for twice as many.
+                let bytes = 2 * size_of::<Order>() + 2 * size_of_val(&*edges) + size_of_val(begun.as_slice());
                 allowed.push(Order { address, stores: begun.clone(), edges });
+                meter.hold(bytes)?;
             }
             return Ok(());
         }
+        let last = begun.last().copied();
+        let follows = chains.iter().find(|&&(store, source)| source == last && !begun.contains(&store));
         for &store in stores {
+            let waits = chains.iter().any(|&(each, source)| each == store && source != last);
+            if waits || follows.is_some_and(|&(next, _)| next != store) {
+                continue;
+            }
             // The stores of one hart to one address stay in its order.
             let hart = self.events[store].hart;
             let is_next = |&&each: &&usize| self.events[each].hart == hart && !begun.contains(&each);
             if stores.iter().find(is_next) == Some(&store) {
                 begun.push(store);
-                self.order(address, begun, stores, allowed, meter)?;
+                self.order(address, begun, stores, chains, allowed, meter)?;
                 begun.pop();
             }
         }

@@ -10,13 +10,15 @@ pub struct Limits<'a> {
     pub unroll: u32,
     /// Steps: instructions executed, and candidate executions looked at. About a million a second.
     pub steps: u64,
+    /// Bytes that may be held at a time, roughly.
+    pub bytes: u64,
     /// Asked now and then; the work ends where it says true. A deadline is this.
     pub stop: Option<&'a dyn Fn() -> bool>,
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { unroll: 2, steps: 50_000_000, stop: None }
+        Self { unroll: 2, steps: 50_000_000, bytes: u64::MAX, stop: None }
     }
 }
 
@@ -27,6 +29,8 @@ pub(super) enum Stop {
     Steps,
     /// [`Limits::stop`] said so.
     Told,
+    /// [`Limits::bytes`] are used up.
+    Bytes,
     /// More accesses than the sets hold.
     TooLarge,
     /// More paths of one hart than memory should be spent on.
@@ -37,10 +41,12 @@ pub(super) enum Stop {
     MixedSize(u64),
 }
 
-/// Counts steps.
+/// Counts steps, and bytes.
 pub(super) struct Meter<'a> {
     limits: Limits<'a>,
     pub(super) used: u64,
+    /// Bytes that are held. Who lets go of something sets them to what they were.
+    pub(super) held: u64,
 }
 
 /// Steps between two questions to [`Limits::stop`].
@@ -48,7 +54,7 @@ const PATIENCE: u64 = 1024;
 
 impl<'a> Meter<'a> {
     pub(super) fn new(limits: Limits<'a>) -> Self {
-        Self { limits, used: 0 }
+        Self { limits, used: 0, held: 0 }
     }
 
     pub(super) fn step(&mut self) -> Result<(), Stop> {
@@ -60,5 +66,16 @@ impl<'a> Meter<'a> {
         }
         self.used += 1;
         Ok(())
+    }
+
+    /// Says that so many more bytes are held.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.held += bytes as u64;
+        self.may_hold(0)
+    }
+
+    /// Whether so many more bytes may be held.
+    pub(super) fn may_hold(&self, bytes: usize) -> Result<(), Stop> {
+        if self.held.saturating_add(bytes as u64) > self.limits.bytes { Err(Stop::Bytes) } else { Ok(()) }
     }
 }

@@ -30,7 +30,7 @@ use order::Ordered;
 use thread::{End, Trace, Traces, Values, traces};
 
 use crate::isa::{Instruction, Width};
-use crate::litmus::{Observable, Outcome, Quantifier, Test};
+use crate::litmus::{Kind, Observable, Outcome, Place, Quantifier, Test};
 
 /// A memory model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,6 +72,8 @@ impl FromStr for Model {
 pub struct Outcomes {
     /// Each outcome once. Executions that break the test's filter are left out.
     pub states: BTreeSet<Outcome>,
+    /// The types of the test's locations: where the test declares none, that follows from the accesses.
+    pub kinds: Vec<Kind>,
     /// Whether some path went round a loop more often than [`Limits::unroll`] says: then the set is whole for the
     /// others only.
     pub cut: bool,
@@ -98,6 +100,13 @@ pub enum NoAnswer {
         /// Steps taken.
         steps: u64,
     },
+    /// More had to be held at a time than [`Limits::bytes`] allows.
+    Memory {
+        /// Bytes, roughly.
+        bytes: u64,
+        /// Steps taken.
+        steps: u64,
+    },
     /// The test is beyond what this can say.
     Refused(Refusal),
 }
@@ -117,6 +126,31 @@ pub enum Refusal {
         /// The address.
         address: u64,
     },
+    /// A hart jumps to where it has no instruction.
+    Jump {
+        /// The hart.
+        thread: usize,
+        /// The address, as the test would write it.
+        to: String,
+    },
+    /// A hart accesses bytes of a location at no multiple of their number.
+    Misaligned {
+        /// The hart.
+        thread: usize,
+        /// The location, with the distance from it.
+        place: String,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A hart accesses bytes beyond the end of a location.
+    Outside {
+        /// The hart.
+        thread: usize,
+        /// The location, with the distance from it.
+        place: String,
+        /// How many bytes.
+        bytes: u64,
+    },
     /// An execution has more accesses than can be handled.
     TooLarge,
     /// A hart has more paths, by what its loads may return, than can be kept.
@@ -129,6 +163,11 @@ impl fmt::Display for NoAnswer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFinished { steps } => write!(formatter, "not finished after {steps} steps"),
+            Self::Memory { bytes, steps } => {
+                let (power, unit) = if bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
+                let amount = *bytes as f64 / f64::from(1 << power);
+                write!(formatter, "{amount:.1} {unit} reached after {steps} steps")
+            }
             Self::Refused(Refusal::MixedSize { place }) => {
                 write!(
                     formatter,
@@ -137,6 +176,23 @@ impl fmt::Display for NoAnswer {
             }
             Self::Refused(Refusal::Astray { thread, address }) => {
                 write!(formatter, "hart {thread} accesses {address:#x}, where there is no location")
+            }
+            Self::Refused(Refusal::Misaligned { thread, place, bytes }) => {
+                write!(
+                    formatter,
+                    "hart {thread} accesses {} at {place}, which is misaligned",
+                    in_bytes(*bytes)
+                )
+            }
+            Self::Refused(Refusal::Outside { thread, place, bytes }) => {
+                write!(
+                    formatter,
+                    "hart {thread} accesses {} at {place}: the location ends before",
+                    in_bytes(*bytes)
+                )
+            }
+            Self::Refused(Refusal::Jump { thread, to }) => {
+                write!(formatter, "hart {thread} jumps to {to}, where it has no instruction")
             }
             Self::Refused(Refusal::TooLarge) => {
                 write!(formatter, "an execution has more than {} accesses", candidate::MOST_EVENTS)
@@ -149,13 +205,30 @@ impl fmt::Display for NoAnswer {
                 )
             }
             Self::Refused(Refusal::Unsupported(instruction)) => {
-                write!(formatter, "no memory model speaks of {instruction:?}")
+                write!(formatter, "no memory model speaks of `{instruction}`")
             }
         }
     }
 }
 
 impl std::error::Error for NoAnswer {}
+
+fn in_bytes(count: u64) -> String {
+    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+}
+
+impl Refusal {
+    /// Why an access does not fit, which [`Test::fits`] says.
+    pub(crate) fn astray(test: &Test, thread: usize, address: u64, width: Width) -> Self {
+        let bytes = width.bytes();
+        let inside = test.place_at(address).filter(|place| address - place.address < 8);
+        match inside.map(|_| test.value(address)) {
+            None => Self::Astray { thread, address },
+            Some(place) if address.is_multiple_of(bytes) => Self::Outside { thread, place, bytes },
+            Some(place) => Self::Misaligned { thread, place, bytes },
+        }
+    }
+}
 
 impl Outcomes {
     /// How many outcomes have what the test's condition says.
@@ -172,7 +245,7 @@ impl Outcomes {
     #[must_use]
     pub fn having(&self, test: &Test) -> usize {
         let proposition = &test.question.proposition;
-        self.states.iter().filter(|state| proposition.holds(&test.observed, state)).count()
+        self.states.iter().filter(|state| proposition.holds(&test.observed, &self.kinds, state)).count()
     }
 
     /// Whether the test's question is answered with yes; `None` where nothing is asked.
@@ -197,6 +270,7 @@ pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcome
     let answer = search(test, model, limits.unroll, &mut meter);
     answer.map_err(|stop| match stop {
         Ended::Stop(Stop::Steps | Stop::Told) => NoAnswer::NotFinished { steps: meter.used },
+        Ended::Stop(Stop::Bytes) => NoAnswer::Memory { bytes: limits.bytes, steps: meter.used },
         Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
         Ended::Stop(Stop::TooManyPaths) => NoAnswer::Refused(Refusal::TooManyPaths),
         Ended::Stop(Stop::MixedSize(address)) => NoAnswer::Refused(mixed(test, address)),
@@ -229,23 +303,27 @@ fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Resu
         let mut hart = Vec::new();
         for trace in paths.traces {
             meter.step()?;
-            hart.push(Wired::new(Ordered::new(trace, model), test));
+            let wired = Wired::new(Ordered::new(trace, model), test);
+            meter.hold(wired.bytes())?;
+            hart.push(wired);
         }
         harts.push(hart);
     }
     let mut search = Search::new(test, &widths, &harts);
     search.choose(&mut Vec::new(), meter)?;
-    Ok(Outcomes { states: search.states, cut, steps: meter.used })
+    Ok(Outcomes { states: search.states, kinds: search.kinds, cut, steps: meter.used })
 }
 
 /// The paths of every hart, on every value that locations could hold.
 fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<Traces>, Stop> {
     let mut values = Values::new();
     let mut round = 0;
+    let held = meter.held;
     loop {
+        meter.held = held;
         let mut all = Vec::new();
-        for thread in &test.threads {
-            all.push(traces(test, thread, &values, unroll, meter)?);
+        for hart in 0..test.threads.len() {
+            all.push(traces(test, hart, &values, unroll, meter)?);
         }
         let mut grown = values.clone();
         for access in all.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
@@ -309,12 +387,20 @@ impl Wired {
         }
         Self { ordered, needs, offers }
     }
+
+    /// What it holds beside its trace, roughly.
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + 16 * self.ordered.trace.accesses.len()
+            + 32 * (self.needs.len() + self.offers.len())
+    }
 }
 
 /// The search through the combinations of traces.
 struct Search<'a> {
     test: &'a Test,
     widths: &'a BTreeMap<u64, Width>,
+    kinds: Vec<Kind>,
     harts: &'a [Vec<Wired>],
     /// By hart: what any trace of it or of a later one offers.
     later: Vec<BTreeSet<(u64, u64)>>,
@@ -329,7 +415,7 @@ impl<'a> Search<'a> {
             let offers = traces.iter().flat_map(|trace| &trace.offers).copied();
             later[hart].extend(offers);
         }
-        Self { test, widths, harts, later, states: BTreeSet::new() }
+        Self { test, widths, kinds: test.kinds(widths), harts, later, states: BTreeSet::new() }
     }
 
     /// Extends a choice of one trace for each of the first harts.
@@ -359,11 +445,15 @@ impl<'a> Search<'a> {
         let mut candidate = Candidate::new(&harts, &initial).ok_or(Stop::TooLarge)?;
         let astray = harts.iter().enumerate().find_map(|(thread, hart)| match hart.trace.end {
             End::Finished => None,
-            End::Astray(address) => Some(Refusal::Astray { thread, address }),
+            End::Jumped(to) => Some(Refusal::Jump { thread, to: test.value(to) }),
+            End::Astray(address, width) => Some(Refusal::astray(test, thread, address, width)),
         });
+        let before = self.states.len();
         let mut ends = Ends { search: self, harts: &harts, astray, refused: None };
         candidate.explore(meter, &mut ends)?;
-        ends.refused.map_or(Ok(()), |refusal| Err(Ended::Refused(refusal)))
+        let refused = ends.refused;
+        meter.hold((self.states.len() - before) * (64 + 8 * test.observed.len()))?;
+        refused.map_or(Ok(()), |refusal| Err(Ended::Refused(refusal)))
     }
 
     /// What the observables are where the harts went these ways and memory ends so.
@@ -375,10 +465,14 @@ impl<'a> Search<'a> {
         match observable {
             Observable::Register { thread, register } => harts[thread].trace.registers[register.index()],
             Observable::Memory { place } => {
-                let address = self.test.places[place].address;
-                let width = self.widths.get(&address).copied().unwrap_or(Width::Double);
-                let held = last.get(&address).copied();
-                width.extend(held.unwrap_or_else(|| self.test.initial(address, width)), true)
+                let Place { address, initial, .. } = self.test.places[place];
+                let mut held = initial;
+                for (&at, &stored) in last.range(address..address + 8) {
+                    let width = self.widths.get(&at).copied().unwrap_or(Width::Double);
+                    let shift = 8 * (at - address);
+                    held = held & !(width.truncate(u64::MAX) << shift) | stored << shift;
+                }
+                self.kinds[place].of(held)
             }
         }
     }
@@ -415,6 +509,6 @@ impl Ends<'_, '_> {
     /// Whether the filter lets it through. What the filter names need not be among what is observed.
     fn passes(&self, last: &Last) -> bool {
         let Some(filter) = &self.search.test.filter else { return true };
-        filter.is_true(&|observable| self.search.value(self.harts, last, observable))
+        filter.is_true(&self.search.kinds, &|observable| self.search.value(self.harts, last, observable))
     }
 }

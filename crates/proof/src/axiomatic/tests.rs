@@ -133,3 +133,37 @@ fn a_memory_model_has_one_name() {
     }
     assert!("RVWMO ".parse::<Model>().is_err());
 }
+
+#[test]
+fn atomic_operations_on_one_word_are_put_in_order_in_few_steps() {
+    let row = " amoadd.w x5,x7,(x6) | amoadd.w x5,x7,(x6) | amoadd.w x5,x7,(x6) ;\n";
+    let next = row.replace("x5", "x8");
+    let text = format!(
+        "RISCV chain\n{{ 0:x6=x; 1:x6=x; 2:x6=x; 0:x7=1; 1:x7=1; 2:x7=1; }}\n P0 | P1 | P2 ;\n{row}{next}\
+         locations [x; 0:x5; 0:x8; 1:x5; 1:x8; 2:x5; 2:x8;]"
+    );
+    let limits = Limits { steps: 1_000_000, ..Limits::default() };
+    // Six operations of which the two of each hart keep their order: 6! / 2! / 2! / 2!.
+    assert_eq!(outcomes(&read(&text), Model::Rvwmo, limits).unwrap().states.len(), 90);
+}
+
+#[test]
+fn too_little_memory_gives_no_set_at_all() {
+    let row = |cell: &dyn Fn(usize) -> String| (0..9).map(cell).collect::<Vec<_>>().join(" | ");
+    let state = (0..9).map(|hart| format!("{hart}:x6=x; {hart}:x5={hart};")).collect::<String>();
+    let (names, stores) = (row(&|hart| format!("P{hart}")), row(&|_| "sw x5,0(x6)".to_owned()));
+    let test = read(&format!("RISCV many\n{{ {state} }}\n {names} ;\n {stores} ;\nexists (x=1)"));
+    let limits = Limits { bytes: 1 << 20, ..Limits::default() };
+    let refused = outcomes(&test, Model::Rvwmo, limits);
+    assert!(matches!(refused, Err(NoAnswer::Memory { bytes: 0x10_0000, .. })), "{refused:?}");
+    let limits = Limits { bytes: 1 << 30, ..Limits::default() };
+    assert_eq!(outcomes(&test, Model::Rvwmo, limits).unwrap().states.len(), 9);
+    // Paths are held too.
+    let loads =
+        (0..8).map(|index| format!(" lw x{},0(x6) | li x5,{index} ;\n | sw x5,0(x6) ;\n", 10 + index));
+    let text =
+        format!("RISCV paths\n{{ 0:x6=x; 1:x6=x; }}\n P0 | P1 ;\n{}exists (x=1)", loads.collect::<String>());
+    let limits = Limits { bytes: 1 << 20, ..Limits::default() };
+    let refused = outcomes(&read(&text), Model::Rvwmo, limits);
+    assert!(matches!(refused, Err(NoAnswer::Memory { .. })), "{refused:?}");
+}

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::limits::{Meter, Stop};
 use crate::isa::execute::{AccessKind, Action, Uses, execute};
 use crate::isa::{Decoded, Instruction, Register, Width};
-use crate::litmus::{Test, Thread};
+use crate::litmus::{Test, code};
 
 /// The values that each address could take from a store.
 pub(super) type Values = BTreeMap<u64, BTreeSet<u64>>;
@@ -61,8 +61,10 @@ pub(super) enum FenceKind {
 pub(super) enum End {
     /// At the end of the program.
     Finished,
-    /// By an access to an address at which the test has no location.
-    Astray(u64),
+    /// By an access to an address where the test has no location for so many bytes.
+    Astray(u64, Width),
+    /// By a jump to this address, where the hart has no instruction.
+    Jumped(u64),
 }
 
 /// One path of one hart.
@@ -97,26 +99,36 @@ struct Path {
 /// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
 pub(super) const MOST_PATHS: usize = 100_000;
 
-/// All paths of `thread` when each load returns what is there at first or any of `values`, an instruction being executed `unroll` times at most.
+/// All paths of a hart when each load returns what is there at first or any of `values`, an instruction being executed `unroll` times at most.
 pub(super) fn traces(
     test: &Test,
-    thread: &Thread,
+    hart: usize,
     values: &Values,
     unroll: u32,
     meter: &mut Meter<'_>,
 ) -> Result<Traces, Stop> {
+    let thread = &test.threads[hart];
     let trace =
         Trace { accesses: Vec::new(), fences: Vec::new(), registers: thread.registers, end: End::Finished };
     let visits = vec![0; thread.program.len()];
-    let mut open = vec![Path { pc: 0, trace, depends: [0; 32], control: 0, reservation: None, visits }];
+    let first = code(hart);
+    let mut open = vec![Path { pc: first, trace, depends: [0; 32], control: 0, reservation: None, visits }];
     let mut traces = Traces::default();
+    let mut most = 0;
     while let Some(mut path) = open.pop() {
         meter.step()?;
         if open.len() + traces.traces.len() > MOST_PATHS {
             return Err(Stop::TooManyPaths);
         }
-        let index = usize::try_from(path.pc / 4).unwrap_or(usize::MAX);
-        let Some(statement) = thread.program.get(index) else {
+        let bytes =
+            size_of::<Path>() + size_of::<Access>() * path.trace.accesses.len() + 4 * thread.program.len();
+        most = most.max(bytes);
+        meter.may_hold(most * (open.len() + traces.traces.len()))?;
+        let distance = path.pc.wrapping_sub(first);
+        let index = usize::try_from(distance / 4).unwrap_or(usize::MAX);
+        let inside = distance.is_multiple_of(4) && index <= thread.program.len();
+        let Some(statement) = thread.program.get(index).filter(|_| inside) else {
+            path.trace.end = if inside { End::Finished } else { End::Jumped(path.pc) };
             traces.traces.push(path.trace);
             continue;
         };
@@ -158,11 +170,8 @@ pub(super) fn traces(
                     address_from: path.from(uses.address),
                     data_from: path.from(uses.values[0]),
                 };
-                let last = access.address.wrapping_add(access.width.bytes() - 1);
-                let inside =
-                    |address| test.place_at(address).is_some_and(|place| address - place.address < 8);
-                if !inside(access.address) || !inside(last) {
-                    path.trace.end = End::Astray(access.address);
+                if !test.fits(access.address, access.width) {
+                    path.trace.end = End::Astray(access.address, access.width);
                     traces.traces.push(path.trace);
                     continue;
                 }
@@ -179,6 +188,7 @@ pub(super) fn traces(
         }
         open.push(path);
     }
+    meter.hold(most * traces.traces.len())?;
     Ok(traces)
 }
 

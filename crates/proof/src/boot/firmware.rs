@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::garbage::{self, Compared, Garbage, Looks};
-use super::{Landmarks, Question, UNSET};
+use super::{Landmarks, Question, UNSET, unset_control};
 use crate::axiomatic::Model;
 use crate::image::FetchError;
 use crate::isa::execute::Uses;
@@ -25,8 +25,12 @@ const SMALL_BOUND: u64 = 32;
 pub(super) struct Learned {
     /// Numbers that garbage is compared with.
     pub(super) compared: BTreeSet<u64>,
+    /// Those of them of which some bits do not matter.
+    pub(super) open: BTreeSet<u64>,
     /// Where jumps through registers lead.
     pub(super) jumps: BTreeMap<u64, BTreeSet<u64>>,
+    /// Where jumps through registers lead in some run.
+    pub(super) targets: BTreeMap<u64, BTreeSet<u64>>,
     /// Words of 8 bytes that are not one hart's own.
     pub(super) shared: BTreeSet<u64>,
     /// How undetermined memory is looked at.
@@ -61,6 +65,12 @@ pub(super) struct Firmware<'a> {
     partly: Cell<bool>,
     /// Where a hart's way depends on a register that nobody set.
     pub(super) unset: Cell<Option<u64>>,
+    /// Jumps behind which a hart went on before it was known where they lead.
+    guessed: RefCell<BTreeSet<u64>>,
+    /// Where control and status registers are read that nobody set, by their numbers.
+    unset_reads: RefCell<BTreeMap<u16, u64>>,
+    /// One of them, on which a hart's way depends.
+    unset_control: Cell<Option<u16>>,
     /// Words that a load needed in parts.
     mixed: RefCell<BTreeSet<u64>>,
     /// A word of which a part was reserved, and another one stored to.
@@ -73,7 +83,7 @@ impl<'a> Firmware<'a> {
     pub(super) fn new(question: &'a Question<'a>, known: &'a Learned) -> Self {
         let mut firmware = Self {
             question,
-            garbage: Garbage::new(question.harts, &known.compared, &known.named),
+            garbage: Garbage::new(question.harts, &known.compared, &known.open, &known.named),
             known,
             live: BTreeMap::new(),
             code: RefCell::default(),
@@ -84,6 +94,9 @@ impl<'a> Firmware<'a> {
             is_new: Cell::new(false),
             partly: Cell::new(false),
             unset: Cell::new(None),
+            guessed: RefCell::default(),
+            unset_reads: RefCell::default(),
+            unset_control: Cell::new(None),
             mixed: RefCell::default(),
             reserved: Cell::new(None),
             overwritten: Cell::new(None),
@@ -101,6 +114,19 @@ impl<'a> Firmware<'a> {
         let visitors = self.visitors.borrow();
         let several = |word: &&u64| visitors.get(word).is_some_and(|harts| harts.count_ones() > 1);
         self.mixed.borrow().iter().find(several).copied()
+    }
+
+    /// A control and status register whose first value nobody knows, on which a hart's way depends, and where it is read.
+    pub(super) fn unset_control(&self) -> Option<(u64, u16)> {
+        let csr = self.unset_control.get()?;
+        self.unset_reads.borrow().get(&csr).map(|&pc| (pc, csr))
+    }
+
+    /// Notes that something depends on this number, if it stands for what a control and status register holds at first.
+    fn depends(&self, value: u64) {
+        if self.unset_control.get().is_none() {
+            self.unset_control.set(unset_control(value));
+        }
     }
 
     /// Whether garbage may be something that was not tried, and that matters.
@@ -123,13 +149,8 @@ impl<'a> Firmware<'a> {
         }
         match image.fetch(pc) {
             Ok(decoded) => {
-                let (acquire, release) = match decoded.instruction {
-                    Instruction::LoadReserved { acquire, release, .. }
-                    | Instruction::StoreConditional { acquire, release, .. }
-                    | Instruction::Amo { acquire, release, .. } => (acquire, release),
-                    _ => (false, false),
-                };
                 let Decoded { instruction, length } = decoded;
+                let (acquire, release) = instruction.annotations();
                 At::Line(Line { instruction, length, acquire, release })
             }
             Err(FetchError::Odd(_) | FetchError::Undetermined(_)) => At::Nowhere,
@@ -194,6 +215,19 @@ impl<'a> Firmware<'a> {
                 return live;
             }
         }
+    }
+
+    /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop.
+    pub(super) fn retries(&self) -> Vec<u64> {
+        let lines: Vec<(u64, Line)> = self
+            .live
+            .keys()
+            .filter_map(|&pc| match self.at(pc) {
+                At::Line(line) => Some((pc, line)),
+                _ => None,
+            })
+            .collect();
+        super::retries::unconstrained(&lines)
     }
 
     fn is_goal(&self, pc: u64) -> bool {
@@ -400,7 +434,14 @@ impl Program for Firmware<'_> {
         if !self.in_a_run.get() {
             return;
         }
+        self.depends(from);
         if from == UNSET || self.garbage.computes(from, result, inverse) {
+            self.partly.set(true);
+        }
+    }
+
+    fn relates(&self, left: u64, right: u64) {
+        if self.in_a_run.get() && self.garbage.are_related(left, right) {
             self.partly.set(true);
         }
     }
@@ -445,7 +486,33 @@ impl Program for Firmware<'_> {
         self.garbage.values(word, looks, (address & 7, width), held)
     }
 
+    fn control(&self, csr: u16) -> Option<u64> {
+        self.question.controls.get(&csr).copied()
+    }
+
+    fn reads_unset(&self, pc: u64, csr: u16) {
+        self.unset_reads.borrow_mut().entry(csr).or_insert(pc);
+    }
+
+    /// Nothing that is performed early behind a jump before it is known where that leads is seen by others: it is loads alone. So where it leads in
+    /// any run, it also leads in one where nothing was, and is learned there.
+    fn targets(&self, pc: u64) -> Vec<u64> {
+        let is_first = self.guessed.borrow_mut().insert(pc);
+        let known = self.known.targets.get(&pc);
+        if is_first && self.learned.borrow().targets.get(&pc) != known {
+            self.is_new.set(true);
+        }
+        let is_code = |&to: &u64| matches!(self.at(to), At::Line(_));
+        known.into_iter().flatten().copied().filter(is_code).collect()
+    }
+
     fn jumps(&self, from: u64, to: u64) {
+        if self.in_a_run.get()
+            && self.learned.borrow_mut().targets.entry(from).or_default().insert(to)
+            && self.guessed.borrow().contains(&from)
+        {
+            self.is_new.set(true);
+        }
         if !self.known.jumps.get(&from).is_some_and(|known| known.contains(&to))
             && self.learned.borrow_mut().jumps.entry(from).or_default().insert(to)
         {
@@ -461,12 +528,15 @@ impl Program for Firmware<'_> {
             match self.garbage.compares(garbage, other) {
                 Compared::Known => {}
                 Compared::Garbage => self.partly.set(true),
-                Compared::New(number) if number == UNSET => {}
-                Compared::New(number) => {
+                Compared::New(number, _) if number == UNSET || unset_control(number).is_some() => {}
+                Compared::New(number, is_open) => {
                     let mut learned = self.learned.borrow_mut();
                     if learned.compared.len() >= MOST_COMPARED {
                         self.partly.set(true);
                     } else if learned.compared.insert(number) {
+                        if is_open {
+                            learned.open.insert(number);
+                        }
                         self.is_new.set(true);
                     }
                 }
@@ -478,6 +548,7 @@ impl Program for Firmware<'_> {
         if !self.in_a_run.get() {
             return;
         }
+        [left, right].into_iter().for_each(|value| self.depends(value));
         // Where the order counts, the neighbours of a number may go another way.
         for (left, right) in [
             (left, right),
@@ -499,6 +570,9 @@ impl Program for Firmware<'_> {
     }
 
     fn decides(&self, pc: u64, left: u64, right: u64) {
+        if self.in_a_run.get() {
+            [left, right].into_iter().for_each(|value| self.depends(value));
+        }
         if self.in_a_run.get() && (left == UNSET) != (right == UNSET) && self.unset.get().is_none() {
             self.unset.set(Some(pc));
         }

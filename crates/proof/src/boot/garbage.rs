@@ -28,6 +28,12 @@ fn fresh(address: u64, spoken: &[bool; 256]) -> u64 {
 /// Values that one load may be tried with.
 const MOST_VALUES: usize = 1024;
 
+/// Operations that are undone, one after the other.
+const LONGEST_WAY: usize = 6;
+
+/// Ways by which one number may have been computed.
+const MOST_WAYS: usize = 32;
+
 /// Loads of undetermined memory: of each 8 bytes, the first byte that is read, and how many.
 pub(super) type Looks = BTreeMap<u64, BTreeSet<(u64, Width)>>;
 
@@ -41,12 +47,23 @@ pub(super) struct Garbage {
     spoken: [bool; 256],
     /// What was read of undetermined memory and is none of the numbers: who compares that wants to know what it holds.
     telling: RefCell<FxHashSet<u64>>,
-    /// What was computed of that, and how it is undone.
-    results: RefCell<FxHashMap<u64, Vec<Inverse>>>,
+    /// What was computed of that.
+    results: RefCell<FxHashMap<u64, Vec<Way>>>,
+    /// Numbers of which some bits do not matter to what they were made for.
+    open: BTreeSet<u64>,
     /// Parts of that, which a narrower load has seen where it was copied to.
     parts: RefCell<FxHashSet<u64>>,
     /// Whether there were more values than are tried.
     pub(super) partly: Cell<bool>,
+}
+
+/// How a number was computed of one that nothing but undetermined memory holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    /// That one.
+    of: u64,
+    /// How it is undone: the last operation first.
+    undone: Vec<Inverse>,
 }
 
 /// What a comparison says of undetermined memory.
@@ -54,8 +71,8 @@ pub(super) struct Garbage {
 pub(super) enum Compared {
     /// Nothing new.
     Known,
-    /// That this number matters.
-    New(u64),
+    /// That this number matters; and whether others would have done as well.
+    New(u64, bool),
     /// That more matters than is tried: undetermined memory is compared with what was made of it, or only parts are.
     Garbage,
 }
@@ -63,7 +80,12 @@ pub(super) enum Compared {
 impl Garbage {
     /// The numbers of harts, −1, and what garbage is compared with; for each address there will be one more that nothing is compared with.
     /// The code names these bytes.
-    pub(super) fn new(harts: u32, compared: &BTreeSet<u64>, named: &BTreeSet<u8>) -> Self {
+    pub(super) fn new(
+        harts: u32,
+        compared: &BTreeSet<u64>,
+        open: &BTreeSet<u64>,
+        named: &BTreeSet<u8>,
+    ) -> Self {
         let mut spoken = [false; 256];
         for byte in (0..harts as u8).chain([u8::MAX]).chain(named.iter().copied()) {
             spoken[usize::from(byte)] = true;
@@ -78,6 +100,7 @@ impl Garbage {
             spoken,
             telling: RefCell::default(),
             results: RefCell::default(),
+            open: open.clone(),
             parts: RefCell::default(),
             partly: Cell::new(false),
         }
@@ -97,7 +120,7 @@ impl Garbage {
     pub(super) fn compares(&self, value: u64, other: u64) -> Compared {
         if self.is_telling(value) {
             // Another word may hold the same.
-            return if value == other { Compared::Known } else { self.matters(other, value) };
+            return if value == other { Compared::Known } else { self.matters(other, value, false) };
         }
         if self.parts.borrow().contains(&value) {
             return Compared::Garbage;
@@ -105,8 +128,11 @@ impl Garbage {
         match self.results.borrow().get(&value) {
             None => Compared::Known,
             Some(_) if self.is_telling(other) => Compared::Garbage,
-            Some(inverses) => {
-                let wanted = inverses.iter().map(|inverse| self.matters(inverse.of(other), value));
+            Some(ways) => {
+                let wanted = ways.iter().filter_map(|way| {
+                    let number = way.undone.iter().try_fold(other, |result, inverse| inverse.of(result))?;
+                    Some(self.matters(number, value, way.undone.iter().any(|inverse| inverse.is_lossy())))
+                });
                 wanted.into_iter().find(|wanted| *wanted != Compared::Known).unwrap_or(Compared::Known)
             }
         }
@@ -118,13 +144,12 @@ impl Garbage {
     }
 
     /// Whether a number matters that is none of those that are tried, as wide as what it was compared with.
-    fn matters(&self, number: u64, with: u64) -> Compared {
-        let width = if Width::Word.extend(with, true) == with || Width::Word.extend(with, false) == with {
-            Width::Word
-        } else {
-            Width::Double
-        };
-        if self.is_number(number, width) { Compared::Known } else { Compared::New(number) }
+    fn matters(&self, number: u64, with: u64, is_open: bool) -> Compared {
+        let fits =
+            |number| [true, false].into_iter().any(|signed| Width::Word.extend(number, signed) == number);
+        let is_word = fits(with) && (!is_open || fits(number));
+        let width = if is_word { Width::Word } else { Width::Double };
+        if self.is_number(number, width) { Compared::Known } else { Compared::New(number, is_open) }
     }
 
     /// Notes what was computed. Whether what is compared with it cannot be undone.
@@ -132,16 +157,40 @@ impl Garbage {
         if self.parts.borrow().contains(&from) {
             return true;
         }
-        if !self.is_telling(from) {
-            return self.results.borrow().contains_key(&from);
-        }
-        let Some(inverse) = inverse else { return true };
         let mut results = self.results.borrow_mut();
-        let inverses = results.entry(result).or_default();
-        if !inverses.contains(&inverse) {
-            inverses.push(inverse);
+        let before = match results.get(&from) {
+            _ if self.is_telling(from) => vec![Way { of: from, undone: Vec::new() }],
+            None => return false,
+            // A copy, or what leaves a number as it is.
+            Some(_) if from == result => return false,
+            Some(ways) => ways.clone(),
+        };
+        let Some(inverse) = inverse else { return true };
+        if from == result {
+            return false;
         }
-        false
+        let mut is_lost = false;
+        let ways = results.entry(result).or_default();
+        for mut way in before {
+            way.undone.insert(0, inverse);
+            if way.undone.len() > LONGEST_WAY || ways.len() >= MOST_WAYS {
+                is_lost = true;
+            } else if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        is_lost
+    }
+
+    /// Whether both were computed of one number: then neither can be held fast while the other is changed.
+    pub(super) fn are_related(&self, left: u64, right: u64) -> bool {
+        let results = self.results.borrow();
+        let of = |value: u64| {
+            let ways = results.get(&value).into_iter().flatten().map(|way| way.of);
+            ways.chain(self.is_telling(value).then_some(value)).collect::<Vec<_>>()
+        };
+        let left = of(left);
+        !left.is_empty() && of(right).iter().any(|of| left.contains(of))
     }
 
     /// Notes that a load sees a part of what these 8 bytes hold.
@@ -215,7 +264,11 @@ impl Garbage {
         for value in &found {
             let is_own = value & missing == own;
             let seen = [true, false].map(|signed| look.1.extend(value >> (8 * look.0), signed));
-            telling.extend(seen.into_iter().filter(|&seen| is_own || !self.is_number(seen, look.1)));
+            let is_open =
+                |seen: u64| self.open.iter().any(|&open| look.1.truncate(open) == look.1.truncate(seen));
+            telling.extend(
+                seen.into_iter().filter(|&seen| is_own || is_open(seen) || !self.is_number(seen, look.1)),
+            );
         }
         found.into_iter().collect()
     }
@@ -251,7 +304,7 @@ mod tests {
     const UNKNOWN: Word = Word { value: 0, known: 0 };
 
     fn values(looks: &[(u64, Width)], look: (u64, Width), held: Word) -> Vec<u64> {
-        Garbage::new(2, &BTreeSet::new(), &BTreeSet::new()).values(
+        Garbage::new(2, &BTreeSet::new(), &BTreeSet::new(), &BTreeSet::new()).values(
             0x1000,
             &looks.iter().copied().collect(),
             look,
@@ -304,7 +357,7 @@ mod tests {
     fn too_many_values_are_told() {
         let bytes = (0..8).map(|byte| (byte, Width::Byte));
         let looks: BTreeSet<_> = bytes.chain([(0, Width::Double)]).collect();
-        let garbage = Garbage::new(8, &BTreeSet::new(), &BTreeSet::new());
+        let garbage = Garbage::new(8, &BTreeSet::new(), &BTreeSet::new(), &BTreeSet::new());
         assert_eq!(garbage.values(0x1000, &looks, (0, Width::Double), UNKNOWN).len(), 10);
         assert!(garbage.partly.get());
     }

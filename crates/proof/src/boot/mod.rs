@@ -5,16 +5,19 @@
 
 mod firmware;
 mod garbage;
+mod retries;
 #[cfg(test)]
 mod tests;
 mod trace;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::axiomatic::Model;
 use crate::explore::{Described, Search, Spent, Unfinished};
 use crate::image::{FetchError, Image};
-use crate::isa::{Decoded, Instruction, Register};
+use crate::isa::{Decoded, Instruction, Register, csr};
+use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
 use firmware::{Firmware, Learned};
@@ -22,6 +25,21 @@ use firmware::{Firmware, Learned};
 /// What a register holds before anybody sets it; but x0, and a0, which holds the hart's number as boot loaders leave it. Any
 /// number would do: code that looks at it is wrong already.
 pub const UNSET: u64 = 0x5a5a_dead_0000_5a5a;
+
+/// What stands for the unspecified value that a control and status register holds at first: this, and its number.
+pub const UNSET_CONTROL: u64 = 0x5a5a_dead_c5c5_0000;
+
+/// The number of the control and status register whose unspecified first value this stands for, if it is one.
+#[must_use]
+pub const fn unset_control(value: u64) -> Option<u16> {
+    if value & !0xfff == UNSET_CONTROL { Some((value & 0xfff) as u16) } else { None }
+}
+
+/// The number of the control and status register of this name, if what it holds at first can be given.
+#[must_use]
+pub fn control(name: &str) -> Option<u16> {
+    csr::number(name).filter(|&number| may_be_given(number))
+}
 
 /// What to examine.
 #[derive(Debug, Clone)]
@@ -38,6 +56,9 @@ pub struct Question<'a> {
     pub landmarks: Landmarks,
     /// What registers must hold when a hart comes to [`Landmarks::arrived`].
     pub expected: Vec<Expectation>,
+    /// What control and status registers hold at first, by their numbers. Those that are not here hold what the architecture says
+    /// (volume II, "Reset"), which of most is nothing.
+    pub controls: BTreeMap<u16, u64>,
 }
 
 /// What places in the code mean for the boot.
@@ -93,6 +114,11 @@ pub struct Report {
     /// Whether some hart could have begun more instructions than the window holds. What is found stands anyway; that there is no more
     /// stands up to this window.
     pub window_full: bool,
+    /// Addresses of instructions behind which nothing was begun early, though it may be: that there is no more stands but for that.
+    pub held: Vec<u64>,
+    /// Addresses of `lr` whose loop need not ever succeed: it is no constrained LR/SC loop (volume I, "Eventual Success of
+    /// Store-Conditional Instructions"). Here it is believed to.
+    pub retries: Vec<u64>,
     /// The cost.
     pub effort: Effort,
 }
@@ -280,6 +306,8 @@ pub enum Doing {
         bytes: u64,
         /// What they hold.
         value: u64,
+        /// Whether no other hart reads or writes them, in any run.
+        alone: bool,
     },
     /// It sleeps in `wfi`.
     Sleeps,
@@ -323,6 +351,13 @@ pub enum Refused {
         /// Where.
         pc: u64,
     },
+    /// The way of a hart depends on what a control and status register holds at first, which nothing says.
+    UnsetControl {
+        /// Where it is read.
+        pc: u64,
+        /// Its number.
+        csr: u16,
+    },
     /// A store to code.
     Overwritten {
         /// Where.
@@ -351,6 +386,13 @@ impl fmt::Display for Refused {
             Self::Unset { pc } => {
                 write!(formatter, "the comparison at {pc:#x} depends on a register that nobody set")
             }
+            Self::UnsetControl { pc, csr } => {
+                let name = csr::name(*csr).map_or(format!("{csr:#x}"), String::from);
+                write!(
+                    formatter,
+                    "a hart's way depends on what {name} holds at first, which it reads at {pc:#x}, and the architecture leaves that open: give it by --csr {name}=VALUE"
+                )
+            }
             Self::Overwritten { address } => {
                 write!(formatter, "a store to {address:#x} changes code, which is not supported")
             }
@@ -373,8 +415,98 @@ pub fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refu
         return Ok(strict);
     }
     let dead = strict.findings.iter().find(|finding| finding.fault == Fault::Dead);
-    let known: Vec<Described> = dead.iter().flat_map(|finding| &finding.trace.steps).map(described).collect();
-    search(question, limits, &mut learned, &known)
+    let dead: Vec<Described> = dead.iter().flat_map(|finding| &finding.trace.steps).map(described).collect();
+    let mut sure = strict;
+    let first = examine(question, limits, &Extent::FIRST, &mut learned, &dead);
+    if let Some(report) = settled(&mut sure, first) {
+        return report;
+    }
+    // A run within a small window is one within a larger one.
+    for &window in SMALL.iter().filter(|&&window| window < question.window) {
+        if sure.is_faulty() {
+            break;
+        }
+        let small = Question { window, ..question.clone() };
+        match examine(&small, limits, &Extent::SMALL, &mut learned, &[]) {
+            Ok(Some(report)) => sure.and(report),
+            // It is asked again, with the whole window, and then answered.
+            Ok(None) | Err(_) => break,
+        }
+    }
+    if sure.is_faulty() {
+        let more = examine(question, limits, &Extent::MORE, &mut learned, &dead);
+        return settled(&mut sure, more).unwrap_or(Ok(Report { whole: false, ..sure }));
+    }
+    search(question, limits, &mut learned, &dead)
+}
+
+/// Windows that are tried before the whole one where that has many states.
+const SMALL: &[u32] = &[2, 3, 4, 6, 8];
+
+/// What came of it, if that is an answer. Else what was found is added to what is sure.
+fn settled(sure: &mut Report, examined: Result<Option<Report>, Refused>) -> Option<Result<Report, Refused>> {
+    match examined {
+        Ok(Some(report)) if report.whole => Some(Ok(report)),
+        Ok(Some(report)) => {
+            sure.and(report);
+            None
+        }
+        Ok(None) => None,
+        Err(_) if sure.is_faulty() => None,
+        Err(refused) => Some(Err(refused)),
+    }
+}
+
+impl Report {
+    /// Whether anything is wrong that is more than a remark.
+    fn is_faulty(&self) -> bool {
+        self.findings.iter().any(|finding| finding.fault != Fault::LostStore)
+    }
+
+    /// Adds what another examination of the same firmware found.
+    fn and(&mut self, other: Self) {
+        for finding in other.findings {
+            if self.findings.iter().all(|each| each.fault != finding.fault) {
+                self.findings.push(finding);
+            }
+        }
+        self.findings.sort_by_key(|finding| finding.fault);
+        self.partly |= other.partly;
+        let Effort { states, transitions, bytes } = other.effort;
+        self.effort.states += states;
+        self.effort.transitions += transitions;
+        self.effort.bytes = self.effort.bytes.max(bytes);
+    }
+}
+
+/// How far a search goes, and how.
+struct Extent {
+    /// Whether only as many steps are taken as are enough.
+    reduces: bool,
+    /// States.
+    states: u64,
+    /// Bytes of tables of what single harts can do.
+    tables: u64,
+    /// Whether it ends there too where something was found.
+    though_faulty: bool,
+}
+
+impl Extent {
+    /// The whole window, where that is soon done.
+    const FIRST: Self = Self { reduces: false, states: 1 << 12, tables: 1 << 20, though_faulty: true };
+    /// A small window.
+    const SMALL: Self = Self { states: FEW, tables: 4 << 20, ..Self::FIRST };
+    /// What else goes wrong where something does: most of what is known to go wrong needs less.
+    const MORE: Self = Self { states: 1 << 18, tables: 8 << 20, ..Self::FIRST };
+    /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found is the shortest that there is.
+    const ALL: Self = Self { states: FEW, tables: u64::MAX, though_faulty: false, ..Self::FIRST };
+    /// To the end.
+    const ENOUGH: Self = Self::whole(true);
+
+    /// To the end, by all steps or by as many as are enough.
+    const fn whole(reduces: bool) -> Self {
+        Self { reduces, states: u64::MAX, ..Self::ALL }
+    }
 }
 
 /// A step in a form that does not depend on the memory model.
@@ -392,12 +524,10 @@ fn search(
     learned: &mut Learned,
     dead: &[Described],
 ) -> Result<Report, Refused> {
-    // Where there are few states, looking at all of them is quicker than finding out which are enough, and what
-    // is found is the shortest that there is.
-    match examine(question, limits, false, FEW, learned, dead)? {
+    match examine(question, limits, &Extent::ALL, learned, dead)? {
         Some(report) => Ok(report),
         None => {
-            let report = examine(question, limits, true, u64::MAX, learned, dead)?;
+            let report = examine(question, limits, &Extent::ENOUGH, learned, dead)?;
             report.ok_or(Refused::Stopped(Effort::default()))
         }
     }
@@ -406,23 +536,29 @@ fn search(
 /// States up to which all runs are looked at, and not only those that are enough.
 const FEW: u64 = 30_000;
 
-/// Looks at all runs, or, if it `reduces`, at enough of them; none if there are more than `most` states. `dead` is a run to where, in
-/// order, nothing helps any more.
+/// Looks at all runs, or at enough of them; none if there are more states than `most` has, and nothing was found by then. `dead` is a run to
+/// where, in order, nothing helps any more.
 fn examine(
     question: &Question<'_>,
     limits: Limits<'_>,
-    reduces: bool,
-    most: u64,
+    most: &Extent,
     learned: &mut Learned,
     dead: &[Described],
 ) -> Result<Option<Report>, Refused> {
     loop {
         let known = learned.clone();
         let firmware = Firmware::new(question, &known);
-        let mut search = Search::new(Machine::new(&firmware, question.harts as usize), reduces);
+        let mut search = Search::new(Machine::new(&firmware, question.harts as usize), most.reduces);
         let stop = |states| limits.stop.is_some_and(|stop| stop(states));
         let restart = || firmware.is_new.get() || firmware.overwritten.get().is_some();
-        let spent = Spent { bytes: limits.bytes, states: most, stop: &stop, restart: &restart };
+        let spent = Spent {
+            bytes: limits.bytes,
+            states: most.states,
+            tables: most.tables,
+            though_faulty: most.though_faulty,
+            stop: &stop,
+            restart: &restart,
+        };
         let dead_end = if dead.is_empty() { None } else { search.dead_end(dead) };
         let ended = search.run(&spent);
         if let Some(address) = firmware.overwritten.get() {
@@ -437,11 +573,14 @@ fn examine(
                 *learned = firmware.learned();
                 continue;
             }
-            Err(Unfinished::States) => return Ok(None),
+            Err(Unfinished::States) if !most.though_faulty => return Ok(None),
             Err(other) => Some(other),
         };
         if let Some(address) = firmware.mixed() {
             return Err(Refused::Mixed { address });
+        }
+        if let Some((pc, csr)) = firmware.unset_control() {
+            return Err(Refused::UnsetControl { pc, csr });
         }
         if let Some(pc) = firmware.unset.get() {
             return Err(Refused::Unset { pc });
@@ -450,17 +589,20 @@ fn examine(
         if let Some(unfinished) = unfinished
             && findings.iter().all(|finding| finding.fault == Fault::LostStore)
         {
-            return Err(match unfinished {
-                Unfinished::Bytes => Refused::Memory(effort),
-                _ => Refused::Stopped(effort),
-            });
+            return match unfinished {
+                Unfinished::States => Ok(None),
+                Unfinished::Bytes => Err(Refused::Memory(effort)),
+                _ => Err(Refused::Stopped(effort)),
+            };
         }
-        let window_full = search.full;
+        let (window_full, held) = (search.full, search.held.iter().copied().collect());
         return Ok(Some(Report {
             findings,
             window_full,
+            held,
             whole: unfinished.is_none(),
             partly: firmware.partly(),
+            retries: firmware.retries(),
             effort,
         }));
     }

@@ -6,7 +6,7 @@ use super::{Action, Doing, End, Event, Fault, Finding, Garbage, Step, Trace, Wri
 use crate::explore::Search;
 use crate::isa::Decoded;
 use crate::operational::Task;
-use crate::operational::local::{Place, Told};
+use crate::operational::local::{Place, Poll, Told};
 use crate::operational::machine::{Move, State};
 use crate::operational::program::{At, Region};
 use crate::operational::step::Signal;
@@ -47,7 +47,16 @@ pub(super) fn findings(search: &mut Search<'_>, dead_end: Option<Vec<(State, Mov
 
 /// The way to where nothing helps any more, and on from there to where the harts are for ever.
 fn on(search: &mut Search<'_>, mut way: Vec<(State, Move)>, from: State, is_dead: bool) -> Trace {
-    let (mut on, repeats) = search.on(from);
+    let Some((mut on, repeats)) = search.on(from) else {
+        // What they come to is not known. It is not where they are.
+        let mut trace = trace(search, &way, from, false);
+        for end in &mut trace.ends {
+            if matches!(end.doing, Doing::Waits { .. } | Doing::Sleeps) {
+                end.doing = Doing::Runs;
+            }
+        }
+        return trace;
+    };
     // What can still come out well is not followed out of its circle.
     let stays = is_dead || repeats.is_some() || on.is_empty();
     if !stays {
@@ -163,10 +172,13 @@ fn ends(search: &mut Search<'_>, last: State, for_ever: bool) -> Vec<End> {
         let doing = match (at, look) {
             (Place::Arrived(_), _) => Doing::Arrived,
             (Place::Loops(_), _) => Doing::Loops,
+            (Place::Polls(Poll { address, width, value, .. }), _) => {
+                Doing::Waits { address, bytes: width.bytes(), value, alone: true }
+            }
             (Place::Astray(_), _) => Doing::Astray,
             (_, Some(Task::Read { address, width } | Task::Swap { address, width, .. })) => {
                 let value = search.machine.peek(&last, address, width).0;
-                Doing::Waits { address, bytes: width.bytes(), value }
+                Doing::Waits { address, bytes: width.bytes(), value, alone: false }
             }
             (_, Some(Task::Wake)) => Doing::Sleeps,
             _ => Doing::Runs,

@@ -1,6 +1,6 @@
 //! The states, found breadth first; what is wrong with them; and the ways that lead there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -17,6 +17,10 @@ use crate::operational::step::Signal;
 pub(crate) struct Spent<'a> {
     pub(crate) bytes: u64,
     pub(crate) states: u64,
+    /// Bytes of all tables but that of the states: the work of finding out what single harts can do.
+    pub(crate) tables: u64,
+    /// Whether the limits on states and tables hold for a faulty boot too.
+    pub(crate) though_faulty: bool,
     pub(crate) stop: &'a dyn Fn(u64) -> bool,
     /// Asked often: whether what was learned makes going on useless.
     pub(crate) restart: &'a dyn Fn() -> bool,
@@ -59,8 +63,11 @@ pub(crate) struct Described {
     pub(crate) read: u64,
 }
 
+/// Steps, each with the state before it, and the number of the one from which they repeat.
+pub(crate) type Onward = (Vec<(State, Move)>, Option<usize>);
+
 /// Rounds of all harts after which a run is not followed any more.
-const MOST_ROUNDS: usize = 2000;
+const MOST_ROUNDS: usize = 1 << 14;
 
 /// What a hart's label on an edge says besides the hart: that the step was its oldest, and must be done in the end.
 const FORCED: u8 = 8;
@@ -88,6 +95,8 @@ pub(crate) struct Search<'p> {
     pub(crate) shown: BTreeMap<Fault, (u32, Option<Move>, usize)>,
     pub(crate) transitions: u64,
     pub(crate) full: bool,
+    /// Instructions behind which nothing was begun early, though it may be.
+    pub(crate) held: BTreeSet<u64>,
     reduces: bool,
     /// Whether some run is known to hang.
     hangs: bool,
@@ -109,6 +118,7 @@ impl<'p> Search<'p> {
             shown: BTreeMap::new(),
             transitions: 0,
             full: false,
+            held: BTreeSet::new(),
             reduces,
             hangs: false,
         }
@@ -191,7 +201,8 @@ impl<'p> Search<'p> {
         }
         let states = self.states.len() as u64;
         let is_faulty = self.hangs || self.shown.keys().any(|&fault| fault != Fault::LostStore);
-        if states > spent.states && !is_faulty {
+        let is_much = states > spent.states || self.machine.bytes > spent.tables;
+        if is_much && (spent.though_faulty || !is_faulty) {
             return Err(Unfinished::States);
         }
         if states > if self.hangs { ENOUGH / 8 } else { ENOUGH } && is_faulty {
@@ -205,7 +216,8 @@ impl<'p> Search<'p> {
         let mut all = Vec::new();
         for hart in 0..self.machine.harts {
             let possible = self.machine.possible(state[hart]);
-            self.full |= possible.full;
+            self.full |= possible.ends.full;
+            self.held.extend(&possible.ends.held);
             let mut each = Vec::new();
             for op in 0..possible.ops.len() {
                 let mut moves = Vec::new();
@@ -486,14 +498,15 @@ impl<'p> Search<'p> {
     }
 
     /// The steps that harts take when each does in turn what it must, until nothing changes or all repeats; with the number of the step from which it
-    /// does.
-    pub(crate) fn on(&mut self, from: State) -> (Vec<(State, Move)>, Option<usize>) {
+    /// does. None, if neither comes in time.
+    pub(crate) fn on(&mut self, from: State) -> Option<Onward> {
         let mut way: Vec<(State, Move)> = Vec::new();
         let mut seen: FxHashMap<State, usize> = FxHashMap::default();
         let mut state = from;
         for _ in 0..MOST_ROUNDS {
             if let Some(&since) = seen.get(&state) {
-                return if since < way.len() { (way, Some(since)) } else { (way, None) };
+                let repeats = (since < way.len()).then_some(since);
+                return Some((way, repeats));
             }
             seen.insert(state, way.len());
             for hart in 0..self.machine.harts {
@@ -506,7 +519,7 @@ impl<'p> Search<'p> {
                 }
             }
         }
-        (Vec::new(), None)
+        None
     }
 
     /// What each hart reads next; or, if it is to go `on`, what it read last when each did in turn what it must.

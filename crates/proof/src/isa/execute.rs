@@ -65,9 +65,9 @@ pub struct Access {
     pub width: Width,
     /// Whether they are read, written, or both.
     pub kind: AccessKind,
-    /// The acquire bit.
+    /// Whether it has an acquire annotation.
     pub acquire: bool,
-    /// The release bit.
+    /// Whether it has a release annotation.
     pub release: bool,
 }
 
@@ -138,7 +138,8 @@ pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Ef
     };
     let write = |rd, value| go(following, rd, value);
     let act = |action| Effect { next: following, action };
-    let memory = |address, width, kind, acquire, release| {
+    let memory = |address, width, kind| {
+        let (acquire, release) = decoded.instruction.annotations();
         act(Action::Memory(Access { address, width, kind, acquire, release }))
     };
     match decoded.instruction {
@@ -155,12 +156,12 @@ pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Ef
         }
         Instruction::Load { width, signed, rd, base, offset } => {
             let address = read(base).wrapping_add_signed(offset);
-            memory(address, width, AccessKind::Load { rd, signed }, false, false)
+            memory(address, width, AccessKind::Load { rd, signed })
         }
         Instruction::Store { width, source, base, offset } => {
             let address = read(base).wrapping_add_signed(offset);
             let value = width.truncate(read(source));
-            memory(address, width, AccessKind::Store { value }, false, false)
+            memory(address, width, AccessKind::Store { value })
         }
         Instruction::Immediate { op, word, rd, left, value } => {
             write(rd, op.compute(word, read(left), value as u64))
@@ -171,17 +172,17 @@ pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Ef
         Instruction::Fence { before, after } => act(Action::Fence(before, after)),
         Instruction::FenceTso => act(Action::FenceTso),
         Instruction::FenceI => act(Action::FenceI),
-        Instruction::LoadReserved { width, rd, address, acquire, release } => {
-            memory(read(address), width, AccessKind::LoadReserved { rd }, acquire, release)
+        Instruction::LoadReserved { width, rd, address, .. } => {
+            memory(read(address), width, AccessKind::LoadReserved { rd })
         }
-        Instruction::StoreConditional { width, rd, source, address, acquire, release } => {
+        Instruction::StoreConditional { width, rd, source, address, .. } => {
             let value = width.truncate(read(source));
             let kind = AccessKind::StoreConditional { rd, value };
-            memory(read(address), width, kind, acquire, release)
+            memory(read(address), width, kind)
         }
-        Instruction::Amo { op, width, rd, source, address, acquire, release } => {
+        Instruction::Amo { op, width, rd, source, address, .. } => {
             let operand = width.truncate(read(source));
-            memory(read(address), width, AccessKind::Amo { op, rd, operand }, acquire, release)
+            memory(read(address), width, AccessKind::Amo { op, rd, operand })
         }
         Instruction::Csr { change, rd, csr, operand } => {
             let always = change == CsrChange::Write;
@@ -196,6 +197,24 @@ pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Ef
         Instruction::Ebreak => act(Action::Ebreak),
         Instruction::Wfi => act(Action::Wfi),
         Instruction::Mret => act(Action::Mret),
+    }
+}
+
+impl Instruction {
+    /// The annotations of its access to memory: acquire, and release. They are not always the bits: `lr` with rl alone and `sc` with
+    /// aq alone have none.
+    ///
+    /// Source: the manual, chapter "RVWMO Memory Consistency Model", section "Memory Model Primitives": "An AMO or LR
+    /// instruction with aq set has an acquire-RCsc annotation. An AMO or SC instruction with rl set has a release-RCsc
+    /// annotation. An AMO, LR, or SC instruction with both aq and rl set has both".
+    #[must_use]
+    pub const fn annotations(&self) -> (bool, bool) {
+        match *self {
+            Self::LoadReserved { acquire, release, .. } => (acquire, acquire && release),
+            Self::StoreConditional { acquire, release, .. } => (acquire && release, release),
+            Self::Amo { acquire, release, .. } => (acquire, release),
+            _ => (false, false),
+        }
     }
 }
 
@@ -215,6 +234,12 @@ impl Condition {
 }
 
 impl Arithmetic {
+    /// Whether the base instruction set has it, and not the M extension.
+    #[must_use]
+    pub const fn is_of_the_base(self) -> bool {
+        (self as u8) < (Self::Multiply as u8)
+    }
+
     /// The result on 64 bits, or, if `word`, on the low 32 bits, sign extended. Dividing by 0 and the quotient that does
     /// not fit have the results that the M extension gives them; of a shift, only the low 6 (or 5) bits count.
     #[must_use]

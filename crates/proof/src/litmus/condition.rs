@@ -1,7 +1,7 @@
 //! Conditions: what may be asked of an outcome.
 
 use super::scan::{Word, Words};
-use super::{Outcome, ReadError};
+use super::{Kind, Outcome, ReadError};
 use crate::isa::Register;
 
 /// Something whose last value an outcome tells.
@@ -39,25 +39,38 @@ pub enum Proposition {
 }
 
 impl Proposition {
-    /// Whether it is true of an outcome of these observables. What it speaks of must be among them.
+    /// Whether it is true of an outcome of these observables, where locations have these types. What it speaks of must be among the
+    /// observables.
     #[must_use]
-    pub fn holds(&self, observed: &[Observable], outcome: &Outcome) -> bool {
-        self.is_true(&|observable| {
+    pub fn holds(&self, observed: &[Observable], kinds: &[Kind], outcome: &Outcome) -> bool {
+        self.is_true(kinds, &|observable| {
             let index = observed.iter().position(|&each| each == observable);
             index.map_or(0, |index| outcome[index])
         })
     }
 
-    /// Whether it is true where observables have the values that `value` says.
+    /// Whether it is true where observables have the values that `value` says. A location is compared with a number as its type
+    /// has it, so that -1 and 0xffff are the same of 16 bits, and with another observable as the narrower of the two has it.
     #[must_use]
-    pub fn is_true(&self, value: &dyn Fn(Observable) -> u64) -> bool {
+    pub fn is_true(&self, kinds: &[Kind], value: &dyn Fn(Observable) -> u64) -> bool {
+        let kind = |observable| match observable {
+            Observable::Memory { place } => kinds.get(place).copied(),
+            Observable::Register { .. } => None,
+        };
+        let cut = |kind: Option<Kind>, value| kind.map_or(value, |kind| kind.width.truncate(value));
         match self {
             Self::Constant(constant) => *constant,
-            Self::Equal(observable, expected) => value(*observable) == *expected,
-            Self::Same(left, right) => value(*left) == value(*right),
-            Self::Not(other) => !other.is_true(value),
-            Self::All(all) => all.iter().all(|each| each.is_true(value)),
-            Self::Any(any) => any.iter().any(|each| each.is_true(value)),
+            Self::Equal(observable, expected) => {
+                cut(kind(*observable), value(*observable)) == cut(kind(*observable), *expected)
+            }
+            Self::Same(left, right) => {
+                let narrower =
+                    kind(*left).into_iter().chain(kind(*right)).min_by_key(|kind| kind.width.bytes());
+                cut(narrower, value(*left)) == cut(narrower, value(*right))
+            }
+            Self::Not(other) => !other.is_true(kinds, value),
+            Self::All(all) => all.iter().all(|each| each.is_true(kinds, value)),
+            Self::Any(any) => any.iter().any(|each| each.is_true(kinds, value)),
         }
     }
 

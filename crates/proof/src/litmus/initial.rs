@@ -1,8 +1,8 @@
 //! The initial state: what registers and locations hold at first.
 
 use super::scan::{Word, Words};
-use super::{ADDRESSES, FIRST_ADDRESS, Place, ReadError, SPACING};
-use crate::isa::Register;
+use super::{ADDRESSES, FIRST_ADDRESS, Kind, Place, ReadError, SPACING};
+use crate::isa::{Register, Width};
 
 /// What the braces say.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Initial {
             return index;
         }
         let address = FIRST_ADDRESS + SPACING * self.places.len() as u64;
-        self.places.push(Place { name: name.to_owned(), address, initial: 0 });
+        self.places.push(Place { name: name.to_owned(), address, initial: 0, kind: None });
         self.places.len() - 1
     }
 }
@@ -39,11 +39,14 @@ pub(super) fn initial(words: &mut Words) -> Result<Initial, ReadError> {
     Ok(initial)
 }
 
-/// `0:x5=x`, `x=1`, `[x]=1`, `int x`, `uint64_t* 0:x5=x` and so on. A type says nothing here: the width of a location is that of
-/// the accesses to it.
+/// `0:x5=x`, `x=1`, `[x]=1`, `int x`, `uint64_t* 0:x5=x` and so on. The type of a register says nothing.
 fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
+    let mut kind = None;
     while typed(words) {
-        words.take();
+        match words.take() {
+            Some(Word::Name(name)) => kind = kind_of(&name, kind),
+            _ => kind = Some(Kind::LONG),
+        }
     }
     if let Some(Word::Number(thread)) = words.peek().cloned() {
         let thread = usize::try_from(thread).map_err(|_| words.error("a hart is expected".to_owned()))?;
@@ -76,7 +79,35 @@ fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
     if words.accept("=") {
         initial.places[place].initial = value(words, initial)?;
     }
+    let place = &mut initial.places[place];
+    place.kind = kind.or(place.kind);
+    if let Some(kind) = place.kind {
+        let fits = |signed| Kind { signed, ..kind }.of(place.initial) == place.initial;
+        if !fits(true) && !fits(false) {
+            let (value, bytes) = (place.initial.cast_signed(), kind.width.bytes());
+            return Err(words.error(format!("{value} does not fit into the {bytes} bytes of `{name}`")));
+        }
+        place.initial = kind.width.truncate(place.initial);
+    }
     Ok(())
+}
+
+/// The type that one of its words says, after what the words before it said. What no type of C is says nothing.
+fn kind_of(name: &str, before: Option<Kind>) -> Option<Kind> {
+    let of = |width, signed| Some(Kind { width, signed });
+    match name {
+        "int8_t" => of(Width::Byte, true),
+        // A plain `char` has no sign in RISC-V's calling convention.
+        "uint8_t" | "char" => of(Width::Byte, false),
+        "int16_t" | "short" => of(Width::Half, before.is_none_or(|kind| kind.signed)),
+        "uint16_t" => of(Width::Half, false),
+        "int32_t" => of(Width::Word, true),
+        "uint32_t" | "unsigned" => of(Width::Word, false),
+        "int" => before.or(Some(Kind::INT)),
+        "long" | "int64_t" | "intptr_t" => of(Width::Double, before.is_none_or(|kind| kind.signed)),
+        "uint64_t" | "uintptr_t" => of(Width::Double, false),
+        _ => before,
+    }
 }
 
 /// Whether the next word belongs to a type: it is a star, or a name before another name, a star or a hart.

@@ -20,6 +20,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub use condition::{Observable, Proposition, Quantifier, Question};
@@ -32,8 +33,17 @@ pub const FIRST_ADDRESS: u64 = 0x5a3c_0000;
 /// Bytes from one location's address to the next one's.
 pub const SPACING: u64 = 0x100;
 
-/// Bytes in which addresses lie: numbers in this range cannot be told from them.
-const ADDRESSES: u64 = 0x10_0000;
+/// Bytes in which addresses lie, those of code too: numbers in this range cannot be told from them.
+const ADDRESSES: u64 = 0x200_0000;
+
+/// The address of the first hart's code, and the bytes from there to the next one's: room for more instructions than a file may have.
+const CODE: u64 = FIRST_ADDRESS + 0x10_0000;
+const CODE_OF_A_HART: u64 = 0x10_0000;
+
+/// Where a hart's first instruction is.
+pub(crate) const fn code(hart: usize) -> u64 {
+    CODE + CODE_OF_A_HART * hart as u64
+}
 
 /// A litmus test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,12 +73,37 @@ pub struct Place {
     pub address: u64,
     /// What its eight bytes hold at first.
     pub initial: u64,
+    /// Its type, where the test declares one.
+    pub kind: Option<Kind>,
+}
+
+/// The type of a location: how wide it is, and whether its sign is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Its bytes.
+    pub width: Width,
+    /// Whether it is a signed one.
+    pub signed: bool,
+}
+
+impl Kind {
+    /// What a location has that is not declared, unless the test has 8 bytes of it.
+    const INT: Self = Self { width: Width::Word, signed: true };
+
+    /// … and where it has.
+    const LONG: Self = Self { width: Width::Double, signed: true };
+
+    /// A value as it is in such a location, on 64 bits.
+    #[must_use]
+    pub const fn of(self, value: u64) -> u64 {
+        self.width.extend(value, self.signed)
+    }
 }
 
 /// What one hart runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
-    /// Its instructions, four bytes each, the first at address 0. Going to the end ends it.
+    /// Its instructions, four bytes each. Going to the end ends it.
     pub program: Vec<Statement>,
     /// What its registers hold at first; x0 holds 0.
     pub registers: [u64; 32],
@@ -135,6 +170,27 @@ impl Test {
         width.truncate(place.initial.checked_shr(bits).unwrap_or(0))
     }
 
+    /// Whether an access of this width may go to this address: it lies in one location, at a multiple of its width.
+    #[must_use]
+    pub fn fits(&self, address: u64, width: Width) -> bool {
+        let Some(place) = self.place_at(address) else { return false };
+        let (offset, bytes) = (address - place.address, width.bytes());
+        // Of a location that is not declared, only an access to all of it may be wider than an int.
+        let whole = place.kind.map_or(if offset == 0 { 8 } else { 4 }, |kind| kind.width.bytes());
+        offset.is_multiple_of(bytes) && offset + bytes <= whole
+    }
+
+    /// The types of the locations, by their indices, where these accesses are made.
+    #[must_use]
+    pub fn kinds(&self, accesses: &BTreeMap<u64, Width>) -> Vec<Kind> {
+        let kind = |place: &Place| {
+            let is_wide = accesses.get(&place.address) == Some(&Width::Double);
+            let is_long = is_wide || Kind::INT.of(place.initial) != place.initial;
+            place.kind.unwrap_or(if is_long { Kind::LONG } else { Kind::INT })
+        };
+        self.places.iter().map(kind).collect()
+    }
+
     /// A value as the test would write it: a location's name, else a signed number.
     #[must_use]
     pub fn value(&self, value: u64) -> String {
@@ -143,6 +199,15 @@ impl Test {
             Some(place) => format!("{}+{}", place.name, value - place.address),
             None => value.cast_signed().to_string(),
         }
+    }
+
+    /// A value of this observable: of a location whose type has no sign, without one.
+    fn value_of(&self, observable: Observable, value: u64) -> String {
+        let is_unsigned = match observable {
+            Observable::Memory { place } => self.places[place].kind.is_some_and(|kind| !kind.signed),
+            Observable::Register { .. } => false,
+        };
+        if is_unsigned && self.place_at(value).is_none() { value.to_string() } else { self.value(value) }
     }
 
     /// An observable as the test would write it, `1:x5` or `x`.
@@ -160,7 +225,7 @@ impl Test {
         match proposition {
             Proposition::Constant(constant) => constant.to_string(),
             Proposition::Equal(observable, value) => {
-                format!("{}={}", self.observable(*observable), self.value(*value))
+                format!("{}={}", self.observable(*observable), self.value_of(*observable, *value))
             }
             // A bare name on the right is a location's address.
             Proposition::Same(left, right @ Observable::Memory { .. }) => {
@@ -194,7 +259,7 @@ impl Test {
     #[must_use]
     pub fn outcome(&self, outcome: &Outcome) -> String {
         let each = |(&observable, &value): (&Observable, &u64)| {
-            format!("{}={};", self.observable(observable), self.value(value))
+            format!("{}={};", self.observable(observable), self.value_of(observable, value))
         };
         self.observed.iter().zip(outcome).map(each).collect::<Vec<_>>().join(" ")
     }

@@ -10,13 +10,18 @@ use super::{Observable, ReadError, Test, Thread};
 const MOST_THREADS: usize = 16;
 
 pub(super) fn test(text: &str) -> Result<Test, ReadError> {
+    if text.trim_matches(|each: char| each.is_whitespace() || each.is_control()).is_empty() {
+        return Err(ReadError { line: 1, reason: "the file has no text".to_owned() });
+    }
     let text = without_comments(text)?;
     let line_at = |offset: usize| 1 + text[..offset].matches('\n').count();
     let error = |offset: usize, reason: &str| ReadError { line: line_at(offset), reason: reason.to_owned() };
-    let open = text.find('{').ok_or_else(|| error(0, "there is no initial state in braces"))?;
+    let open = text.find('{');
+    // What is no test at all lacks more than braces.
+    let (name, information) = header(&text[..open.unwrap_or(text.len())])?;
+    let open = open.ok_or_else(|| error(0, "there is no initial state in braces"))?;
     let close = text[open..].find('}').map(|length| open + length);
     let close = close.ok_or_else(|| error(open, "the brace is never closed"))?;
-    let (name, information) = header(&text[..open])?;
     let mut state = Words::new(words(&text[open + 1..close], line_at(open))?, line_at(close));
     let mut initial = initial(&mut state)?;
     let rows = rows(&text[close + 1..], line_at(close));
@@ -207,8 +212,10 @@ fn asked(words: &mut Words, scope: &Scope<'_>) -> Result<Asked, ReadError> {
             words.error("`exists`, `~exists`, `forall`, `locations` or `filter` is expected".to_owned())
         );
     };
-    let proposition = if words.peek().is_none() {
+    let proposition = if words.peek().is_none() && quantifier == Quantifier::Observed {
         Proposition::Constant(true)
+    } else if words.peek().is_none() {
+        return Err(words.error("the condition is missing: the file ends here".to_owned()));
     } else {
         condition::proposition(words, scope)?
     };

@@ -21,16 +21,31 @@ const SIGNS: &[&str] = &[
 
 /// The text with every comment `(* … *)`, which may be nested, replaced by blanks; its lines stay where they are.
 ///
-/// A quotation in the header is left alone.
+/// What is never closed and begins before the first brace is no comment: free text stands there.
 pub(super) fn without_comments(text: &str) -> Result<String, ReadError> {
+    let brace = text.find('{').unwrap_or(0);
+    blanked(text).or_else(|(opened, error)| {
+        if opened >= brace {
+            return Err(error);
+        }
+        let rest = blanked(&text[brace..]).map_err(|(_, error)| {
+            let line = error.line + text[..brace].matches('\n').count();
+            ReadError { line, ..error }
+        })?;
+        Ok(text[..brace].to_owned() + &rest)
+    })
+}
+
+/// The text without its comments, or where one is opened that is never closed.
+fn blanked(text: &str) -> Result<String, (usize, ReadError)> {
     let mut out = String::with_capacity(text.len());
-    let (mut depth, mut line, mut opened) = (0_usize, 1, 1);
-    let mut rest = text.chars().peekable();
-    while let Some(each) = rest.next() {
-        let next = rest.peek().copied();
+    let (mut depth, mut line, mut opened) = (0_usize, 1, (0, 1));
+    let mut rest = text.char_indices().peekable();
+    while let Some((at, each)) = rest.next() {
+        let next = rest.peek().map(|&(_, next)| next);
         if each == '(' && next == Some('*') {
             if depth == 0 {
-                opened = line;
+                opened = (at, line);
             }
             depth += 1;
             rest.next();
@@ -47,7 +62,8 @@ pub(super) fn without_comments(text: &str) -> Result<String, ReadError> {
         }
     }
     if depth > 0 {
-        return Err(ReadError { line: opened, reason: "a comment is opened and never closed".to_owned() });
+        let (at, line) = opened;
+        return Err((at, ReadError { line, reason: "a comment is opened and never closed".to_owned() }));
     }
     Ok(out)
 }

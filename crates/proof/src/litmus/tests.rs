@@ -1,5 +1,7 @@
 use super::{Quantifier, Test};
+use crate::axiomatic::{self, Limits, Model};
 use crate::isa::{Instruction, Width};
+use crate::operational;
 
 const WHOLE: &str = "RISCV A+B\n\"PodWW Rfe (* no comment *)\"\nCycle=Rfe PodWW\nOrig=a=b
 (* a comment (* and one in it *)
@@ -46,7 +48,13 @@ fn what_cannot_be_read_is_named_with_its_line() {
         (format!("X86 t\n{body}"), 1, "RISCV"),
         (format!("RISCV\n{body}"), 1, "no name"),
         ("RISCV t\n P0 ;".to_owned(), 1, "braces"),
-        (format!("RISCV t\n(* {body}"), 2, "never closed"),
+        (format!("RISCV t\n{}", body.replace("P0 ;", "P0 (* ;")), 3, "never closed"),
+        (format!("RISCV t\n(* free {}", body.replace("P0 ;", "P0 (* ;")), 3, "never closed"),
+        (format!("RISCV t\n{}", body.replace(" (0:x6=0)", "")), 5, "the condition is missing"),
+        (format!("RISCV t\n{}", body.replace("exists (0:x6=0)", "~exists\n")), 6, "the condition is missing"),
+        (format!("RISCV t\n{}", body.replace("exists (0:x6=0)", "forall")), 5, "the condition is missing"),
+        ("\0\0\0".to_owned(), 1, "no text"),
+        ("hello".to_owned(), 1, "RISCV"),
         (format!("RISCV t\n{}", body.replace("lw ", "lx ")), 4, "lx"),
         (format!("RISCV t\n{}", body.replace("lw x6,0(x5)", "beqz x6,L")), 4, "label `L`"),
         (format!("RISCV t\n{}", body.replace("0:x6=0", "0:x66=0")), 5, "x66"),
@@ -94,4 +102,109 @@ fn conditions_that_stand_too_deep_in_each_other_are_an_error_and_no_crash() {
         let error = read(&deep(100_000)).unwrap_err();
         assert!(error.line == 5 && error.reason.contains("100 deep"), "{error}");
     }
+}
+
+/// What a test of one store ends with, and whether its condition is so.
+fn one_store(state: &str, store: &str, condition: &str) -> Result<(String, bool), String> {
+    let text = format!(
+        "RISCV one\n{{ {state}; 0:x10=x; 0:x5=1; 0:x7=-1; }}\n P0 ;\n {store} ;\nexists ({condition})"
+    );
+    let test = Test::read(&text).map_err(|error| error.to_string())?;
+    let found =
+        axiomatic::outcomes(&test, Model::Rvwmo, Limits::default()).map_err(|error| error.to_string())?;
+    let steps = operational::outcomes(&test, Model::Rvwmo, 8, Limits::default())
+        .map_err(|error| error.to_string())?;
+    assert_eq!((&found.states, &found.kinds), (&steps.states, &steps.kinds), "{text}");
+    assert_eq!(found.states.len(), 1, "{text}");
+    Ok((test.outcome(found.states.first().unwrap()), found.having(&test) == 1))
+}
+
+#[test]
+fn a_location_is_compared_and_printed_as_its_type_has_it() {
+    let cases = [
+        ("uint16_t x", "sh x7,0(x10)", "x=0xffff", "x=65535;", true),
+        ("uint16_t x", "sh x7,0(x10)", "x=-1", "x=65535;", true),
+        ("uint16_t x", "sh x7,0(x10)", "x=0x7fff", "x=65535;", false),
+        ("int16_t x", "sh x7,0(x10)", "x=0xffff", "x=-1;", true),
+        ("uint8_t x=255", "lbu x6,0(x10)", "x=255", "x=255;", true),
+        ("uint8_t x=255", "nop", "x=255", "x=255;", true),
+        ("uint32_t x", "sw x7,0(x10)", "x=0xffffffff", "x=4294967295;", true),
+        ("x=0", "sw x7,0(x10)", "x=0xffffffff", "x=-1;", true),
+        ("x=0", "sd x7,0(x10)", "x=0xffffffff", "x=-1;", false),
+        ("int64_t x", "sd x7,0(x10)", "x=0xffffffff", "x=-1;", false),
+        ("uint64_t x", "sd x7,0(x10)", "x=-1", "x=18446744073709551615;", true),
+        ("uint32_t x; int y=-1", "sw x7,0(x10)", "x=[y]", "x=4294967295; y=-1;", true),
+        // Registers have 64 bits.
+        ("uint32_t x=0x80000000", "lw x8,0(x10)", "0:x8=0x80000000", "0:x8=-2147483648;", false),
+    ];
+    for (state, store, condition, outcome, holds) in cases {
+        let expected = Ok((outcome.to_owned(), holds));
+        assert_eq!(one_store(state, store, condition), expected, "{state}; {store}; {condition}");
+    }
+}
+
+#[test]
+fn an_access_to_a_part_of_a_location_leaves_the_rest() {
+    let cases = [
+        ("uint64_t x=0x100000005", "sw x5,0(x10)", "x=0x100000001", "x=4294967297;"),
+        ("uint64_t x=0x100000005", "sw x5,4(x10)", "x=0x100000005", "x=4294967301;"),
+        ("uint64_t x=0x100000005", "lw x6,0(x10)", "x=0x100000005", "x=4294967301;"),
+        ("uint32_t x=0x1234", "sb x5,0(x10)", "x=0x1201", "x=4609;"),
+        ("uint32_t x", "sh x5,2(x10)", "x=0x10000", "x=65536;"),
+        ("x=0x100", "sb x7,0(x10)", "x=0x1ff", "x=511;"),
+    ];
+    for (state, store, condition, outcome) in cases {
+        let expected = Ok((outcome.to_owned(), true));
+        assert_eq!(one_store(state, store, condition), expected, "{state}; {store}");
+    }
+}
+
+#[test]
+fn an_access_that_does_not_fit_its_location_is_refused() {
+    let cases = [
+        ("int x", "sw x5,2(x10)", "hart 0 accesses 4 bytes at x+2, which is misaligned"),
+        ("x=0", "sw x5,2(x10)", "misaligned"),
+        ("x=0", "sw x5,4(x10)", "hart 0 accesses 4 bytes at x+4: the location ends before"),
+        ("int x", "sd x5,0(x10)", "hart 0 accesses 8 bytes at x: the location ends before"),
+        ("uint8_t x", "lh x6,0(x10)", "2 bytes at x: "),
+        ("uint8_t x", "sb x5,1(x10)", "1 byte at x+1: "),
+        ("x=0", "sw x5,8(x10)", "where there is no location"),
+        ("uint8_t x=256", "nop", "256 does not fit into the 1 bytes of `x`"),
+    ];
+    for (state, store, refusal) in cases {
+        let answer = one_store(state, store, "x=1");
+        assert!(
+            answer.as_ref().is_err_and(|reason| reason.contains(refusal)),
+            "{state}; {store}: {answer:?}"
+        );
+    }
+}
+
+#[test]
+fn free_text_before_the_braces_may_open_a_comment_and_not_close_it() {
+    let test =
+        Test::read("RISCV t\nfree (* text\n{ 0:x5=x; (* y=1; *) }\n P0 ;\n lw x6,0(x5) ;\nexists (0:x6=0)")
+            .unwrap();
+    assert_eq!((test.places.len(), test.threads[0].program.len()), (1, 1));
+}
+
+#[test]
+fn a_jump_to_where_a_hart_has_no_instruction_is_refused() {
+    let cases =
+        [("jalr x0,0(x10)", "hart 0 jumps to x, where it has no instruction"), ("ret", "jumps to 0, where")];
+    for (jump, refusal) in cases {
+        let answer = one_store("x=0", jump, "x=0");
+        assert!(answer.as_ref().is_err_and(|reason| reason.contains(refusal)), "{jump}: {answer:?}");
+    }
+    // A call comes back.
+    let call = "RISCV call\n{ 0:x10=x; 0:x5=1; }\n P0 ;\n jal x1,L ;\n j E ;\n L: sw x5,0(x10) ;\n ret ;\n E: li x6,2 ;\nforall (x=1 /\\ 0:x6=2)";
+    let test = Test::read(call).unwrap();
+    let found = axiomatic::outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    assert_eq!((found.cut, found.holds(&test)), (false, Some(true)));
+}
+
+#[test]
+fn what_no_model_speaks_of_is_named_in_assembly() {
+    let refusal = one_store("x=0", "csrr x5,mhartid", "x=0").unwrap_err();
+    assert_eq!(refusal, "no memory model speaks of `csrr t0,mhartid`");
 }

@@ -9,11 +9,8 @@ use super::machine::{Machine, State};
 use super::path::Task;
 use super::program::{At, Line, Program, Region, Word};
 use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, Refusal};
-use crate::isa::{Instruction, Width};
-use crate::litmus::{FIRST_ADDRESS, Observable, SPACING, Test};
-
-/// Bytes of code that a hart of a litmus test has: hart 1's begins here.
-const CODE: u64 = 0x1_0000;
+use crate::isa::Width;
+use crate::litmus::{FIRST_ADDRESS, Observable, SPACING, Test, code};
 
 struct Threads<'a> {
     test: &'a Test,
@@ -31,20 +28,19 @@ impl Program for Threads<'_> {
     }
 
     fn start(&self, hart: u8) -> (u64, [u64; 32]) {
-        (u64::from(hart) * CODE, self.test.threads[usize::from(hart)].registers)
+        (code(usize::from(hart)), self.test.threads[usize::from(hart)].registers)
     }
 
     fn at(&self, pc: u64) -> At {
-        let thread = usize::try_from(pc / CODE).ok().and_then(|hart| self.test.threads.get(hart));
-        let Some(thread) = thread else { return At::Nowhere };
-        let Ok(index) = usize::try_from(pc % CODE / 4) else { return At::Nowhere };
-        let Some(statement) = thread.program.get(index) else { return At::End };
-        let annotated = match statement.instruction {
-            Instruction::LoadReserved { acquire, release, .. }
-            | Instruction::StoreConditional { acquire, release, .. }
-            | Instruction::Amo { acquire, release, .. } => (acquire, release),
-            _ => (false, false),
-        };
+        let hart = (0..self.test.threads.len()).rev().find(|&hart| code(hart) <= pc);
+        let Some(hart) = hart else { return At::Nowhere };
+        let (program, distance) = (&self.test.threads[hart].program, pc - code(hart));
+        let index = usize::try_from(distance / 4).unwrap_or(usize::MAX);
+        if !distance.is_multiple_of(4) || index > program.len() {
+            return At::Nowhere;
+        }
+        let Some(statement) = program.get(index) else { return At::End };
+        let annotated = statement.instruction.annotations();
         At::Line(Line {
             instruction: statement.instruction,
             length: 4,
@@ -85,7 +81,7 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
     let Some((first, _)) = machine.first() else { return Err(NoAnswer::Refused(Refusal::TooLarge)) };
     let mut states = IndexSet::<State, FxBuildHasher>::default();
     states.insert(first);
-    let mut outcomes = Outcomes { states: BTreeSet::new(), cut: false, steps: 0 };
+    let mut outcomes = Outcomes { states: BTreeSet::new(), kinds: Vec::new(), cut: false, steps: 0 };
     let mut widths = BTreeMap::new();
     let mut ends = Vec::new();
     let mut moves = Vec::new();
@@ -95,7 +91,7 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
         let mut over = true;
         for hart in 0..harts {
             let possible = machine.possible(state[hart]);
-            outcomes.cut |= possible.full;
+            outcomes.cut |= possible.ends.full || !possible.ends.held.is_empty();
             let local = machine.local(state[hart]);
             over &= matches!(local.at, super::local::Place::Arrived(_)) && local.left.is_empty();
             if let super::local::Place::Astray(_) = machine.local(state[hart]).at {
@@ -107,6 +103,10 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
                 | Task::Swap { address, width, .. }
                 | Task::Succeed { address, width, .. } = op.task
                 {
+                    if !test.fits(address, width) {
+                        let refusal = Refusal::astray(test, hart, address, width);
+                        return Err(NoAnswer::Refused(refusal));
+                    }
                     widths.insert(address, width);
                 }
                 moves.clear();
@@ -125,6 +125,7 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
             ends.push(state);
         }
     }
+    let kinds = test.kinds(&widths);
     for state in ends {
         let mut value = |observable| match observable {
             Observable::Register { thread, register } => {
@@ -132,8 +133,7 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
             }
             Observable::Memory { place } => {
                 let address = test.places[place].address;
-                let width = widths.get(&address).copied().unwrap_or(Width::Double);
-                width.extend(machine.peek(&state, address, width).0, true)
+                kinds[place].of(machine.peek(&state, address, Width::Double).0)
             }
         };
         let outcome: Vec<u64> = test.observed.iter().map(|&observable| value(observable)).collect();
@@ -141,12 +141,13 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
             None => true,
             Some(filter) => {
                 let value = std::cell::RefCell::new(value);
-                filter.is_true(&|observable| (value.borrow_mut())(observable))
+                filter.is_true(&kinds, &|observable| (value.borrow_mut())(observable))
             }
         };
         if passes {
             outcomes.states.insert(outcome);
         }
     }
+    outcomes.kinds = kinds;
     Ok(outcomes)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::program::Tells;
+use super::program::{Tells, Word};
 use crate::isa::Width;
 
 /// The state of one hart.
@@ -16,11 +16,14 @@ pub(crate) struct Local {
     /// Those that no instruction may read before it is written are 0.
     pub(crate) registers: [u64; 32],
     /// Control and status registers that were written.
-    pub(crate) csrs: BTreeMap<u16, u64>,
+    pub(crate) csrs: BTreeMap<u16, Word>,
     /// What it stored where no other hart looks, 8 bytes each.
     pub(crate) own: BTreeMap<u64, u64>,
     /// What the last `lr` reserved, if it is not lost.
     pub(crate) reservation: Option<(u64, Width)>,
+    /// The place in [`Local::left`], from [`LEFT`] on, of the store that this `lr` returned, while that is not performed: what others store
+    /// until then comes before it, and takes no reservation away.
+    pub(crate) reserved_from: Option<u16>,
     /// Whom the next store tells to start.
     pub(crate) telling: Option<Told>,
     /// Whether it has been at the place where a hart starts.
@@ -74,8 +77,20 @@ pub(crate) enum Place {
     Arrived(u64),
     /// It goes round here, for ever, without looking at memory.
     Loops(u64),
+    /// It reads this again and again, for ever, which no other hart accesses.
+    Polls(Poll),
     /// It went where no code is, or asked this instruction of memory that is none.
     Astray(u64),
+}
+
+/// A load of what no other hart accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Poll {
+    pub(crate) pc: u64,
+    pub(crate) address: u64,
+    pub(crate) width: Width,
+    /// What it reads.
+    pub(crate) value: u64,
 }
 
 impl Place {
@@ -83,6 +98,7 @@ impl Place {
     pub(crate) const fn pc(self) -> u64 {
         match self {
             Self::Running(pc) | Self::Arrived(pc) | Self::Loops(pc) | Self::Astray(pc) => pc,
+            Self::Polls(poll) => poll.pc,
         }
     }
 }
@@ -138,6 +154,27 @@ impl Local {
         self.left.iter().filter(|left| matches!(left, Left::Store { .. })).count()
     }
 
+    /// Of what is performed early, and of what is reserved: the store that it returned, while that is not performed.
+    fn sources(&mut self) -> impl Iterator<Item = &mut Option<u16>> {
+        let forwarded = self.ahead.iter_mut().filter_map(|(_, early)| match early {
+            Early::Read { forwarded, .. } => Some(forwarded),
+            _ => None,
+        });
+        forwarded.chain([&mut self.reserved_from])
+    }
+
+    /// Forgets a store that was left behind, at this place from [`LEFT`] on, as memory has it now.
+    pub(super) fn perform(&mut self, place: u16) {
+        self.left.remove(usize::from(place - LEFT));
+        for from in self.sources() {
+            *from = match *from {
+                Some(each) if each == place => None,
+                Some(each) if each > place => Some(each - 1),
+                each => each,
+            };
+        }
+    }
+
     /// Drops what orders nothing any more from what is left behind. Whether it has come out that memory is clear.
     pub(super) fn trim(&mut self) -> bool {
         let mut stored = false;
@@ -163,9 +200,8 @@ impl Local {
             }
         }
         self.left = kept;
-        for (_, early) in &mut self.ahead {
-            if let Early::Read { forwarded: Some(from), .. } = early
-                && *from >= LEFT
+        for from in self.sources().flatten() {
+            if *from >= LEFT
                 && let Some(&Some(to)) = moved.get(usize::from(*from - LEFT))
             {
                 *from = to;

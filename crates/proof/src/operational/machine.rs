@@ -6,6 +6,7 @@ use std::rc::Rc;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::control;
 use super::local::{Local, Place, Told};
 use super::observe::observe_atomic;
 use super::path::{Task, overlap};
@@ -373,9 +374,8 @@ impl<'p> Machine<'p> {
 
     /// Whether a sleeping hart has an interrupt that ends its sleep.
     fn is_called(&mut self, state: &State, hart: usize) -> bool {
-        let local = self.local(state[hart]);
-        let enabled = local.csrs.get(&0x304).is_some_and(|enabled| enabled & 8 != 0);
-        enabled && self.peek(state, interrupt_of(hart), Width::Word).0 & 1 != 0
+        let is_awaited = control::is_awaited(self.program, self.local(state[hart]));
+        is_awaited && self.peek(state, interrupt_of(hart), Width::Word).0 & 1 != 0
     }
 
     /// Every way in which this operation of a hart can go now.

@@ -17,6 +17,7 @@
 //! Specifications"; chapter "Ztso". The idea of a hart that performs its window out of order before one memory: C. Pulte and
 //! others, Simplifying ARM Concurrency, POPL 2018 (the model "Flat").
 
+pub(crate) mod control;
 pub(crate) mod footprint;
 mod litmus;
 pub(crate) mod local;

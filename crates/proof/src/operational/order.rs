@@ -20,12 +20,8 @@ impl Path<'_> {
             },
             Kind::Fence(sides) => self.items.iter().any(|item| match &item.kind {
                 Kind::Access(access) if access.done.is_none() => match *sides {
-                    Sides::Sets(before, after) => {
-                        let class =
-                            if access.address.is_some() { access.class() } else { access.class() * 5 };
-                        // A fence of memory alone lets devices pass.
-                        class & before != 0 && after == 15
-                    }
+                    // A fence of memory alone lets devices pass.
+                    Sides::Sets(before, after) => access.seen() & before != 0 && after == 15,
                     Sides::Tso => access.reads(),
                 },
                 _ => false,
@@ -127,8 +123,14 @@ impl Path<'_> {
                 // 11: a store behind a branch. Nobody knows yet that a hart gets beyond a sleep.
                 Kind::Branch | Kind::Sleep if access.writes() => return false,
                 Kind::Branch | Kind::Sleep => {}
+                Kind::Control(class) => {
+                    if fences.iter().any(|&sides| orders(sides, *class, access.seen())) {
+                        return false;
+                    }
+                }
                 Kind::Access(first) if first.done.is_none() => {
-                    if fences.iter().any(|&sides| orders(sides, first, access)) || self.ordered(first, access)
+                    if fences.iter().any(|&sides| orders(sides, first.seen(), access.seen()))
+                        || self.ordered(first, access)
                     {
                         return false;
                     }
@@ -137,6 +139,22 @@ impl Path<'_> {
             }
         }
         true
+    }
+
+    /// Whether a fence makes an access to a control and status register wait that counts as this class.
+    pub(super) fn is_fenced(&self, class: u8) -> bool {
+        let mut fences: Vec<Sides> = Vec::new();
+        self.items.iter().rev().any(|item| match &item.kind {
+            Kind::Fence(sides) => {
+                fences.push(*sides);
+                false
+            }
+            Kind::Control(first) => fences.iter().any(|&sides| orders(sides, *first, class)),
+            Kind::Access(first) if first.done.is_none() => {
+                fences.iter().any(|&sides| orders(sides, first.seen(), class))
+            }
+            Kind::Access(_) | Kind::Branch | Kind::Sleep => false,
+        })
     }
 
     fn ordered(&self, first: &Access, second: &Access) -> bool {
@@ -282,15 +300,14 @@ impl Path<'_> {
     }
 }
 
-fn orders(sides: Sides, first: &Access, second: &Access) -> bool {
+/// Whether a fence orders an access that counts as the first class before one that counts as the second, as `iorw` bits.
+fn orders(sides: Sides, first: u8, second: u8) -> bool {
+    const READ: u8 = 2;
+    const WRITE: u8 = 1;
     match sides {
-        Sides::Sets(before, after) => {
-            // Where an address is not known yet, it may be a device's.
-            let class = |access: &Access| {
-                if access.address.is_some() { access.class() } else { access.class() * 5 }
-            };
-            class(first) & before != 0 && class(second) & after != 0
+        Sides::Sets(before, after) => first & before != 0 && second & after != 0,
+        Sides::Tso => {
+            first & READ != 0 && second & (READ | WRITE) != 0 || first & WRITE != 0 && second & WRITE != 0
         }
-        Sides::Tso => first.reads() || (first.writes() && second.writes()),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::control;
 use super::local::{Early, LEFT, Left, Local, Sides, Told};
 use super::observe::observe;
-use super::program::{At, Line, Program, Region};
+use super::program::{At, Line, Program, Region, Word};
 use super::step::own;
 use crate::isa::execute::{Action, Uses, execute};
-use crate::isa::{Atomic, Decoded, Instruction, Register, Width};
+use crate::isa::{Atomic, CsrChange, CsrOperand, Decoded, Instruction, Register, Width};
 
 /// One begun instruction that matters to memory.
 #[derive(Debug, Clone)]
@@ -23,8 +24,10 @@ pub(super) enum Kind {
     Access(Access),
     /// What it orders: earlier reads, writes, then later ones; of `fence.tso`, `tso`.
     Fence(Sides),
-    /// A branch of which it is not known where it goes.
+    /// A branch or a jump through a register of which it is not known where it goes.
     Branch,
+    /// An access to a control and status register that waits: what a fence takes it for, as `iorw` bits.
+    Control(u8),
     /// A `wfi` that has not returned.
     Sleep,
 }
@@ -83,6 +86,11 @@ impl Access {
     pub(super) fn class(&self) -> u8 {
         let class = u8::from(self.reads()) << 1 | u8::from(self.writes());
         if self.device { class << 2 } else { class }
+    }
+
+    /// What a fence takes it for: where the address is not known yet, it may be a device's.
+    pub(super) fn seen(&self) -> u8 {
+        if self.address.is_some() { self.class() } else { self.class() * 5 }
     }
 
     /// Whether it touches bytes that `other` does; `None` if that is not known.
@@ -144,14 +152,16 @@ impl Task {
 }
 
 /// Why a path goes no further.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Went {
     On,
-    /// The branch goes to either.
-    Forks(u64, u64),
+    /// The branch goes to any of these.
+    Forks(Vec<u64>),
     End,
     /// The window is full.
     Full,
+    /// What is younger than this instruction is not begun, though it could be.
+    Held(u64),
     /// What was assumed is not so: there is no such run.
     Contradiction,
 }
@@ -170,6 +180,8 @@ pub(super) struct Path<'a> {
     telling: Option<Told>,
     /// What begun stores put into the hart's own words; `None` where that is not known yet.
     own: BTreeMap<u64, Option<u64>>,
+    /// What control and status registers hold by now; `None` where that is not known yet.
+    csrs: BTreeMap<u16, Option<Word>>,
     pub(super) choices: Vec<(u16, u64)>,
     /// Assumed branches whose conditions are known now.
     pub(super) resolved: Vec<u16>,
@@ -195,6 +207,7 @@ impl<'a> Path<'a> {
             reservation: local.reservation.map_or(Reserved::Nothing, |(at, width)| Reserved::Held(at, width)),
             telling: local.telling,
             own: BTreeMap::new(),
+            csrs: BTreeMap::new(),
             choices: Vec::new(),
             resolved: Vec::new(),
             closed: false,
@@ -247,7 +260,7 @@ impl<'a> Path<'a> {
             match path.step() {
                 Went::On => {}
                 Went::Contradiction => return None,
-                Went::Forks(..) | Went::End | Went::Full => break,
+                Went::Forks(_) | Went::End | Went::Full | Went::Held(_) => break,
             }
         }
         Some(path)
@@ -285,7 +298,7 @@ impl<'a> Path<'a> {
 
     /// It could go on, and is not followed: as if the window ended here, unless all so far is done.
     fn too_far(&self) -> Went {
-        if self.unfinished > 0 { Went::Full } else { Went::End }
+        if self.unfinished > 0 { Went::Held(self.pc) } else { Went::End }
     }
 
     /// Begins one more instruction.
@@ -318,9 +331,6 @@ impl<'a> Path<'a> {
             }
             Instruction::FenceTso => self.push(Kind::Fence(Sides::Tso)),
             Instruction::FenceI => {}
-            Instruction::Csr { csr: HART, rd, operand, .. } if reads_only(operand) => {
-                self.set(rd, Some(u64::from(self.local.hart)));
-            }
             Instruction::Wfi => {
                 if early != Some(Early::Woke) {
                     if !self.begin() {
@@ -329,8 +339,9 @@ impl<'a> Path<'a> {
                     self.push(Kind::Sleep);
                 }
             }
-            // These wait until all that is older is done: whoever changes how a hart works pays for it.
-            Instruction::Csr { .. } => return self.too_far(),
+            Instruction::Csr { change, rd, csr, operand } => {
+                return self.control(change, rd, csr, operand, next);
+            }
             Instruction::Ecall | Instruction::Ebreak | Instruction::Mret => return Went::End,
             _ => return self.compute(&line, early),
         }
@@ -375,14 +386,56 @@ impl<'a> Path<'a> {
             self.jump(self.pc.wrapping_add(line.length));
             return Went::On;
         }
-        let Instruction::Branch { offset, .. } = line.instruction else { return Went::Full };
-        let (taken, next) = (self.pc.wrapping_add_signed(offset), self.pc.wrapping_add(line.length));
+        let next = self.pc.wrapping_add(line.length);
         self.push(Kind::Branch);
-        match early {
-            Some(Early::Went(to)) => self.jump(to),
-            _ if taken == next => self.jump(next),
-            _ => return Went::Forks(taken, next),
+        if let Some(register) = uses.written {
+            self.set(register, Some(next));
         }
+        let mut ways = match line.instruction {
+            Instruction::Branch { offset, .. } => vec![self.pc.wrapping_add_signed(offset), next],
+            _ => self.program.targets(self.pc),
+        };
+        ways.dedup();
+        match (early, line.instruction, ways.as_slice()) {
+            (Some(Early::Went(to)), ..) => self.jump(to),
+            (_, Instruction::Branch { .. }, &[only]) => self.jump(only),
+            // No run goes anywhere from here.
+            (.., []) => return Went::End,
+            _ => return Went::Forks(ways),
+        }
+        Went::On
+    }
+
+    /// An access to a control and status register. It is the hart's own business and in no order with accesses to memory, but where a
+    /// dependency or a fence makes one, to which a read is input and a write is output (volume I, "CSR Access Ordering").
+    fn control(&mut self, change: CsrChange, rd: Register, csr: u16, operand: CsrOperand, next: u64) -> Went {
+        let (operand, is_nothing) = match operand {
+            CsrOperand::Register(register) => (self.get(register), register.is_zero()),
+            CsrOperand::Immediate(value) => (Some(u64::from(value)), value == 0),
+        };
+        let (reads, writes) =
+            (change != CsrChange::Write || !rd.is_zero(), change == CsrChange::Write || !is_nothing);
+        let Some(at_first) = control::held(self.program, self.local, csr, rd.is_zero()) else {
+            return Went::End;
+        };
+        let held = self.csrs.get(&csr).copied().unwrap_or(Some(at_first));
+        let value = held.zip(operand).map(|(held, operand)| control::changed(csr, change, held, operand));
+        if writes && control::changes_accesses(csr, held, value) {
+            return self.too_far();
+        }
+        let class = u8::from(reads) << 3 | u8::from(writes) << 2;
+        let is_done = held.is_some() && (!writes || operand.is_some()) && !self.is_fenced(class);
+        if !is_done {
+            if !self.begin() {
+                return Went::Full;
+            }
+            self.push(Kind::Control(class));
+        }
+        if writes {
+            self.csrs.insert(csr, value.filter(|_| is_done));
+        }
+        self.set(rd, held.filter(|_| is_done).map(|held| control::seen(csr, held)));
+        self.jump(next);
         Went::On
     }
 
@@ -524,16 +577,6 @@ impl<'a> Path<'a> {
         found.is_some_and(
             |item| matches!(&item.kind, Kind::Access(access) if access.what == What::LoadReserved),
         )
-    }
-}
-
-/// `mhartid`, which never changes.
-const HART: u16 = 0xf14;
-
-fn reads_only(operand: crate::isa::CsrOperand) -> bool {
-    match operand {
-        crate::isa::CsrOperand::Register(register) => register.is_zero(),
-        crate::isa::CsrOperand::Immediate(value) => value == 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the operational model asks of a program: its code, its memory, and what its places mean.
 
 use crate::axiomatic::Model;
-use crate::isa::{Instruction, Register, Width};
+use crate::isa::{Arithmetic, Instruction, Register, Width};
 
 /// A machine's code and memory before the first instruction.
 pub(crate) trait Program {
@@ -82,6 +82,11 @@ pub(crate) trait Program {
         let _ = (from, result, inverse);
     }
 
+    /// Told that two numbers are compared, or that something is computed of both.
+    fn relates(&self, left: u64, right: u64) {
+        let _ = (left, right);
+    }
+
     /// Told of a store.
     fn writes(&self, address: u64, width: Width) {
         let _ = (address, width);
@@ -100,6 +105,23 @@ pub(crate) trait Program {
     /// All that the 8 bytes around an address may hold as soon as a load looks at some of them, where nothing determines that yet.
     fn garbage(&self, address: u64, width: Width, held: Word) -> Vec<u64> {
         let _ = (address, width, held);
+        Vec::new()
+    }
+
+    /// What this control and status register holds at first, where that is known.
+    fn control(&self, csr: u16) -> Option<u64> {
+        let _ = csr;
+        None
+    }
+
+    /// Told that the instruction at this address reads what a control and status register holds at first, which is not known.
+    fn reads_unset(&self, pc: u64, csr: u16) {
+        let _ = (pc, csr);
+    }
+
+    /// Where the jump through a register at this address may lead: at least where it does in some run.
+    fn targets(&self, pc: u64) -> Vec<u64> {
+        let _ = pc;
         Vec::new()
     }
 
@@ -133,17 +155,52 @@ pub(crate) enum Inverse {
     From(u64),
     /// The result with these bits changed.
     Xor(u64),
+    /// What this operation, of the number and the operand, leaves of it.
+    Undo {
+        op: Arithmetic,
+        /// On 32 bits.
+        word: bool,
+        operand: u64,
+        /// What the number was: bits that do not reach the result stay.
+        kept: u64,
+    },
 }
 
 impl Inverse {
-    /// What gives this result.
-    pub(crate) const fn of(self, result: u64) -> u64 {
-        match self {
-            Self::Less(part) => result.wrapping_sub(part),
-            Self::From(whole) => whole.wrapping_sub(result),
-            Self::Xor(bits) => result ^ bits,
-        }
+    /// What gives this result; none if nothing does, or if it is not known what.
+    pub(crate) fn of(self, result: u64) -> Option<u64> {
+        let (op, word, operand, kept) = match self {
+            Self::Less(part) => return Some(result.wrapping_sub(part)),
+            Self::From(whole) => return Some(whole.wrapping_sub(result)),
+            Self::Xor(bits) => return Some(result ^ bits),
+            Self::Undo { op, word, operand, kept } => (op, word, operand, kept),
+        };
+        let bits = if word { 32 } else { 64 };
+        let shift = operand as u32 & (bits - 1);
+        let low = |bits: u32| 1_u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1);
+        let number = match op {
+            Arithmetic::Add => result.wrapping_sub(operand),
+            Arithmetic::Subtract => result.wrapping_add(operand),
+            Arithmetic::ShiftLeft => (result & low(bits)) >> shift | kept & !low(bits - shift),
+            Arithmetic::ShiftRight | Arithmetic::ShiftRightArithmetic => result << shift | kept & low(shift),
+            Arithmetic::And => result & operand | kept & !operand,
+            Arithmetic::Or => result & !operand | kept & operand,
+            Arithmetic::Multiply => result.wrapping_mul(reciprocal(operand)),
+            _ => return None,
+        };
+        let number = if word { number & low(32) | kept & !low(32) } else { number };
+        (op.compute(word, number, operand) == result).then_some(number)
     }
+
+    /// Whether other numbers give the same result.
+    pub(crate) const fn is_lossy(self) -> bool {
+        matches!(self, Self::Undo { .. })
+    }
+}
+
+/// What an odd number is to be multiplied with to give 1, by Newton's iteration: every step doubles the bits that are right.
+fn reciprocal(odd: u64) -> u64 {
+    (0..5).fold(odd, |inverse: u64, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
 /// What stands at an address of code.
@@ -159,7 +216,7 @@ pub(crate) enum At {
     Undecoded,
 }
 
-/// An instruction. The bits are those of the instruction, or of a litmus test's plain accesses.
+/// An instruction, with the annotations of its access: those of an atomic one, or of a litmus test's plain ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) instruction: Instruction,

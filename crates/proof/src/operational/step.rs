@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::local::{Early, LEFT, Left, Local, Place, Sides, Told};
+use super::control;
+use super::local::{Early, LEFT, Left, Local, Place, Poll, Sides, Told};
 use super::observe::observe;
 use super::path::{Op, Path, Task, Went, bits, overlap};
 use super::program::{At, Line, Program, Region, bit};
 use crate::axiomatic::Model;
-use crate::boot::UNSET;
 use crate::isa::execute::{AccessKind, Action, Uses, execute};
 use crate::isa::{Decoded, Instruction, Register, Width};
 
@@ -21,8 +21,17 @@ pub(crate) struct Possible {
     /// Whether something was performed early that an older instruction may still contradict. Such a state may be
     /// one that no run passes through.
     pub(crate) pending: bool,
-    /// Whether the window was too small for what the hart could have begun.
+    /// What kept more from being begun.
+    pub(crate) ends: Ends,
+}
+
+/// What ended what a hart could have begun.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends {
+    /// Whether the window was full.
     pub(crate) full: bool,
+    /// Instructions, by their addresses, behind which nothing is begun early, though it may be.
+    pub(crate) held: Vec<u64>,
 }
 
 /// What happens on the way.
@@ -65,6 +74,7 @@ pub(crate) fn begin(program: &dyn Program, hart: u8) -> Option<After> {
         csrs: Default::default(),
         own: Default::default(),
         reservation: None,
+        reserved_from: None,
         telling: None,
         started: false,
         boots: false,
@@ -95,19 +105,19 @@ pub(crate) fn possible(program: &dyn Program, local: &Local) -> Possible {
     found.watched = watched.into_iter().map(|(_, address, width)| (address, width)).collect();
     found.watched.extend(local.reservation);
     // Loops are followed twice at first. Where nothing in them can be performed early, nothing can in their repetitions.
-    let mut full = false;
-    unfold(Path::new(program, local), false, &mut found.ops, &mut full);
+    let mut ends = Ends::default();
+    unfold(Path::new(program, local), false, &mut found.ops, &mut ends);
     if found.ops.iter().any(|op| op.distance > 0) {
         found.ops.clear();
-        full = false;
-        unfold(Path::new(program, local), true, &mut found.ops, &mut full);
+        ends = Ends::default();
+        unfold(Path::new(program, local), true, &mut found.ops, &mut ends);
     }
-    found.full = full;
+    found.ends = ends;
     found.ops.splice(0..0, left);
     found
 }
 
-fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, full: &mut bool) {
+fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, ends: &mut Ends) {
     loop {
         let before = path.items.len();
         let went = path.step();
@@ -117,16 +127,22 @@ fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, full: &mut bool) {
         match went {
             Went::On => {}
             Went::Full => {
-                *full = true;
+                ends.full = true;
+                return;
+            }
+            Went::Held(pc) => {
+                if !ends.held.contains(&pc) {
+                    ends.held.push(pc);
+                }
                 return;
             }
             Went::End | Went::Contradiction => return,
-            Went::Forks(taken, next) => {
-                for to in [taken, next] {
+            Went::Forks(ways) => {
+                for to in ways {
                     let mut fork = path.clone();
                     fork.choose(to);
                     if whole || !fork.goes_round() {
-                        unfold(fork, whole, ops, full);
+                        unfold(fork, whole, ops, ends);
                     }
                 }
                 return;
@@ -157,16 +173,7 @@ pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -
         if !local.ahead.is_empty() && !Path::committed(program, &local)?.agrees(op.distance) {
             return None;
         }
-        local.left.remove(usize::from(op.distance - LEFT));
-        for (_, early) in &mut local.ahead {
-            if let Early::Read { forwarded, .. } = early {
-                *forwarded = match *forwarded {
-                    Some(from) if from == op.distance => None,
-                    Some(from) if from > op.distance => Some(from - 1),
-                    from => from,
-                };
-            }
-        }
+        local.perform(op.distance);
         let mut signals = Vec::new();
         if local.trim() {
             signals.push(Signal::Cleared);
@@ -186,7 +193,8 @@ pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -
 /// What becomes of a hart when another one writes there; `None` if nothing does.
 pub(crate) fn touched(program: &dyn Program, local: &Local, address: u64, width: Width) -> Option<Local> {
     let mut changed = local.clone();
-    if local.reservation.is_some_and(|reserved| overlap(reserved, (address, width))) {
+    let is_lost = local.reservation.is_some_and(|reserved| overlap(reserved, (address, width)));
+    if is_lost && local.reserved_from.is_none() {
         changed.reservation = None;
     }
     if !local.ahead.is_empty() {
@@ -245,6 +253,7 @@ fn end(local: &mut Local, place: Place) {
         csrs: Default::default(),
         own: Default::default(),
         reservation: None,
+        reserved_from: None,
         telling: None,
         started,
         boots,
@@ -257,6 +266,8 @@ fn end(local: &mut Local, place: Place) {
 fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> Option<After> {
     let mut silent = 0_u64;
     let mut held: Option<(u64, [u64; 32], BTreeMap<u64, u64>)> = None;
+    // What it read since then.
+    let mut polled = None;
     while let Place::Running(pc) = local.at {
         let line = match program.at(pc) {
             At::Line(line) => line,
@@ -286,13 +297,14 @@ fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> 
             *at == pc && *registers == local.registers && *own == local.own
         };
         if held.as_ref().is_some_and(repeats) {
-            end(&mut local, Place::Loops(pc));
+            end(&mut local, polled.map_or(Place::Loops(pc), Place::Polls));
             break;
         }
         if silent > 64 && silent.is_power_of_two() {
+            polled = None;
             held = Some((pc, local.registers, local.own.clone()));
         }
-        match retire(program, &mut local, pc, &line, &mut signals)? {
+        match retire(program, &mut local, pc, &line, &mut signals, &mut polled)? {
             Some(next) => come_to(program, &mut local, next, &mut signals),
             None => break,
         }
@@ -338,6 +350,7 @@ fn retire(
     pc: u64,
     line: &Line,
     signals: &mut Vec<Signal>,
+    polled: &mut Option<Poll>,
 ) -> Option<Option<u64>> {
     let early = local.early(0);
     let decoded = Decoded { instruction: line.instruction, length: line.length };
@@ -371,13 +384,16 @@ fn retire(
                     program.writes(access.address, access.width);
                     local.own.insert(access.address, value);
                 } else if let Some((register, value)) = access.loaded(held) {
+                    *polled = Some(Poll { pc, address: access.address, width: access.width, value: held });
                     put(local, register, value);
                 }
                 return Some(Some(step_on(program, local, pc, line, effect.next)));
             }
             match early {
                 _ if constant.is_some() => {
-                    if let Some((register, value)) = access.loaded(constant.unwrap_or(0)) {
+                    let value = constant.unwrap_or(0);
+                    *polled = Some(Poll { pc, address: access.address, width: access.width, value });
+                    if let Some((register, value)) = access.loaded(value) {
                         put(local, register, value);
                     }
                 }
@@ -425,11 +441,15 @@ fn retire(
             }
             match line.instruction {
                 Instruction::LoadReserved { .. } => {
-                    let kept = matches!(early, Some(Early::Read { stale: false, .. }));
-                    local.reservation = kept.then_some((access.address, access.width));
+                    (local.reservation, local.reserved_from) = match early {
+                        Some(Early::Read { stale: false, forwarded, .. }) => {
+                            (Some((access.address, access.width)), forwarded)
+                        }
+                        _ => (None, None),
+                    };
                 }
                 Instruction::StoreConditional { .. } => {
-                    local.reservation = None;
+                    (local.reservation, local.reserved_from) = (None, None);
                     // Who fails has told nobody.
                     if early != Some(Early::Failed) {
                         local.telling = None;
@@ -440,37 +460,11 @@ fn retire(
             }
         }
         Action::Csr { change, rd, csr, operand, .. } => {
-            let held = match csr {
-                0xf14 => u64::from(local.hart),
-                0x301 | 0xf11..=0xf13 | 0xf15 => 0,
-                0x300..=0x306 | 0x30a | 0x320 | 0x340..=0x343 | 0x3a0..=0x3ef => {
-                    local.csrs.get(&csr).copied().unwrap_or_else(|| at_reset(csr))
-                }
-                // Pending interrupts and translation, which machine mode has none of, are written before there is any.
-                0x180 | 0x344 if rd.is_zero() => 0,
-                _ => {
-                    signals.push(Signal::Unsupported(pc));
-                    return Some(None);
-                }
+            let Some(seen) = control::access(program, local, pc, (change, rd, csr), operand) else {
+                signals.push(Signal::Unsupported(pc));
+                return Some(None);
             };
-            if let Some(operand) = operand {
-                let value = change.apply(held, operand);
-                // Interrupts that would be taken are not modelled; those that only end a sleep are.
-                let held =
-                    |csr| if csr == 0x300 { value } else { local.csrs.get(&0x300).copied().unwrap_or(0) };
-                if csr == 0x300 && held(csr) & 8 != 0 {
-                    signals.push(Signal::Unsupported(pc));
-                    return Some(None);
-                }
-                if value == at_reset(csr) {
-                    local.csrs.remove(&csr);
-                } else {
-                    local.csrs.insert(csr, value);
-                }
-            }
-            if !rd.is_zero() {
-                local.registers[rd.index()] = held;
-            }
+            put(local, rd, seen);
         }
         Action::Wfi => {
             if early.is_none() {
@@ -489,12 +483,6 @@ fn retire(
         next = to;
     }
     Some(Some(step_on(program, local, pc, line, next)))
-}
-
-/// What a control and status register holds at first. Those that software may use as it likes hold anything (privileged architecture,
-/// section "Reset").
-const fn at_reset(csr: u16) -> u64 {
-    if matches!(csr, 0x340..=0x343) { UNSET } else { 0 }
 }
 
 /// What a hart's own word holds that this plain access goes to, if it is one and that is known. Of a store, anything.

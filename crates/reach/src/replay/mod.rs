@@ -226,11 +226,8 @@ impl Replay<'_> {
                 }
             }
             BootFault::SharedStack => follow::share(&harts)?,
-            BootFault::StartedEarly
-            | BootFault::StartedTwice
-            | BootFault::Stale
-            | BootFault::Astray
-            | BootFault::LostStore => {}
+            BootFault::Astray => follower.trap()?,
+            BootFault::StartedEarly | BootFault::StartedTwice | BootFault::Stale | BootFault::LostStore => {}
         }
         let follow::Work { instructions, out_of_order, passed_over } = follower.work;
         Ok(Followed { emulator, instructions, out_of_order, passed_over, harts, free, rounds })

@@ -62,8 +62,8 @@ fn go_benchmark_has_a_line_for_every_epoch_and_a_name_for_every_variant() {
 goos: linux
 goarch: amd64
 cpu: AMD EPYC
-BenchmarkAtomics/cell=at_2_threads,__far_/variant=lock_xadd-2 2000 12.5 ns/op
-BenchmarkAtomics/cell=at_2_threads,__far_/variant=lock_xadd_2-2 2000 25 ns/op
+BenchmarkAtomics/cell=at_2_threads,far/variant=lock_xadd-2 2000 12.5 ns/op
+BenchmarkAtomics/cell=at_2_threads,far/variant=lock_xadd_2-2 2000 25 ns/op
 ";
     assert_eq!(written(go_benchmark, &tiny()), expected);
 }
@@ -77,6 +77,15 @@ fn go_benchmark_says_bytes_in_a_second_where_bytes_are_counted() {
     let text = written(go_benchmark, &run);
     // 1000 × 8192 bytes in 25 µs.
     assert!(text.ends_with("variant=lock_xadd-2 1000 25 ns/op 327680 MB/s\n"), "{text}");
+}
+
+#[test]
+fn go_benchmark_gives_lateness_a_unit_of_its_own() {
+    let mut run = tiny();
+    run.trials[0].descriptor.quantity = Quantity::Lateness;
+    let text = written(go_benchmark, &run);
+    assert!(text.contains("\nUnit ns-late/op better=lower\n"), "{text}");
+    assert!(text.contains(" 12.5 ns-late/op\n") && !text.contains(" ns/op"), "{text}");
 }
 
 #[test]
@@ -136,12 +145,19 @@ fn json_reads_back_as_the_run() {
     let run = tiny();
     let text = written(json, &run);
     assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], "tenbin-run-1");
 }
 
 #[test]
 fn names_are_made_safe_and_stay_apart() {
     assert_eq!(go_name("lock cmpxchg/a=b\tc"), "lock_cmpxchg_a_b_c");
+    assert_eq!(
+        go_name("in case A (8 KiB, which fits into L1) on CPU 0"),
+        "in_case_A_8_KiB,which_fits_into_L1_on_CPU_0"
+    );
     assert_eq!(go_name(""), "_");
+    assert_eq!(go_name("()"), "_");
     assert_eq!(capitalised("c2c"), "C2c");
     assert_eq!(distinct(["a", "a", "a_2", "b"].map(String::from).into_iter()), ["a", "a_2", "a_2_2", "b"]);
     assert_eq!(csv_field("a\nb"), "\"a\nb\"");

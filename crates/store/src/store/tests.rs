@@ -1,6 +1,7 @@
 //! What can only be seen from inside: journals, locks, limits, and names that do not depend on codecs.
 
 use crate::specimens::{Shape, run_of, samples, small_run};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tenbin_model::{Picoseconds, Sample, Share};
@@ -179,7 +180,7 @@ fn runs_are_listed_by_start_and_found_by_prefix() {
     assert_eq!(store.find("latest").unwrap(), ids[0]);
     assert_eq!(store.find(&ids[1].to_string()).unwrap(), ids[1]);
     assert_eq!(store.find(&ids[1].short().to_uppercase()).unwrap(), ids[1]);
-    assert!(matches!(store.find(""), Err(Error::AmbiguousRun { candidates, .. }) if candidates.len() == 3));
+    assert!(matches!(store.find(""), Err(Error::UnknownRun { newest, .. }) if newest.len() == 3));
     let Err(Error::UnknownRun { newest, .. }) = store.find("no such run") else { panic!() };
     assert_eq!(newest, [ids[0], ids[2], ids[1]]);
 }
@@ -248,6 +249,10 @@ fn errors_say_what_was_tried_on_what_and_what_to_do() {
     assert_eq!(error.to_string(), shown);
     let error = Place { tried: Attempt::Import, path: &path }.not_a_store(Foreign::Empty);
     assert!(error.to_string().ends_with("it is empty and no store of tenbin; name a file that tenbin wrote"));
+    let io = |errno: Errno| Place { tried: Attempt::Read, path: &path }.io(errno.into()).to_string();
+    assert!(io(Errno::MFILE).ends_with("raise the limit on open files (ulimit -n)"), "{}", io(Errno::MFILE));
+    assert!(io(Errno::NOMEM).contains("ulimit -v"), "{}", io(Errno::NOMEM));
+    assert!(io(Errno::ACCESS).contains("readable") && !io(Errno::ACCESS).contains("writable"));
     let error = store.load(&"a".repeat(64).parse().unwrap()).unwrap_err();
     assert!(error.to_string().starts_with("no run 'aaaaaaaaaaaa' in"), "{error}");
 }

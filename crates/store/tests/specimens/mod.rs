@@ -131,6 +131,7 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
                 reading: Reading::Time(Picoseconds(7)),
             }],
             samples,
+            probes: Vec::new(),
         })
         .collect();
     let refusal =
@@ -142,6 +143,7 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
         ended: None,
         gauges: Vec::new(),
         samples: Vec::new(),
+        probes: Vec::new(),
     });
     let trial = |name: &str, cells: Vec<Cell>, refusal: Option<Refusal>| Trial {
         descriptor: descriptor(name),
@@ -189,6 +191,7 @@ pub(crate) fn calibration(seed: u64) -> Calibration {
         operations: numbers.next(),
         took: Picoseconds(numbers.next()),
         layout,
+        process: None,
     };
     let mut series = |purpose, effect, layouts: &[Option<u32>]| Series {
         purpose,

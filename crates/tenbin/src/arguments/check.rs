@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use tenbin_proof::axiomatic::Model;
+use tenbin_proof::boot::control;
 use tenbin_proof::isa::Register;
 
 use super::Form;
@@ -40,6 +41,9 @@ pub struct Check {
     /// Set a word that the file holds; its size is that of the symbol, else 8, else BYTES
     #[arg(long, value_name = "PLACE[:BYTES]=VALUE", help_heading = MACHINES)]
     pub set: Vec<Setting>,
+    /// What a control and status register of every hart holds at first, as misa=0x8000000000141105: of most the architecture says nothing
+    #[arg(long, value_name = "NAME=VALUE", help_heading = MACHINES)]
+    pub csr: Vec<Control>,
     /// Memory that the file does not name, and the end behind it: stacks, a device tree. It is garbage at first
     #[arg(long, value_name = "PLACE,PLACE", num_args = 1, help_heading = MACHINES)]
     pub ram: Vec<Span>,
@@ -262,6 +266,32 @@ impl FromStr for Setting {
     }
 }
 
+/// A control and status register, and what it holds at first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub number: u16,
+    /// What it holds.
+    pub value: u64,
+}
+
+impl FromStr for Control {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE, as misa=0x141105")?;
+        let register = control(name)
+            .ok_or_else(|| format!("`{name}` is no control and status register that can be given a value"))?;
+        let value = number(value).ok_or_else(|| format!("`{value}` is no number (64, 0x40, -1)"))?;
+        if name == "mstatus" && value & 8 != 0 {
+            return Err("interrupts are off at reset (mstatus.MIE, bit 3)".to_owned());
+        }
+        Ok(Self { name: name.to_owned(), number: register, value })
+    }
+}
+
 /// What is expected of registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
@@ -417,6 +447,15 @@ mod tests {
         hold(
             &[("a,b+8", Span { begin: place(symbol("a"), 0), end: place(symbol("b"), 8) })],
             &["", "a", "a,", ",b", "a,b,c"],
+        );
+    }
+
+    #[test]
+    fn control_registers_are_given_by_name() {
+        let misa = |value| Control { name: "misa".to_owned(), number: 0x301, value };
+        hold(
+            &[("misa=0x141105", misa(0x14_1105)), ("misa=-1", misa(u64::MAX))],
+            &["", "misa", "misa=", "misa=x", "mhartid=1", "mcycle=0", "mip=0", "nothing=1", "mstatus=8"],
         );
     }
 

@@ -10,7 +10,7 @@ use tenbin_model::Contracted;
 use super::json;
 use crate::arguments::Blame;
 use crate::output::{Answer, Exit, Trouble, can_be_written};
-use crate::terminal;
+use crate::terminal::{self, Progress};
 
 /// The shortest time that `--within` can give: the helper counts milliseconds.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -41,9 +41,17 @@ fn examined(name: &str, arguments: &Blame) -> Result<(String, Exit), Trouble> {
         cases: arguments.cases,
         within: within.ok_or_else(|| Trouble::usage("--within: a time from 0.001 s to 86400 s, a day"))?,
         program: arguments.program.clone(),
+        output_aside: arguments.form.json && arguments.output.is_none(),
     };
     let contract = blame::contract(name).map_err(trouble)?;
-    let found = contract.examine(&request).map_err(trouble)?;
+    let progress = Progress::new();
+    let told = |what: Option<&str>| match what {
+        Some(what) => progress.doing(what),
+        None => progress.finish(),
+    };
+    let found = contract.examine(&request, &told);
+    progress.finish();
+    let found = found.map_err(trouble)?;
     let exit = if found.is_fault() { Exit::Fault } else { Exit::Answered };
     let text = if arguments.form.json { json(&found)? } else { report::blame(&found, terminal::width()) };
     Ok((text, exit))
@@ -66,5 +74,6 @@ fn trouble(unfit: Unfit) -> Trouble {
             Trouble { exit: Exit::Refused, message: tenbin_analysis::verdict::refused_in_words(&refusal) }
         }
         Unfit::Fault(fault) => Trouble::internal(fault.to_string()),
+        Unfit::Stopped => Trouble::internal("it was interrupted"),
     }
 }

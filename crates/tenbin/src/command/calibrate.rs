@@ -4,9 +4,10 @@ use tenbin_analysis::{calibration, report, verdict};
 use tenbin_model::{Calibration, CalibrationReport, Machine};
 use tenbin_store::{CalibrationId, Store};
 
+use super::keep::Keeper;
 use super::{archive, json};
 use crate::arguments::{Calibrate, Form};
-use crate::calibration::{Outcome, Plan};
+use crate::calibration::{Outcome, Plan, over_processes};
 use crate::output::{Answer, Exit, Trouble, can_be_written};
 use crate::terminal;
 
@@ -16,8 +17,12 @@ pub fn calibrate(arguments: &Calibrate) -> Result<Answer, Trouble> {
     if let Some(path) = &arguments.output {
         can_be_written(path)?;
     }
-    let store = if arguments.no_store { None } else { Some(archive::open()?) };
-    let made = match plan.calibrate()? {
+    let mut keeper = Keeper::open(arguments.no_store)?;
+    let outcome = match arguments.processes {
+        Some(count) => over_processes(arguments, count)?,
+        None => plan.calibrate()?,
+    };
+    let made = match outcome {
         Outcome::Made(made) => made,
         Outcome::Refused(refusal) => {
             let text = if arguments.form.json {
@@ -28,22 +33,21 @@ pub fn calibrate(arguments: &Calibrate) -> Result<Answer, Trouble> {
             return Ok(Answer { text, to: arguments.output.clone(), remark: None, exit: Exit::Refused });
         }
     };
-    let mut exit = if made.faulty { Exit::Fault } else { Exit::Answered };
-    let (id, remark) = match store.map(|mut store| store.keep_calibration(&made.calibration)) {
-        None => (None, None),
-        Some(Ok(id)) => {
-            let (short, path) = (id.short(), archive::path_shown());
-            let remark =
-                format!("Kept as calibration {short} in {path}; every later report says what it found.");
-            (Some(id.to_string()), Some(remark))
-        }
-        // What was measured for so long is said, though it could not be kept.
-        Some(Err(error)) => {
-            exit = Exit::Internal;
-            (None, Some(format!("tenbin: {error}")))
-        }
-    };
-    let text = text(made.calibration, id, arguments.form)?;
+    let kept = keeper
+        .keep("calibration", |store| store.keep_calibration(&made.calibration).map(|id| id.to_string()));
+    let mut remarks = Vec::from_iter(kept.remark);
+    if let (Some(id), true) = (&kept.id, remarks.is_empty()) {
+        let (short, path) = (&id[..12], archive::path_shown());
+        remarks
+            .push(format!("Kept as calibration {short} in {path}; every later report says what it found."));
+    }
+    remarks.extend(made.interrupted.map(|signal| {
+        format!("tenbin: interrupted by signal {signal}: the fewer pairs, the wider the intervals")
+    }));
+    let usual = if made.faulty { Exit::Fault } else { Exit::Answered };
+    let exit = made.interrupted.map(Exit::Interrupted).or(kept.exit).unwrap_or(usual);
+    let text = text(made.calibration, kept.id, arguments.form)?;
+    let remark = Some(remarks.join("\n")).filter(|remark| !remark.is_empty());
     Ok(Answer { text, to: arguments.output.clone(), remark, exit })
 }
 

@@ -2,16 +2,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line};
+use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line, insist_place};
 
 use super::modules::{Choice, remarked, told};
 use crate::arguments::GuestRun;
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
+use crate::terminal::Progress;
 
 /// Where tenbin is in a guest.
 const TENBIN: &str = "/bin/tenbin";
@@ -52,11 +54,46 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         (_, true) => Accelerator::Counted,
     };
     accelerator.insist(architecture, arguments.cpus).map_err(trouble)?;
+    if arguments.nodes > arguments.cpus {
+        let (nodes, cpus) = (arguments.nodes, arguments.cpus);
+        return Err(Trouble::usage(format!(
+            "--nodes {nodes}: each node has a CPU at least, and --cpus says {cpus}"
+        )));
+    }
+    // Before anything is fetched for it: whoever waits for a boot shall not learn then that a name was mistyped.
+    let carried = arguments.carry.iter().map(|word| carried(word)).collect::<Result<Vec<_>, _>>()?;
+    for cargo in &carried {
+        if let Cargo::File { from, to, .. } = cargo {
+            insist_place(to).map_err(trouble)?;
+            let readable = fs::File::open(from).and_then(|file| file.metadata()).map(|it| it.is_file());
+            can_be_read("--carry", from, "it is no file", readable)?;
+        }
+    }
+    for folder in &arguments.carry_tree {
+        can_be_read("--carry-tree", folder, "it is no folder", fs::read_dir(folder).map(|_| true))?;
+    }
+    if let Some(place) = arguments.bring.iter().find(|place| !place.starts_with('/')) {
+        let why =
+            format!("--bring {place}: places in the guest are named from its root on: /tmp/{place}, say");
+        return Err(Trouble::usage(why));
+    }
+    for place in &arguments.bring {
+        insist_place(Path::new(place)).map_err(trouble)?;
+    }
+    let into = arguments.into.as_deref().unwrap_or(Path::new("."));
+    can_hold(into)?;
+    let progress = Progress::new();
+    if !choice.is_here() {
+        progress.doing("fetching the kernel, once");
+    } else if !arguments.module.is_empty() {
+        progress.doing("building kernel modules");
+    }
     // First, because the kernel may have to be fetched anew for them.
     let modules = choice.modules(&arguments.module, remarks)?;
     let kernel = choice.kernel(remarks)?;
     let mut guest = Guest::new(architecture, kernel, arguments.command);
     guest.cpus = arguments.cpus;
+    guest.nodes = arguments.nodes;
     guest.accelerator = accelerator;
     guest.parameters = arguments.append;
     guest.deadline = Duration::from_secs(arguments.seconds);
@@ -69,25 +106,66 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         guest.cargo.push(Cargo::File { from, to, mode: Some(0o644) });
     }
     guest.cargo.extend(arguments.carry_tree.into_iter().map(Cargo::Tree));
-    for word in &arguments.carry {
-        guest.cargo.push(carried(word)?);
-    }
+    guest.cargo.extend(carried);
     guest.bring = arguments.bring;
+    if accelerator == Accelerator::Kvm {
+        progress.doing("trying whether KVM works");
+    }
     if accelerator == Accelerator::Kvm
         && let Kvm::Fails(why) = guest.try_kvm(PATIENCE.min(guest.deadline)).map_err(trouble)?
     {
         remarks.push(format!("KVM does not work here, so the guest is emulated: {why}"));
         guest.accelerator = Accelerator::Emulated;
     }
+    if arguments.console {
+        progress.finish();
+    } else {
+        progress.doing(&format!("the guest boots and runs, {} s at most", arguments.seconds));
+    }
     let mut show = |line: &Line| say(&format!("[{:8.3}] {}", line.began.as_secs_f64(), line.plain()));
-    let outcome = if arguments.console { guest.run_watched(&mut show) } else { guest.run() };
+    let mut follow = |line: &Line| {
+        progress.doing(&format!("a guest, {:.0} s: {}", line.began.as_secs_f64(), line.plain()));
+    };
+    let outcome =
+        if arguments.console { guest.run_watched(&mut show) } else { guest.run_watched(&mut follow) };
+    progress.finish();
     let outcome = outcome.map_err(trouble)?;
     pass_on(&outcome.stdout, &outcome.stderr)?;
     for file in &outcome.files {
-        keep(file, arguments.into.as_deref().unwrap_or(Path::new(".")))?;
+        keep(file, into)?;
     }
-    remarks.extend(outcome.absent.iter().map(|place| format!("not brought: the guest has no file {place}")));
+    let mut absent = outcome.absent.iter().map(|place| format!("not brought: the guest has no file {place}"));
+    // Of a command that failed its own status says more. Of one that did not, somebody waits for what it did not leave.
+    if outcome.status == 0
+        && let Some(first) = absent.next()
+    {
+        remarks.splice(0..0, absent);
+        return Err(Trouble::internal(first));
+    }
+    remarks.extend(absent);
     Ok(outcome.status)
+}
+
+/// A usage error where what is to be carried cannot be read, or `is_such` says that it is something else.
+fn can_be_read(option: &str, path: &Path, otherwise: &str, is_such: io::Result<bool>) -> Result<(), Trouble> {
+    let why = match is_such {
+        Ok(true) => return Ok(()),
+        Ok(false) => otherwise.to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(Trouble::usage(format!("{option} {}: {why}", path.display())))
+}
+
+/// A usage error where nothing can be put into `folder`, which need not be there yet.
+fn can_hold(folder: &Path) -> Result<(), Trouble> {
+    let there = folder.ancestors().find(|it| it.as_os_str().is_empty() || it.exists());
+    let there = there.filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let wrong = |why: &dyn std::fmt::Display| Trouble::usage(format!("--into {}: {why}", folder.display()));
+    if !there.is_dir() {
+        return Err(wrong(&format!("{} is no folder", there.display())));
+    }
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(there, access).map_err(|error| wrong(&io::Error::from(error)))
 }
 
 /// A tenbin for `architecture`: this one, or one that was built beside it: `tenbin-ARCHITECTURE` in the same

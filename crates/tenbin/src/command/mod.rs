@@ -6,26 +6,38 @@ mod blame;
 mod boot;
 mod calibrate;
 mod check;
+mod compare;
 mod fibonacci;
 mod guest;
+mod keep;
 mod measure;
 mod modules;
+mod processes;
 mod replay;
+mod runs;
 pub mod yes;
 
 use tenbin_model::Effort;
 
-use crate::arguments::{Arguments, Boot, Command, Guest, Origin};
+use crate::arguments::{Boot, Command, Guest, Origin, Request};
 use crate::output::{Answer, Trouble};
 
 /// Runs the command that was asked for.
 ///
 /// # Errors
 /// Whatever kept it from an answer, with the status to exit with.
-pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
+pub fn run(request: Request) -> Result<Answer, Trouble> {
+    let arguments = match request {
+        Request::Do(arguments) => *arguments,
+        Request::Say(text) => return Ok(Answer::text(text)),
+        Request::Kernels(form) => return about::kernels(form),
+    };
     match arguments.command {
         None => measure::survey(&arguments.measure),
-        Some(Command::Run { experiments, settings, from: None, measure }) => {
+        Some(Command::Run { experiments, settings, from: None, processes: Some(count), measure }) => {
+            processes::run(&experiments, &settings, &measure, count)
+        }
+        Some(Command::Run { experiments, settings, from: None, processes: None, measure }) => {
             measure::run(&experiments, &settings, &measure, Effort::Normal)
         }
         Some(Command::Run { experiments, from: Some(Origin::Published), measure, .. }) => {
@@ -41,11 +53,9 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
             Some(answer) => Ok(answer),
             None => archive::show(&what, form),
         },
-        Some(Command::Runs { form }) => archive::runs(form),
-        Some(Command::Compare { first, second, form }) => archive::compare(&first, &second, form),
-        Some(Command::Export { runs, output, format, force }) => {
-            archive::export(&runs, &output, format, force)
-        }
+        Some(Command::Runs(arguments)) => runs::runs(&arguments),
+        Some(Command::Compare { first, second, form }) => compare::compare([&first, &second], form),
+        Some(Command::Export(arguments)) => archive::export(&arguments),
         Some(Command::Import { file }) => archive::import(&[file]),
         Some(Command::Merge { files }) => archive::import(&files),
         Some(Command::Guest(Guest::Run(arguments))) => guest::run(arguments),
@@ -58,8 +68,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Trouble> {
             Ok(Answer { exit, ..Answer::text(String::new()) })
         }
         Some(Command::Fib { n, hex, digits }) => Ok(fibonacci::fibonacci(n, hex, digits)),
-        Some(Command::Man) => about::manual(),
-        Some(Command::Kernels { form }) => about::kernels(form),
+        Some(Command::Man { command }) => about::manual(&command),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `tenbin guest modules`, and which kernel a guest's words name.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use tenbin_reach::{Architecture, Cache, Error, Kernel, Module, Suite, host_image
 use super::guest::trouble;
 use crate::arguments::GuestModules;
 use crate::output::{Answer, Trouble, can_be_written, say, write_whole};
+use crate::terminal::Progress;
 
 /// The word for the kernel that runs here.
 const HOST: &str = "host";
@@ -21,10 +21,13 @@ const HOST: &str = "host";
 pub(super) fn modules(arguments: &GuestModules) -> Result<Answer, Trouble> {
     let choice = Choice::of(arguments.arch, arguments.kernel.as_deref(), arguments.cache.as_deref())?;
     let mut remarks = Vec::new();
+    let progress = Progress::new();
+    progress.doing("fetching and building kernel modules");
     let text = match &arguments.into {
         Some(folder) => built(&choice, folder, &mut remarks),
         None => choice.headers(&mut remarks).map(|folder| format!("{}\n", folder.display())),
     };
+    progress.finish();
     match text {
         Ok(text) => Ok(Answer { remark: told(&remarks), ..Answer::text(text) }),
         Err(trouble) => Err(remarked(trouble, &remarks)),
@@ -154,6 +157,11 @@ impl Choice {
             },
         };
         Ok(Self { architecture, wanted, cache })
+    }
+
+    /// Whether the kernel, or what else is fetched for it, was fetched before.
+    pub(super) fn is_here(&self) -> bool {
+        self.cache.has(self.architecture, self.fetched())
     }
 
     /// The suite whose kernel, or whose busybox, is fetched.

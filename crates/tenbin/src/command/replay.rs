@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tenbin_analysis::report;
 use tenbin_model::{
@@ -13,7 +14,7 @@ use tenbin_proof::image::Image;
 use tenbin_proof::isa::Instruction;
 use tenbin_reach::{self as reach, Code, CodeKind};
 
-use super::check::name_of;
+use super::check::{name_of, sha256};
 use super::json;
 use crate::arguments;
 use crate::output::{Answer, Exit, Trouble};
@@ -34,13 +35,15 @@ pub(super) fn replay(asked: &arguments::Replay) -> Result<Answer, Trouble> {
             runs.push((check, run));
         }
     }
+    let mut remarks = Vec::new();
+    let files = executables(&boot, &runs, asked, &mut remarks)?;
     let progress = Progress::new();
     let mut replays = Vec::new();
     let mut emulator = None;
     for (done, (check, run)) in runs.iter().enumerate() {
         let times = asked.times as usize;
         let mut each = |time: u32| progress.replays(done * times + time as usize, runs.len() * times);
-        let replayed = replayed(check, run, asked, &mut emulator, &mut each);
+        let replayed = replayed(check, run, &files[done], asked.times, &mut emulator, &mut each);
         if replayed.is_err() {
             progress.finish();
         }
@@ -56,9 +59,86 @@ pub(super) fn replay(asked: &arguments::Replay) -> Result<Answer, Trouble> {
     } else {
         Exit::Refused
     };
-    let remark = answer.replays.is_empty().then(|| "tenbin: there is no such run in the answer".to_owned());
+    if answer.replays.is_empty() {
+        remarks.push(nothing_to_replay(&boot, asked.fault));
+    }
+    let remarks = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>();
+    let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
     let text = if asked.form.json { json(&answer)? } else { report::replay(&answer, terminal::width()) };
     Ok(Answer { text, to: None, remark, exit })
+}
+
+/// An executable that was read.
+struct Executable {
+    path: PathBuf,
+    image: Image,
+}
+
+/// The executable of each run, in their order, each read once. Whether it is the one that was checked is seen before any is replayed.
+///
+/// # Errors
+/// A usage error where one cannot be read, or is another than was checked.
+fn executables(
+    boot: &Boot,
+    runs: &[(&BootCheck, &Counterexample)],
+    asked: &arguments::Replay,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<Rc<Executable>>, Trouble> {
+    let mut read: Vec<(Rc<Executable>, String)> = Vec::new();
+    let mut files = Vec::new();
+    for (check, _) in runs {
+        let path = asked.elf.clone().unwrap_or_else(|| PathBuf::from(&check.file));
+        let known = read.iter().find(|(it, _)| it.path == path).cloned();
+        let (executable, hash) = match known {
+            Some(known) => known,
+            None => {
+                let wrong = |reason: &dyn std::fmt::Display| {
+                    let remedy = if asked.elf.is_none() { "; where it is now is said by --elf" } else { "" };
+                    Trouble::usage(format!("{}: {reason}{remedy}", path.display()))
+                };
+                let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
+                let image = Image::read(&bytes).map_err(|error| wrong(&error))?;
+                read.push((Rc::new(Executable { path: path.clone(), image }), sha256(&bytes)));
+                read[read.len() - 1].clone()
+            }
+        };
+        match &check.sha256 {
+            Some(checked) if *checked != hash => {
+                return Err(Trouble::usage(format!(
+                    "{}: it is not the executable that was checked: its SHA-256 is {hash}, and that of {} was {checked}; name that one \
+                     with --elf, or check this one and replay the new answer",
+                    path.display(),
+                    check.file
+                )));
+            }
+            _ => {}
+        }
+        files.push(executable);
+    }
+    if boot.checks.iter().any(|check| check.sha256.is_none()) && !files.is_empty() {
+        remarks.push(format!(
+            "whether {} is the executable that was checked is not known: the answer is of a tenbin that kept no hash of it",
+            files[0].path.display()
+        ));
+    }
+    Ok(files)
+}
+
+/// Why an answer has no run to replay.
+fn nothing_to_replay(boot: &Boot, fault: Option<BootFault>) -> String {
+    let mut has: Vec<&str> = boot.checks.iter().flat_map(every_run).map(|run| run.fault.name()).collect();
+    has.sort_unstable();
+    has.dedup();
+    let is_sound = |check: &BootCheck| matches!(check.verdict, BootVerdict::Sound { .. });
+    match (fault, has.as_slice()) {
+        (Some(fault), [_, ..]) => {
+            format!("the answer has no run of the kind `{}`; it has: {}", fault.name(), has.join(", "))
+        }
+        _ if boot.checks.iter().all(is_sound) => {
+            "nothing goes wrong on any machine of the answer, so there is no run to replay".into()
+        }
+        _ => "the answer has no run to replay: what is not sound in it was refused".into(),
+    }
 }
 
 /// What `boot check` answered.
@@ -81,33 +161,37 @@ fn answer(path: &Path) -> Result<Boot, Trouble> {
 
 /// The runs of one machine: its faults, or only those of one kind, which may be a remark.
 fn runs_of(check: &BootCheck, fault: Option<BootFault>) -> Vec<&Counterexample> {
+    match (fault, &check.verdict) {
+        (Some(fault), _) => every_run(check).filter(|run| run.fault == fault).collect(),
+        (None, BootVerdict::Faulty { faults, .. }) => faults.iter().collect(),
+        (None, BootVerdict::Sound { .. } | BootVerdict::Refused { .. }) => Vec::new(),
+    }
+}
+
+/// The faults of one machine, and then the remarks.
+fn every_run(check: &BootCheck) -> impl Iterator<Item = &Counterexample> {
     let (faults, remarks) = match &check.verdict {
         BootVerdict::Sound { remarks, .. } => ([].as_slice(), remarks.as_slice()),
         BootVerdict::Faulty { faults, remarks, .. } => (faults.as_slice(), remarks.as_slice()),
-        BootVerdict::Refused { .. } => return Vec::new(),
+        BootVerdict::Refused { .. } => ([].as_slice(), [].as_slice()),
     };
-    match fault {
-        None => faults.iter().collect(),
-        Some(fault) => faults.iter().chain(remarks).filter(|run| run.fault == fault).collect(),
-    }
+    faults.iter().chain(remarks)
 }
 
 /// One run, as often as is asked.
 fn replayed(
     check: &BootCheck,
     run: &Counterexample,
-    asked: &arguments::Replay,
+    executable: &Executable,
+    times: u32,
     emulator: &mut Option<String>,
     each: &mut dyn FnMut(u32),
 ) -> Result<Replayed, Trouble> {
-    let file = asked.elf.clone().unwrap_or_else(|| PathBuf::from(&check.file));
-    let named = |reason: &dyn std::fmt::Display| Trouble::usage(format!("{}: {reason}", file.display()));
-    let bytes = fs::read(&file).map_err(|error| named(&error))?;
-    let image = Image::read(&bytes).map_err(|error| named(&error))?;
+    let Executable { path: file, image } = executable;
     let goals = check.goals.iter().map(|goal| goal.0).collect::<Vec<_>>();
-    let code = |pc| code(&image, pc);
+    let code = |pc| code(image, pc);
     let replay = reach::Replay {
-        elf: &file,
+        elf: file,
         entry: image.entry,
         registers: tenbin_proof::boot::UNSET,
         code: &code,
@@ -115,12 +199,12 @@ fn replayed(
         set: &check.machine.set,
         run,
         goals: &goals,
-        times: asked.times,
+        times,
     };
     let outcome = match replay.play(each).map_err(super::guest::trouble)? {
         reach::ReplayOutcome::Shown(followed) => {
             emulator.get_or_insert_with(|| format!("QEMU {}", number(&followed.emulator)));
-            ReplayOutcome::Shown(shown(check, run, &image, asked.times, followed))
+            ReplayOutcome::Shown(shown(check, run, image, times, followed))
         }
         reach::ReplayOutcome::Departed { shown, step, why } => ReplayOutcome::Departed { shown, step, why },
         reach::ReplayOutcome::NotReplayable(why) => ReplayOutcome::NotReplayable { why },

@@ -251,7 +251,7 @@ impl<'a> Recorder<'a> {
         let ends = self.harts.iter().map(|hart| {
             let pc = hart.late.first().map_or(hart.pc, |late| late.0);
             let arrived = goals.contains(&pc);
-            HartEnd { pc: Hex(pc), place: self.name(pc), arrived, doing: String::new() }
+            HartEnd { pc: Hex(pc), place: self.name(pc), arrived, doing: String::new(), astray: false }
         });
         let ends = ends.collect();
         let reordered = self.steps.iter().any(|step| step.overtakes > 0);
@@ -261,6 +261,7 @@ impl<'a> Recorder<'a> {
             memory: if reordered { "rvwmo" } else { "sc" }.to_owned(),
             window: 8,
             set: self.set,
+            controls: vec![],
         };
         let (sentence, repeats_from) = (String::new(), None);
         let (garbage, steps) = (self.garbage, self.steps);

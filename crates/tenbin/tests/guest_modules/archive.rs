@@ -98,10 +98,12 @@ fn what_was_fetched_is_said_when_something_after_it_fails() {
         assert!(status == 1 && said.starts_with(begins), "{status}: {said}");
         assert!(said.trim_end().ends_with(REPLACED), "{said}");
     }
-    // A usage error that is found late is no exception: a file to carry that is none.
+    // A usage error that is found late is no exception: what a folder to carry holds.
     let Some(desk) = desk(OLD) else { return };
-    let (status, _, said) = desk.tenbin(&["run", "--module", "fibdrv", "--carry", "..", "--", "true"]);
-    assert!(status == 2 && said.starts_with("tenbin: usage error: --carry ..: "), "{status}: {said}");
+    fs::create_dir(desk.path("tree")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, desk.path("tree/pipe"), 0o600.into()).unwrap();
+    let (status, _, said) = desk.tenbin(&["run", "--module", "fibdrv", "--carry-tree", "tree", "--", "true"]);
+    assert!(status == 2 && said.starts_with("tenbin: usage error: carry tree/pipe: "), "{status}: {said}");
     assert!(said.contains(REPLACED), "{said}");
 }
 

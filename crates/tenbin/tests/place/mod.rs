@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -12,6 +14,7 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
+        deadline();
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
@@ -40,6 +43,25 @@ impl Place {
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         report["run"].as_str().unwrap().to_owned()
     }
+}
+
+/// Longer than all tests of one file take, on a machine that is busy with other things.
+const DEADLINE: Duration = Duration::from_secs(3600);
+
+/// Ends these tests when they take too long: one of them waits for a process that never ends. The harness has no bound of
+/// its own, and says of each test whether it has ended.
+pub fn deadline() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::thread::spawn(|| {
+            let started = Instant::now();
+            while started.elapsed() < DEADLINE {
+                std::thread::park_timeout(DEADLINE);
+            }
+            eprintln!("still running after {DEADLINE:?}: a test that has not ended waits for ever");
+            std::process::abort();
+        });
+    });
 }
 
 pub fn text(bytes: &[u8]) -> String {

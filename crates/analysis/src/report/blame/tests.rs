@@ -13,7 +13,7 @@ fn watched(calls: u64, outside: u64) -> String {
 #[test]
 fn one_call_is_one_call() {
     let table = [
-        (1, 0, "./a made 1 call, within the specification, and ended with status 0."),
+        (1, 0, "./a made 1 call, which kept what a caller must see to, and ended with status 0."),
         (1, 1, "./a made 1 call, which broke what a caller must see to, and ended with status 0."),
         (2, 1, "./a made 2 calls, 1 of which broke what a caller must see to, and ended with status 0."),
         (9, 0, "./a made 9 calls, 0 of which broke what a caller must see to, and ended with status 0."),

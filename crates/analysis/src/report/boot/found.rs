@@ -4,7 +4,7 @@ use tenbin_model::{BootCheck, BootFault, BootVerdict, Counterexample};
 
 use super::grid::{Column, paragraph, shown, table as drawn};
 use super::words::{count, listed, machine, seconds};
-use super::{can, capitalised, ended, faults, remark, remarks, sentence, trace};
+use super::{can, capitalised, ended, faults, place, remark, remarks, retried, sentence, trace};
 
 /// Machines that differ in nothing but the hart that boots, with one verdict.
 struct Row<'a> {
@@ -92,11 +92,16 @@ fn rows(checks: &[BootCheck]) -> Vec<Row<'_>> {
 /// A verdict in a few words.
 fn verdict(check: &BootCheck) -> String {
     match &check.verdict {
-        BootVerdict::Sound { window_full, partly, .. } => {
+        BootVerdict::Sound { window_full, partly, held, .. } => {
             let tried = if *partly { " for the garbage tried" } else { "" };
+            let behind = match held.as_slice() {
+                [] => String::new(),
+                [one] => format!(" but for what is behind {}", place(one)),
+                [one, ..] => format!(" but for what is behind {} and others", place(one)),
+            };
             match window_full {
-                false => format!("sound{tried}"),
-                true => format!("sound{tried} up to a window of {}", check.machine.window),
+                false => format!("sound{tried}{behind}"),
+                true => format!("sound{tried} up to a window of {}{behind}", check.machine.window),
             }
         }
         BootVerdict::Faulty { faults, whole, .. } => {
@@ -167,6 +172,7 @@ fn of_file(checks: &[&BootCheck], width: usize) -> String {
             beside.push_str(&remark(&format!("Remark on {}", shown(&check.file)), example, width));
         }
     }
+    beside.push_str(&retried(checks, width));
     for (why, refused) in refusals(checks) {
         let file = refused.first().map_or_else(String::new, |check| shown(&check.file));
         let found = found_on(&refused, checks);

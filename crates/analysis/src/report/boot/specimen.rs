@@ -116,6 +116,7 @@ impl Script {
             pc: Hex(pc),
             place: self.name(pc),
             arrived: doing == "arrived",
+            astray: doing == "went where nothing is",
             doing: doing.to_owned(),
         });
         let addresses = self.steps.iter().filter_map(|step| match step.action {
@@ -326,6 +327,7 @@ pub(super) fn machine(harts: u32, boot_hart: u32, memory: &str) -> BootMachine {
         memory: memory.to_owned(),
         window: 8,
         set: vec![word(0x8000_0138, "harts", harts), word(0x8000_0140, "boot_hart", boot_hart)],
+        controls: Vec::new(),
     }
 }
 
@@ -334,7 +336,7 @@ pub(super) fn check(file: &str, machine: BootMachine, verdict: BootVerdict) -> B
     let effort =
         BootEffort { states, transitions: 2 * states, bytes: 64 * states, seconds: states as f64 / 1e5 };
     let goals = vec![Hex(0x8000_0060), Hex(0x8000_00b8)];
-    BootCheck { file: file.to_owned(), machine, goals, verdict, effort }
+    BootCheck { file: file.to_owned(), sha256: None, machine, goals, verdict, retries: Vec::new(), effort }
 }
 
 pub(super) fn faulty(faults: &[Counterexample]) -> BootVerdict {
@@ -342,7 +344,7 @@ pub(super) fn faulty(faults: &[Counterexample]) -> BootVerdict {
 }
 
 pub(super) fn sound(window_full: bool) -> BootVerdict {
-    BootVerdict::Sound { window_full, partly: false, remarks: vec![lost()] }
+    BootVerdict::Sound { window_full, partly: false, held: Vec::new(), remarks: vec![lost()] }
 }
 
 /// What is no fault.
@@ -382,10 +384,18 @@ pub(super) fn sweep() -> Boot {
                             why: "4.0 GiB reached at 31000000 states; fewer harts (4 → 3) would need less"
                                 .to_owned(),
                         },
-                        (.., "sc") => {
-                            BootVerdict::Sound { window_full: false, partly: false, remarks: Vec::new() }
-                        }
-                        _ => BootVerdict::Sound { window_full: true, partly: false, remarks: Vec::new() },
+                        (.., "sc") => BootVerdict::Sound {
+                            window_full: false,
+                            partly: false,
+                            held: Vec::new(),
+                            remarks: Vec::new(),
+                        },
+                        _ => BootVerdict::Sound {
+                            window_full: true,
+                            partly: false,
+                            held: Vec::new(),
+                            remarks: Vec::new(),
+                        },
                     };
                     checks.push(check(file, machine(harts, boot, memory), verdict));
                 }

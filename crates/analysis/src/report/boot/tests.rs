@@ -364,7 +364,8 @@ fn run() -> impl Strategy<Value = Counterexample> {
     let fault = prop_oneof![Just(BootFault::Dead), Just(BootFault::Livelock), Just(BootFault::Stale)];
     (steps, ends, planted, fault, name(), 0..200usize).prop_map(
         |(steps, ends, planted, fault, sentence, repeats)| {
-            let end = |(place, arrived, doing)| HartEnd { pc: Hex(0x1000), place, arrived, doing };
+            let end =
+                |(place, arrived, doing)| HartEnd { pc: Hex(0x1000), place, arrived, doing, astray: false };
             let word =
                 |(address, name, value)| Planted { address: Hex(address), name, bytes: 8, value: Hex(value) };
             Counterexample {

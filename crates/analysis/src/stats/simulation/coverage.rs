@@ -132,7 +132,10 @@ fn overhead_is_recovered_from_noisy_epochs() {
         .filter(|_| {
             let mut epoch = |n: f64| (35.0 + 2.0 * n) * (1.0 + 0.01 * noise.cauchy().abs());
             let pairs: Vec<_> = (0..40)
-                .map(|_| overhead::Doubling { iterations: 20, once: epoch(20.0), twice: epoch(40.0) })
+                .map(|_| {
+                    let once = [epoch(20.0), epoch(20.0)];
+                    overhead::Doubling { iterations: 20, once, twice: epoch(40.0) }
+                })
                 .collect();
             let slope = overhead::line(&pairs, 0.05).unwrap().slope.interval.unwrap().interval;
             // The noise multiplies, so the medians are those of the distorted times: near, not exact.

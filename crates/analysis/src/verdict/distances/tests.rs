@@ -44,8 +44,15 @@ fn answer(
     };
     let descriptor =
         Descriptor { name: "numa".into(), judge: Judge::Distances, variants, ..Descriptor::default() };
-    let cell =
-        Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples };
+    let cell = Cell {
+        arrangement,
+        checks: Vec::new(),
+        refusal: None,
+        ended: None,
+        gauges: Vec::new(),
+        samples,
+        probes: Vec::new(),
+    };
     let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
     let mut answers = answers(&machine, &trial);
     assert_eq!(answers.len(), 1);

@@ -75,6 +75,7 @@ fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
         ended: Some(Ended::Budget),
         gauges: Vec::new(),
         samples,
+        probes: Vec::new(),
     };
     let descriptor = Descriptor {
         name: "fork".into(),
@@ -209,13 +210,46 @@ fn the_most_is_said_with_three_digits_and_never_too_small() {
     }
 }
 
+/// Nobody reads 33 739 %: a size that lies so far off its line is told in multiples, and where those mean nothing, in words.
+#[test]
+fn no_part_of_a_line_is_said_in_thousands_of_percent() {
+    use proptest::prelude::*;
+    let part = |low, high| Interval { low, high };
+    assert_eq!(words::off(part(-0.03, 337.39)), "costs 0.970 to 339 times what is said by");
+    assert_eq!(words::off(part(0.0, 0.32)), "lies 0 to 32 % off");
+    assert_eq!(words::off(part(-40.0, 3.0)), "lies an unknown way off");
+    proptest!(|(low in -1e6..1e6_f64, width in 0.0..1e6_f64)| {
+        let said = [words::off(part(low, low + width)), words::parts(part(low, low + width))].join(" ");
+        let figures = said.split_whitespace().collect::<Vec<_>>();
+        for pair in figures.windows(2).filter(|pair| pair[1] == "%") {
+            let figure: f64 = pair[0].parse().unwrap();
+            prop_assert!(figure.abs() <= 1000.0, "{}", said);
+        }
+    });
+}
+
+/// Whatever the noise is: its epochs may take hundreds of times as long as the shortest.
+#[test]
+fn no_sentence_of_a_law_says_an_unusable_figure() {
+    for (blocks, noise) in [(20, 0.5), (20, 30.0), (60, 30.0), (20, 2000.0), (60, 2000.0), (120, 2000.0)] {
+        for answer in judged(&MADE, blocks, noise) {
+            let words: Vec<&str> = answer.sentence.split_whitespace().collect();
+            for pair in words.windows(2).filter(|pair| pair[1].starts_with('%')) {
+                let figure = pair[0].trim_start_matches('(').parse::<f64>().unwrap();
+                assert!(figure.abs() <= 1000.0, "{}", answer.sentence);
+            }
+            assert!(!answer.sentence.contains("GiB"), "nothing was measured there: {}", answer.sentence);
+        }
+    }
+}
+
 #[test]
 fn what_falls_is_said_to_fall() {
     let falls = Made { name: "fork", way: 0, huge: false, cost: |mib| 600e6 - 256.0 * 5e3 * mib };
     let answer = judged(&[falls], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Different);
     assert!(answer.sentence.contains("fork costs 603 µs − 5.0"), "{}", answer.sentence);
-    assert!(answer.sentence.contains("less for each GiB"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("less with 256 MiB than with none"), "{}", answer.sentence);
 }
 
 #[test]
@@ -224,7 +258,8 @@ fn noise_and_haste_are_refused_with_figures() {
     let noisy = judged(&[flat()], 20, 3.0).remove(0);
     assert_eq!(noisy.verdict, Verdict::Refused);
     assert!(
-        noisy.sentence.contains("vfork anything from -") && noisy.sentence.contains("5 % of the cost"),
+        noisy.sentence.contains("costs vfork anything is open after 20 blocks: from ")
+            && noisy.sentence.contains("5 % of the cost"),
         "{noisy:?}"
     );
     let hasty = judged(&[flat()], 3, 0.01).remove(0);

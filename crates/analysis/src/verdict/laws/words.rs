@@ -7,7 +7,8 @@ use super::{Found, Growth, Line, Shape};
 use crate::verdict::decide::percent;
 use crate::verdict::sentence::{outward, show};
 
-const GIB: f64 = (1_u64 << 30) as f64;
+/// A part beyond this is said as a factor: nobody reads 33 739 %.
+const MOST_IN_PERCENT: f64 = 10.0;
 
 /// The sentence of the experiment: the law of the first line, its sister's in huge pages, and which others do not grow.
 pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
@@ -62,9 +63,9 @@ pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Opti
         let constant = time(found.law.constant.median);
         return Some(Refusal {
             reached: format!(
-                "{named} costs {constant} by a line that lies level, but with {} it is off that by {} %",
+                "{named} costs {constant} by a line that lies level, but with {} it {} that",
                 memory(&size),
-                parts(interval)
+                off(interval)
             ),
             needs: format!("every size within {} of that, before it costs the same", percent(margin)),
             remedy: "read the sizes one by one, or give it more time (--thorough) or a quieter machine"
@@ -73,9 +74,9 @@ pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Opti
     }
     (found.growth == Growth::Open).then(|| Refusal {
         reached: format!(
-            "a resident page of {page} costs {named} anything from {} ns, after {} blocks",
-            nanoseconds(found.slope),
-            found.law.blocks
+            "whether a resident page of {page} costs {named} anything is open after {} blocks: {}",
+            found.law.blocks,
+            either_way(found.slope)
         ),
         needs: format!(
             "an interval that excludes 0 or lies within {} ns of it, which is {} of the cost up to {largest}",
@@ -118,13 +119,15 @@ fn cost(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
             nanoseconds(found.slope)
         ),
         _ => {
-            let a_gib = GIB / page.0.max(1) as f64 * found.page();
-            let (sign, more) = if a_gib < 0.0 { ("−", "less") } else { ("+", "more") };
+            // To where it was measured and no further: nothing shows that the line goes on.
+            let most = line.sizes.last().map_or(0.0, |size| size.pages) * found.page();
+            let (sign, more) = if most < 0.0 { ("−", "less") } else { ("+", "more") };
             format!(
-                "{name} costs {constant} {sign} {} ns a resident page of {page} ({}), that is {} {more} for each GiB",
+                "{name} costs {constant} {sign} {} ns a resident page of {page} ({}), that is {} {more} with {} than with none",
                 slope(found).trim_start_matches('-'),
                 nanoseconds(found.slope),
-                time(a_gib.abs())
+                time(most.abs()),
+                largest(line)
             )
         }
     }
@@ -139,16 +142,16 @@ fn in_other_pages(line: &Line, found: &Found) -> String {
             format!("; in {kind} pages along no one line ({})", bend(found, "it"))
         }
         Growth::Uneven { memory: size, interval } => {
-            let off = parts(interval);
             format!(
-                "; in {kind} pages not surely the same at every size (with {} off by {off} %)",
-                memory(&size)
+                "; in {kind} pages not surely the same at every size (with {} it {} the line)",
+                memory(&size),
+                off(interval)
             )
         }
         Growth::Same => {
             format!("; in {kind} pages the same at any size ({} ns a page)", nanoseconds(found.slope))
         }
-        Growth::Open => format!("; in {kind} pages anything from {} ns a page", nanoseconds(found.slope)),
+        Growth::Open => format!("; in {kind} pages it stays open, {}", either_way(found.slope)),
         _ => format!("; in {kind} pages {} ns a page ({}){bent}", slope(found), nanoseconds(found.slope)),
     }
 }
@@ -165,9 +168,9 @@ fn fit(line: &Line, found: &Found) -> String {
             format!("{}{}.", bend[..1].to_uppercase(), &bend[1..])
         }
         Shape::Unsure { memory: size, interval } => format!(
-            "Whether the line of {name} holds at every size stays open: with {} it is off by {} %.",
+            "Whether the line of {name} holds at every size stays open: with {} it {} the line.",
             memory(&size),
-            parts(interval)
+            off(interval)
         ),
     }
 }
@@ -180,14 +183,17 @@ fn bend(found: &Found, named: &str) -> String {
             memory(&size)
         ),
         Shape::Bent { memory: size, part, interval, .. } => format!(
-            "with {} {named} costs {} {} than the line through all sizes says ({} %)",
+            "with {} {named} costs {} than the line through all sizes says ({})",
             memory(&size),
-            percent(part.abs()),
-            if part < 0.0 { "less" } else { "more" },
+            if part > MOST_IN_PERCENT {
+                format!("{}x more", three_digits(part))
+            } else {
+                format!("{} {}", percent(part.abs()), if part < 0.0 { "less" } else { "more" })
+            },
             parts(interval)
         ),
         Shape::Unsure { memory: size, interval } => {
-            format!("with {} {named} is off the line by {} %", memory(&size), parts(interval))
+            format!("with {} {named} {} the line", memory(&size), off(interval))
         }
         Shape::Straight(most) => format!("no size lies further than {} from the line", percent_up(most)),
     }
@@ -211,8 +217,31 @@ fn slope(found: &Found) -> String {
     show(found.page() / 1e3, Interval { low: found.slope.low / 1e3, high: found.slope.high / 1e3 })
 }
 
-fn parts(interval: Interval) -> String {
-    outward(Interval { low: interval.low * 100.0, high: interval.high * 100.0 })
+/// An interval of parts of what a line says, in percent, or in multiples of it where that is too much for percent.
+pub(super) fn parts(interval: Interval) -> String {
+    if interval.high.max(interval.low.abs()) > MOST_IN_PERCENT {
+        return format!("{}x", outward(interval));
+    }
+    format!("{} %", outward(Interval { low: interval.low * 100.0, high: interval.high * 100.0 }))
+}
+
+/// How far a size lies off a line, to be read between "it" and what it is off.
+pub(super) fn off(interval: Interval) -> String {
+    if interval.high.max(interval.low.abs()) <= MOST_IN_PERCENT {
+        return format!("lies {} off", parts(interval));
+    }
+    let Interval { low, high } = interval;
+    // Where the line says next to nothing, its multiples say as little: what is known is the most.
+    if low <= -1.0 || high <= 0.0 {
+        return "lies an unknown way off".into();
+    }
+    format!("costs {} times what is said by", outward(Interval { low: 1.0 + low, high: 1.0 + high }))
+}
+
+/// A slope that may be of either sign.
+pub(super) fn either_way(slope: Interval) -> String {
+    let [less, more] = [-slope.low, slope.high].map(|end| three_digits_up(end.max(0.0) / 1e3));
+    format!("from {less} ns a page less to {more} ns more")
 }
 
 fn percent_up(part: f64) -> String {

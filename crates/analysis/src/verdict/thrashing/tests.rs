@@ -98,3 +98,97 @@ fn other_comparisons_differ_only_beyond_the_margin_as_a_whole() {
         assert_eq!(answer.refusal.is_some(), verdict == Verdict::Refused);
     }
 }
+
+/// What sharing costs is taken apart in every cell, and only what costs something is called a cost.
+#[test]
+fn nothing_is_dear_where_nothing_thrashes() {
+    for (ratio, is_dear) in [(0.99, false), (1.0, false), (20.0, true)] {
+        let mut trial = trial(200, ratio, 0.001);
+        let weighed = trial.cells[0].arrangement.comparisons[0];
+        trial.cells[0].arrangement.comparisons = vec![weighed; 5];
+        let taken = taken_apart(&Machine::unobserved("a test"), &trial).remove(0).sentence;
+        assert_eq!(taken.starts_with("What makes it dear"), is_dear, "{taken}");
+        assert_eq!(
+            taken.contains("which is room") && taken.contains("which is coherence"),
+            is_dear,
+            "{taken}"
+        );
+        assert_eq!(taken.contains("no cost of room that shows"), !is_dear, "{taken}");
+    }
+}
+
+/// The run of `fixtures/regimes`: 256 of 1024 blocks at 15 times, the others at 1.
+fn first_run() -> (Machine, Trial) {
+    use tenbin_model::machine::Virtualisation;
+    use tenbin_model::{Picoseconds, Probe, Sample};
+
+    let rows = include_str!("../../../../../fixtures/regimes/first_run.csv").lines();
+    let rows = rows.filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+    let mut trial = trial(1, 1.0, 0.0);
+    let cell = &mut trial.cells[0];
+    cell.samples.clear();
+    for row in rows {
+        let fields: Vec<u64> = row.split(',').map(|field| field.parse().unwrap()).collect();
+        let &[block, private, private_again, shared, shared_again] = fields.as_slice() else {
+            panic!("{row}")
+        };
+        let times = [(0, private), (1, shared), (1, shared_again), (0, private_again)];
+        cell.samples.extend(times.map(|(variant, elapsed)| Sample {
+            block: block as u32,
+            variant,
+            iterations: if variant == 0 { 580_000 } else { 40_000 },
+            elapsed: Picoseconds(elapsed),
+            ..Sample::default()
+        }));
+    }
+    // A line took a tenth of the time once both CPUs were on one core.
+    let line = |block: u32| Some(Picoseconds::from_nanos(if block < 256 { 160 } else { 16 }));
+    cell.probes = (0..=1_024)
+        .step_by(64)
+        .map(|block| Probe {
+            block,
+            line: line(block),
+            since: Picoseconds(u64::from(block)),
+            ..Probe::default()
+        })
+        .collect();
+    let machine =
+        Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") };
+    (machine, trial)
+}
+
+/// The median over all blocks is 1.01 and its interval is narrow, and for a quarter of them sharing thrashed.
+#[test]
+fn a_quarter_of_the_time_at_15_times_is_not_called_no_thrashing() {
+    let (machine, trial) = first_run();
+    let answer = answers(&machine, &trial).remove(0);
+    let evidence = answer.evidence.as_ref().unwrap();
+    assert!((0.99..1.03).contains(&evidence.ratio), "{}", evidence.ratio);
+    assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
+    insta::assert_snapshot!(answer.sentence);
+    let shares: Vec<usize> = evidence.regimes.iter().map(|regime| regime.blocks).collect();
+    assert!(shares[0].abs_diff(256) <= 2 && shares.len() == 2, "{shares:?}");
+    assert!(evidence.interval.low < 1.02 && evidence.interval.high > 14.0, "{:?}", evidence.interval);
+    // The footnote of case C rests on the same answer, and stays open with it.
+    assert!(super::super::decide::depends(&trial.descriptor, 1, &trial.cells[0]));
+}
+
+/// The same blocks as an ordinary comparison, and in any order of the two states.
+#[test]
+fn states_with_two_answers_depend_and_with_one_answer_do_not() {
+    let (machine, mut trial) = first_run();
+    trial.descriptor.judge = Judge::Comparisons;
+    let answer = super::super::answers(&machine, &trial).remove(0);
+    assert_eq!(answer.verdict, Verdict::Refused);
+    assert!(answer.sentence.starts_with("Refused: it depends: "), "{}", answer.sentence);
+    // Three times as dear throughout: 45 times and 3 times, which is one answer with a word on when.
+    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == 1) {
+        sample.elapsed.0 *= 3;
+    }
+    let answer = super::super::answers(&machine, &trial).remove(0);
+    assert_eq!(answer.verdict, Verdict::Different, "{}", answer.sentence);
+    let caveat = answer.caveat.unwrap();
+    assert!(caveat.starts_with("It changed while it was measured: 2.9"), "{caveat}");
+    let interval = answer.evidence.unwrap().interval;
+    assert!(interval.low < 3.1 && interval.high > 44.0, "{interval:?}");
+}

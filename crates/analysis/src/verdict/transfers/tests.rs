@@ -59,6 +59,7 @@ fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
             ended: Some(Ended::Budget),
             gauges: Vec::new(),
             samples,
+            probes: Vec::new(),
         }
     };
     let cells = places.into_iter().map(&mut cell).collect();

@@ -81,6 +81,92 @@ impl Counts {
     }
 }
 
+/// How long a pass goes on. Hints come seconds after a page was touched.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Until {
+    /// Until the last part of the work is done, or so much time is spent.
+    Either(Picoseconds),
+    /// For so much time, whatever is done.
+    Spent(Picoseconds),
+    /// Until the last part is done and so much time is spent, ten times that at the most.
+    Both(Picoseconds),
+}
+
+impl Until {
+    fn goes_on(self, spent: Picoseconds, laps: u64) -> bool {
+        match self {
+            Self::Either(limit) => spent < limit && laps < LAPS,
+            Self::Spent(limit) => spent < limit,
+            Self::Both(limit) => spent < limit || (laps < LAPS && spent.0 < limit.0.saturating_mul(10)),
+        }
+    }
+}
+
+/// The seed's work once over a mapping of its own, and what was counted meanwhile.
+pub(super) struct Pass {
+    pub(super) counts: Counts,
+    pub(super) usage: Usage,
+    pub(super) spent: Picoseconds,
+    /// Bytes of the mapping.
+    pub(super) bytes: u64,
+    /// Writes of all workers.
+    writes: u64,
+    laps: u64,
+    /// The kernel's counters before and after.
+    vmstat: [Vmstat; 2],
+}
+
+impl Pass {
+    /// Runs the work on the team.
+    pub(super) fn run(
+        team: &mut Team,
+        machine: &Machine,
+        until: Until,
+        chosen: u64,
+    ) -> Result<Self, Fault> {
+        let bytes = (seed("bytes") as u64).min(allowance(machine).0);
+        let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
+        let workers = team.size();
+        let writes = (region.pages() as u64 * WRITES_A_PAGE).div_ceil(workers as u64 * LAPS);
+        // The places of each worker are its own, as those of usemem are, which takes the thread's number.
+        let states: Vec<AtomicU64> = (1..=workers as u64)
+            .map(|worker| AtomicU64::new(chosen.wrapping_add(worker).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
+            .collect();
+        let task: Task = {
+            let region = Arc::clone(&region);
+            Arc::new(move |worker, writes| {
+                let state = states[worker].load(Ordering::Relaxed);
+                states[worker].store(region.write_at_random(state, writes), Ordering::Relaxed);
+                0
+            })
+        };
+        let before = Vmstat::read().unwrap_or_default();
+        let (mut usage, mut spent, mut laps) = (Usage::default(), Picoseconds::default(), 0);
+        while until.goes_on(spent, laps) {
+            let lap = team.lap(&task, writes)?;
+            usage = usage.plus(&lap.usage);
+            spent += lap.elapsed;
+            laps += 1;
+        }
+        let after = Vmstat::read().unwrap_or_default();
+        let of_a_huge = huge_page().map_or(1, |huge| (huge / page()) as u64);
+        let counts = Counts {
+            faults: usage.minor_faults,
+            touched: region.present(0..region.pages())? as u64,
+            huge: region.huge_bytes().unwrap_or(0) / (of_a_huge * page() as u64),
+            of_a_huge,
+            hints: after.grown_since(&before, "numa_hint_faults"),
+        };
+        let writes = writes * laps * workers as u64;
+        Ok(Self { counts, usage, spent, bytes, writes, laps, vmstat: [before, after] })
+    }
+
+    fn grown(&self, name: &str) -> Option<u64> {
+        let [before, after] = &self.vmstat;
+        after.grown_since(before, name)
+    }
+}
+
 /// Runs the work on the team and says what was counted, whose time it was and what was not tested.
 pub(super) fn look(
     team: &mut Team,
@@ -89,60 +175,31 @@ pub(super) fn look(
     chosen: u64,
 ) -> Result<Vec<Finding>, Fault> {
     let asked = seed("bytes") as u64;
-    let bytes = asked.min(allowance(machine).0);
-    let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
     let workers = team.size();
-    let writes = (region.pages() as u64 * WRITES_A_PAGE).div_ceil(workers as u64 * LAPS);
-    // The places of each worker are its own, as those of usemem are, which takes the thread's number.
-    let states: Vec<AtomicU64> = (1..=workers as u64)
-        .map(|worker| AtomicU64::new(chosen.wrapping_add(worker).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
-        .collect();
-    let task: Task = {
-        let region = Arc::clone(&region);
-        Arc::new(move |worker, writes| {
-            let state = states[worker].load(Ordering::Relaxed);
-            states[worker].store(region.write_at_random(state, writes), Ordering::Relaxed);
-            0
-        })
-    };
     let limit = Picoseconds::from_millis(match effort {
         Effort::Quick => 2_000,
         Effort::Normal => 6_000,
         Effort::Thorough => 30_000,
     });
-    // Hints come seconds after a page was touched: where pages are balanced the work goes on.
+    // Where pages are balanced the work goes on.
     let balanced = machine.numa_balancing.known() == Some(&true);
-    let before = Vmstat::read().unwrap_or_default();
-    let (mut usage, mut spent, mut laps) = (Usage::default(), Picoseconds::default(), 0);
-    while spent < limit && (laps < LAPS || balanced) {
-        let lap = team.lap(&task, writes)?;
-        usage = usage.plus(&lap.usage);
-        spent += lap.elapsed;
-        laps += 1;
-    }
-    let after = Vmstat::read().unwrap_or_default();
-    let grown = |name: &str| after.grown_since(&before, name);
-    let of_a_huge = huge_page().map_or(1, |huge| (huge / page()) as u64);
-    let counts = Counts {
-        faults: usage.minor_faults,
-        touched: region.present(0..region.pages())? as u64,
-        huge: region.huge_bytes().unwrap_or(0) / (of_a_huge * page() as u64),
-        of_a_huge,
-        hints: grown("numa_hint_faults"),
-    };
+    let until = if balanced { Until::Spent(limit) } else { Until::Either(limit) };
+    let pass = Pass::run(team, machine, until, chosen)?;
+    let grown = |name: &str| pass.grown(name);
+    let Pass { counts, usage, spent, bytes, writes, laps, .. } = &pass;
 
     let counters = COUNTERS.map(|(name, words)| match grown(name) {
         Some(count) => format!("{words} {count}"),
         None => format!("{words} not counted by this kernel"),
     });
-    let scaled = if bytes < asked { format!(", which is half of the memory available, of {asked}") } else { String::new() };
-    let unfinished = if laps < LAPS { format!(", and the time was spent ({spent}) after {laps} parts of {LAPS}") } else { String::new() };
+    let scaled = if *bytes < asked { format!(", which is half of the memory available, of {asked}") } else { String::new() };
+    let unfinished = if *laps < LAPS { format!(", and the time was spent ({spent}) after {laps} parts of {LAPS}") } else { String::new() };
     let evidence = format!(
         "{workers} thread{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
          machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
          or {} huge ones of 2 MiB",
         if workers == 1 { "" } else { "s" },
-        writes * laps * workers as u64,
+        writes,
         counts.excess(),
         counters.join(", "),
         seed("page_faults_the_author_expects"),
@@ -150,8 +207,8 @@ pub(super) fn look(
         asked.div_ceil(2 << 20),
     );
     let mut findings =
-        vec![finding(sentence(&counts), evidence, "one pass; faults are those of the workers' threads alone")];
-    findings.extend(system_share(&usage).map(|share| {
+        vec![finding(sentence(counts), evidence, "one pass; faults are those of the workers' threads alone")];
+    findings.extend(system_share(usage).map(|share| {
         let (user, system) = (seed("user_s"), seed("sys_s"));
         finding(
             format!(
@@ -200,8 +257,8 @@ fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
     let nodes = machine.nodes.known().map(Vec::len);
     let (sentence, evidence) = match (&machine.numa_balancing, nodes) {
         (Observed::Known(true), _) => (
-            "NUMA balancing is on here, and its hints are part of the faults that were counted; it was not switched off \
-             to compare."
+            "NUMA balancing is on here, and its hints are part of the faults that were counted; `--set remedy=yes`, as \
+             root, counts them with it and without."
                 .into(),
             hints.map_or_else(|| "hints are not counted by this kernel".into(), |hints| format!("{hints} hint faults")),
         ),
@@ -212,8 +269,8 @@ fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
             "/proc/sys/kernel/numa_balancing is 0; one node".to_owned(),
         ),
         (Observed::Known(false), nodes) => (
-            "NUMA balancing, by which the seed explains its faults, was not tested: it is off here, and tenbin does not \
-             switch it on."
+            "NUMA balancing, by which the seed explains its faults, was not tested: it is off here; `--set remedy=yes`, \
+             as root, counts them with it and without."
                 .to_owned(),
             format!(
                 "/proc/sys/kernel/numa_balancing is 0; {}",

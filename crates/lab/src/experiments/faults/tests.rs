@@ -52,7 +52,7 @@ fn memory_is_bounded_by_half_of_what_is_available_and_a_request_for_more_is_refu
     });
     with_request(128 << 20, &[("bytes", "67108865"), ("threads", "1")], |request| {
         let refusal = refusal(opened(request));
-        assert!(refusal.reached.contains("64") && refusal.remedy.contains("67108864"), "{refusal:?}");
+        assert!(refusal.reached.contains("64") && refusal.remedy.contains("bytes=60000000"), "{refusal:?}");
     });
     with_request(128 << 20, &[("bytes", "4096"), ("threads", "1")], |request| {
         let refusal = refusal(opened(request));
@@ -61,6 +61,35 @@ fn memory_is_bounded_by_half_of_what_is_available_and_a_request_for_more_is_refu
     with_request(1 << 40, &[("bytes", "1,2")], |request| {
         assert!(matches!(plan(request), Err(Unfit::Usage(_))));
     });
+}
+
+/// What a refusal advises is taken, and one that advises nothing says what is wanting.
+#[test]
+fn advice_about_memory_works_for_bytes_of_faults() {
+    let mut advice = 0;
+    for memory in [1_u64 << 20, 9 << 20, 100 << 20, 3 << 30, 1 << 40] {
+        for threads in ["1", "2", "64"] {
+            for bytes in [None, Some("1"), Some("5000000"), Some("99999999999999")] {
+                let given = |bytes: Option<&str>, threads: &str| {
+                    let both: Vec<(&str, &str)> =
+                        bytes.map(|bytes| ("bytes", bytes)).into_iter().chain([("threads", threads)]).collect();
+                    let mut result = Ok(0);
+                    with_request(memory, &both, |request| result = mapped(request, threads.parse().unwrap()));
+                    result
+                };
+                let Err(unfit) = given(bytes, threads) else { continue };
+                let again = match crate::memory::advised(&unfit) {
+                    Some((key, value)) if key == "bytes" => given(Some(&value), threads),
+                    Some((key, value)) if key == "threads" => given(bytes, &value),
+                    Some(other) => panic!("{other:?}"),
+                    None => continue,
+                };
+                again.unwrap_or_else(|unfit| panic!("{memory} {threads} {bytes:?}: {unfit:?}"));
+                advice += 1;
+            }
+        }
+    }
+    assert!(advice > 10, "{advice}");
 }
 
 #[test]
@@ -301,5 +330,23 @@ proptest! {
             order.sort_unstable();
             assert!(order.into_iter().eq(0..window.pages as u32));
         });
+    }
+}
+
+/// It stands alone, and no value is taken for another.
+#[test]
+fn the_remedy_is_tried_only_if_it_is_asked_for_and_then_alone() {
+    for given in [&[][..], &[("remedy", "no")]] {
+        with_request(1 << 30, given, |request| {
+            let plan = plan(request).unwrap();
+            assert!(!plan.cells.is_empty() && plan.look.is_none());
+        });
+    }
+    with_request(1 << 30, &[("remedy", "yes")], |request| {
+        let plan = plan(request).unwrap();
+        assert!(plan.cells.is_empty() && plan.look.is_some());
+    });
+    for given in [&[("remedy", "please")][..], &[("remedy", "yes"), ("threads", "1")]] {
+        with_request(1 << 30, given, |request| assert!(matches!(plan(request), Err(Unfit::Usage(_)))));
     }
 }

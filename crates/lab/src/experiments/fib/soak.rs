@@ -193,8 +193,14 @@ pub(super) fn at_once<S: Source + Sync>(
             failed.fetch_or(tally.is_err(), Ordering::Relaxed);
             tally
         };
-        let threads: Vec<_> =
-            sources.iter().enumerate().map(|source| scope.spawn(move || reader(source))).collect();
+        let started = |source| {
+            std::thread::Builder::new()
+                .spawn_scoped(scope, move || reader(source))
+                .map_err(|error| Fault::system("start a thread that reads", error))
+                // Those that run already have nothing to go on for.
+                .inspect_err(|_| failed.store(true, Ordering::Relaxed))
+        };
+        let threads = sources.iter().enumerate().map(started).collect::<Result<Vec<_>, Fault>>()?;
         threads.into_iter().try_fold(Tally::default(), |sum, thread| {
             Ok(sum.plus(thread.join().map_err(|_| Fault::Panicked)??))
         })

@@ -47,6 +47,31 @@ fn as_many_sizes_are_measured_as_half_of_what_is_free_holds_in_both_kinds_of_pag
     }
 }
 
+/// What a refusal for want of memory advises is taken, whatever was asked for and however much is free.
+#[test]
+fn advice_about_memory_works_for_sizes_of_fork() {
+    let mut advice = 0;
+    for free in [3_u64, 13, 77, 300, 2_000, 15_740, 1 << 20] {
+        for asked in ["4,999999", "1,2,3,900000", "999998,999999", "700,800", "2,4,8,16,32,64,128,256,512"] {
+            let refused = |mib: Option<&str>| {
+                with(free, Effort::Normal, mib, |request| {
+                    let sizes = sizes(request)?;
+                    affordable(request, &here(request)?, &sizes).map(drop)
+                })
+            };
+            let Err(unfit) = refused(Some(asked)) else { continue };
+            let Some((key, value)) = crate::memory::advised(&unfit) else {
+                assert!(free < 10, "{free} MiB free, {asked}: {unfit:?}");
+                continue;
+            };
+            assert_eq!(key, "mib");
+            refused(Some(&value)).unwrap_or_else(|unfit| panic!("{free} MiB free, {asked}: {value}: {unfit:?}"));
+            advice += 1;
+        }
+    }
+    assert!(advice > 10, "{advice}");
+}
+
 #[test]
 fn too_little_memory_is_refused_with_both_figures_and_too_few_sizes_are_a_usage_error() {
     with(2 * 2 * 20 - 1, Effort::Normal, None, |request| match plan(request) {

@@ -48,11 +48,11 @@ pub(super) fn run() -> Run {
         headline: true,
         ..Arrangement::default()
     };
-    let cell = Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples };
+    let cell = Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples, probes: Vec::new() };
     Run {
         provenance: Provenance {
             version: "seed 002".into(),
-            started: "2018".into(),
+            started: "undated".into(),
             seed: 0,
             effort: Effort::Normal,
             arguments: Vec::new(),

@@ -22,7 +22,7 @@ pub(super) fn figures() -> Vec<Published> {
         let bytes = Bytes::from_kib(row.number("buffer_kib")? as u64);
         Some(Published {
             machine: "AMD Ryzen 7 1800X".into(),
-            date: "2017".into(),
+            date: "undated".into(),
             what: format!("a buffer each of {bytes} {private} s, one shared {shared} s"),
             measure: "elapsed time".into(),
             cell: format!("case {} on CPUs {}, {place}", row.text("case"), row.text("cpus").replace(',', " and ")),
@@ -47,7 +47,7 @@ pub(super) fn run() -> Run {
     Run {
         provenance: Provenance {
             version: "seed 002".into(),
-            started: "2017".into(),
+            started: "undated".into(),
             seed: 0,
             effort: Effort::Normal,
             arguments: Vec::new(),
@@ -101,6 +101,7 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         ..Sample::default()
     };
     Cell {
+        probes: Vec::new(),
         samples: vec![sample(0, PRIVATE, "private_s"), sample(1, SHARED, "shared_s")],
         arrangement: Arrangement {
             label,

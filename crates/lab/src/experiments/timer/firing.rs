@@ -20,11 +20,14 @@ const CHECKED: Picoseconds = Picoseconds::from_millis(10);
 const WAITS: usize = 16;
 const WAITS_SHORT: usize = 64;
 
-/// A timer of this length and longer is waited for asleep, or something is wrong: who never gave the CPU away was preempted
-/// before it could, or it cost this part of the time and did not mean to sleep. No smaller part: whoever is preempted may be charged
-/// for what another guest of the host took, and a quarter was seen.
+/// A timer of this length and longer is waited for asleep, or something is wrong: a caller that never gave its CPU away and was
+/// charged this part of the time did not mean to sleep, or it was preempted before it could and charged for what the host took
+/// from the guest meanwhile. The latter does not come again at once.
 const SURELY_ASLEEP: Picoseconds = Picoseconds::from_millis(1);
 const AWAKE: u64 = 2;
+
+/// How often a call whose firing broke the specification is asked again, alone and briefly, before it is accused.
+const AGAIN: usize = 8;
 
 pub(super) struct Firings {
     time: Picoseconds,
@@ -32,9 +35,29 @@ pub(super) struct Firings {
     alone: Vec<Waiters>,
     wave: Option<Wave>,
     cpu: Cpu,
+    /// Firings that broke the specification once and that did not come again, by variant and clause.
+    single: BTreeMap<(u32, Clause), Single>,
     /// Whether the first block has begun. Before that the engine looks for the number of iterations of an epoch, which
     /// is one whatever it sees.
     begun: bool,
+}
+
+/// The part of the specification that a firing broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Clause {
+    /// Before its time.
+    Early,
+    /// Not exactly once, or armed still.
+    Once,
+    /// The caller did not sleep. Load can look like it.
+    Asleep,
+}
+
+/// Firings that broke a clause and did not come again when they were asked for again.
+struct Single {
+    times: u64,
+    /// What the first of them was.
+    first: String,
 }
 
 /// Many timers that wait at the same time, so that long ones need not be waited for one by one.
@@ -94,7 +117,7 @@ fn order(variant: u32, length: Picoseconds, after: Picoseconds) -> Order {
 impl Firings {
     /// Timers of this length.
     pub(super) fn of(time: Picoseconds, alone: Vec<Waiters>, wave: Option<Wave>, cpu: Cpu) -> Self {
-        Self { time, alone, wave, cpu, begun: false }
+        Self { time, alone, wave, cpu, single: BTreeMap::new(), begun: false }
     }
 
     /// A timer that nobody else waits beside.
@@ -133,26 +156,82 @@ impl Firings {
 }
 
 /// Holds one firing against the specification.
-pub(super) fn judged(firing: &Firing) -> Seen {
+///
+/// # Errors
+/// The clause that it broke, and what was seen.
+pub(super) fn judged(firing: &Firing) -> Result<(), (Clause, String)> {
     let Firing { order, lap, early, fired, armed, .. } = firing;
     let (name, length) = (order.way.name(), order.length);
     let charged = lap.usage.user + lap.usage.system;
+    // What is charged beyond the wait was charged for something else. The sixteenth: what lies around the wait is charged too.
+    let waited = length + lap.elapsed;
+    let is_possible = charged.0 <= waited.0 + waited.0 / 16;
     if let Some(early) = early {
-        Seen::Broken(format!("{name} of {length} fired {early} before its time"))
+        Err((Clause::Early, format!("{name} of {length} fired {early} before its time")))
     } else if *fired != 1 {
-        Seen::Broken(format!("{name} of {length} fired {fired} times until its caller ran again"))
+        Err((Clause::Once, format!("{name} of {length} fired {fired} times until its caller ran again")))
     } else if *armed {
-        Seen::Broken(format!("{name} of {length} is still armed after it fired"))
-    } else if length >= SURELY_ASLEEP && slept(lap) == 0 && charged.0 >= length.0 / AWAKE {
-        Seen::Broken(format!("{name} of {length} did not sleep: it took {charged} of CPU time"))
+        Err((Clause::Once, format!("{name} of {length} is still armed after it fired")))
+    } else if length >= SURELY_ASLEEP && slept(lap) == 0 && is_possible && charged.0 >= length.0 / AWAKE {
+        Err((Clause::Asleep, format!("{name} of {length} did not sleep: it took {charged} of CPU time")))
     } else {
-        Seen::Met(format!("{name} of {length} fired once, {} late", lap.elapsed))
+        Ok(())
     }
+}
+
+/// Whether what broke `clause` once is broken again by firings of the same call: by a single one where nothing around the
+/// caller can make a timer early or fire twice, and by all of them where load can look like it.
+///
+/// # Errors
+/// The first fault of `ask`.
+pub(super) fn comes_again(clause: Clause, mut ask: impl FnMut() -> Result<Firing, Fault>) -> Result<bool, Fault> {
+    for _ in 0..AGAIN {
+        let again = judged(&ask()?).is_err_and(|(other, _)| other == clause);
+        match (clause, again) {
+            (Clause::Asleep, false) => return Ok(false),
+            (Clause::Early | Clause::Once, true) => return Ok(true),
+            _ => {}
+        }
+    }
+    Ok(clause == Clause::Asleep)
 }
 
 /// How often the caller gave its CPU away.
 fn slept(lap: &Lap) -> u64 {
     lap.usage.voluntary_switches
+}
+
+impl Firings {
+    /// What is wrong with this firing of `variant`, if it came again when it was asked for again, or a second time in this cell.
+    fn accused(&mut self, variant: u32, firing: &Firing) -> Result<Option<String>, Fault> {
+        let Err((clause, seen)) = judged(firing) else { return Ok(None) };
+        let time = firing.order.length.min(CHECKED);
+        if comes_again(clause, || self.alone(variant, time))? {
+            return Ok(Some(seen));
+        }
+        let single = self.single.entry((variant, clause)).or_insert(Single { times: 0, first: seen.clone() });
+        single.times += 1;
+        let is_second = single.times > 1 && clause != Clause::Asleep;
+        Ok(is_second.then(|| format!("{}; and {seen}", single.first)))
+    }
+
+    /// What was seen once, came no more, and accuses nobody.
+    fn remarked(&self) -> Vec<Finding> {
+        let remark = |(&(_, clause), single): (&(u32, Clause), &Single)| {
+            let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
+            let why = match clause {
+                Clause::Asleep => "who is preempted before he sleeps may be charged for what the host took",
+                Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
+            };
+            Finding {
+                experiment: "timer".into(),
+                sentence: format!("{times} a firing seemed to break the specification and did so no more: {}.", single.first),
+                evidence: format!("the same call was asked {AGAIN} times more at once and kept it; {why}"),
+                confidence: "what does not repeat accuses nobody".into(),
+            }
+        };
+        self.single.iter().map(remark).collect()
+    }
 }
 
 impl Apparatus for Firings {
@@ -162,8 +241,8 @@ impl Apparatus for Firings {
         let (mut asleep, mut soonest) = (0, None);
         for _ in 0..waits {
             let firing = self.alone(variant, time)?;
-            if let broken @ Seen::Broken(_) = judged(&firing) {
-                return Ok(broken);
+            if let Some(seen) = self.accused(variant, &firing)? {
+                return Ok(Seen::Broken(seen));
             }
             asleep += slept(&firing.lap);
             soonest = soonest.into_iter().chain([firing.lap.elapsed]).min();
@@ -178,9 +257,10 @@ impl Apparatus for Firings {
 
     fn epoch(&mut self, variant: u32, _iterations: u64) -> Result<Lap, Failure> {
         let firing = self.firing(variant)?;
-        match judged(&firing) {
-            Seen::Met(_) => Ok(firing.lap),
-            Seen::Broken(seen) => Err(Failure::Wrong(seen)),
+        match self.accused(variant, &firing)? {
+            // How late it was stands, also where its caller may not have slept.
+            None => Ok(firing.lap),
+            Some(seen) => Err(Failure::Wrong(seen)),
         }
     }
 
@@ -194,5 +274,9 @@ impl Apparatus for Firings {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         found::look(self, self.cpu)
+    }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        self.remarked()
     }
 }

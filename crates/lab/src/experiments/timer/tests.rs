@@ -6,7 +6,7 @@ use tenbin_metal::{Clock, Lap, Usage, allowed_cpus};
 use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Descriptor, Machine, Role, Sizes};
 
-use super::firing::judged;
+use super::firing::{Clause, comes_again, judged};
 use super::*;
 use crate::experiment::{Apparatus, Seen, Settings};
 use crate::rehearsal::{Planted, headline, rehearsed};
@@ -119,14 +119,44 @@ fn a_firing_is_held_against_every_part_of_the_specification() {
         // It was due before its caller could fall asleep.
         ("preempted before it slept", awake(20), None),
         ("preempted, and charged for what the host took", awake(279), None),
+        // 3.42 ms were charged for a timer of 1 ms: more than the wait took cannot be the wait's.
+        ("charged for more than it took", awake(3_420), None),
         ("too short to tell", Firing { order: short, ..awake(500) }, None),
     ];
     for (name, firing, broken) in table {
         match (judged(&firing), broken) {
-            (Seen::Met(_), None) => {}
-            (Seen::Broken(seen), Some(said)) => assert!(seen.contains(said), "{name}: {seen}"),
+            (Ok(()), None) => {}
+            (Err((_, seen)), Some(said)) => assert!(seen.contains(said), "{name}: {seen}"),
             (seen, _) => panic!("{name}: {seen:?}"),
         }
+    }
+}
+
+#[test]
+fn a_caller_is_called_awake_only_if_it_is_so_again_and_again() {
+    let sound = firing(Way::Sleep, Picoseconds::from_millis(1));
+    let usage = Usage { system: Picoseconds::from_micros(900), ..Usage::default() };
+    let awake = Firing { lap: Lap { usage, ..sound.lap.clone() }, ..sound.clone() };
+    let early = Firing { early: Some(Picoseconds(1_000)), ..sound.clone() };
+    // What each firing is after the one that broke the clause; which clause; and whether it comes again.
+    let always = usize::MAX;
+    let cases = [
+        (&awake, Clause::Asleep, 0, false),
+        (&awake, Clause::Asleep, 7, false),
+        (&awake, Clause::Asleep, always, true),
+        (&early, Clause::Early, 0, false),
+        (&early, Clause::Early, 1, true),
+        // Another clause is other evidence.
+        (&awake, Clause::Early, always, false),
+    ];
+    for (broken, clause, times, accused) in cases {
+        let mut asked = 0;
+        let ask = || {
+            asked += 1;
+            Ok(if asked <= times { broken.clone() } else { sound.clone() })
+        };
+        assert_eq!(comes_again(clause, ask).unwrap(), accused, "{clause:?} {times}");
+        assert!(asked <= 8);
     }
 }
 

@@ -85,7 +85,15 @@ impl Assembled {
             cleared: self.mark("cleared"),
             to_clear: Some((DATA + 0x80, DATA + SIZE)),
         };
-        Question { image: &self.image, harts, memory, window: 8, landmarks, expected: Vec::new() }
+        Question {
+            image: &self.image,
+            harts,
+            memory,
+            window: 8,
+            landmarks,
+            expected: Vec::new(),
+            controls: BTreeMap::new(),
+        }
     }
 
     /// What is found, with limits that no small program reaches.
@@ -144,6 +152,7 @@ fn bits(instruction: &Instruction) -> u32 {
     };
     match *instruction {
         Instruction::Lui { rd: to, value } => value as u32 & 0xffff_f000 | rd(to) | 0x37,
+        Instruction::Auipc { rd: to, value } => value as u32 & 0xffff_f000 | rd(to) | 0x17,
         Instruction::Jal { rd: to, offset } => {
             let offset = offset as u32;
             let high = (offset >> 20 & 1) << 31 | (offset >> 1 & 0x3ff) << 21;

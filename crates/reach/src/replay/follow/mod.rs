@@ -447,6 +447,27 @@ impl<'a, H: Harts> Follower<'a, H> {
         Ok(())
     }
 
+    /// Has the hart that went astray execute what it stands at, and looks whether that traps.
+    pub(super) fn trap(&mut self) -> Result<(), Parted> {
+        let Some((hart, end)) = (0..).zip(&self.run.ends).find(|(_, end)| end.astray) else {
+            let why = "the answer does not say which hart goes astray; `boot check` says it by now";
+            return Err(Parted::Cannot(why.to_owned()));
+        };
+        let pc = end.pc.0;
+        self.step(hart)?;
+        let now = self.machine.pc(hart)?;
+        // Where there is no code, nobody knows how long it is.
+        let lengths = (self.code)(pc).map_or_else(|| vec![2, 4], |code| vec![code.length]);
+        if lengths.iter().any(|&length| now == pc.wrapping_add(length)) {
+            return Err(Parted::Cannot(format!(
+                "not shown: the emulator executes what hart {hart} stands at ({}) and goes on to {now:#x}; a machine that has \
+                 nothing there, or takes no misaligned access, traps",
+                end.place
+            )));
+        }
+        Ok(())
+    }
+
     /// Brings every hart to where the run leaves it, and says what is there.
     pub(super) fn leave(&mut self, goals: &[u64]) -> Result<Vec<Left>, Parted> {
         let mut left = Vec::new();

@@ -67,6 +67,7 @@ fn run(fault: BootFault, steps: Vec<BootStep>, ends: &[u64]) -> Counterexample {
         place: String::new(),
         arrived: GOALS.contains(&pc),
         doing: String::new(),
+        astray: false,
     };
     Counterexample {
         fault,
@@ -215,6 +216,27 @@ fn instances_of_one_instruction_are_told_apart() {
         assert_eq!((work.out_of_order, work.passed_over), (early, early));
         assert!(left.iter().all(|it| it.arrived));
     }
+}
+
+/// Standing before an access that is said to go astray shows nothing: the machine may take it.
+#[test]
+fn who_goes_astray_is_stepped_and_must_trap() {
+    let program = [Line::Set(5, 0x9000), Line::Load(6, 5), Line::Go(0x80)];
+    let tried = |trap, flagged: bool| {
+        let mut toy = Toy::new(&[(0, &program)], &[0], &[(DATA, 0)]);
+        toy.trap = trap;
+        let mut run = run(BootFault::Astray, vec![], &[4]);
+        run.ends[0].astray = flagged;
+        let lines = toy.program.clone();
+        let code = |pc| Toy::code(&lines, pc);
+        let mut follower = Follower::new(&mut toy, &run, &code, 1);
+        follower.follow().and_then(|()| follower.leave(&GOALS)).unwrap();
+        follower.trap()
+    };
+    assert_eq!(tried(Some(0x40), true), Ok(()));
+    assert!(matches!(tried(None, true), Err(Parted::Cannot(why)) if why.contains("the emulator executes")));
+    // An older answer does not say who.
+    assert!(matches!(tried(Some(0x40), false), Err(Parted::Cannot(why)) if why.contains("which hart")));
 }
 
 #[test]

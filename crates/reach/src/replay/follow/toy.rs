@@ -43,6 +43,8 @@ pub(super) struct Toy {
     /// Whether every third step that is asked for is not taken.
     pub(super) lazy: bool,
     asked: u32,
+    /// Where a hart goes that loads what is not there. None: it loads 0.
+    pub(super) trap: Option<u64>,
 }
 
 impl Toy {
@@ -58,6 +60,7 @@ impl Toy {
             busy: 0,
             lazy: false,
             asked: 0,
+            trap: None,
         }
     }
 
@@ -90,6 +93,12 @@ impl Harts for Toy {
         let line = self.program.get(&pc).copied().ok_or(Trouble::Gone)?;
         let held = |register: u8| self.registers[hart][usize::from(register)];
         let word = |address| self.words.get(&address).copied().unwrap_or(0);
+        if let (Line::Load(_, base), Some(trap)) = (line, self.trap)
+            && !self.words.contains_key(&held(base))
+        {
+            self.pcs[hart] = trap;
+            return Ok(());
+        }
         let (mut takes, mut store, mut next) = (None, None, pc + 4);
         match line {
             Line::Set(register, number) => takes = Some((register, number)),

@@ -7,7 +7,7 @@ use tenbin_model::boot::{
 };
 use tenbin_proof::boot::{Action, Doing, Effort, End, Event, Fault, Finding, Landmarks, Step, Trace, Writer};
 
-use super::names::{Names, narrow};
+use super::names::{Names, narrow, unset};
 use super::sentence::{Story, doing};
 
 /// The noun for a kind of fault.
@@ -60,8 +60,9 @@ fn values(names: Names<'_>, trace: &Trace) -> Vec<NamedValue> {
         }
         Action::Failed | Action::Woke { .. } => None,
     });
-    let seen: BTreeSet<u64> = seen.filter(|&value| names.image.name_of(value).is_some()).collect();
-    seen.into_iter().map(|value| NamedValue { value: Hex(value), name: names.of(value) }).collect()
+    let is_named = |&value: &u64| names.image.name_of(value).is_some() || unset(value).is_some();
+    let seen: BTreeSet<u64> = seen.filter(is_named).collect();
+    seen.into_iter().map(|value| NamedValue { value: Hex(value), name: names.value(8, value) }).collect()
 }
 
 fn step(names: Names<'_>, step: &Step) -> BootStep {
@@ -131,6 +132,7 @@ fn end(names: Names<'_>, finding: &Finding, end: &End) -> HartEnd {
         pc: Hex(end.pc),
         place: names.of(end.pc),
         arrived: end.doing == Doing::Arrived,
+        astray: end.doing == Doing::Astray,
         doing: doing(names, finding.fault, end),
     }
 }

@@ -13,16 +13,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_analysis::report;
-use tenbin_model::boot::{Boot, BootCheck, BootVerdict, Counterexample};
-use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine};
+use tenbin_metal::interrupt;
+use tenbin_model::boot::{Boot, BootCheck, BootPlace, BootVerdict, Counterexample, Hex};
+use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine, control};
 
+use self::names::Names;
 pub(super) use self::names::name_of;
+pub(super) use self::question::sha256;
 use self::question::{Firmware, Job};
 use self::sentence::Story;
 use super::json;
 use crate::arguments::{Check, LEAST};
 use crate::output::{Answer, Exit, Trouble, can_be_written, write_whole};
 use crate::terminal::{self, Progress};
+
+/// Why a machine that a signal interrupted has no verdict.
+const INTERRUPTED: &str = "tenbin was interrupted before it was examined to the end";
 
 /// What came of a job, and how many seconds it took.
 type Examined = (Result<Report, Refused>, f64);
@@ -37,6 +43,7 @@ pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
     }
     let read = |path| Firmware::read(path, asked);
     let firmware = asked.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let mut jobs = Vec::new();
     for each in &firmware {
         jobs.extend(each.jobs(asked)?);
@@ -54,8 +61,9 @@ pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
             None => remarks.push(format!("nothing goes wrong, so {} is not written", path.display())),
         }
     }
-    let exit = exit(&answer);
-    remarks.extend(unanswered(&answer));
+    let exit = interrupt::requested().map_or(exit(&answer), Exit::Interrupted);
+    // Why the only machine was refused is the answer's first sentence already.
+    remarks.extend(unanswered(&answer).filter(|_| asked.form.json || answer.checks.len() > 1));
     let remark = remarks.into_iter().map(|message| Trouble { exit, message }.to_string()).collect::<Vec<_>>();
     let text = if asked.form.json { json(&answer)? } else { report::boot(&answer, terminal::width()) };
     Ok(Answer { text, to: None, remark: (!remark.is_empty()).then(|| remark.join("\n")), exit })
@@ -65,7 +73,7 @@ fn exit(answer: &Boot) -> Exit {
     let any = |kind: fn(&BootVerdict) -> bool| answer.checks.iter().any(|check| kind(&check.verdict));
     if any(|it| matches!(it, BootVerdict::Faulty { .. })) {
         Exit::Fault
-    } else if any(|it| matches!(it, BootVerdict::Refused { .. })) {
+    } else if any(|it| matches!(it, BootVerdict::Refused { .. } | BootVerdict::Sound { partly: true, .. })) {
         Exit::Refused
     } else {
         Exit::Answered
@@ -133,9 +141,10 @@ fn at_once(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(work);
-        }
+        // Where no other thread can be started, this one does it all.
+        let started = (1..workers).map(|_| thread::Builder::new().spawn_scoped(scope, work));
+        started.for_each(drop);
+        work();
     });
     settled.into_inner().unwrap_or_default()
 }
@@ -150,11 +159,17 @@ fn one(job: &Job<'_>, bytes: u64, seconds: u64, told: &(dyn Fn(u64) + Sync)) -> 
         window: job.machine.window,
         landmarks: job.firmware.landmarks.clone(),
         expected: job.firmware.expected.clone(),
+        controls: job
+            .machine
+            .controls
+            .iter()
+            .filter_map(|it| Some((control(&it.name)?, it.value.0)))
+            .collect(),
     };
     let begun = Instant::now();
     let stop = |states| {
         told(states);
-        begun.elapsed() >= Duration::from_secs(seconds)
+        begun.elapsed() >= Duration::from_secs(seconds) || interrupt::requested().is_some()
     };
     let result = examine(&question, Limits { bytes, stop: Some(&stop) });
     (result, begun.elapsed().as_secs_f64())
@@ -175,6 +190,7 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
                 BootVerdict::Sound {
                     window_full: report.window_full,
                     partly: report.partly,
+                    held: places(names, &report.held),
                     remarks: runs(remarks),
                 }
             } else {
@@ -183,7 +199,12 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
             (verdict, report.effort)
         }
         Err(refused) => {
-            let why = sentence::refusal(names, refused, &job.machine, job.memory, asked.seconds);
+            let interrupted = matches!(refused, Refused::Stopped(_)) && interrupt::requested().is_some();
+            let why = if interrupted {
+                INTERRUPTED.into()
+            } else {
+                sentence::refusal(names, refused, &job.machine, job.memory, asked.seconds)
+            };
             let cost = match refused {
                 Refused::Memory(effort) | Refused::Stopped(effort) => *effort,
                 Refused::Fetch(_)
@@ -191,16 +212,32 @@ fn answered(job: &Job<'_>, (result, seconds): Examined, asked: &Check) -> BootCh
                 | Refused::Overwritten { .. }
                 | Refused::TooLong { .. }
                 | Refused::Mixed { .. }
-                | Refused::Unset { .. } => Effort::default(),
+                | Refused::Unset { .. }
+                | Refused::UnsetControl { .. } => Effort::default(),
             };
             (BootVerdict::Refused { why }, cost)
         }
     };
     BootCheck {
         file: job.firmware.file.clone(),
+        sha256: job.firmware.sha256.clone(),
         machine: job.machine.clone(),
         goals: answer::goals(&job.firmware.landmarks),
         verdict,
+        retries: result.map_or_else(|_| Vec::new(), |report| places(names, &report.retries)),
         effort: answer::effort(cost, seconds),
     }
+}
+
+/// Places in the code, as they are told.
+fn places(names: Names<'_>, pcs: &[u64]) -> Vec<BootPlace> {
+    let place = |&pc: &u64| BootPlace {
+        pc: Hex(pc),
+        place: names.place(pc),
+        instruction: names
+            .image
+            .fetch(pc)
+            .map_or_else(|_| String::new(), |it| it.instruction.at(pc).to_string()),
+    };
+    pcs.iter().map(place).collect()
 }

@@ -1,8 +1,9 @@
 //! Addresses and numbers as a person reads them.
 
 use tenbin_model::boot::{Hex, Planted};
+use tenbin_proof::boot::{UNSET, unset_control};
 use tenbin_proof::image::Image;
-use tenbin_proof::isa::Width;
+use tenbin_proof::isa::{Width, csr};
 use tenbin_proof::lines::Lines;
 
 /// Numbers below this are shown as such, whatever else they might be.
@@ -39,7 +40,9 @@ impl Names<'_> {
         let widths = [Width::Byte, Width::Half, Width::Word];
         let width = widths.into_iter().find(|width| width.bytes() == bytes).unwrap_or(Width::Double);
         let negative = width.extend(value, true).wrapping_neg();
-        if value < SMALL {
+        if let Some(nobody) = unset(value).filter(|_| bytes == 8) {
+            nobody
+        } else if value < SMALL {
             value.to_string()
         } else if (1..=SMALL).contains(&negative) {
             format!("-{negative}")
@@ -53,6 +56,18 @@ impl Names<'_> {
     /// A word of memory that held this before the first instruction.
     pub(super) fn planted(&self, address: u64, bytes: u64, value: u64) -> Planted {
         Planted { address: Hex(address), name: self.of(address), bytes: narrow(bytes), value: Hex(value) }
+    }
+}
+
+/// What stands for what nobody set, in words.
+pub(super) fn unset(value: u64) -> Option<String> {
+    match (value, unset_control(value)) {
+        (UNSET, _) => Some("what nobody set".to_owned()),
+        (_, Some(csr)) => {
+            let name = csr::name(csr).map_or(format!("{csr:#x}"), str::to_owned);
+            Some(format!("what {name} holds at first"))
+        }
+        _ => None,
     }
 }
 

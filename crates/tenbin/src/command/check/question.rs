@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use tenbin_model::boot::{BootMachine, Planted};
+use sha2::{Digest, Sha256};
+use tenbin_model::boot::{BootMachine, GivenControl, Hex, Planted};
 use tenbin_proof::axiomatic::Model;
 use tenbin_proof::boot::{Expectation, Landmarks};
 use tenbin_proof::image::{Image, SymbolKind};
@@ -12,7 +13,7 @@ use tenbin_proof::isa::Register;
 use tenbin_proof::lines::Lines;
 
 use super::names::{Names, narrow, shown};
-use crate::arguments::{BootHarts, Check, Expected, Place, Setting, Span, Value};
+use crate::arguments::{BootHarts, Check, Control, Expected, Place, Setting, Span, Value};
 use crate::output::Trouble;
 
 /// Bytes that a file may have. Firmware has some thousands, a kernel with all that is known of its source some ten millions.
@@ -32,6 +33,8 @@ pub(super) struct Firmware {
     pub(super) lines: Lines,
     pub(super) landmarks: Landmarks,
     pub(super) expected: Vec<Expectation>,
+    /// SHA-256 of the file in hexadecimal; none where it was not read from one.
+    pub(super) sha256: Option<String>,
 }
 
 /// A file on a machine.
@@ -51,7 +54,8 @@ impl Firmware {
         let wrong = |what: String| Trouble::usage(format!("{file}: {what}"));
         let bytes = bytes_of(path).map_err(|error| wrong(error.to_string()))?;
         let image = Image::read(&bytes).map_err(|error| wrong(error.to_string()))?;
-        Self::of(file.clone(), image, Lines::read(&bytes), asked).map_err(wrong)
+        let firmware = Self::of(file.clone(), image, Lines::read(&bytes), asked).map_err(wrong)?;
+        Ok(Self { sha256: Some(sha256(&bytes)), ..firmware })
     }
 
     /// Finds the places in what was read.
@@ -68,7 +72,7 @@ impl Firmware {
         }
         let symbols = Symbols(&image);
         let (landmarks, expected) = (symbols.landmarks(asked)?, symbols.expected(asked)?);
-        Ok(Self { file, image, lines, landmarks, expected })
+        Ok(Self { file, image, lines, landmarks, expected, sha256: None })
     }
 
     /// The names of its addresses.
@@ -93,7 +97,8 @@ impl Firmware {
         };
         let boot_harts = match &asked.boot_hart {
             Some(BootHarts::Any) => &BootHarts::Any,
-            None if !has("boot_hart") => &BootHarts::Any,
+            // Of all harts any may be the one, where no word says which.
+            None | Some(BootHarts::All) if !has("boot_hart") => &BootHarts::Any,
             None => &BootHarts::All,
             Some(_) if !has("boot_hart") => {
                 let why =
@@ -113,6 +118,7 @@ impl Firmware {
                         memory: memory.to_string(),
                         window: asked.window,
                         set: set.clone(),
+                        controls: asked.csr.iter().map(given).collect(),
                     };
                     jobs.push(Job { firmware: self, machine, memory });
                 }
@@ -173,6 +179,16 @@ impl Job<'_> {
         }
         image
     }
+}
+
+/// SHA-256 of a file (FIPS 180-4) in hexadecimal, as sha256sum(1) prints it.
+pub(in crate::command) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A control and status register that is given a value.
+fn given(control: &Control) -> GivenControl {
+    GivenControl { name: control.name.clone(), value: Hex(control.value) }
 }
 
 /// How many bytes a word has whose symbol has this size.

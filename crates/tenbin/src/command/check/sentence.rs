@@ -78,10 +78,7 @@ impl Story<'_> {
             }
             Fault::Stale => format!("{who} arrives {}", self.stale()),
             Fault::Astray => {
-                format!(
-                    "{who} goes astray{}: no code, and no memory that the file or --ram names, is where it goes",
-                    self.at_its_end()
-                )
+                format!("{who} goes astray{}: {}", self.at_its_end(), self.why_astray())
             }
             Fault::LostStore => format!("{who} stores to memory that is still to be cleared{}", self.lost()),
         };
@@ -179,6 +176,19 @@ impl Story<'_> {
         end.map_or_else(String::new, |end| format!(" from {}", self.names.place(end.pc)))
     }
 
+    /// What is wrong with where it goes: an access whose address is known to be misaligned is at a place that is there.
+    fn why_astray(&self) -> &'static str {
+        let hart = self.finding.culprit.and_then(|hart| usize::try_from(hart).ok());
+        let end = hart.and_then(|hart| self.finding.trace.ends.get(hart));
+        match end.map(|end| self.names.image.fetch(end.pc)) {
+            Some(Ok(_)) => {
+                "it asks for memory that neither the file nor --ram names, or at an address that is no multiple of the \
+                 access's size, which a hart may answer by a trap"
+            }
+            _ => "no code that the file names is where it goes",
+        }
+    }
+
     fn lost(&self) -> String {
         let stored = self.own_steps().find_map(|step| match step.action {
             Action::Wrote { address, bytes, value } | Action::Swapped { address, bytes, value, .. } => {
@@ -216,7 +226,11 @@ fn decides(names: Names<'_>, pc: u64, decoded: &Decoded) -> bool {
 pub(super) fn doing(names: Names<'_>, fault: Fault, end: &End) -> String {
     match end.doing {
         Doing::Arrived => "arrived".to_owned(),
-        Doing::Waits { address, bytes, value } => {
+        Doing::Waits { address, bytes, value, alone: true } => {
+            let (word, value) = (names.of(address), names.value(bytes, value));
+            format!("reads {word}, which holds {value}, for ever, and no other hart ever accesses it")
+        }
+        Doing::Waits { address, bytes, value, .. } => {
             let (word, value) = (names.of(address), names.value(bytes, value));
             // A run ends where nothing can save it, and not where all harts have come to rest.
             let once = names.image.fetch(end.pc).is_ok_and(|decoded| {
@@ -258,7 +272,9 @@ pub(super) fn refusal(
         Refused::Overwritten { address } | Refused::Mixed { address } => {
             format!("{refused}, at {}", names.of(*address))
         }
-        Refused::TooLong { pc } | Refused::Unset { pc } => format!("{refused}, in {}", names.place(*pc)),
+        Refused::TooLong { pc } | Refused::Unset { pc } | Refused::UnsetControl { pc, .. } => {
+            format!("{refused}, in {}", names.place(*pc))
+        }
     }
 }
 
@@ -275,7 +291,7 @@ fn less(machine: &BootMachine, memory: Model) -> String {
         ways.push("a stronger memory model".to_owned());
     }
     match ways.as_slice() {
-        [] => "there is no smaller question about this file".to_owned(),
+        [] => "a nearer goal (--arrived, --all-arrived) would need less".to_owned(),
         ways => format!("{} would need less", ways.join(" or ")),
     }
 }

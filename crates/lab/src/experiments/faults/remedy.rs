@@ -1,0 +1,199 @@
+//! The seed's remedy, before and after: its work with NUMA balancing and huge pages on and off, the settings put back.
+
+use tenbin_metal::knobs::{Switched, can_be_set};
+use tenbin_metal::{Fault, Team};
+use tenbin_model::unit::three_digits;
+use tenbin_model::{Effort, Finding, Machine, Picoseconds, Refusal};
+
+use super::counted::{Pass, Until};
+use super::finding;
+use crate::experiment::{Request, Unfit};
+
+const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
+const HUGE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// What is set, in the order of the first half of the passes; the second half is its mirror image, so that what drifts is in
+/// every pair. First the seed's machine, last its remedy.
+const STATES: [State; 4] = [
+    State { balancing: true, huge: true },
+    State { balancing: false, huge: true },
+    State { balancing: true, huge: false },
+    State { balancing: false, huge: false },
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    balancing: bool,
+    huge: bool,
+}
+
+impl State {
+    fn set(self, switched: &Switched) -> Result<(), Fault> {
+        switched.set(BALANCING, if self.balancing { "1" } else { "0" })?;
+        switched.set(HUGE, if self.huge { "always" } else { "never" })
+    }
+
+    fn in_words(self) -> String {
+        let on = |is_on| if is_on { "on" } else { "off" };
+        format!("balancing {}, huge pages {}", on(self.balancing), on(self.huge))
+    }
+}
+
+/// Whether the user asks for it: only then is anything switched.
+pub(super) fn asked(request: &Request<'_>) -> Result<bool, Unfit> {
+    let answer = request.settings.one("remedy", "no".to_owned(), "yes or no", |word| word == "yes" || word == "no")?;
+    let others = ["threads", "as", "bytes"].into_iter().filter(|key| request.settings.given(key).is_some());
+    match (answer == "yes", others.collect::<Vec<_>>().as_slice()) {
+        (true, [key, ..]) => Err(Unfit::Usage(format!(
+            "--set {key}: with remedy=yes the seed's own work is counted, on all CPUs, and nothing else is measured"
+        ))),
+        (is_asked, _) => Ok(is_asked),
+    }
+}
+
+/// What this machine lacks for it, none for nothing: memory nodes that are `known`, and whether each setting can be set.
+fn lacking(nodes: Option<usize>, settings: &[(&str, Result<(), String>)]) -> Option<Refusal> {
+    let few = nodes.filter(|&nodes| nodes < 2).map(|nodes| {
+        (format!("there is {nodes} memory node"), "2 memory nodes: balancing moves pages between nodes")
+    });
+    let denied = settings.iter().filter_map(|(_, result)| result.as_ref().err());
+    let denied = denied.map(|why| (why.clone(), "root, and a kernel with NUMA balancing and huge pages that may be set"));
+    let (reached, mut needs): (Vec<String>, Vec<&str>) = few.into_iter().chain(denied).unzip();
+    needs.dedup();
+    (!reached.is_empty()).then(|| Refusal {
+        reached: format!("{}; nothing was switched", reached.join("; ")),
+        needs: needs.join("; and "),
+        remedy: "run it as root on a machine with several nodes, or in a guest: tenbin guest run --cpus 2 --nodes 2 -- tenbin run faults --set remedy=yes"
+            .into(),
+    })
+}
+
+/// Switches, counts and puts back.
+pub(super) fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
+    let settings = [BALANCING, HUGE].map(|path| (path, can_be_set(path).map_err(|fault| fault.to_string())));
+    if let Some(refusal) = lacking(request.machine.nodes.known().map(Vec::len), &settings) {
+        return Err(Unfit::Refused(refusal));
+    }
+    let limit = Picoseconds::from_millis(match request.effort {
+        Effort::Quick => 2_000,
+        Effort::Normal => 4_000,
+        Effort::Thorough => 10_000,
+    });
+    let mut team = Team::gather(request.clock, request.cpus)?;
+    let switched = Switched::guard(&[BALANCING, HUGE])?;
+    let before = [BALANCING, HUGE].map(|path| switched.before(path).unwrap_or_default().to_owned());
+    let mut passes = Vec::new();
+    for state in STATES.into_iter().chain(STATES.into_iter().rev()) {
+        state.set(&switched)?;
+        passes.push((state, Pass::run(&mut team, request.machine, Until::Both(limit), request.seed)?));
+    }
+    switched.restore()?;
+    let counted = passes.iter().map(|(state, pass)| (*state, Counted::of(pass))).collect::<Vec<_>>();
+    Ok(vec![told(&counted, &before, limit, request.machine)])
+}
+
+/// What a pass counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    faults: u64,
+    /// One for each base page and one for each huge one.
+    expected: u64,
+    pages: u64,
+    huge: u64,
+    hints: Option<u64>,
+    system: Picoseconds,
+}
+
+impl Counted {
+    fn of(pass: &Pass) -> Self {
+        let counts = &pass.counts;
+        let (faults, expected, system) = (counts.faults, counts.expected(), pass.usage.system);
+        Self { faults, expected, pages: counts.touched, huge: counts.huge, hints: counts.hints, system }
+    }
+}
+
+/// Faults of both passes in this state, those to be expected, and their ratio, in words.
+fn of_state(passes: &[(State, Counted)], wanted: State) -> (u64, u64, String) {
+    let (mut faults, mut expected) = (0, 0);
+    for (_, counted) in passes.iter().filter(|(state, _)| *state == wanted) {
+        faults += counted.faults;
+        expected += counted.expected;
+    }
+    (faults, expected, three_digits(faults as f64 / expected.max(1) as f64))
+}
+
+fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, machine: &Machine) -> Finding {
+    let [seeds, .., remedied] = STATES;
+    let ((faults, expected, ratio), (less, least, lesser)) = (of_state(passes, seeds), of_state(passes, remedied));
+    let between: Vec<String> = STATES[1..3]
+        .iter()
+        .map(|&state| format!("{}x with {}", of_state(passes, state).2, state.in_words()))
+        .collect();
+    let is_timed = machine.virtualisation.timing_can_be_trusted();
+    let each: Vec<String> = passes
+        .iter()
+        .map(|(state, counted)| {
+            let hints = counted.hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
+            let system = if is_timed { format!(", {} in the kernel", counted.system) } else { String::new() };
+            format!(
+                "{}: {} faults for {} pages, {} huge ones among them, {hints}{system}",
+                state.in_words(),
+                counted.faults,
+                counted.pages,
+                counted.huge
+            )
+        })
+        .collect();
+    finding(
+        format!(
+            "With NUMA balancing and huge pages on the seed's work took {faults} faults where {expected} were to be expected, {ratio}x; \
+             with both off, which is the seed's remedy, {less} where {least} were, {lesser}x ({}). Both settings are as they were.",
+            between.join(", ")
+        ),
+        format!(
+            "{} passes of {limit} each, in this order: {}; before and again now: kernel.numa_balancing {}, \
+             transparent_hugepage/enabled {}; hints are those of the whole machine",
+            passes.len(),
+            each.join("; "),
+            before[0],
+            before[1]
+        ),
+        "two passes of each kind, counted by the kernel; the settings were read back",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lacking_is_all_said_and_nothing_is_switched() {
+        let denied = || [(BALANCING, Err("open balancing: Permission denied".to_owned())), (HUGE, Ok(()))];
+        let refusal = lacking(Some(1), &denied()).unwrap();
+        assert_eq!(refusal.reached, "there is 1 memory node; open balancing: Permission denied; nothing was switched");
+        assert!(refusal.needs.contains("2 memory nodes") && refusal.needs.contains("root"), "{refusal:?}");
+        assert!(refusal.remedy.contains("--nodes 2"));
+        assert_eq!(lacking(Some(2), &[(BALANCING, Ok(())), (HUGE, Ok(()))]), None);
+        assert!(!lacking(Some(2), &denied()).unwrap().needs.contains("2 memory nodes"));
+    }
+
+    #[test]
+    fn counts_before_and_after_are_said_with_what_each_half_does() {
+        let passes = STATES.into_iter().chain(STATES.into_iter().rev()).map(|state| {
+            let expected = if state.huge { 100 } else { 1_000 };
+            let faults = expected + if state.balancing { 500 } else { 0 };
+            (state, Counted { faults, expected, pages: 1_000, hints: Some(500), ..Counted::default() })
+        });
+        let passes: Vec<(State, Counted)> = passes.collect();
+        let before = ["1".to_owned(), "madvise".to_owned()];
+        let said = told(&passes, &before, Picoseconds::from_millis(4_000), &Machine::unobserved("a test"));
+        assert_eq!(
+            said.sentence,
+            "With NUMA balancing and huge pages on the seed's work took 1200 faults where 200 were to be expected, 6.00x; with both \
+             off, which is the seed's remedy, 2000 where 2000 were, 1.00x (1.00x with balancing off, huge pages on, 1.50x with \
+             balancing on, huge pages off). Both settings are as they were."
+        );
+        assert!(said.evidence.starts_with("8 passes of 4.00 s each"), "{}", said.evidence);
+        assert!(said.evidence.contains("enabled madvise") && said.evidence.contains("500 hints"), "{}", said.evidence);
+    }
+}

@@ -1,0 +1,87 @@
+//! `tenbin run --processes N`: the same question in several processes of tenbin, and the answer over them.
+
+use std::num::NonZero;
+
+use tenbin_analysis::{report, verdict};
+use tenbin_model::{Effort, Report, Verdict};
+
+use super::{archive, json};
+use crate::again;
+use crate::arguments::Measure;
+use crate::measurement::{Order, descriptors};
+use crate::output::{Answer, Exit, Trouble, can_be_written};
+use crate::terminal::{self, Progress};
+
+/// Measures in `count` processes, one after the other, each an ordinary run that is kept like any.
+pub fn run(
+    experiments: &[String],
+    settings: &[String],
+    measure: &Measure,
+    count: NonZero<u32>,
+) -> Result<Answer, Trouble> {
+    // What is wrong with the request is found here, and not by the first process.
+    Order::new(experiments, settings, measure, Effort::Quick)?;
+    if let Some(path) = &measure.output {
+        can_be_written(path)?;
+    }
+    if !measure.no_store {
+        archive::open()?;
+    }
+    let progress = Progress::new();
+    let (mut reports, mut faulty) = (Vec::new(), false);
+    for number in 0..count.get() {
+        progress.processes(number, count.get());
+        let (report, exit) = one(experiments, settings, measure, number).map_err(|trouble| {
+            progress.finish();
+            let kept = if measure.no_store { "" } else { ", and their runs are kept" };
+            let message =
+                format!("process {} of {count}: {}; {number} were done{kept}", number + 1, trouble.message);
+            Trouble { message, ..trouble }
+        })?;
+        faulty |= exit == Exit::Fault;
+        reports.push(report);
+    }
+    progress.finish();
+    let over = verdict::processes(&reports, &descriptors());
+    let text =
+        if measure.form.json { json(&over)? } else { report::over_processes(&over, terminal::width()) };
+    let refused = over.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
+    let exit = match (faulty, refused && over.not_ratios.is_empty()) {
+        (true, _) => Exit::Fault,
+        (false, true) => Exit::Refused,
+        (false, false) => Exit::Answered,
+    };
+    let names: Vec<&str> = over.runs.iter().map(|id| &id[..12.min(id.len())]).collect();
+    let remark = (!names.is_empty()).then(|| {
+        format!(
+            "Kept as runs {} in {}; they are one side of a `tenbin compare`.",
+            names.join(","),
+            archive::path_shown()
+        )
+    });
+    Ok(Answer { text, to: measure.output.clone(), remark, exit })
+}
+
+/// One process: this program again, which dies with this one.
+fn one(
+    experiments: &[String],
+    settings: &[String],
+    measure: &Measure,
+    number: u32,
+) -> Result<(Report, Exit), Trouble> {
+    let mut words: Vec<String> = vec!["run".into(), "--json".into()];
+    words.extend(settings.iter().flat_map(|setting| ["--set".into(), setting.clone()]));
+    words.push(if measure.thorough { "--thorough" } else { "--quick" }.into());
+    if let Some(cpus) = &measure.cpus {
+        words.extend(["--cpus".into(), cpus.clone()]);
+    }
+    if measure.no_store {
+        words.push("--no-store".into());
+    }
+    if let Some(seed) = measure.seed {
+        // Each its own, and the same for the same seed.
+        words.extend(["--seed".into(), seed.wrapping_add(u64::from(number)).to_string()]);
+    }
+    words.extend(experiments.iter().cloned());
+    again::answer(&words)
+}

@@ -1,0 +1,353 @@
+//! What is kept: labels, lists, removal, bounds, merges, damage, and stores that can only be read.
+//!
+//! Nothing here measures: runs are put into the store by the crate that keeps them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use specimens::{calibration, small_run};
+use tenbin_store::Store;
+
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
+#[path = "../../store/tests/specimens/mod.rs"]
+mod specimens;
+
+use place::{Place, ending, text};
+
+/// A place whose store has so many runs, of which the last is one of `fib`; their ids, oldest first.
+fn with_runs(count: u64) -> (Place, Vec<String>) {
+    let place = Place::new();
+    let mut store = Store::open(&place.path("store.db")).unwrap();
+    for number in 1..=count {
+        let mut run = small_run(10_000 * number);
+        if number == count {
+            run.trials[0].descriptor.name = "fib".into();
+        }
+        store.keep(&run).unwrap();
+    }
+    let ids = store.runs().unwrap().iter().map(|entry| entry.id.to_string()).collect();
+    (place, ids)
+}
+
+/// Ids of the list, in its order.
+fn listed(place: &Place, arguments: &[&str]) -> Vec<String> {
+    let output = place.tenbin(&[&["runs", "--json"], arguments].concat());
+    assert_eq!(ending(&output).0, 0, "{arguments:?}: {}", ending(&output).1);
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn assert_answered(output: &Output) -> String {
+    let (status, said) = ending(output);
+    assert_eq!(status, 0, "{said}");
+    text(&output.stdout) + &said
+}
+
+/// Changes the file behind tenbin's back.
+fn plant(store: &Path, sql: &str) {
+    rusqlite::Connection::open(store).unwrap().execute_batch(sql).unwrap();
+}
+
+#[test]
+fn a_label_stands_wherever_a_run_does() {
+    let (place, ids) = with_runs(3);
+    let said = assert_answered(&place.tenbin(&["runs", &ids[0][..8], &ids[2], "--label", "before"]));
+    assert!(said.contains(&ids[0][..12]) && said.contains("before"), "{said}");
+    assert_eq!(listed(&place, &["--label", "before"]), [ids[0].clone(), ids[2].clone()]);
+    assert!(text(&place.tenbin(&["runs"]).stdout).contains(" [before]"));
+    let (status, said) = ending(&place.tenbin(&["show", "before"]));
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains(&ids[0][..12]) && said.contains(&ids[2][..12]), "{said}");
+    assert_answered(&place.tenbin(&["runs", "--unlabel", "before", &ids[2]]));
+    let shown = place.tenbin(&["show", "before", "--json"]);
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["run"], ids[0].as_str());
+    // It travels, and there too it names the run.
+    assert_answered(&place.tenbin(&["export", "before", "-o", "one.db"]));
+    let other = place.path("other.db");
+    let merged = assert_answered(&place.with_store(&other, &["import", "one.db"]));
+    assert!(merged.contains("1 new") && merged.contains("labels: 1 new"), "{merged}");
+    assert!(text(&place.with_store(&other, &["runs"]).stdout).contains("[before]"));
+    for (arguments, named) in [
+        (&["runs", "--label", "fib", "latest"][..], "`fib` is an experiment"),
+        (&["runs", "--label", "abc", "latest"], "hexadecimal"),
+        (&["runs", "--label", "a b", "latest"], "a label is"),
+        (&["runs", "--label", "x", "absent"], "absent"),
+        (&["runs", "--label", "x", "latest", "--last", "1"], "are for lists"),
+        (&["runs", "--unlabel", "before", "--json"], "are for lists"),
+        (&["run", "null", "--label", "latest"], "a label is"),
+        (&["run", "null", "--label", "x", "--no-store"], "--no-store"),
+    ] {
+        let (status, said) = ending(&place.tenbin(arguments));
+        assert_eq!(status, 2, "{arguments:?}: {said}");
+        assert!(said.contains(named), "{arguments:?}: {said}");
+    }
+    assert_eq!(listed(&place, &["--label", "x"]), [""; 0]);
+}
+
+#[test]
+fn the_list_can_be_cut_short() {
+    let (place, ids) = with_runs(4);
+    assert_eq!(listed(&place, &[]), ids);
+    assert_eq!(listed(&place, &["--last", "2"]), ids[2..]);
+    assert_eq!(listed(&place, &["--experiment", "fib"]), ids[3..]);
+    assert_eq!(listed(&place, &["--machine", "amd ep"]), ids);
+    assert_eq!(listed(&place, &["--machine", "sparc"]), [""; 0]);
+    assert_eq!(listed(&place, &[&ids[1][..9]]), ids[1..2]);
+    let said = assert_answered(&place.tenbin(&["runs", "--machine", "sparc"]));
+    assert!(said.starts_with("None of the 4 runs"), "{said}");
+    let (status, said) = ending(&place.tenbin(&["runs", "--experiment", "fibb"]));
+    assert!(status == 2 && said.contains("`fibb`"), "{said}");
+    let empty = Place::new();
+    Store::open(&empty.path("store.db")).unwrap();
+    let said = assert_answered(&empty.tenbin(&["runs"]));
+    assert!(said.starts_with("There is no run in "), "{said}");
+    assert_eq!(listed(&empty, &[]), [""; 0]);
+}
+
+#[test]
+fn runs_are_removed_all_that_are_named_or_none() {
+    let (place, ids) = with_runs(20);
+    // Of 20 names two begin with the same digit.
+    let begins = |digit: &str| ids.iter().filter(|id| id.starts_with(digit)).count();
+    let shared = (0..16).map(|digit| format!("{digit:x}")).find(|digit| begins(digit) > 1).unwrap();
+    for wrong in ["ffffffffffffffff", "absent", &shared, ""] {
+        let (status, said) = ending(&place.tenbin(&["runs", "--rm", &ids[0], wrong]));
+        assert_eq!(status, 2, "{wrong}: {said}");
+        assert_eq!(listed(&place, &[]), ids, "{wrong} removed something");
+    }
+    for arguments in
+        [&["runs", "--rm"][..], &["runs", "--rm", "--last", "2", "latest"], &["runs", "--rm", "--keep", "1"]]
+    {
+        assert_eq!(ending(&place.tenbin(arguments)).0, 2, "{arguments:?}");
+    }
+    let said = assert_answered(&place.tenbin(&["runs", "--rm", &ids[0][..10], "latest"]));
+    assert!(said.contains(&ids[0][..12]) && said.contains(&ids[19][..12]), "{said}");
+    assert_eq!(listed(&place, &[]), ids[1..19]);
+    assert_answered(&place.tenbin(&["runs", &ids[3], "--label", "mine"]));
+    assert_answered(&place.tenbin(&["runs", "--keep", "2"]));
+    assert_eq!(listed(&place, &[]), [ids[3].clone(), ids[17].clone(), ids[18].clone()]);
+    let kept = Store::open(&place.path("store.db")).unwrap().keep_calibration(&calibration(1)).unwrap();
+    let said = assert_answered(&place.tenbin(&["runs", "--rm", &kept.short()]));
+    assert!(said.contains("calibration"), "{said}");
+}
+
+#[test]
+fn a_merge_says_what_it_took_in_and_what_it_did_not() {
+    let (place, ids) = with_runs(2);
+    assert_answered(&place.tenbin(&["export", &ids[0], "-o", "one.db"]));
+    assert_answered(&place.tenbin(&["export", &ids[1], "-o", "two.db"]));
+    let whole = fs::read(place.path("one.db")).unwrap();
+    fs::write(place.path("cut.db"), &whole[..whole.len() / 2]).unwrap();
+    let other = place.path("other.db");
+    let output = place.with_store(&other, &["merge", "one.db", "cut.db", "absent.db", "two.db"]);
+    let (status, said) = ending(&output);
+    assert_eq!(status, 2, "{said}");
+    assert_eq!(text(&output.stdout), "one.db: 1 new, 0 already there\ntwo.db: 1 new, 0 already there\n");
+    assert!(said.contains("cut.db") && said.contains("nothing of it was imported"), "{said}");
+    assert!(said.contains("absent.db"), "{said}");
+    let runs = place.with_store(&other, &["runs", "--json"]);
+    let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
+    assert_eq!(runs.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_damaged_run_is_named_and_hides_no_other() {
+    let (place, ids) = with_runs(3);
+    let mut store = Store::open(&place.path("store.db")).unwrap();
+    let (broken, sound) =
+        (store.keep_calibration(&calibration(1)).unwrap(), store.keep_calibration(&calibration(2)).unwrap());
+    drop(store);
+    plant(&place.path("store.db"), &format!("UPDATE run SET document = x'7b7d' WHERE id = '{}'", ids[2]));
+    plant(
+        &place.path("store.db"),
+        &format!("UPDATE calibration SET document = x'7b7d' WHERE id = '{broken}'"),
+    );
+    let samples =
+        format!("UPDATE chunk SET codec = 77 WHERE run = (SELECT key FROM run WHERE id = '{}')", ids[0]);
+    plant(&place.path("store.db"), &samples);
+    let output = place.tenbin(&["runs"]);
+    assert_eq!(ending(&output).0, 0);
+    let lines = text(&output.stdout);
+    assert!(lines.contains(&ids[1][..12]), "{lines}");
+    for name in [&ids[2][..12], &broken.short()] {
+        assert!(lines.contains(&format!("{name}  damaged: ")), "{lines}");
+    }
+    assert!(ending(&output).1.contains("--intact"), "{}", ending(&output).1);
+    let json = place.tenbin(&["runs", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(json[2]["damaged"].as_str().unwrap().contains("document"), "{json}");
+    let shown = place.tenbin(&["show", "latest", "--json"]);
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["run"], ids[1].as_str());
+    assert_answered(&place.tenbin(&["export", "latest", "-o", "latest.db"]));
+    // It is no fault of the request, and the advice can be followed.
+    let (status, said) = ending(&place.tenbin(&["show", &ids[2][..12]]));
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("tenbin export --intact"), "{said}");
+    let said = assert_answered(&place.tenbin(&["export", "--intact", "-o", "intact.db"]));
+    assert!(said.contains("Wrote 1 run and 1 calibration"), "{said}");
+    for name in [&ids[0][..12], &ids[2][..12], &broken.short()] {
+        assert!(said.contains(&format!("Left out {name}")), "{said}");
+    }
+    let saved = Store::open(&place.path("intact.db")).unwrap();
+    assert_eq!(saved.ids().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(), [ids[1].clone()]);
+    assert_eq!(saved.find_calibration(&sound.to_string()).unwrap(), Some(sound));
+    assert_answered(&place.tenbin(&["runs", "--rm", &ids[2]]));
+    assert_eq!(listed(&place, &[]), ids[..2]);
+}
+
+/// Runs tenbin as a user who may not write where the store lies: as nobody, where the test runs as root.
+fn as_reader(place: &Place, store: &str, arguments: &[&str]) -> Output {
+    // Nobody may not enter root's folders, so the binary goes along.
+    let binary = place.path("tenbin");
+    if !binary.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
+    }
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
+        command
+    } else {
+        Command::new(&binary)
+    };
+    command
+        .args(arguments)
+        .env("TENBIN_STORE", place.path(store))
+        .current_dir(place.folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_read() {
+    let (place, ids) = with_runs(2);
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    fs::create_dir(place.path("closed")).unwrap();
+    fs::create_dir(place.path("open")).unwrap();
+    allow(place.folder.path(), 0o755);
+    allow(&place.path("open"), 0o777);
+    let copy = |to: &str, suffixes: &[&str]| {
+        for suffix in suffixes {
+            let to = place.path(&format!("closed/{to}{suffix}"));
+            fs::copy(place.path(&format!("store.db{suffix}")), &to).unwrap();
+            allow(&to, 0o444);
+        }
+    };
+    copy("alone.db", &[""]);
+    copy("older.db", &[""]);
+    allow(&place.path("closed/older.db"), 0o600);
+    plant(
+        &place.path("closed/older.db"),
+        "PRAGMA journal_mode = DELETE; DROP TABLE calibration; DROP TABLE label; DROP TABLE measured; PRAGMA user_version = 1",
+    );
+    allow(&place.path("closed/older.db"), 0o444);
+    // While it is in use the newest run stands in the log alone.
+    let mut store = Store::open(&place.path("store.db")).unwrap();
+    let newest = store.keep(&small_run(90_000)).unwrap().to_string();
+    copy("used.db", &["", "-wal", "-shm"]);
+    copy("left.db", &["", "-wal"]);
+    copy("secret.db", &["", "-wal"]);
+    allow(&place.path("closed/secret.db-wal"), 0o000);
+    drop(store);
+    allow(&place.path("closed"), 0o555);
+
+    let all = [&ids[..], std::slice::from_ref(&newest)].concat();
+    for (name, expected) in
+        [("alone.db", &ids), ("older.db", &ids), ("used.db", &all), ("left.db", &all), ("secret.db", &ids)]
+    {
+        let store = format!("closed/{name}");
+        let output = as_reader(&place, &store, &["runs", "--json"]);
+        let (status, said) = ending(&output);
+        assert_eq!(status, 0, "{name}: {said}");
+        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows: Vec<&str> =
+            rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(rows, *expected, "{name}");
+        assert_eq!(said.contains("may be missing"), name == "secret.db", "{name}: {said}");
+        assert_eq!(ending(&as_reader(&place, &store, &["show", &ids[0]])).0, 0, "{name}");
+        // One run a side is refused, but it was read.
+        let (status, said) = ending(&as_reader(&place, &store, &["compare", &ids[0], &ids[1]]));
+        assert_eq!(status, 3, "{name}: {said}");
+        let out = format!("open/{name}");
+        let (status, said) = ending(&as_reader(&place, &store, &["export", &ids[0], "-o", &out]));
+        assert_eq!(status, 0, "{name}: {said}");
+        // What would change it is refused, and says why.
+        let (status, said) = ending(&as_reader(&place, &store, &["runs", "--rm", &ids[0]]));
+        assert_eq!(status, 2, "{name}: {said}");
+        assert!(said.contains("permission denied"), "{name}: {said}");
+    }
+    // What cannot even be read is said to be so.
+    allow(&place.path("closed/alone.db"), 0o000);
+    let (status, said) = ending(&as_reader(&place, "closed/alone.db", &["runs"]));
+    assert!(status == 2 && said.contains("readable"), "{said}");
+    let left: Vec<_> =
+        fs::read_dir(place.path("closed")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 9, "{left:?}");
+    allow(&place.path("closed"), 0o755);
+}
+
+#[test]
+fn a_run_that_is_kept_holds_the_store_to_its_limit() {
+    let (place, ids) = with_runs(3);
+    assert_answered(&place.tenbin(&["runs", &ids[0], "--label", "mine"]));
+    let measured = |limit: &str| {
+        Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(["run", "null", "--quick", "--json", "--label", "fresh"])
+            .env("TENBIN_STORE", place.path("store.db"))
+            .env("TENBIN_STORE_LIMIT", limit)
+            .current_dir(place.folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    for wrong in ["-1", "much", "99999999999999999999"] {
+        let (status, said) = ending(&measured(wrong));
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains("TENBIN_STORE_LIMIT"), "{said}");
+    }
+    let output = measured("0");
+    let (_, said) = ending(&output);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // The newest unlabelled one stays, however small the limit is, and so does what bears a label.
+    assert!(said.contains("Removed the oldest runs without a label"), "{said}");
+    assert!(said.contains(&ids[1][..12]) && !said.contains(&ids[2][..12]), "{said}");
+    let left = listed(&place, &[]);
+    let fresh = report["run"].as_str().unwrap().to_owned();
+    assert_eq!(left, [ids[0].clone(), ids[2].clone(), fresh.clone()]);
+    assert_eq!(listed(&place, &["--label", "fresh"]), [fresh]);
+}
+
+#[test]
+fn a_calibration_says_what_it_is_wherever_a_run_is_wanted() {
+    let (place, ids) = with_runs(1);
+    let mut store = Store::open(&place.path("store.db")).unwrap();
+    let id = store.keep_calibration(&calibration(1)).unwrap();
+    drop(store);
+    for arguments in [&["compare", "latest", &id.short()][..], &["runs", &id.short(), "--label", "x"]] {
+        let (status, said) = ending(&place.tenbin(arguments));
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains(&format!("is calibration {}", id.short())), "{arguments:?}: {said}");
+    }
+    let lines = text(&place.tenbin(&["runs"]).stdout);
+    let (runs, calibrations) = lines.split_once("\nCalibrations").unwrap();
+    assert!(runs.contains(&ids[0][..12]) && calibrations.contains(&id.short()), "{lines}");
+    assert!(!lines.contains(" 1 pairs"), "{lines}");
+    // A file may hold it alone.
+    assert_answered(&place.tenbin(&["export", &id.short(), "-o", "known.db"]));
+    assert_eq!(
+        Store::open(&place.path("known.db")).unwrap().find_calibration(&id.short()).unwrap(),
+        Some(id)
+    );
+    let (status, said) = ending(&place.tenbin(&["show", "calibration"]));
+    assert_eq!(status, 5, "of another machine: {said}");
+    assert!(said.contains("tenbin calibrate"), "{said}");
+    let (status, said) = ending(&Place::new().tenbin(&["show", "calibration"]));
+    assert_eq!(status, 5, "without a store: {said}");
+}

@@ -1,0 +1,202 @@
+//! A machine that changes while it is measured, planted: half of the blocks in one state, half in another.
+//!
+//! Whole, from the engine to the sentence, and nothing depends on how fast the machine is: blocks are counted, and what
+//! changes is whether two workers can meet at all.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenbin_analysis::verdict;
+use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Opened, Plan, Request, Rule, Seen, Settings, Unfit};
+use tenbin_metal::{Clock, Fault, Lap, Task, Team, allowed_cpus};
+use tenbin_model::{
+    Answer, Arrangement, Cell, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Quantity,
+    Sample, Sizes, Trial, Variant, Verdict,
+};
+
+/// Blocks of a cell, and the one before which the machine changes.
+const BLOCKS: u32 = 200;
+const CHANGE: u32 = 80;
+
+const ITERATIONS: u64 = 20_000;
+
+const OWN: u32 = 0;
+const SHARED: u32 = 1;
+
+/// The product's rule, which may not stop this cell before it changes.
+struct ToTheEnd;
+
+impl Rule for ToTheEnd {
+    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
+        verdict::least_blocks(descriptor, family)
+    }
+    fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+        false
+    }
+    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        verdict::depends(descriptor, family, cell)
+    }
+}
+
+/// A counter with lines of its own.
+#[derive(Default)]
+#[repr(align(256))]
+struct Counter(AtomicU64);
+
+/// Workers that add to a counter each, or to one together.
+struct Adders {
+    /// None while one is let go and the other not gathered yet.
+    team: Option<Team>,
+    tasks: [Task; 2],
+    clock: Clock,
+    blocks: u32,
+    /// What happens before block [`CHANGE`].
+    change: fn(&mut Self),
+}
+
+impl Adders {
+    fn gather(cpus: &[Cpu], clock: Clock, extra: u64, change: fn(&mut Self)) -> Result<Self, Unfit> {
+        let team = Some(Team::gather(clock, cpus)?);
+        Ok(Self { team, tasks: tasks(extra), clock, blocks: 0, change })
+    }
+}
+
+/// The two variants; an iteration of the shared one is so many more additions.
+fn tasks(extra: u64) -> [Task; 2] {
+    let counters: Arc<[Counter; 3]> = Arc::default();
+    [OWN, SHARED].map(|variant| {
+        let counters = Arc::clone(&counters);
+        let each = if variant == OWN { 1 } else { 1 + extra };
+        let task: Task = Arc::new(move |worker, iterations| {
+            let counter = if variant == OWN { &counters[worker] } else { &counters[2] };
+            for _ in 0..iterations * each {
+                counter.0.fetch_add(1, Ordering::Relaxed);
+            }
+            0
+        });
+        task
+    })
+}
+
+impl Apparatus for Adders {
+    fn check(&mut self, _: u32) -> Result<Seen, Fault> {
+        Ok(Seen::Met("nothing is asked of it".into()))
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let team = self.team.as_mut().expect("a team");
+        Ok(team.lap(&self.tasks[variant as usize], iterations)?)
+    }
+
+    fn shift(&mut self, _: u32) {
+        if self.blocks == CHANGE {
+            (self.change)(self);
+        }
+        self.blocks += 1;
+    }
+}
+
+/// Two workers on two CPUs are moved onto one, where they can no longer meet.
+fn moved(_: &Arrangement, request: &Request<'_>) -> Opened {
+    let change = |adders: &mut Adders| {
+        let first = adders.team.as_ref().expect("a team").cpus()[0];
+        // The old pins go before the new ones come: each gives back what it met.
+        adders.team = None;
+        adders.team = Some(Team::gather(adders.clock, &[first, first]).expect("both on one CPU"));
+    };
+    Ok(Box::new(Adders::gather(&request.cpus[..2], request.clock, 0, change)?))
+}
+
+/// One worker, for whom sharing costs eight times as much by the number of additions, and then no more.
+fn eased(_: &Arrangement, request: &Request<'_>) -> Opened {
+    let change = |adders: &mut Adders| adders.tasks = tasks(0);
+    Ok(Box::new(Adders::gather(&request.cpus[..1], request.clock, 7, change)?))
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "planted".into(),
+        question: "Does sharing cost anything?".into(),
+        subject: "A counter".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        variants: vec![Variant::measured("one each", ""), Variant::measured("a shared one", "")],
+        margin: 0.3,
+        ..Descriptor::default()
+    }
+}
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let arrangement = Arrangement {
+        label: "by two".into(),
+        cpus: request.cpus.to_vec(),
+        // The same count for both, so that what an epoch costs once favours neither.
+        least_iterations: ITERATIONS,
+        most_iterations: ITERATIONS,
+        most_blocks: BLOCKS,
+        variants: vec![OWN, SHARED],
+        comparisons: vec![Comparison { left: OWN, right: SHARED }],
+        headline: true,
+        ..Arrangement::default()
+    };
+    Ok(vec![arrangement].into())
+}
+
+/// Measures the cell, and judges the blocks before the change by themselves and then all of them.
+fn judged(open: fn(&Arrangement, &Request<'_>) -> Opened, cpus: &[Cpu]) -> [Answer; 2] {
+    let machine = Machine::unobserved("a test");
+    let (sizes, settings) = (Sizes::default(), Settings::default());
+    let request = Request {
+        machine: &machine,
+        clock: Clock::kernel(),
+        cpus,
+        effort: Effort::Quick,
+        sizes: &sizes,
+        settings: &settings,
+        seed: 1,
+    };
+    let experiment = Experiment { describe, plan, open, published: None };
+    let watch = || Picoseconds(0);
+    let mut bench = Bench {
+        rule: &ToTheEnd,
+        watch: &watch,
+        stop: &|| false,
+        counters: None,
+        probe: None,
+        sink: &mut |_| {},
+    };
+    let trial = bench.run(&experiment, &request).unwrap();
+    let before = |sample: &Sample| sample.block < CHANGE;
+    let mut first = trial.clone();
+    first.cells[0].samples.retain(before);
+    assert_eq!(first.cells[0].ended, Some(Ended::Budget), "{:?}", first.cells[0].refusal);
+    [first, trial].map(|trial: Trial| verdict::answers(&machine, &trial).remove(0))
+}
+
+#[test]
+fn workers_that_are_moved_onto_one_cpu_midway_get_no_one_answer() {
+    let cpus = allowed_cpus().unwrap();
+    if cpus.len() < 2 {
+        println!("not tested: there is one CPU, and workers cannot be moved onto it");
+        return;
+    }
+    let [before, whole] = judged(moved, &cpus[..2]);
+    println!("{}\n{}", before.sentence, whole.sentence);
+    if before.verdict == Verdict::Different {
+        assert_eq!(whole.verdict, Verdict::Refused, "{}", whole.sentence);
+    } else {
+        println!(
+            "not tested: these two CPUs do not contend, as two threads of one core, so that nothing changed"
+        );
+    }
+}
+
+#[test]
+fn work_that_changes_midway_depends_on_when_it_is_asked() {
+    let [before, whole] = judged(eased, &allowed_cpus().unwrap()[..1]);
+    assert_eq!(before.verdict, Verdict::Different, "{}", before.sentence);
+    assert_eq!(whole.verdict, Verdict::Refused, "{}", whole.sentence);
+    assert!(whole.sentence.starts_with("Refused: it depends: one each is "), "{}", whole.sentence);
+    let regimes = whole.evidence.unwrap().regimes;
+    assert!(regimes.len() == 2 && regimes[0].blocks.abs_diff(CHANGE as usize) <= 4, "{regimes:?}");
+}
