@@ -311,7 +311,7 @@ fn the_emulator_and_its_children_end_with_tenbin_however_that_ends() {
     let cases = [
         "echo begun; exec tail -f /dev/null",
         "(echo begun; tail -f /dev/null; :) & exec >&-; wait",
-        "((echo begun; exec tail -f /dev/null) &); exec >&- tail -f /dev/null",
+        "((echo begun; exec tail -f /dev/null) &); exec >/dev/null tail -f /dev/null",
     ];
     for script in cases {
         let desk = Desk::new();
