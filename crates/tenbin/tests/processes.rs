@@ -51,7 +51,8 @@ fn a_number_of_processes_that_is_none_is_a_usage_error() {
 fn a_parent_that_is_killed_takes_its_process_with_it() {
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
         let place = Place::new();
-        let mut parent = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        let mut parent = Command::new("env")
+            .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tenbin")])
             .args(["run", "atomics", "--thorough", "--processes", "100"])
             .env("TENBIN_STORE", place.path("store.db"))
             .current_dir(place.folder.path())
