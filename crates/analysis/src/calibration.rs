@@ -16,7 +16,7 @@ pub(crate) use remark::{against, date, made_load, range};
 /// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: of those that
 /// [`holds_for`] it, the one that knows most.
 ///
-/// That is the one in which the most works have [`TELLING`] equals; of these the one with equals of the most works; of
+/// That is the one in which the most works have `TELLING` equals; of these the one with equals of the most works; of
 /// these the one with the most equals; of these the newest. So a few pairs that were weighed for the sake of a look, of
 /// however many works, do not hide what a whole calibration knows, though it were of one work; and one without a pair of
 /// equals says nothing. Under which load it was made is no part of the choice: it is said with it.
