@@ -78,6 +78,11 @@ fn an_exported_run_takes_its_machine_s_calibration_along() {
     let file = place.path("run.db");
     let exported = place.tenbin(&["export", &run, "--output", file.to_str().unwrap()]);
     assert_eq!(ending(&exported).0, 0, "{}", text(&exported.stderr));
+    // A format that has no place for it holds the run alone.
+    for format in ["json", "csv", "go", "google-benchmark"] {
+        let other = place.tenbin(&["export", &run, "--format", format, "-o", "-"]);
+        assert_eq!(ending(&other).0, 0, "{format}: {}", text(&other.stderr));
+    }
 
     let other = Place::new();
     let imported = other.tenbin(&["import", file.to_str().unwrap()]);

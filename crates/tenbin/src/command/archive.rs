@@ -255,7 +255,7 @@ pub fn export(arguments: &Export) -> Result<Answer, Trouble> {
     let Export { runs, intact, output, format, force } = arguments;
     let store = open_existing()?;
     let Chosen { runs: ids, calibrations, left_out } =
-        if *intact { all_intact(&store)? } else { chosen(&store, runs)? };
+        if *intact { all_intact(&store)? } else { chosen(&store, runs, *format == Format::Store)? };
     let destination = Destination::of(output)?;
     if let Destination::File(path) = &destination
         && same_file(path, store.path())
@@ -334,8 +334,9 @@ struct Chosen {
     left_out: Vec<Damage>,
 }
 
-/// The runs and calibrations that are named, and what is known of the instrument's errors where the runs were measured.
-fn chosen(store: &Store, words: &[String]) -> Result<Chosen, Trouble> {
+/// The runs and calibrations that are named, and, where `with_errors` is asked for, what is known of the instrument's errors
+/// where the runs were measured.
+fn chosen(store: &Store, words: &[String], with_errors: bool) -> Result<Chosen, Trouble> {
     let (mut runs, mut calibrations) = (Vec::new(), Vec::new());
     for word in words {
         match store.resolve(word) {
@@ -346,8 +347,8 @@ fn chosen(store: &Store, words: &[String]) -> Result<Chosen, Trouble> {
             Err(error) => return Err(trouble(error)),
         }
     }
-    let known = store.calibrations().map_err(trouble)?;
-    for id in &runs {
+    let known = if with_errors { store.calibrations().map_err(trouble)? } else { Vec::new() };
+    for id in runs.iter().filter(|_| with_errors) {
         let machine = store.load(id).map_err(trouble)?.machine;
         let of_it = analysis::of_machine(&machine, &known, |(_, calibration)| calibration);
         calibrations.extend(of_it.map(|(id, _)| *id));
