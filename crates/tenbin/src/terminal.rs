@@ -1,4 +1,4 @@
-//! The terminal: how wide it is, and a bar that moves between cells and never during one.
+//! The terminal: how wide it is, and a bar that moves between stretches of cells and never during one.
 
 use std::io::IsTerminal;
 use std::thread;
@@ -33,8 +33,8 @@ pub struct Planned<'a> {
     begun: usize,
     /// The name of the one that is being measured.
     name: String,
-    /// How many cells it has, and how many of them are done.
-    cells: (usize, usize),
+    /// How many stretches its cells have, and how many of them are done.
+    stretches: (usize, usize),
     /// The time since the beginning.
     watch: &'a dyn Fn() -> Picoseconds,
 }
@@ -44,20 +44,21 @@ impl<'a> Planned<'a> {
     pub fn new(times: Vec<Picoseconds>, watch: &'a dyn Fn() -> Picoseconds) -> Self {
         let progress = Progress::new();
         progress.bar.set_length(times.iter().map(|time| time.0).sum());
-        Self { progress, times, begun: 0, name: String::new(), cells: (0, 0), watch }
+        Self { progress, times, begun: 0, name: String::new(), stretches: (0, 0), watch }
     }
 
-    /// Follows the engine. Nothing ticks by itself: all drawing is done before a cell begins.
+    /// Follows the engine. Nothing ticks by itself: all drawing is done before a stretch begins.
     pub fn follow(&mut self, event: Event<'_>) {
         match event {
-            Event::Trial { name, cells } => {
+            Event::Trial { name, stretches } => {
                 self.begun += 1;
                 self.name = name.to_owned();
-                self.cells = (cells, 0);
+                self.stretches = (stretches, 0);
                 self.draw("");
             }
-            Event::Cell { label } => self.draw(label),
-            Event::CellDone => self.cells.1 += 1,
+            Event::Stretch { label } => self.draw(label),
+            // A cell that is measured on has more of them than were planned.
+            Event::StretchDone => self.stretches.1 = (self.stretches.1 + 1).min(self.stretches.0),
         }
     }
 
@@ -90,9 +91,9 @@ impl<'a> Planned<'a> {
     fn done(&self) -> (Picoseconds, Picoseconds) {
         let sum = |times: &[Picoseconds]| times.iter().map(|time| time.0).sum::<u64>();
         let earlier = self.begun.saturating_sub(1);
-        let (cells, done) = self.cells;
+        let (all, done) = self.stretches;
         let current = self.times.get(earlier).map_or(0, |time| time.0);
-        let part = if cells == 0 { 0 } else { (current as f64 * done as f64 / cells as f64) as u64 };
+        let part = if all == 0 { 0 } else { (current as f64 * done as f64 / all as f64) as u64 };
         (Picoseconds(sum(&self.times[..earlier]) + part), Picoseconds(sum(&self.times)))
     }
 }
@@ -206,12 +207,12 @@ mod tests {
         let watch = || Picoseconds(0);
         let mut progress = Planned::new(vec![seconds(4), seconds(8)], &watch);
         let mut seen = Vec::new();
-        // The second has three cells where its plan had fewer.
-        for (name, cells) in [("first", 2), ("second", 3)] {
-            progress.follow(Event::Trial { name, cells });
-            for _ in 0..cells {
-                progress.follow(Event::Cell { label: "a \u{b5}" });
-                progress.follow(Event::CellDone);
+        // The second is measured on once more than was planned.
+        for (name, stretches, further) in [("first", 2, 0), ("second", 2, 1)] {
+            progress.follow(Event::Trial { name, stretches });
+            for _ in 0..stretches + further {
+                progress.follow(Event::Stretch { label: "a \u{b5}" });
+                progress.follow(Event::StretchDone);
                 seen.push((
                     progress.progress.bar.position() / 1_000_000_000_000,
                     progress.progress.bar.length(),
@@ -219,7 +220,7 @@ mod tests {
             }
         }
         let all = Some(seconds(12).0);
-        assert_eq!(seen, [(0, all), (2, all), (4, all), (6, all), (9, all)]);
+        assert_eq!(seen, [(0, all), (2, all), (4, all), (8, all), (12, all)]);
     }
 
     #[test]

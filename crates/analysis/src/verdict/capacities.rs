@@ -62,24 +62,30 @@ fn half_of(cell: &Cell, late: bool) -> impl Fn(u32) -> bool + use<> {
     move |block| (block > middle) == late
 }
 
-/// Takes back every knee that was elsewhere in the first half than in the second.
+/// Takes back every knee that was elsewhere in the first half than in the second, or by which one half says of the firmware
+/// what the other denies.
 fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
-    let knee = |of: &Capacities, number: u8| {
-        of.levels.iter().find(|level| level.level == number).and_then(Level::measured)
-    };
     for level in &mut whole.levels {
-        let (Some(before), Some(after)) = (knee(early, level.level), knee(late, level.level)) else {
+        let in_half = |half: &Capacities| {
+            let level = half.levels.iter().find(|other| other.level == level.level)?;
+            Some((level.measured()?, level.judged().verdict()))
+        };
+        let (Some((before, said)), Some((after, says))) = (in_half(early), in_half(late)) else {
             continue;
         };
         let factor = before.0.max(after.0) as f64 / before.0.min(after.0) as f64;
-        if factor > STEADY {
+        if factor > STEADY || said != says {
             level.ended_by = None;
             level.found = Err(Refusal {
                 reached: format!(
                     "the knee of L{} was at {before} in the first half and at {after} in the second",
                     level.level
                 ),
-                needs: format!("a knee that stays within {STEADY}x of itself"),
+                needs: if factor > STEADY {
+                    format!("a knee that stays within {STEADY}x of itself")
+                } else {
+                    format!("a knee that is within {STEADY}x of what the firmware says all the time, or never")
+                },
                 remedy: "measure for longer, where nobody else uses the cache meanwhile".into(),
             });
         }
@@ -231,5 +237,67 @@ pub(super) fn sizes(machine: &Machine, trial: Option<&Trial>) -> Sizes {
         cpu: Some(cpu),
         levels: data_caches(machine, cpu).iter().filter_map(level).collect(),
         beyond: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_model::{Arrangement, Descriptor, Judge, Picoseconds, Quantity, Sample, Variant};
+
+    use super::*;
+    use crate::specimen;
+
+    /// A walk in huge pages by CPU 0 whose cache ends at the one size in the first half and at the other in the second; the
+    /// firmware states 8 MiB.
+    fn walk(knees: [u64; 2]) -> Answer {
+        let sizes: Vec<u64> = (12..27).map(|log| 1 << log).collect();
+        let mut samples = Vec::new();
+        for block in 0..20_u32 {
+            let knee = knees[usize::from(block >= 10)];
+            for (variant, &size) in sizes.iter().enumerate() {
+                samples.push(Sample {
+                    order: samples.len() as u32,
+                    block,
+                    variant: variant as u32,
+                    iterations: 1,
+                    elapsed: Picoseconds(if size <= knee { 10_000 } else { 90_000 }),
+                    ..Sample::default()
+                });
+            }
+        }
+        let variants = sizes.iter().map(|&size| Variant::measured("a walk", "").at(&[("bytes", size)]));
+        let descriptor = Descriptor {
+            judge: Judge::Capacities,
+            variants: variants.collect(),
+            ..specimen::descriptor(Quantity::NanosecondsPerOperation)
+        };
+        let arrangement = Arrangement {
+            cpus: vec![Cpu(0)],
+            parameters: vec![("page".into(), (2 << 20).to_string())],
+            ..Arrangement::default()
+        };
+        let cell = Cell {
+            arrangement,
+            samples,
+            ..specimen::cell(0, 1.0, 0.0, tenbin_model::Ended::Budget, 1)
+        };
+        let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
+        answers(&specimen::sharing(3, &[&[0]]), &trial).remove(0)
+    }
+
+    #[test]
+    fn halves_that_say_the_opposite_of_the_firmware_are_no_answer() {
+        const MIB: u64 = 1 << 20;
+        for (knees, verdict, said) in [
+            ([8 * MIB, 8 * MIB], Verdict::Equivalent, "Firmware says L3 is 8 MiB and the measured knee is at 8 MiB"),
+            ([2 * MIB, 2 * MIB], Verdict::Different, "the measured knee is at 2 MiB"),
+            // Within a factor of two of each other, but on either side of what may be called the same.
+            ([4 * MIB, 2 * MIB], Verdict::Refused, "all the time, or never"),
+            ([8 * MIB, 2 * MIB], Verdict::Refused, "a knee that stays within 2x of itself"),
+        ] {
+            let answer = walk(knees);
+            assert_eq!(answer.verdict, verdict, "{knees:?}: {}", answer.sentence);
+            assert!(answer.sentence.contains(said), "{knees:?}: {}", answer.sentence);
+        }
     }
 }

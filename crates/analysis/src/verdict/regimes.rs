@@ -96,9 +96,10 @@ impl Blocks {
             figures.push(Figure::new(CPU_TIME, of(|used| used.0), "s"));
             figures.push(Figure::new(SWITCHES, of(|used| used.1), "1"));
         }
-        // Between two probes of the same stretch nothing but blocks of that stretch ran.
+        // Between two probes with blocks between them nothing but those ran; without, there were other cells.
         let pairs = probes.windows(2).filter(|pair| {
-            within(pair[0].block) && within(pair[1].block.saturating_sub(1)) && pair[1].since > pair[0].since
+            let ran = pair[1].block > pair[0].block && pair[1].since > pair[0].since;
+            ran && within(pair[0].block) && within(pair[1].block - 1)
         });
         let stolen = pairs.map(|pair| {
             let (Some(before), Some(after)) = (pair[0].stolen, pair[1].stolen) else { return None };

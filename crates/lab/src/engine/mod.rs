@@ -40,20 +40,20 @@ pub trait Rule {
 /// What the engine tells while it works. Nothing is told while an epoch runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// An experiment begins, with this many cells.
+    /// An experiment begins, with this many stretches of cells.
     Trial {
         /// Its name.
         name: &'a str,
-        /// How many cells it has.
-        cells: usize,
+        /// How many stretches all of its cells have together, if none is measured on.
+        stretches: usize,
     },
-    /// A cell begins.
-    Cell {
-        /// Its label.
+    /// A stretch of a cell begins.
+    Stretch {
+        /// The cell's label.
         label: &'a str,
     },
-    /// A cell is done.
-    CellDone,
+    /// A stretch of a cell is done.
+    StretchDone,
 }
 
 /// Looks at these CPUs, which no worker uses meanwhile. Block and time are filled in by the engine.
@@ -82,7 +82,7 @@ const MOST_BLOCKS: u32 = 20_000;
 const OVERTIME: u64 = 5;
 
 /// A cell whose answer depends on when it was measured is measured in so many further stretches, each as long as the first.
-const STRETCHES: u64 = 3;
+const FURTHER: u64 = 3;
 
 /// Running time between two probes of the machine.
 const BETWEEN_PROBES: Picoseconds = Picoseconds::from_millis(100);
@@ -94,6 +94,20 @@ pub fn budget(effort: Effort) -> Picoseconds {
         Effort::Normal => 6_000,
         Effort::Thorough => 15_000,
     })
+}
+
+/// In how many stretches a cell is measured, with all other cells of the experiment between them, each with a part of the
+/// cell's time and an apparatus set up anew.
+///
+/// What the rule may stop is decided within milliseconds, where the difference is plain; and the machine may be in
+/// a state then that it leaves a second later (another thread on the same core, a neighbour that fills a cache). So an
+/// answer is confirmed: the rule has to find it decided at a later look too, over what was measured at both times.
+/// What is not stopped by what it saw spreads over all of its time as it is.
+pub fn stretches(judge: Judge) -> u64 {
+    match judge {
+        Judge::Comparisons | Judge::Thrashing => 2,
+        Judge::Transfers | Judge::Lateness | Judge::Capacities | Judge::Distances | Judge::Laws => 1,
+    }
 }
 
 impl Bench<'_> {
@@ -122,7 +136,8 @@ impl Bench<'_> {
             descriptor.variants = variants;
         }
         let Plan { cells: plan, look, .. } = plan;
-        (self.sink)(Event::Trial { name: &descriptor.name, cells: plan.len() });
+        let stretches = stretches(descriptor.judge);
+        (self.sink)(Event::Trial { name: &descriptor.name, stretches: plan.len() * stretches as usize });
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
@@ -130,14 +145,14 @@ impl Bench<'_> {
             descriptor: &descriptor,
             family,
             machine: request.machine,
-            limit: budget(request.effort),
-            overtime: OVERTIME,
+            limit: Picoseconds(budget(request.effort).0 / stretches),
+            overtime: OVERTIME * stretches,
             known_alike: false,
             seed: cell_seed(request.seed.wrapping_add(stretch), &descriptor.name, index),
         };
         for (index, mut arrangement) in plan.into_iter().enumerate() {
             arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
-            (self.sink)(Event::Cell { label: &arrangement.label });
+            (self.sink)(Event::Stretch { label: &arrangement.label });
             if (self.stop)() {
                 trial.cells.push(Cell { refusal: Some(stopped()), ..unmeasured(arrangement) });
                 continue;
@@ -160,15 +175,17 @@ impl Bench<'_> {
                 Err(Unfit::Fault(fault)) => cell.refusal = Some(refusal_of(&fault)),
                 Err(usage) => return Err(usage),
             }
-            (self.sink)(Event::CellDone);
+            (self.sink)(Event::StretchDone);
             trial.cells.push(cell);
         }
         if (self.stop)() && trial.cells.iter().all(|cell| cell.ended.is_none()) {
             return Err(Unfit::Stopped);
         }
-        for stretch in 1..=STRETCHES {
+        for stretch in 1..stretches + FURTHER {
             for (index, cell) in trial.cells.iter_mut().enumerate() {
-                self.again(experiment, request, &setting(index, stretch), cell);
+                if stretch < stretches || self.depends(&setting(index, stretch), cell) {
+                    self.again(experiment, request, &setting(index, stretch), cell);
+                }
             }
         }
         if let Some(look) = look {
@@ -189,7 +206,13 @@ impl Bench<'_> {
         Ok(trial)
     }
 
-    /// Measures a cell on, in a fresh stretch with an apparatus set up anew, if its answer depends on when that is done.
+    /// Whether the answer of a cell that was timed depends on when that was done.
+    fn depends(&self, setting: &Setting<'_>, cell: &Cell) -> bool {
+        let timed = cell.refusal.is_none() && cell.ended.is_some();
+        timed && self.rule.depends(setting.descriptor, setting.family, cell)
+    }
+
+    /// Measures a cell that was timed on, in a fresh stretch with an apparatus set up anew.
     ///
     /// By now other cells were measured, so a state that passed has passed, and one that comes again comes again. What
     /// was measured stands; an apparatus that cannot be had again leaves it as it is.
@@ -200,24 +223,26 @@ impl Bench<'_> {
         setting: &Setting<'_>,
         cell: &mut Cell,
     ) {
+        (self.sink)(Event::Stretch { label: &cell.arrangement.label });
         let timed = cell.refusal.is_none() && cell.ended.is_some();
-        if !timed || (self.stop)() || !self.rule.depends(setting.descriptor, setting.family, cell) {
-            return;
+        let opened = (timed && !(self.stop)()).then(|| (experiment.open)(&cell.arrangement, request));
+        if let Some(Ok(mut apparatus)) = opened {
+            let (checks, samples, probes) = (cell.checks.len(), cell.samples.len(), cell.probes.len());
+            let mut apparatus = Stoppable { apparatus: &mut *apparatus, stop: self.stop };
+            let ended = cell.ended;
+            let timed = self.timed(setting, &mut apparatus, cell);
+            if (self.stop)() {
+                // A stretch that is not whole adds nothing to what was measured before it, and takes nothing from that.
+                cell.checks.truncate(checks);
+                cell.samples.truncate(samples);
+                cell.probes.truncate(probes);
+                cell.refusal = None;
+                cell.ended = ended;
+            } else if let Err(fault) = timed {
+                cell.refusal = Some(refusal_of(&fault));
+            }
         }
-        (self.sink)(Event::Cell { label: &cell.arrangement.label });
-        let Ok(mut apparatus) = (experiment.open)(&cell.arrangement, request) else { return };
-        let (checks, samples, probes) = (cell.checks.len(), cell.samples.len(), cell.probes.len());
-        let mut apparatus = Stoppable { apparatus: &mut *apparatus, stop: self.stop };
-        let timed = self.timed(setting, &mut apparatus, cell);
-        if (self.stop)() {
-            // A stretch that is not whole adds nothing to what was measured before it, and takes nothing from that.
-            cell.checks.truncate(checks);
-            cell.samples.truncate(samples);
-            cell.probes.truncate(probes);
-            cell.refusal = None;
-        } else if let Err(fault) = timed {
-            cell.refusal = Some(refusal_of(&fault));
-        }
+        (self.sink)(Event::StretchDone);
     }
 
     /// Measures one cell whose apparatus is set up, from its checks to its last block. What keeps it from

@@ -62,7 +62,7 @@ impl Apparatus for Script {
     }
 }
 
-/// Stops after a fixed number of blocks.
+/// Stops whenever so many more blocks were measured.
 struct After(u32);
 
 impl Rule for After {
@@ -70,7 +70,7 @@ impl Rule for After {
         16
     }
     fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
-        samples.len() == self.0 as usize * 2 * arrangement.variants.len()
+        samples.len().is_multiple_of((self.0 as usize).saturating_mul(2 * arrangement.variants.len()))
     }
 
     fn depends(&self, _: &Descriptor, _: usize, _: &tenbin_model::Cell) -> bool {
@@ -196,7 +196,7 @@ fn epochs_are_calibrated_to_the_wanted_length_and_doubled_in_every_second_block(
 fn a_block_holds_every_variant_twice_mirrored_and_orders_count_up() {
     let (trial, _) = run(|_| {}, &After(10), Virtualisation::None);
     let samples = &trial.cells[0].samples;
-    assert_eq!(samples.len(), 40);
+    assert_eq!(samples.len(), 80);
     assert!(samples.iter().zip(0..).all(|(sample, order)| sample.order == order));
     for block in samples.chunks(4) {
         let order: Vec<u32> = block.iter().map(|sample| sample.variant).collect();
@@ -208,7 +208,7 @@ fn a_block_holds_every_variant_twice_mirrored_and_orders_count_up() {
 fn the_rule_stops_a_cell_early_and_the_budget_stops_it_late() {
     let (early, _) = run(|_| {}, &After(3), Virtualisation::None);
     assert_eq!(early.cells[0].ended, Some(Ended::Precision));
-    assert_eq!(early.cells[0].samples.last().unwrap().block, 2);
+    assert_eq!(early.cells[0].samples.last().unwrap().block, 5, "three blocks, and three that confirm them");
 
     let (late, _) = run(|_| {}, &After(u32::MAX), Virtualisation::None);
     assert_eq!(late.cells[0].ended, Some(Ended::Budget));
@@ -222,16 +222,35 @@ fn the_machine_is_probed_first_last_and_ten_times_a_second() {
     let cell = &trial.cells[0];
     let (first, last) = (&cell.probes[0], cell.probes.last().unwrap());
     assert_eq!((first.block, last.block), (0, cell.samples.last().unwrap().block + 1));
-    let between = cell.probes.windows(2).map(|pair| (pair[1].since.0 - pair[0].since.0) / 1_000_000_000);
-    let between: Vec<u64> = between.collect();
-    assert!(
-        between.len() >= 15 && between[..between.len() - 1].iter().all(|ms| (100..110).contains(ms)),
-        "{between:?}"
-    );
+    // Two stretches, each probed last where it ends and the other one first where it begins.
+    let second = cell.probes.windows(2).position(|pair| pair[0].block == pair[1].block).unwrap() + 1;
+    for probes in [&cell.probes[..second], &cell.probes[second..]] {
+        let between = probes.windows(2).map(|pair| (pair[1].since.0 - pair[0].since.0) / 1_000_000_000);
+        let between: Vec<u64> = between.collect();
+        let usual = |ms: &u64| (100..110).contains(ms);
+        assert!(between.len() >= 8 && between[..between.len() - 1].iter().all(usual), "{between:?}");
+    }
     assert!(cell.probes.iter().all(|probe| probe.spins == [Picoseconds(7)]));
     // A cell that is not timed is not looked at either.
     let (trial, _) = run(|_| {}, &After(1), Virtualisation::Emulated("qemu-user".into()));
     assert_eq!(trial.cells[0].probes, []);
+}
+
+#[test]
+fn what_was_decided_at_one_moment_is_confirmed_at_another() {
+    let opened = Rc::new(Shared::new(0));
+    let cells = |_: &Request<'_>| Ok(vec![arrangement(), arrangement()].into());
+    let script = |script: &mut Script| script.opened = Rc::clone(&opened);
+    let (trial, _) = run_planned(cells, script, &After(3), Virtualisation::None);
+    assert_eq!(opened.get(), 4, "an apparatus for each of two cells at each of two moments");
+    for cell in &trial.cells {
+        assert_eq!((cell.ended, cell.samples.len()), (Some(Ended::Precision), 2 * 3 * 4));
+        assert_eq!(cell.checks.len(), 3, "what was checked is not checked again");
+    }
+    // The second moment of the first cell comes after the first one of the second.
+    let middle = |cell: &Cell| cell.probes.iter().filter(|probe| probe.block == 3).map(|probe| probe.since).max();
+    let end = |cell: &Cell| cell.probes.iter().filter(|probe| probe.block <= 3).map(|probe| probe.since).min();
+    assert!(middle(&trial.cells[0]) > end(&trial.cells[1]), "{:?}", trial.cells[0].probes);
 }
 
 /// A rule that never stops a cell, and takes its answer to depend until it has so many blocks.
@@ -262,12 +281,12 @@ fn an_answer_that_depends_is_measured_on_with_workers_set_up_anew() {
         assert!(cell.probes.windows(2).all(|pair| pair[0].block <= pair[1].block));
         (opened.get(), blocks.len())
     };
-    let (once, usual) = measured(0);
-    assert_eq!(once, 1);
+    let (twice, usual) = measured(0);
+    assert_eq!(twice, 2);
     let (opened, blocks) = measured(usual as u32 + 1);
-    assert!(opened == 2 && blocks.abs_diff(2 * usual) <= 2, "{opened}: {blocks}, {usual}");
+    assert!(opened == 3 && (2 * blocks).abs_diff(3 * usual) <= 4, "{opened}: {blocks}, {usual}");
     let (opened, blocks) = measured(u32::MAX);
-    assert!(opened == 4 && blocks.abs_diff(4 * usual) <= 4, "{opened}: {blocks}, {usual}");
+    assert!(opened == 5 && (2 * blocks).abs_diff(5 * usual) <= 6, "{opened}: {blocks}, {usual}");
 }
 
 #[test]
@@ -498,14 +517,15 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
             Err(other) => panic!("{other:?}"),
         };
         let whole = cells.iter().take_while(|cell| cell.ended.is_some()).count();
+        let confirmed = cells.iter().filter(|cell| cell.samples.len() == 24).count();
         for cell in &cells[..whole] {
-            assert_eq!((cell.samples.len(), &cell.refusal), (12, &None));
+            assert!([12, 24].contains(&cell.samples.len()) && cell.refusal.is_none(), "{limit}");
         }
         for cell in &cells[whole..] {
             assert!(cell.refusal.as_ref().is_some_and(|why| why.reached.contains("interrupted")), "{limit}");
             assert!(cell.samples.is_empty() && cell.checks.is_empty() && cell.gauges.is_empty(), "{limit}");
         }
-        finished.insert((whole, cells.len()));
+        finished.insert((whole, confirmed));
     }
-    assert_eq!(finished, [(0, 0), (1, 2), (2, 2)].into());
+    assert_eq!(finished, [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)].into());
 }

@@ -78,11 +78,21 @@ impl Case {
         }
     }
 
+    /// The case of a buffer of this size: the innermost cache of both CPUs in which two of them fit.
+    fn holding(bytes: Bytes, request: &Request<'_>, pair: (Cpu, Cpu)) -> Self {
+        let fits = |case: &Self| {
+            let Some(level) = case.level() else { return false };
+            [pair.0, pair.1].iter().all(|&cpu| size(request, cpu, level).is_some_and(|whole| 2 * bytes.0 <= whole.0))
+        };
+        Self::ALL.into_iter().find(fits).unwrap_or(Self::D)
+    }
+
     /// The size of the buffer for these CPUs, or why there is none.
     ///
     /// It is the seed's quarter of the cache. Where that fits into the cache inside it as well, it is the middle between
     /// that cache and half of this one, for two buffers must fit into it. What fits into no cache is twice the last
-    /// one, or less where memory is short.
+    /// one, or less where memory is short. A knee that is measured again lies elsewhere, by a little: powers of two, where
+    /// there is one in that place, make runs of one machine ask about the same size.
     fn bytes(self, request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
         let Some(level) = self.level() else { return beyond(request, pair) };
         let smaller = |level: u8| {
@@ -99,8 +109,9 @@ impl Case {
         let inner = level.checked_sub(1).and_then(smaller).unwrap_or_default();
         let middle = (inner.0 as f64 * (whole as f64 / 2.0)).sqrt() as u64;
         let bytes = Bytes(if whole / 4 > inner.0 { whole / 4 } else { middle });
+        let rounded = bytes.0.checked_ilog2().map_or(bytes, |log| Bytes(1 << log));
         if bytes > inner {
-            return Ok(bytes);
+            return Ok(if rounded > inner { rounded } else { bytes });
         }
         Err(Refusal {
             reached: format!("the L{level} holds {} and the L{} {inner}", Bytes(whole), level - 1),
@@ -116,7 +127,7 @@ fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
     let last = levels().flatten().max().map_or(0, |last| last.0);
     // Loads take memory's time from a quarter of this on.
     let flat = request.sizes.beyond.map_or(0, |beyond| beyond.0 / 4);
-    let wanted = (2 * last).max(2 * flat);
+    let wanted = (2 * last).max(2 * flat).next_power_of_two();
     let most = allowance(request.machine).0 / 2;
     if wanted.min(most) >= last.max(flat) / 4 * 5 {
         return Ok(Bytes(wanted.min(most)));
@@ -149,11 +160,16 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let usual: Vec<String> = usual.split(',').map(String::from).collect();
     let cases = request.settings.list("case", &usual, "one of A, B, C, D", |name| Case::of(name).is_some())?;
     let cases: Vec<Case> = cases.iter().filter_map(|name| Case::of(name)).collect();
+    let expected = "a number of bytes from 256 to 1073741824";
+    let given = request.settings.list("size", &[], expected, |size| (256..=1_u64 << 30).contains(size))?;
+    if !given.is_empty() && request.settings.given("case").is_some() {
+        return Err(Unfit::Usage("--set size: a case is a size as well; give one of the two".into()));
+    }
     let own = line_or_usual(request.machine, request.cpus[0]).0 as usize;
     let spacings = request.settings.list("spacing", &[own], "a power of two from 16 to 4096 (bytes)", |spacing| {
         (16..=4096).contains(spacing) && spacing.is_power_of_two()
     })?;
-    if request.sizes.last().is_none() {
+    if given.is_empty() && request.sizes.last().is_none() {
         return Err(Unfit::Refused(Refusal {
             reached: "the size of no cache is known here, by the firmware or by a knee".into(),
             needs: "the size of a cache: buffers are parts of it".into(),
@@ -161,31 +177,39 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         }));
     }
     let pairs = representatives(request, if quick { 2 } else { usize::MAX });
-    let mut cells: Vec<Arrangement> = Vec::new();
-    let mut left_out = Vec::new();
-    for &case in &cases {
-        for (place, &pair) in pairs.iter().enumerate() {
-            if let Err(why) = case.bytes(request, pair) {
-                left_out.push((case, pair, why));
-                continue;
-            }
-            // How far apart the lines lie matters most where all else is cheap.
-            let swept = case == Case::A && place == 0 && !quick && request.settings.given("spacing").is_none();
-            let mut here = spacings.clone();
-            here.extend(SPACINGS.iter().filter(|&&spacing| swept && !spacings.contains(&spacing)));
-            for &spacing in &here {
-                let headline = cells.is_empty();
-                let say_spacing = spacing != own || spacings.len() > 1;
-                cells.push(cell(request, case, pair, spacing, say_spacing, headline));
-            }
-        }
-    }
-    if cells.is_empty() {
-        let first = left_out.into_iter().next().map(|(_, _, why)| why);
+    let of_given = |&pair: &(Cpu, Cpu)| {
+        let of = move |&size: &u64| (Case::holding(Bytes(size), request, pair), pair, Ok(Bytes(size)));
+        given.iter().map(of).collect::<Vec<_>>()
+    };
+    let of_case = |&case: &Case| {
+        let of = move |&pair: &(Cpu, Cpu)| (case, pair, case.bytes(request, pair));
+        pairs.iter().map(of).collect::<Vec<_>>()
+    };
+    let buffers: Vec<(Case, (Cpu, Cpu), Result<Bytes, Refusal>)> = if given.is_empty() {
+        cases.iter().flat_map(of_case).collect()
+    } else {
+        pairs.iter().flat_map(of_given).collect()
+    };
+    // What there is no buffer for is refused in its place, where it is opened: after all others.
+    let (known, unknown): (Vec<_>, Vec<_>) = buffers.into_iter().partition(|(_, _, bytes)| bytes.is_ok());
+    if known.is_empty() {
+        let first = unknown.into_iter().find_map(|(_, _, bytes)| bytes.err());
         return Err(first.map_or_else(|| Unfit::Usage("--set case: it names no case".into()), Unfit::Refused));
     }
-    // What there is no buffer for is refused in its place, where it is opened.
-    cells.extend(left_out.into_iter().map(|(case, pair, _)| cell(request, case, pair, own, false, false)));
+    let mut cells: Vec<Arrangement> = Vec::new();
+    for (case, pair, bytes) in known {
+        // How far apart the lines lie matters most where all else is cheap.
+        let usual = !quick && given.is_empty() && request.settings.given("spacing").is_none();
+        let swept = usual && case == Case::A && Some(&pair) == pairs.first();
+        let mut here = spacings.clone();
+        here.extend(SPACINGS.iter().filter(|&&spacing| swept && !spacings.contains(&spacing)));
+        for &spacing in &here {
+            let headline = cells.is_empty();
+            let say_spacing = spacing != own || spacings.len() > 1;
+            cells.push(cell(request, case, pair, bytes.as_ref().ok(), spacing, say_spacing, headline));
+        }
+    }
+    cells.extend(unknown.into_iter().map(|(case, pair, _)| cell(request, case, pair, None, own, false, false)));
     Ok(cells.into())
 }
 
@@ -210,13 +234,14 @@ fn cell(
     request: &Request<'_>,
     case: Case,
     (one, other): (Cpu, Cpu),
+    bytes: Option<&Bytes>,
     spacing: usize,
     say_spacing: bool,
     headline: bool,
 ) -> Arrangement {
     let whole = (spacing * 2) as u64;
-    let bytes = case.bytes(request, (one, other)).map(|bytes| Bytes((bytes.0 / whole).max(1) * whole));
-    let size = bytes.as_ref().map_or_else(|_| "a buffer".into(), Bytes::to_string);
+    let bytes = bytes.map(|bytes| Bytes((bytes.0 / whole).max(1) * whole));
+    let size = bytes.as_ref().map_or_else(|| "a buffer".into(), Bytes::to_string);
     let stride = if say_spacing { format!(", a byte every {spacing}") } else { String::new() };
     let common = shared(request.machine, one, other);
     let label = format!(
@@ -228,7 +253,7 @@ fn cell(
         label,
         parameters: vec![
             ("case".into(), case.name().into()),
-            ("bytes".into(), bytes.map_or_else(|_| String::new(), |bytes| bytes.0.to_string())),
+            ("bytes".into(), bytes.map_or_else(String::new, |bytes| bytes.0.to_string())),
             ("spacing".into(), spacing.to_string()),
             ("line".into(), line_or_usual(request.machine, one).0.to_string()),
         ],
@@ -495,7 +520,8 @@ fn describe() -> Descriptor {
             Variant::sabotage("a line left out", "one thread never writes its last line"),
         ],
         parameters: vec![
-            Parameter::new("case", "A,B,C,D (A,C with --quick)", "a quarter of L1, L2, L3; twice the last cache"),
+            Parameter::new("case", "A,B,C,D (A,C with --quick)", "a quarter of L1, L2, L3; twice the last cache; in powers of two"),
+            Parameter::new("size", "that of each case", "bytes of a buffer, 256 to 1073741824, in place of the cases"),
             Parameter::new("spacing", "the machine's line", "bytes from one line written to the next, 16 to 4096"),
         ],
         margin: 0.05,

@@ -1,5 +1,6 @@
 use tenbin_metal::allowed_cpus;
-use tenbin_model::Picoseconds;
+use tenbin_model::machine::{Cache, CpuPlace, Observed, Witness};
+use tenbin_model::{Machine, Picoseconds, Size, Sizes, Word};
 
 use super::*;
 
@@ -18,6 +19,32 @@ fn buffers() -> Buffers {
         ..Arrangement::default()
     };
     set_up(&cell, tenbin_metal::Clock::kernel()).unwrap()
+}
+
+/// A CPU with caches of so many KiB, its own.
+fn place(cpu: u32, l1: u64, l2: u64) -> CpuPlace {
+    let unknown = || "a test".to_owned();
+    let cache = |level: u8, kib: u64| Cache {
+        level,
+        kind: "Data".into(),
+        size: Observed::Known(Bytes::from_kib(kib)),
+        line: Observed::Known(Bytes(64)),
+        shared_by: vec![Cpu(cpu)],
+        witness: Witness::Sysfs,
+    };
+    CpuPlace {
+        cpu: Cpu(cpu),
+        package: Observed::NotObservable(unknown()),
+        core: Observed::NotObservable(unknown()),
+        siblings: Observed::NotObservable(unknown()),
+        node: Observed::NotObservable(unknown()),
+        kind: Observed::NotObservable(unknown()),
+        caches: Observed::Known(vec![cache(1, l1), cache(2, l2)]),
+    }
+}
+
+fn size(level: u8, kib: u64) -> Size {
+    Size { level, bytes: Bytes::from_kib(kib), by: Word::Both }
 }
 
 #[test]
@@ -95,34 +122,11 @@ fn variants_share_one_course() {
 /// fit into neither.
 #[test]
 fn a_pair_of_unlike_cores_gets_what_both_hold() {
-    use tenbin_model::machine::{Cache, CpuPlace, Observed, Witness};
-    use tenbin_model::{Machine, Size, Sizes, Word};
-
-    let place = |cpu: u32, l1: u64, l2: u64| {
-        let cache = |level: u8, kib: u64| Cache {
-            level,
-            kind: "Data".into(),
-            size: Observed::Known(Bytes::from_kib(kib)),
-            line: Observed::Known(Bytes(64)),
-            shared_by: vec![Cpu(cpu)],
-            witness: Witness::Sysfs,
-        };
-        CpuPlace {
-            cpu: Cpu(cpu),
-            package: Observed::NotObservable("a test".into()),
-            core: Observed::NotObservable("a test".into()),
-            siblings: Observed::NotObservable("a test".into()),
-            node: Observed::NotObservable("a test".into()),
-            kind: Observed::NotObservable("a test".into()),
-            caches: Observed::Known(vec![cache(1, l1), cache(2, l2)]),
-        }
-    };
     let machine = Machine {
         cpus: vec![place(0, 64, 4096), place(1, 128, 12288)],
         memory_available: Observed::Known(Bytes(8 << 30)),
         ..Machine::unobserved("a test")
     };
-    let size = |level, kib| Size { level, bytes: Bytes::from_kib(kib), by: Word::Both };
     let sizes = Sizes { cpu: Some(Cpu(0)), levels: vec![size(1, 60), size(2, 4096)], beyond: None };
     let request = Request {
         machine: &machine,
@@ -134,8 +138,51 @@ fn a_pair_of_unlike_cores_gets_what_both_hold() {
         seed: 1,
     };
     let pair = (Cpu(0), Cpu(1));
-    assert_eq!(Case::A.bytes(&request, pair).unwrap(), Bytes::from_kib(15), "of the CPU that was measured");
+    assert_eq!(Case::A.bytes(&request, pair).unwrap(), Bytes::from_kib(8), "of the CPU that was measured");
     assert_eq!(Case::B.bytes(&request, pair).unwrap(), Bytes::from_kib(1024));
-    assert_eq!(Case::D.bytes(&request, pair).unwrap(), Bytes::from_kib(24576), "twice the larger one's");
+    assert_eq!(Case::D.bytes(&request, pair).unwrap(), Bytes::from_kib(32768), "at least twice the larger one's");
     assert!(Case::C.bytes(&request, pair).unwrap_err().reached.starts_with("no L3 of CPU 0 and CPU 1"));
+    // Knees that lie a little elsewhere ask about the same size.
+    for knee in [33, 40, 48, 63] {
+        let sizes = Sizes { levels: vec![size(1, knee), size(2, 4096)], ..sizes.clone() };
+        let request = Request { sizes: &sizes, ..request };
+        assert_eq!(Case::A.bytes(&request, pair).unwrap(), Bytes::from_kib(8), "{knee}");
+    }
+}
+
+#[test]
+fn a_size_that_is_given_stands_in_place_of_the_cases() {
+    let machine = Machine {
+        cpus: vec![place(0, 32, 1024), place(1, 32, 1024)],
+        memory_available: Observed::Known(Bytes(8 << 30)),
+        ..Machine::unobserved("a test")
+    };
+    let sizes = Sizes { cpu: Some(Cpu(0)), levels: vec![size(1, 32), size(2, 1024)], beyond: None };
+    let planned = |set: &[(&str, &str)]| {
+        let given = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let settings = crate::experiment::Settings::new(given, &describe())?;
+        let plan = plan(&Request {
+            machine: &machine,
+            clock: tenbin_metal::Clock::kernel(),
+            cpus: &[Cpu(0), Cpu(1)],
+            effort: Effort::Normal,
+            settings: &settings,
+            sizes: &sizes,
+            seed: 1,
+        });
+        plan.map(|plan| plan.cells.into_iter().map(|cell| cell.label).collect::<Vec<_>>())
+    };
+    let labels = planned(&[("size", "2048,65536,4194304")]).unwrap();
+    for (label, begins) in labels.iter().zip([
+        "in case A (2 KiB, which fits into L1)",
+        "in case B (64 KiB, which fits into L2)",
+        "in case D (4 MiB, which fits into no cache)",
+    ]) {
+        assert!(label.starts_with(begins), "{label}");
+    }
+    assert_eq!(labels.len(), 3);
+    for wrong in ["128", "2e3", "1073741825", "8192,8192"] {
+        assert!(matches!(planned(&[("size", wrong)]), Err(Unfit::Usage(_))), "{wrong}");
+    }
+    assert!(matches!(planned(&[("size", "8192"), ("case", "A")]), Err(Unfit::Usage(_))));
 }
