@@ -34,6 +34,11 @@ pub struct Descriptor {
     pub parameters: Vec<Parameter>,
     /// Two variants whose ratio lies within 1 ± this are equivalent.
     pub margin: f64,
+    /// How far the ratio of two variants may lie from itself in another run, as a fraction, on a machine whose cores others
+    /// use as well: there a difference is claimed only where its interval lies beyond 1 ± this as a whole. 0 where
+    /// the variants do the same work, so that others slow both down alike.
+    #[serde(default)]
+    pub sway: f64,
     /// Length of an epoch where a cell does not need another.
     pub epoch: Picoseconds,
     /// What the experiment needs beyond an ordinary user, or "none".

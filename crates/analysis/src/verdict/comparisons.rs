@@ -1,7 +1,11 @@
 //! The judge of comparisons: every pair of every cell by the ratio of its two variants.
 
-use tenbin_model::{Answer, Cell, Comparison, Descriptor, Machine, Refusal, Trial, Verdict};
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{
+    Answer, Cell, Comparison, Descriptor, Interval, Machine, Quantity, Refusal, Trial, Verdict,
+};
 
+use super::decide::percent;
 use super::{caveat, decide, sentence};
 
 /// The answers of a trial, cell by cell, in the order of their plan.
@@ -25,7 +29,11 @@ pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cel
     comparisons
         .map(|(place, comparison)| {
             let headline = cell.arrangement.headline && place == 0;
-            let answer = answer(machine, descriptor, family, cell, comparison, headline);
+            let mut answer = answer(machine, descriptor, family, cell, comparison, headline);
+            // The cores of a guest are its host's, who lends them to others as well.
+            if let Virtualisation::Hypervisor(_) = machine.virtualisation {
+                beyond(&mut answer, descriptor.quantity, descriptor.sway, OVER_RUNS);
+            }
             let caveat = caveat::of(machine, trial, cell, &answer);
             Answer { caveat, ..answer }
         })
@@ -49,6 +57,43 @@ fn answer(
         refusal: outcome.refusal,
         ..empty(descriptor, label, headline)
     }
+}
+
+/// What settles a difference that another run on a shared machine may not have.
+const OVER_RUNS: &str =
+    "weigh it over several processes (--processes 10), or where nobody else uses the cores";
+
+/// Takes back a "different" whose interval reaches to within `distance` of 1, a fraction.
+///
+/// What others do on the same core, or with the same cache, changes what one instruction costs beside another one; and it may
+/// last for all of a run. An interval over the blocks of this run knows nothing of the next: `docs/method.md`.
+pub(super) fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, remedy: &str) {
+    let Some(evidence) = answer.evidence.as_ref().filter(|_| answer.verdict == Verdict::Different) else {
+        return;
+    };
+    let Interval { low, high } = evidence.interval;
+    if distance == 0.0 || low >= 1.0 + distance || high <= 1.0 / (1.0 + distance) {
+        return;
+    }
+    let within = if distance > evidence.margin {
+        format!(
+            "an interval within {} of 1, or beyond {} of it, by which runs on a shared machine may differ,",
+            percent(evidence.margin),
+            percent(distance)
+        )
+    } else {
+        format!("an interval within {} of 1, or beyond that", percent(evidence.margin))
+    };
+    let found = sentence::alone(quantity, evidence, Verdict::Different);
+    let refusal = Refusal {
+        reached: format!("in this run {found} {}", answer.cell),
+        needs: format!("{within} as a whole"),
+        remedy: remedy.into(),
+    };
+    answer.verdict = Verdict::Refused;
+    answer.caveat = None;
+    answer.sentence = sentence::refusal(&refusal);
+    answer.refusal = Some(refusal);
 }
 
 /// An answer that refuses.

@@ -177,6 +177,35 @@ fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
 }
 
 #[test]
+fn where_others_use_the_cores_a_difference_that_another_run_may_not_have_is_not_claimed() {
+    use tenbin_model::machine::Virtualisation;
+    let judged = |virtualisation: Virtualisation, sway: f64, ratio: f64| {
+        let machine = Machine { virtualisation, ..Machine::unobserved("a test") };
+        let mut trial =
+            trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
+        trial.descriptor.sway = sway;
+        answers(&machine, &trial).remove(0)
+    };
+    let guest = || Virtualisation::Hypervisor("KVM".into());
+    for (ratio, verdict) in [
+        (1.07, Verdict::Refused),
+        (0.93, Verdict::Refused),
+        (1.15, Verdict::Different),
+        (0.85, Verdict::Different),
+        (1.0, Verdict::Equivalent),
+    ] {
+        let answer = judged(guest(), 0.1, ratio);
+        assert_eq!(answer.verdict, verdict, "{ratio}: {}", answer.sentence);
+    }
+    let refused = judged(guest(), 0.1, 1.07);
+    assert!(refused.sentence.starts_with("Refused: in this run lock xadd is 6."), "{}", refused.sentence);
+    assert!(refused.sentence.contains("--processes 10") && refused.evidence.is_some());
+    // Where the machine is one's own, or both sides do the same work, an interval says all that there is to say.
+    assert_eq!(judged(Virtualisation::None, 0.1, 1.07).verdict, Verdict::Different);
+    assert_eq!(judged(guest(), 0.0, 1.07).verdict, Verdict::Different);
+}
+
+#[test]
 fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() {
     let mut changing = cell(100, 2.4, 0.02, Ended::Budget, 5);
     let later = cell(100, 1.3, 0.02, Ended::Budget, 6);

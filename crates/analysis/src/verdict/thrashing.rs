@@ -7,12 +7,12 @@ use tenbin_model::machine::Observed;
 use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Cell, Comparison, Evidence, Figure, Finding, Interval, Machine, Refusal, Regime, Trial, Verdict,
+    Answer, Cell, Comparison, Descriptor, Evidence, Figure, Finding, Interval, Machine, Refusal, Regime,
+    Trial, Verdict,
 };
 
 use super::caveat;
 use super::comparisons::{self, empty};
-use super::decide::percent;
 use super::regimes::{self, Stance};
 use super::sentence::{self, outward, show};
 
@@ -20,6 +20,9 @@ use super::sentence::{self, outward, show};
 /// runs which have the ratio between their limits cannot say the opposite of each other. Seed 002 looks for losses of tens of
 /// times and passes over "a few times"; its own grid has nothing between 1.6 and 7.9.
 const THRASHING: f64 = 5.0;
+
+/// What settles a ratio of which not enough is known.
+const LONGER: &str = "give it more time (--thorough) or a quieter machine";
 
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     trial.cells.iter().flat_map(|cell| of_cell(machine, trial, cell)).collect()
@@ -32,7 +35,10 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
         (None, None) => Vec::new(),
         _ => comparisons::of_cell(machine, trial, cell),
     };
-    answers.iter_mut().skip(1).for_each(beyond_the_margin);
+    // Two threads on two CPUs that are not theirs alone meet states that last for many blocks, on any machine: the other
+    // half of a core is busy, or is not. Nobody asks here for a few per cent.
+    let Descriptor { quantity, margin, .. } = trial.descriptor;
+    answers.iter_mut().skip(1).for_each(|answer| comparisons::beyond(answer, quantity, margin, LONGER));
     match answers.first_mut() {
         Some(first) => {
             if let Some(evidence) = first.evidence.clone() {
@@ -43,37 +49,6 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
         None => answers.extend(by_one_run(trial, cell)),
     }
     answers
-}
-
-/// Takes back a "different" whose interval reaches into the margin around 1.
-///
-/// Two threads on two CPUs that are not theirs alone meet states that last for many blocks: the other half of a core is
-/// busy, or is not. Blocks are then no independent votes, and an interval that excludes 1 by little promises too much.
-/// Nobody asks here for a few per cent; what lies beyond the margin as a whole is beyond that doubt.
-fn beyond_the_margin(answer: &mut Answer) {
-    let Some(evidence) = answer.evidence.as_ref().filter(|_| answer.verdict == Verdict::Different) else {
-        return;
-    };
-    let Interval { low, high } = evidence.interval;
-    let margin = 1.0 + evidence.margin;
-    if low >= margin || high <= 1.0 / margin {
-        return;
-    }
-    let refusal = Refusal {
-        reached: format!(
-            "{} costs {} times what {} costs {}",
-            evidence.right,
-            outward(evidence.interval),
-            evidence.left,
-            answer.cell
-        ),
-        needs: format!("an interval within {} of 1, or beyond that as a whole", percent(evidence.margin)),
-        remedy: "give it more time (--thorough) or a quieter machine".into(),
-    };
-    answer.verdict = Verdict::Refused;
-    answer.caveat = None;
-    answer.sentence = sentence::refusal(&refusal);
-    answer.refusal = Some(refusal);
 }
 
 /// Judges anew an answer whose ratio has an interval.
@@ -111,7 +86,7 @@ fn by_threshold(machine: &Machine, cell: &Cell, answer: &mut Answer, evidence: &
             let refusal = Refusal {
                 reached: format!("{} costs {figures} {label}", evidence.right),
                 needs: format!("an interval above {THRASHING}x, or one below it"),
-                remedy: "give it more time (--thorough) or a quieter machine".into(),
+                remedy: LONGER.into(),
             };
             answer.refusal = Some(refusal.clone());
             (Verdict::Refused, sentence::refusal(&refusal))

@@ -248,8 +248,10 @@ fn what_was_decided_at_one_moment_is_confirmed_at_another() {
         assert_eq!(cell.checks.len(), 3, "what was checked is not checked again");
     }
     // The second moment of the first cell comes after the first one of the second.
-    let middle = |cell: &Cell| cell.probes.iter().filter(|probe| probe.block == 3).map(|probe| probe.since).max();
-    let end = |cell: &Cell| cell.probes.iter().filter(|probe| probe.block <= 3).map(|probe| probe.since).min();
+    let middle =
+        |cell: &Cell| cell.probes.iter().filter(|probe| probe.block == 3).map(|probe| probe.since).max();
+    let end =
+        |cell: &Cell| cell.probes.iter().filter(|probe| probe.block <= 3).map(|probe| probe.since).min();
     assert!(middle(&trial.cells[0]) > end(&trial.cells[1]), "{:?}", trial.cells[0].probes);
 }
 

@@ -475,6 +475,9 @@ fn describe() -> Descriptor {
             Parameter::new("turns", "16", "no-ops or divisions of a wait that is made of them"),
         ],
         margin: 0.02,
+        // Instructions beside each other on a core that another guest's thread shares: seen from 0 to 11 % in runs of one
+        // minute (docs/truth.md).
+        sway: 0.1,
         epoch: Picoseconds::from_micros(100),
         privileges: "none".into(),
         touches: "none".into(),

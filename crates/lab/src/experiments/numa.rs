@@ -524,6 +524,7 @@ fn describe() -> Descriptor {
             right: "the seed's stores".into(),
             ratio: None,
         }],
+        ..Descriptor::default()
     }
 }
 

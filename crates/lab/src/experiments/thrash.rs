@@ -537,6 +537,7 @@ fn describe() -> Descriptor {
             ),
         ],
         published: published::figures(),
+        ..Descriptor::default()
     }
 }
 
