@@ -10,7 +10,8 @@ use crate::error::Unfaithful;
 /// A document of a few hundred kilobytes is large; this bounds what a damaged one can claim.
 const LARGEST: u64 = 256 << 20;
 
-const LEVEL: i32 = 12;
+/// Levels of compression. The first takes up to 30 MB to work in; the second, which packs a tenth less tightly, one, where that cannot be had.
+const LEVELS: [i32; 2] = [12, 1];
 
 /// Writes a value as JSON. Fails if it holds something that JSON cannot hold, such as a NaN: kept, it
 /// would not come back as it was.
@@ -30,13 +31,14 @@ pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
 
 /// Packs JSON. The checksum guards the lists, which read documents without comparing their hash.
 pub(crate) fn compress(json: &[u8]) -> Result<Vec<u8>, Unfaithful> {
-    let pack = || {
-        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), LEVEL)?;
+    let pack = |level| {
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), level)?;
         encoder.include_checksum(true)?;
         encoder.write_all(json)?;
         encoder.finish()
     };
-    pack().map_err(|error: std::io::Error| Unfaithful(error.to_string()))
+    let [usual, small] = LEVELS;
+    pack(usual).or_else(|_| pack(small)).map_err(|error: std::io::Error| Unfaithful(error.to_string()))
 }
 
 /// Unpacks JSON. An error says what is wrong.

@@ -477,7 +477,7 @@ fn describe() -> Descriptor {
         margin: 0.02,
         // Instructions beside each other on a core that another guest's thread shares: seen from 0 to 11 % in runs of one
         // minute (docs/truth.md).
-        sway: 0.1,
+        sway: 0.15,
         epoch: Picoseconds::from_micros(100),
         privileges: "none".into(),
         touches: "none".into(),

@@ -106,7 +106,7 @@ pub(super) fn describe() -> Descriptor {
         ],
         margin: 0.02,
         // Calls that copy beside calls that do not, in caches that another guest uses.
-        sway: 0.05,
+        sway: 0.1,
         epoch: Picoseconds::from_millis(2),
         privileges: "none".into(),
         touches: "none".into(),
