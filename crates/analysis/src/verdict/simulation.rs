@@ -1,6 +1,6 @@
 //! Verdicts on machines that change while they are measured, counted over seeded runs.
 //!
-//! Whole: the looks that may stop a cell, the level that each of them leaves, and the verdict at the end. A verdict is
+//! Whole: the two stretches of a cell, the looks that may stop it, the level that each of them leaves, and the verdict at the end. A verdict is
 //! *wrong* where it contradicts a regime that lasted for a twentieth of the blocks that were measured: "different"
 //! where the two cost the same then, or the other one was cheaper; "equivalent" where they differed by more than the margin.
 //!
@@ -103,6 +103,11 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
     let mut made = cell(0, 1.0, 0.0, Ended::Budget, seed);
     let truth: Vec<f64> =
         (0..BLOCKS).map(|block| truths[0] + (truths[1] - truths[0]) * course.at(block)).collect();
+    let mut descriptor = descriptor(Quantity::NanosecondsPerOperation);
+    descriptor.margin = MARGIN;
+    // The engine's two stretches: the second begins where the first was decided or had half of the time, and other cells come
+    // between them, so that its noise knows nothing of the first one's.
+    let mut confirms = false;
     for (block, truth) in (0_u32..).zip(&truth) {
         noise = around.draw(&mut random, noise);
         let right = 1e11 * (truth + noise).exp();
@@ -116,16 +121,17 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
                 ..Sample::default()
             });
         }
-    }
-    let mut descriptor = descriptor(Quantity::NanosecondsPerOperation);
-    descriptor.margin = MARGIN;
-    let looks = (4..).map(|power| 1_usize << power).take_while(|&look| look <= BLOCKS);
-    let stopped = looks
-        .into_iter()
-        .find(|look| may_stop && decided(&descriptor, 1, &made.arrangement, &made.samples[..look * 4]));
-    if let Some(blocks) = stopped {
-        made.samples.truncate(blocks * 4);
-        made.ended = Some(Ended::Precision);
+        let blocks = block as usize + 1;
+        let look = blocks >= 16 && blocks.is_power_of_two();
+        let decided = look && may_stop && decided(&descriptor, 1, &made.arrangement, &made.samples);
+        if decided && confirms {
+            made.ended = Some(Ended::Precision);
+            break;
+        }
+        if !confirms && (decided || blocks == BLOCKS / 2) {
+            confirms = true;
+            noise = 0.0;
+        }
     }
     let truth = &truth[..made.samples.len() / 4];
     let mut trial = trial(Quantity::NanosecondsPerOperation, vec![made]);

@@ -36,6 +36,26 @@ fn five_times_as_much_is_thrashing_and_less_is_not() {
 }
 
 #[test]
+fn in_a_guest_what_another_place_of_the_cpus_would_turn_round_is_not_said() {
+    use tenbin_model::machine::Virtualisation;
+    let machine =
+        Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") };
+    for (ratio, verdict) in [
+        (1.2, Verdict::Equivalent),
+        (2.0, Verdict::Refused),
+        (4.8, Verdict::Refused),
+        (14.0, Verdict::Refused),
+        (99.0, Verdict::Different),
+    ] {
+        let answer = answers(&machine, &trial(200, ratio, 0.01)).remove(0);
+        assert_eq!(answer.verdict, verdict, "{ratio}: {}", answer.sentence);
+        let says_why =
+            answer.sentence.contains("above 15.0x or below 1.67x, as where the host puts these CPUs");
+        assert_eq!(says_why, verdict == Verdict::Refused, "{ratio}: {}", answer.sentence);
+    }
+}
+
+#[test]
 fn an_interval_that_reaches_across_the_threshold_is_refused_with_both_figures() {
     let answer = judged(20, 4.0, 3.0);
     assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
