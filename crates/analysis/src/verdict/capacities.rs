@@ -9,6 +9,7 @@ use tenbin_model::{
 };
 
 use super::comparisons::{empty, refused};
+use super::refused_in_words;
 use crate::capacity::{self, Capacities, Curve, Judged, Level, Point, Stated};
 use crate::stats::order::Ordered;
 use crate::topology;
@@ -17,9 +18,9 @@ use crate::topology;
 /// may be off.
 const STEADY: f64 = capacity::AGREE;
 
-/// Other guests of the host may hold all but one part in so many of a cache, for as long as a run lasts: seen of an L2 of 1 MiB
-/// at a knee of 256 KiB, minutes after one of 768 KiB.
-const OTHERS: f64 = 4.0;
+/// Other guests of the host may hold all but one part in so many of a cache, for as long as a run lasts: of an L3 that was stated
+/// to have 32 MiB, runs minutes apart found 2 and 24 MiB, and of an L2 of 1 MiB 192 and 768 KiB.
+const OTHERS: f64 = 16.0;
 
 /// What one CPU walked through.
 pub(crate) struct Walked {
@@ -52,7 +53,6 @@ pub(crate) fn walked(machine: &Machine, trial: &Trial) -> Vec<Walked> {
                 if let [Ok(early), Ok(late)] = halves {
                     unsteady(&mut whole, &early, &late);
                 }
-                held_by_others(machine, &mut whole);
                 whole
             }),
         };
@@ -99,23 +99,27 @@ fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
     }
 }
 
-/// Takes back a knee below what the firmware states, where other guests of the host may hold the rest of the cache: those that
-/// run on the same cores hold some of an inner one too, and for all of a run. Beyond [`OTHERS`] it is not that.
-fn held_by_others(machine: &Machine, capacities: &mut Capacities) {
-    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return };
-    for level in &mut capacities.levels {
-        let (Judged::Differ(stated, _), Some(knee)) = (level.judged(), level.measured()) else { continue };
-        if knee < stated && stated.0 as f64 <= OTHERS * knee.0 as f64 {
-            level.found = Err(Refusal {
-                reached: format!("firmware says L{} is {stated} and the knee was at {knee}", level.level),
-                needs: format!(
-                    "a knee within {STEADY}x of that, or below a part of {OTHERS}: what lies between, the host's other \
-                     guests may hold"
-                ),
-                remedy: "measure again when they do something else".into(),
-            });
-        }
-    }
+/// Why a cache that ends before the size that the firmware states is not held against it: other guests of the host may hold the
+/// rest, of an inner cache those that run on the same cores, and for all of a run. Beyond [`OTHERS`] it is not that. What
+/// builds on the size takes the measured one all the same.
+fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
+    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
+    let (stated, end) = match level.judged() {
+        Judged::Differ(stated, rise) => (stated, rise.knee),
+        Judged::Ended(stated, by) => (stated, by),
+        Judged::Agree(..) | Judged::Alone(_) | Judged::Undecided(_) => return None,
+    };
+    let may_be_others = end < stated && stated.0 as f64 <= OTHERS * end.0 as f64;
+    may_be_others.then(|| Refusal {
+        reached: format!(
+            "firmware says L{} is {stated}, and it ended at {end}, which is what other experiments build on",
+            level.level
+        ),
+        needs: format!(
+            "an end within {STEADY}x of that or below a part of {OTHERS}: between, the host's other guests may hold the rest"
+        ),
+        remedy: "measure again when they do something else".into(),
+    })
 }
 
 /// The times by size of those blocks of one cell.
@@ -167,7 +171,7 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
                 // The last level is what memory lies behind, and what firmware is most often wrong about.
                 let last = capacities.levels.len().saturating_sub(1);
                 for (number, level) in capacities.levels.iter().enumerate() {
-                    let mut answer = of_level(trial, walked.cpu, capacities, level);
+                    let mut answer = of_level(machine, trial, walked.cpu, capacities, level);
                     answer.caveat =
                         shared_with_guests(machine, level).filter(|_| answer.verdict != Verdict::Refused);
                     answer.headline = place == 0 && number == last;
@@ -190,8 +194,12 @@ fn shared_with_guests(machine: &Machine, level: &Level) -> Option<String> {
     })
 }
 
-fn of_level(trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> Answer {
+fn of_level(machine: &Machine, trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> Answer {
     let judged = level.judged();
+    let refusal = match judged {
+        Judged::Undecided(refusal) => Some(refusal.clone()),
+        _ => held_by_others(machine, level),
+    };
     let witness = format!("by {cpu} in pages of {}", capacities.page);
     let bytes = |name: &str, size: Option<Bytes>| size.map(|size| Figure::new(name, size.0 as f64, "B"));
     let time = |name: &str, time: Option<f64>| time.map(|time| Figure::new(name, time / 1e3, "ns"));
@@ -204,12 +212,15 @@ fn of_level(trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> 
     ];
     Answer {
         // A knee where the firmware says nothing is not what the firmware says.
-        verdict: judged.verdict().unwrap_or(Verdict::Different),
-        sentence: capacities.sentence(level, &witness),
-        refusal: match judged {
-            Judged::Undecided(refusal) => Some(refusal.clone()),
-            _ => None,
+        verdict: match &refusal {
+            Some(_) => Verdict::Refused,
+            None => judged.verdict().unwrap_or(Verdict::Different),
         },
+        sentence: match &refusal {
+            Some(refusal) => refused_in_words(refusal),
+            None => capacities.sentence(level, &witness),
+        },
+        refusal,
         figures: figures.into_iter().flatten().collect(),
         ..empty(&trial.descriptor, &format!("L{} of {cpu}", level.level), false)
     }
@@ -335,7 +346,8 @@ mod tests {
         for (knee, verdict, said) in [
             (4 * MIB, Verdict::Equivalent, "the measured knee is at 4 MiB"),
             (2 * MIB, Verdict::Refused, "the host's other guests may hold"),
-            (MIB, Verdict::Different, "the measured knee of 1 MiB"),
+            (MIB / 2, Verdict::Refused, "it ended at 512 KiB, which is what other experiments build on"),
+            (MIB / 4, Verdict::Different, "the measured knee of 256 KiB"),
         ] {
             let answer = walk(Virtualisation::Hypervisor("KVM".into()), [knee, knee]);
             assert_eq!(answer.verdict, verdict, "{knee}: {}", answer.sentence);

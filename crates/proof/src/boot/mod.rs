@@ -434,7 +434,7 @@ pub fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refu
         }
     }
     if sure.is_faulty() {
-        let more = examine(question, limits, &Extent::MORE, &mut learned, &dead);
+        let more = examine(question, limits, &Extent::more(question.harts), &mut learned, &dead);
         return settled(&mut sure, more).unwrap_or(Ok(Report { whole: false, ..sure }));
     }
     search(question, limits, &mut learned, &dead)
@@ -496,12 +496,17 @@ impl Extent {
     const FIRST: Self = Self { reduces: false, states: 1 << 12, tables: 1 << 20, though_faulty: true };
     /// A small window.
     const SMALL: Self = Self { states: FEW, tables: 4 << 20, ..Self::FIRST };
-    /// What else goes wrong where something does: most of what is known to go wrong needs less.
-    const MORE: Self = Self { states: 1 << 18, tables: 8 << 20, ..Self::FIRST };
     /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found is the shortest that there is.
     const ALL: Self = Self { states: FEW, tables: u64::MAX, though_faulty: false, ..Self::FIRST };
     /// To the end.
     const ENOUGH: Self = Self::whole(true);
+
+    /// What else goes wrong where something does. With two harts most of what is known to go wrong needs less; with more of them
+    /// it is the answer that should not be kept waiting, for longer than some tenths of a second.
+    const fn more(harts: u32) -> Self {
+        let (states, tables) = if harts <= 2 { (1 << 18, 8 << 20) } else { (1 << 15, 2 << 20) };
+        Self { states, tables, ..Self::FIRST }
+    }
 
     /// To the end, by all steps or by as many as are enough.
     const fn whole(reduces: bool) -> Self {
