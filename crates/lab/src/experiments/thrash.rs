@@ -178,22 +178,21 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     }
     let pairs = representatives(request, if quick { 2 } else { usize::MAX });
     let of_given = |&pair: &(Cpu, Cpu)| {
-        let of = move |&size: &u64| (Case::holding(Bytes(size), request, pair), pair, Ok(Bytes(size)));
+        let of = move |&size: &u64| (Case::holding(Bytes(size), request, pair), pair, Bytes(size));
         given.iter().map(of).collect::<Vec<_>>()
     };
-    let of_case = |&case: &Case| {
-        let of = move |&pair: &(Cpu, Cpu)| (case, pair, case.bytes(request, pair));
-        pairs.iter().map(of).collect::<Vec<_>>()
-    };
-    let buffers: Vec<(Case, (Cpu, Cpu), Result<Bytes, Refusal>)> = if given.is_empty() {
-        cases.iter().flat_map(of_case).collect()
-    } else {
-        pairs.iter().flat_map(of_given).collect()
-    };
-    // What there is no buffer for is refused in its place, where it is opened: after all others.
-    let (known, unknown): (Vec<_>, Vec<_>) = buffers.into_iter().partition(|(_, _, bytes)| bytes.is_ok());
+    let mut known: Vec<(Case, (Cpu, Cpu), Bytes)> = pairs.iter().flat_map(of_given).collect();
+    let mut unknown = Vec::new();
+    for &case in cases.iter().filter(|_| given.is_empty()) {
+        for &pair in &pairs {
+            match case.bytes(request, pair) {
+                Ok(bytes) => known.push((case, pair, bytes)),
+                Err(why) => unknown.push((case, pair, why)),
+            }
+        }
+    }
     if known.is_empty() {
-        let first = unknown.into_iter().find_map(|(_, _, bytes)| bytes.err());
+        let first = unknown.into_iter().next().map(|(_, _, why)| why);
         return Err(first.map_or_else(|| Unfit::Usage("--set case: it names no case".into()), Unfit::Refused));
     }
     let mut cells: Vec<Arrangement> = Vec::new();
@@ -206,9 +205,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         for &spacing in &here {
             let headline = cells.is_empty();
             let say_spacing = spacing != own || spacings.len() > 1;
-            cells.push(cell(request, case, pair, bytes.as_ref().ok(), spacing, say_spacing, headline));
+            cells.push(cell(request, case, pair, Some(bytes), spacing, say_spacing, headline));
         }
     }
+    // What there is no buffer for is refused in its place, where it is opened: after all others.
     cells.extend(unknown.into_iter().map(|(case, pair, _)| cell(request, case, pair, None, own, false, false)));
     Ok(cells.into())
 }
@@ -234,7 +234,7 @@ fn cell(
     request: &Request<'_>,
     case: Case,
     (one, other): (Cpu, Cpu),
-    bytes: Option<&Bytes>,
+    bytes: Option<Bytes>,
     spacing: usize,
     say_spacing: bool,
     headline: bool,
@@ -539,7 +539,6 @@ fn describe() -> Descriptor {
             ),
         ],
         published: published::figures(),
-        ..Descriptor::default()
     }
 }
 
