@@ -116,7 +116,7 @@ fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
             level.level
         ),
         needs: format!(
-            "an end within {STEADY}x of that or below a part of {OTHERS}: between, the host's other guests may hold the rest"
+            "an end within {STEADY}x of that or below 1/{OTHERS} of it: between, the host's other guests may hold the rest"
         ),
         remedy: "measure again when they do something else".into(),
     })

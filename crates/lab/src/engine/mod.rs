@@ -103,7 +103,7 @@ pub fn budget(effort: Effort) -> Picoseconds {
 /// a state then that it leaves a second later (another thread on the same core, a neighbour that fills a cache). So an
 /// answer is confirmed: the rule has to find it decided at a later look too, over what was measured at both times.
 /// What is not stopped by what it saw spreads over all of its time as it is.
-pub fn stretches(judge: Judge) -> u64 {
+fn stretches(judge: Judge) -> u64 {
     match judge {
         Judge::Comparisons | Judge::Thrashing => 2,
         Judge::Transfers | Judge::Lateness | Judge::Capacities | Judge::Distances | Judge::Laws => 1,
