@@ -113,6 +113,11 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Whether a host runs it as a guest: its cores and caches are then lent to others as well, and the host may move its CPUs.
+    pub const fn is_guest(&self) -> bool {
+        matches!(self.virtualisation, Virtualisation::Hypervisor(_))
+    }
+
     /// A machine of which nothing was observed, for the reason `why`: a start for scripts and imports.
     pub fn unobserved(why: &str) -> Self {
         fn unknown<T>(why: &str) -> Observed<T> {

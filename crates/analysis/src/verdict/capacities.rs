@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use tenbin_model::machine::Virtualisation;
 use tenbin_model::topology::data_caches;
 use tenbin_model::{
     Answer, Bytes, Cell, Cpu, Figure, Finding, Grid, Machine, Refusal, Size, Sizes, Trial, Verdict, Word,
@@ -103,7 +102,9 @@ fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
 /// rest, of an inner cache those that run on the same cores, and for all of a run. Beyond [`OTHERS`] it is not that. What
 /// builds on the size takes the measured one all the same.
 fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
-    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
+    if !machine.is_guest() {
+        return None;
+    }
     let (stated, end) = match level.judged() {
         Judged::Differ(stated, rise) => (stated, rise.knee),
         Judged::Ended(stated, by) => (stated, by),
@@ -188,7 +189,9 @@ pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
 
 /// A cache that several CPUs share is shared with a host's other guests as well, and what they leave changes.
 fn shared_with_guests(machine: &Machine, level: &Level) -> Option<String> {
-    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
+    if !machine.is_guest() {
+        return None;
+    }
     level.shared_by.is_some_and(|cpus| cpus > 1).then(|| {
         "Holds for what the host's other guests leave of a cache that they share, and while they leave it.".into()
     })
@@ -279,6 +282,7 @@ pub(super) fn sizes(machine: &Machine, trial: Option<&Trial>) -> Sizes {
 
 #[cfg(test)]
 mod tests {
+    use tenbin_model::machine::Virtualisation;
     use tenbin_model::{Arrangement, Descriptor, Judge, Picoseconds, Quantity, Sample, Variant};
 
     use super::*;

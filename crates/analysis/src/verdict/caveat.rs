@@ -1,6 +1,5 @@
 //! What the intervals of a run cannot cover, said where it applies.
 
-use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Answer, Cell, Evidence, Machine, Regime, Trial, Verdict};
 
 use super::regimes::when;
@@ -23,7 +22,9 @@ pub(super) fn of(machine: &Machine, trial: &Trial, cell: &Cell, answer: &Answer)
 /// with an interval of a few per cent, and once both within a run. An interval covers what varied while
 /// the run lasted; it cannot cover what changes after it.
 pub(super) fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
-    let Virtualisation::Hypervisor(_) = &machine.virtualisation else { return None };
+    if !machine.is_guest() {
+        return None;
+    }
     let first = cell.arrangement.cpus.first()?;
     let apart = cell.arrangement.cpus.iter().any(|cpu| cpu != first);
     apart.then(|| "Holds while the host leaves these virtual CPUs where they are.".into())

@@ -1,6 +1,5 @@
 //! The judge of comparisons: every pair of every cell by the ratio of its two variants.
 
-use tenbin_model::machine::Virtualisation;
 use tenbin_model::{
     Answer, Cell, Comparison, Descriptor, Interval, Machine, Quantity, Refusal, Trial, Verdict,
 };
@@ -31,7 +30,7 @@ pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cel
             let headline = cell.arrangement.headline && place == 0;
             let mut answer = answer(machine, descriptor, family, cell, comparison, headline);
             // The cores of a guest are its host's, who lends them to others as well.
-            if let Virtualisation::Hypervisor(_) = machine.virtualisation {
+            if machine.is_guest() {
                 beyond(&mut answer, descriptor.quantity, descriptor.sway, OVER_RUNS);
             }
             let caveat = caveat::of(machine, trial, cell, &answer);

@@ -1,7 +1,6 @@
 //! A cell whose machine was in several states: when each was, what else was different then, and whether one answer holds
 //! in all of them.
 
-use tenbin_model::machine::Virtualisation;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Cell, Evidence, Figure, Machine, Probe, Refusal, Regime, Stretch, Verdict};
 
@@ -227,7 +226,7 @@ fn changed(machine: &Machine, cell: &Cell, one: &Regime, other: &Regime) -> Opti
         seen.push(format!("the CPU time that the host took went from {} to {}", percent[0], percent[1]));
     }
     let several = cell.arrangement.cpus.iter().any(|cpu| Some(cpu) != cell.arrangement.cpus.first());
-    let guest = matches!(machine.virtualisation, Virtualisation::Hypervisor(_));
+    let guest = machine.is_guest();
     let guess = match () {
         () if several && guest && went(LINE).is_some() => {
             Some("did the host move these CPUs, onto one core or apart?")

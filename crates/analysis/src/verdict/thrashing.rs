@@ -3,7 +3,7 @@
 //! The first comparison of a cell weighs private (left) against shared (right) and is judged by a threshold of
 //! its own; the others are ordinary comparisons, but that "different" lies beyond the margin as a whole.
 
-use tenbin_model::machine::{Observed, Virtualisation};
+use tenbin_model::machine::Observed;
 use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
@@ -75,7 +75,7 @@ fn by_threshold(machine: &Machine, cell: &Cell, answer: &mut Answer, evidence: &
         return;
     }
     let figures = figures(evidence.ratio, evidence.interval);
-    let guest = matches!(machine.virtualisation, Virtualisation::Hypervisor(_));
+    let guest = machine.is_guest();
     let placement = if guest { PLACEMENT } else { 1.0 };
     (answer.verdict, answer.sentence) = match self::stance(evidence.interval, placement) {
         Verdict::Different => {
