@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{self, ExitStatus, Stdio};
@@ -144,6 +144,25 @@ impl Command {
         if status.success() { Ok(()) } else { Err(self.failure(&status)) }
     }
 
+    /// As [`Command::run`], for tests of cargo: the failure holds what each failed test printed, so that it is read where
+    /// the failure is read, and not only in the midst of a long output.
+    pub(crate) fn run_tests(self) -> Result<(), Failure> {
+        self.announce();
+        let started = Instant::now();
+        let group = Group::new().map_err(|error| self.unstarted(&error))?;
+        let mut child =
+            self.prepare(&group).stdout(Stdio::piped()).spawn().map_err(|error| self.unstarted(&error))?;
+        let reports = thread::Builder::new()
+            .spawn({
+                let output = child.stdout.take();
+                move || output.map(|output| failed_tests(BufReader::new(output))).unwrap_or_default()
+            })
+            .map_err(|error| self.unstarted(&error))?;
+        let status = self.wait(&mut child, group, started, LONG_PATIENCE)?;
+        let reports = reports.join().unwrap_or_default();
+        if status.success() { Ok(()) } else { Err(self.failure(&format!("{status}{reports}"))) }
+    }
+
     /// Run it with its output kept. The exit status is for the caller to judge.
     pub(crate) fn capture(self) -> Result<Output, Failure> {
         self.announce();
@@ -280,6 +299,22 @@ fn quoted(word: &std::ffi::OsStr) -> String {
     }
 }
 
+/// Copies what tests print to standard output, and keeps what the test harness reports of those that failed.
+fn failed_tests(output: impl BufRead) -> String {
+    let mut reports = String::new();
+    let mut failed = false;
+    for line in output.split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        failed = (failed || line == "failures:") && !line.starts_with("test result:");
+        if failed && !line.is_empty() && line != "failures:" {
+            reports.push_str("\n    ");
+            reports.push_str(&line);
+        }
+    }
+    reports
+}
+
 type Collector = Option<thread::JoinHandle<Vec<u8>>>;
 
 fn collect<R: Read + Send + 'static>(pipe: Option<R>) -> std::io::Result<Collector> {
@@ -346,6 +381,13 @@ mod tests {
             }
         }
         assert!(Command::new("sh").arguments(["-c", script]).patience(Duration::ZERO).run().is_err());
+    }
+
+    #[test]
+    fn what_failed_tests_print_is_kept() {
+        let harness = "running 2 tests\ntest well ... ok\ntest ill ... FAILED\n\nfailures:\n\n---- ill stdout ----\n\
+            left: 1\n\nfailures:\n    ill\n\ntest result: FAILED. 1 passed\n\nrunning 1 test\ntest other ... ok\n";
+        assert_eq!(failed_tests(harness.as_bytes()), "\n    ---- ill stdout ----\n    left: 1\n        ill");
     }
 
     #[test]

@@ -69,12 +69,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     Command::cargo(workspace)
         .arguments(["test", "--package", "tenbin-proof", "--test", "firmware", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
-        .run()?;
+        .run_tests()?;
     // Runs of them that QEMU must follow, and hangs that must happen there every time.
     Command::cargo(workspace)
         .arguments(["test", "--package", "tenbin", "--test", "boot_replay", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
-        .run()?;
+        .run_tests()?;
     let mut faults = ask(workspace, &out)?;
     for Trial { run, expected, shows } in trials() {
         let (end, words) = qemu(&out, &run)?;

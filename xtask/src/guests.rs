@@ -93,7 +93,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     Command::cargo(workspace)
         .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
-        .run()?;
+        .run_tests()?;
     let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
     ARCHITECTURES.iter().filter(|it| it.foreign()).try_for_each(|it| {
         tracing(workspace, &tenbin, it)?;

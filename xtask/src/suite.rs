@@ -32,6 +32,9 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     let cargo = move |arguments: &'static [&'static str]| {
         move || Command::cargo(workspace).arguments(arguments.iter().copied()).run()
     };
+    let tests = move |arguments: &'static [&'static str]| {
+        move || Command::cargo(workspace).argument("test").arguments(arguments.iter().copied()).run_tests()
+    };
     let mut steps = vec![
         Step::new("format", vec![requirement::rustfmt()], cargo(&["fmt", "--all", "--check"])),
         Step::new("tidy", vec![], move || tidy::run(workspace)),
@@ -40,7 +43,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             vec![requirement::clippy()],
             cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         ),
-        Step::new("tests", vec![], cargo(&["test", "--workspace", "--no-fail-fast"])),
+        Step::new("tests", vec![], tests(&["--workspace", "--no-fail-fast"])),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
     for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
@@ -71,16 +74,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         ],
         // What the boot checker takes an instruction for, held against GNU's assembler and against QEMU.
         // The tests of the firmware belong to the step that builds it.
-        cargo(&[
-            "test",
-            "--package",
-            "tenbin-proof",
-            "--no-fail-fast",
-            "--",
-            "--ignored",
-            "--skip",
-            "firmware",
-        ]),
+        tests(&["--package", "tenbin-proof", "--no-fail-fast", "--", "--ignored", "--skip", "firmware"]),
     ));
     steps.push(Step::new("firmware", firmware::needs(), move || firmware::check(workspace)));
     steps.push(Step::new("spin", spin::needs(), move || spin::check(workspace)));
@@ -129,7 +123,7 @@ fn reach(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failu
         // that nobody opens any more (QEMU 7.2), and then waits for ever.
         .arguments(["--test-threads", "1"])
         .arguments(OF_A_KERNEL.iter().flat_map(|test| ["--skip", test]))
-        .run()
+        .run_tests()
 }
 
 #[cfg(test)]
