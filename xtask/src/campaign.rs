@@ -1,6 +1,6 @@
-//! Thousands of random litmus tests: both models of `crates/proof` against a second reading of the manual, and against herd.
+//! Thousands of random litmus tests: both models of `crates/boot` against a second reading of the manual, and against herd.
 //!
-//! The work is done by a test of that crate (`crates/proof/tests/campaign`), which `cargo xtask test` runs with few of them.
+//! The work is done by a test of that crate (`crates/boot/tests/campaign`), which `cargo xtask test` runs with few of them.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
         .arguments([
             "test",
             "--package",
-            "tenbin-proof",
+            "tenbin-boot",
             "--test",
             "campaign",
             "--",

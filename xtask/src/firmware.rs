@@ -67,7 +67,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let out = emulator::build(workspace)?;
     // What the checker reads of each: every instruction must be one that it knows.
     Command::cargo(workspace)
-        .arguments(["test", "--package", "tenbin-proof", "--test", "firmware", "--", "--ignored"])
+        .arguments(["test", "--package", "tenbin-boot", "--test", "firmware", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
         .run_tests()?;
     // Runs of them that QEMU must follow, and hangs that must happen there every time.

@@ -74,7 +74,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         ],
         // What the boot checker takes an instruction for, held against GNU's assembler and against QEMU.
         // The tests of the firmware belong to the step that builds it.
-        tests(&["--package", "tenbin-proof", "--no-fail-fast", "--", "--ignored", "--skip", "firmware"]),
+        tests(&["--package", "tenbin-boot", "--no-fail-fast", "--", "--ignored", "--skip", "firmware"]),
     ));
     steps.push(Step::new("firmware", firmware::needs(), move || firmware::check(workspace)));
     steps.push(Step::new("spin", spin::needs(), move || spin::check(workspace)));

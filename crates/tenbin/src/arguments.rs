@@ -13,8 +13,8 @@ pub use check::{BootHarts, Check, Control, Expected, LEAST, Place, Setting, Size
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;
+use tenbin_boot::axiomatic::Model;
 use tenbin_model::Descriptor;
-use tenbin_proof::axiomatic::Model;
 use tenbin_reach::{Accelerator, Architecture, Module};
 use tenbin_store::{Label, NotALabel};
 

@@ -1,4 +1,4 @@
-//! `tenbin boot` as a user meets it. What the models allow is shown beside them, in `crates/proof`.
+//! `tenbin boot` as a user meets it. What the models allow is shown beside them, in `crates/boot`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

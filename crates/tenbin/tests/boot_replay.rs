@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 use recorder::{Recorded, Recorder};
 use serde_json::Value;
 use tempfile::TempDir;
+use tenbin_boot::image::Image;
 use tenbin_model::{
     Boot, BootAction, BootCheck, BootEffort, BootFault, BootReplay, BootVerdict, Hex, ReplayOutcome, Shown,
     Stood,
 };
-use tenbin_proof::image::Image;
 
 fn file(name: &str) -> PathBuf {
     let folder =

@@ -17,7 +17,7 @@ struct Room {
 const ROOMS: &[Room] = &[
     Room { name: "tenbin-model", uses: &[], tests_use: &[] },
     Room { name: "tenbin-bignum", uses: &[], tests_use: &[] },
-    Room { name: "tenbin-proof", uses: &[], tests_use: &[] },
+    Room { name: "tenbin-boot", uses: &[], tests_use: &[] },
     Room { name: "tenbin-metal", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-lab", uses: &["tenbin-bignum", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-analysis", uses: &["tenbin-model"], tests_use: &[] },
@@ -28,10 +28,10 @@ const ROOMS: &[Room] = &[
         uses: &[
             "tenbin-analysis",
             "tenbin-bignum",
+            "tenbin-boot",
             "tenbin-lab",
             "tenbin-metal",
             "tenbin-model",
-            "tenbin-proof",
             "tenbin-reach",
             "tenbin-store",
         ],

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use tenbin_proof::axiomatic::Model;
-use tenbin_proof::boot::control;
-use tenbin_proof::isa::Register;
+use tenbin_boot::axiomatic::Model;
+use tenbin_boot::check::control;
+use tenbin_boot::isa::Register;
 
 use super::Form;
 

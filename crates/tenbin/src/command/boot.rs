@@ -9,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_analysis::report;
+use tenbin_boot::axiomatic::{Limits, NoAnswer, Outcomes, outcomes};
+use tenbin_boot::litmus::{self, Test};
 use tenbin_metal::interrupt;
 use tenbin_model::{Decided, Litmus, Quantifier, Settled, Tried};
-use tenbin_proof::axiomatic::{Limits, NoAnswer, Outcomes, outcomes};
-use tenbin_proof::litmus::{self, Test};
 
 use super::json;
 use crate::arguments::{self, LEAST};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tenbin_analysis::report;
+use tenbin_boot::image::Image;
+use tenbin_boot::isa::Instruction;
 use tenbin_model::{
     Boot, BootCheck, BootFault, BootReplay, BootVerdict, Counterexample, FreeRun, Hex, ReplayOutcome,
     Replayed, ReplayedHart, Shown,
 };
-use tenbin_proof::image::Image;
-use tenbin_proof::isa::Instruction;
 use tenbin_reach::{self as reach, Code, CodeKind};
 
 use super::check::{name_of, sha256};
@@ -193,7 +193,7 @@ fn replayed(
     let replay = reach::Replay {
         elf: file,
         entry: image.entry,
-        registers: tenbin_proof::boot::UNSET,
+        registers: tenbin_boot::check::UNSET,
         code: &code,
         harts: check.machine.harts,
         set: &check.machine.set,

@@ -1,14 +1,14 @@
 //! Runs that are made by hand: whoever writes one says which hart goes how far, and which stores are performed late. What
-//! instructions do is `tenbin_proof::isa`'s; memory is plain.
+//! instructions do is `tenbin_boot::isa`'s; memory is plain.
 
 use std::collections::BTreeMap;
 
+use tenbin_boot::image::Image;
+use tenbin_boot::isa::execute::{AccessKind, Action, execute};
+use tenbin_boot::isa::{Instruction, Register, Width};
 use tenbin_model::{
     BootAction, BootFault, BootMachine, BootStep, Counterexample, HartEnd, Hex, Planted, Writer,
 };
-use tenbin_proof::image::Image;
-use tenbin_proof::isa::execute::{AccessKind, Action, execute};
-use tenbin_proof::isa::{Instruction, Register, Width};
 
 /// More instructions than a hart takes to anywhere here.
 const FAR: usize = 10_000;
@@ -37,7 +37,7 @@ impl<'a> Recorder<'a> {
     pub fn new(image: &'a Image, harts: u32, boot_hart: u32) -> Self {
         let hart = |number: u32| {
             let csrs = BTreeMap::from([(0xf14, u64::from(number))]);
-            let mut registers = [tenbin_proof::boot::UNSET; 32];
+            let mut registers = [tenbin_boot::check::UNSET; 32];
             (registers[0], registers[10]) = (0, number.into());
             Hart { pc: image.entry, registers, csrs, late: Vec::new() }
         };

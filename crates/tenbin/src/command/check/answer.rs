@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use tenbin_boot::check::{Action, Doing, Effort, End, Event, Fault, Finding, Landmarks, Step, Trace, Writer};
 use tenbin_model::boot::{
     self as nouns, BootAction, BootEffort, BootStep, Counterexample, HartEnd, Hex, NamedValue,
 };
-use tenbin_proof::boot::{Action, Doing, Effort, End, Event, Fault, Finding, Landmarks, Step, Trace, Writer};
 
 use super::names::{Names, narrow, unset};
 use super::sentence::{Story, doing};

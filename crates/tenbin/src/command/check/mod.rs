@@ -13,9 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_analysis::report;
+use tenbin_boot::check::{Effort, Fault, Limits, Question, Refused, Report, check as examine, control};
 use tenbin_metal::interrupt;
 use tenbin_model::boot::{Boot, BootCheck, BootPlace, BootVerdict, Counterexample, Hex};
-use tenbin_proof::boot::{Effort, Fault, Limits, Question, Refused, Report, check as examine, control};
 
 use self::names::Names;
 pub(super) use self::names::name_of;

@@ -1,10 +1,10 @@
 //! Addresses and numbers as a person reads them.
 
+use tenbin_boot::check::{UNSET, unset_control};
+use tenbin_boot::image::Image;
+use tenbin_boot::isa::{Width, csr};
+use tenbin_boot::lines::Lines;
 use tenbin_model::boot::{Hex, Planted};
-use tenbin_proof::boot::{UNSET, unset_control};
-use tenbin_proof::image::Image;
-use tenbin_proof::isa::{Width, csr};
-use tenbin_proof::lines::Lines;
 
 /// Numbers below this are shown as such, whatever else they might be.
 const SMALL: u64 = 1 << 12;

@@ -5,12 +5,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use tenbin_boot::axiomatic::Model;
+use tenbin_boot::check::{Expectation, Landmarks};
+use tenbin_boot::image::{Image, SymbolKind};
+use tenbin_boot::isa::Register;
+use tenbin_boot::lines::Lines;
 use tenbin_model::boot::{BootMachine, GivenControl, Hex, Planted};
-use tenbin_proof::axiomatic::Model;
-use tenbin_proof::boot::{Expectation, Landmarks};
-use tenbin_proof::image::{Image, SymbolKind};
-use tenbin_proof::isa::Register;
-use tenbin_proof::lines::Lines;
 
 use super::names::{Names, narrow, shown};
 use crate::arguments::{BootHarts, Check, Control, Expected, Place, Setting, Span, Value};

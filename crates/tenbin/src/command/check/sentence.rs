@@ -1,11 +1,11 @@
 //! What goes wrong with a boot, and why there is no answer, each in a sentence.
 
+use tenbin_boot::axiomatic::Model;
+use tenbin_boot::check::{Action, Doing, End, Event, Expectation, Fault, Finding, Refused, Step, Writer};
+use tenbin_boot::image::FetchError;
+use tenbin_boot::isa::execute::Uses;
+use tenbin_boot::isa::{Decoded, Instruction, Register};
 use tenbin_model::boot::BootMachine;
-use tenbin_proof::axiomatic::Model;
-use tenbin_proof::boot::{Action, Doing, End, Event, Expectation, Fault, Finding, Refused, Step, Writer};
-use tenbin_proof::image::FetchError;
-use tenbin_proof::isa::execute::Uses;
-use tenbin_proof::isa::{Decoded, Instruction, Register};
 
 use super::names::Names;
 

@@ -1,15 +1,15 @@
 //! What is asked, by the words of the command line and the symbols of a file, and how it is told what was found.
 
 use clap::Parser;
-use tenbin_model::boot::{BootAction, BootFault, BootVerdict, Counterexample, Hex, Writer as Said};
-use tenbin_proof::axiomatic::Model;
-use tenbin_proof::boot::{
+use tenbin_boot::axiomatic::Model;
+use tenbin_boot::check::{
     Action, Doing, Effort, End, Event, Expectation, Fault, Finding, Garbage, Landmarks, Refused, Report,
     Step, Trace, Writer,
 };
-use tenbin_proof::image::{FetchError, Image, Segment, Symbol, SymbolKind};
-use tenbin_proof::isa::{Decoded, Instruction, Register};
-use tenbin_proof::lines::Lines;
+use tenbin_boot::image::{FetchError, Image, Segment, Symbol, SymbolKind};
+use tenbin_boot::isa::{Decoded, Instruction, Register};
+use tenbin_boot::lines::Lines;
+use tenbin_model::boot::{BootAction, BootFault, BootVerdict, Counterexample, Hex, Writer as Said};
 
 use super::names::Names;
 use super::question::Firmware;
@@ -400,7 +400,7 @@ fn each_fault_has_a_sentence() {
     // A load of a register that something is expected of.
     let loaded = |from| {
         let instruction = Instruction::Load {
-            width: tenbin_proof::isa::Width::Double,
+            width: tenbin_boot::isa::Width::Double,
             signed: true,
             rd: register("a2"),
             base: register("a1"),

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tenbin_proof::isa::execute::{AccessKind, Action, execute};
-use tenbin_proof::isa::{Arithmetic, Atomic, Condition, Decoded, Register, Width, assembly};
+use tenbin_boot::isa::execute::{AccessKind, Action, execute};
+use tenbin_boot::isa::{Arithmetic, Atomic, Condition, Decoded, Register, Width, assembly};
 
 /// Lines of assembly joined by `;`, which compute a0 from a1, a2 and eight bytes of memory at a3, and may change those.
 struct Case {
@@ -221,7 +221,7 @@ fn results_are_what_the_table_says() {
 fn the_table_is_what_qemu_says() {
     let cases = cases(10);
     let mut table = "# What QEMU 7.2 (user mode) computes: code, a1 and memory at a3 before, a2, then a0 and memory after (hexadecimal).\n\
-        # Written by crates/proof/tests/execution.rs: INSTA_UPDATE=always cargo test -p tenbin-proof -- --ignored\n"
+        # Written by crates/boot/tests/execution.rs: INSTA_UPDATE=always cargo test -p tenbin-boot -- --ignored\n"
         .to_owned();
     for (case, (result, memory)) in cases.iter().zip(ask_qemu(&cases)) {
         let Case { code, left, right } = case;

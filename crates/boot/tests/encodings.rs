@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tenbin_proof::isa::decode::{Kind, decode};
-use tenbin_proof::isa::{Accesses, Arithmetic, Instruction, Register, assembly, csr};
+use tenbin_boot::isa::decode::{Kind, decode};
+use tenbin_boot::isa::{Accesses, Arithmetic, Instruction, Register, assembly, csr};
 
 /// A small generator (Knuth's MMIX constants), so that the words are the same everywhere.
 struct Numbers(u64);
@@ -210,7 +210,7 @@ fn the_table_is_what_objdump_says() {
     let sample = sample();
     let (short, plain) = (ask_objdump(&sample, true), ask_objdump(&sample, false));
     let mut table = "# What GNU objdump 2.40 says of these bits: bits, address, text, text without aliases.\n\
-        # Written by crates/proof/tests/encodings.rs: INSTA_UPDATE=always cargo test -p tenbin-proof -- --ignored\n"
+        # Written by crates/boot/tests/encodings.rs: INSTA_UPDATE=always cargo test -p tenbin-boot -- --ignored\n"
         .to_owned();
     let mut pc = 0;
     for ((bits, short), plain) in sample.iter().zip(&short).zip(&plain) {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use tenbin_proof::image::{Error, FetchError, Image, NotHeld, SymbolKind};
-use tenbin_proof::isa::decode::Kind;
+use tenbin_boot::image::{Error, FetchError, Image, NotHeld, SymbolKind};
+use tenbin_boot::isa::decode::Kind;
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts.elf");
 

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use tenbin_proof::isa::assembly::{Error, assemble, load_immediate, parse};
-use tenbin_proof::isa::execute::{Action, Uses, execute};
-use tenbin_proof::isa::{
+use tenbin_boot::isa::assembly::{Error, assemble, load_immediate, parse};
+use tenbin_boot::isa::execute::{Action, Uses, execute};
+use tenbin_boot::isa::{
     Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Decoded, Instruction, Register, Width,
 };
 

@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use program::{Chance, Line, Mark, Place, Program, Scope, Target};
 use reference::Bits;
-use tenbin_proof::axiomatic::{self, Limits, Model, NoAnswer, Refusal};
-use tenbin_proof::litmus::Test;
-use tenbin_proof::operational;
+use tenbin_boot::axiomatic::{self, Limits, Model, NoAnswer, Refusal};
+use tenbin_boot::litmus::Test;
+use tenbin_boot::operational;
 
 /// A window that no test here fills.
 const WINDOW: u32 = 32;

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use tenbin_proof::axiomatic::{self, Limits, Model};
-use tenbin_proof::litmus::Test;
-use tenbin_proof::operational;
+use tenbin_boot::axiomatic::{self, Limits, Model};
+use tenbin_boot::litmus::Test;
+use tenbin_boot::operational;
 
 #[test]
 fn both_models_have_the_same_outcomes() {

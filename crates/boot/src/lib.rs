@@ -5,15 +5,15 @@
 //!
 //! [`litmus`] reads litmus tests, and [`axiomatic`] says what such a test may end with under a memory model.
 //!
-//! [`boot`] says whether all harts of a machine always boot.
+//! [`check`] says whether all harts of a machine always boot.
 //!
 //! This crate does no input or output beyond the bytes that it is given, reads no clock, and uses nothing else of
 //! ours: the same arguments give the same answer everywhere.
 //!
-//! Reading order: [`isa`], [`isa::decode`], [`isa::execute`], [`image`], [`lines`], [`litmus`], [`axiomatic`], [`boot`].
+//! Reading order: [`isa`], [`isa::decode`], [`isa::execute`], [`image`], [`lines`], [`litmus`], [`axiomatic`], [`check`].
 
 pub mod axiomatic;
-pub mod boot;
+pub mod check;
 mod explore;
 pub mod image;
 pub mod isa;

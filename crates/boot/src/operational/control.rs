@@ -5,7 +5,7 @@
 
 use super::local::Local;
 use super::program::{Program, Word};
-use crate::boot::unset_control;
+use crate::check::unset_control;
 use crate::isa::{CsrChange, Register, csr};
 
 const SATP: u16 = 0x180;
@@ -88,7 +88,7 @@ pub(super) fn changed(csr: u16, change: CsrChange, held: Word, operand: u64) -> 
 
 /// What a register takes that reads it.
 pub(super) fn seen(csr: u16, held: Word) -> u64 {
-    if held.known == u64::MAX { held.value } else { crate::boot::UNSET_CONTROL | u64::from(csr) }
+    if held.known == u64::MAX { held.value } else { crate::check::UNSET_CONTROL | u64::from(csr) }
 }
 
 /// Whether this register can never be written: the two highest bits of its number say so.

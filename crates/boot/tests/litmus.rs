@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-use tenbin_proof::axiomatic::{Limits, Model, Observation, outcomes};
-use tenbin_proof::litmus::Test;
+use tenbin_boot::axiomatic::{Limits, Model, Observation, outcomes};
+use tenbin_boot::litmus::Test;
 
 fn tests() -> Vec<(String, Test)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/litmus");

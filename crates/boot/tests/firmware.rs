@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tenbin_proof::image::{Image, SymbolKind};
+use tenbin_boot::image::{Image, SymbolKind};
 
 /// What the checker looks for, in every file.
 const NAMED: &[&str] = &[
