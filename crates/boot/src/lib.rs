@@ -1,22 +1,46 @@
-//! What the machine code of several harts can do together, on a memory as weak as RISC-V allows.
+//! What the machine code of several harts can do together, on a memory as weak as RISC-V allows, and whether they all boot.
 //!
 //! The instructions are those of RV64IMAC with Zicsr and Zifencei, as far as machine mode needs them; [`isa`] decodes,
 //! prints, reads and executes them. [`image`] is what an ELF file puts into memory, and [`lines`] where it says that the code comes from.
 //!
 //! [`litmus`] reads litmus tests, and [`axiomatic`] says what such a test may end with under a memory model.
 //!
-//! [`check`] says whether all harts of a machine always boot.
+//! [`request`] is what is asked about firmware, [`Firmware`] what its symbols make of that, [`examine`] looks at all runs of each
+//! machine, and [`answer`] is what comes of it, which [`view`] says as text and draws.
 //!
-//! This crate does no input or output beyond the bytes that it is given, reads no clock, and uses nothing else of
-//! ours: the same arguments give the same answer everywhere.
+//! This crate does no input or output beyond the bytes that it is given, and reads no clock: [`Means`] brings one. The same arguments
+//! give the same answer everywhere.
 //!
-//! Reading order: [`isa`], [`isa::decode`], [`isa::execute`], [`image`], [`lines`], [`litmus`], [`axiomatic`], [`check`].
+//! Reading order: [`isa`], [`isa::decode`], [`isa::execute`], [`image`], [`lines`], [`litmus`], [`axiomatic`], [`answer`], [`request`],
+//! `symbols`, `check`, `examine`, `sentence`, [`view`], [`replay`].
 
+pub mod answer;
 pub mod axiomatic;
-pub mod check;
+mod check;
+mod examine;
 mod explore;
 pub mod image;
 pub mod isa;
 pub mod lines;
 pub mod litmus;
+mod names;
 pub mod operational;
+mod pool;
+pub mod replay;
+pub mod request;
+mod sentence;
+mod symbols;
+#[cfg(test)]
+mod tests;
+pub mod view;
+mod words;
+
+pub use answer::{
+    Boot, BootAction, BootCheck, BootMachine, BootPlace, BootStep, BootVerdict, Counterexample, Effort,
+    Fault, GivenControl, HartEnd, Hex, NamedValue, Planted, Writer,
+};
+pub use check::UNSET;
+pub use examine::examine;
+pub use pool::Means;
+pub use replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, ReplayedHart, Shown, Stood};
+pub use symbols::{Firmware, Job, sha256};

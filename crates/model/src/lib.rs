@@ -4,16 +4,13 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`litmus`], [`boot`], [`replay`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`].
 
 pub mod attribution;
 pub mod blame;
-pub mod boot;
 pub mod calibration;
 pub mod experiment;
-pub mod litmus;
 pub mod machine;
-pub mod replay;
 pub mod run;
 pub mod sample;
 pub mod sizes;
@@ -23,17 +20,11 @@ pub mod verdict;
 
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
-pub use boot::{
-    Boot, BootAction, BootCheck, BootEffort, BootFault, BootMachine, BootPlace, BootStep, BootVerdict,
-    Counterexample, GivenControl, HartEnd, Hex, NamedValue, Planted, Writer,
-};
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
     Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,
 };
-pub use litmus::{Decided, Litmus, Quantifier, Settled, Tried};
 pub use machine::Machine;
-pub use replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, ReplayedHart, Shown, Stood};
 pub use run::{
     Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, Trial,
 };

@@ -42,4 +42,4 @@ pub use guest::{ANSWER_MOST, Guest, Kvm, Outcome};
 pub use initramfs::insist_place;
 pub use kernel::{Kernel, NotASuite, Suite, host_image};
 pub use module::{Module, NotAModule};
-pub use replay::{Code, CodeKind, Followed, Free, Left, Outcome as ReplayOutcome, Replay};
+pub use replay::Replay;

@@ -9,11 +9,12 @@ use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-pub use check::{BootHarts, Check, Control, Expected, LEAST, Place, Setting, Size, Span, Value};
+pub use check::Check;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;
 use tenbin_boot::axiomatic::Model;
+use tenbin_boot::request::Size;
 use tenbin_model::Descriptor;
 use tenbin_reach::{Accelerator, Architecture, Module};
 use tenbin_store::{Label, NotALabel};

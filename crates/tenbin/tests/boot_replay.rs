@@ -15,9 +15,8 @@ use recorder::{Recorded, Recorder};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenbin_boot::image::Image;
-use tenbin_model::{
-    Boot, BootAction, BootCheck, BootEffort, BootFault, BootReplay, BootVerdict, Hex, ReplayOutcome, Shown,
-    Stood,
+use tenbin_boot::{
+    Boot, BootAction, BootCheck, BootReplay, BootVerdict, Effort, Fault, Hex, ReplayOutcome, Shown, Stood,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -39,7 +38,7 @@ fn boot(runs: Vec<(&str, Recorded)>) -> Boot {
         goals: recorded.goals,
         verdict: BootVerdict::Faulty { faults: vec![recorded.run], remarks: vec![], whole: true },
         retries: vec![],
-        effort: BootEffort::default(),
+        effort: Effort::default(),
     };
     Boot { schema: Boot::SCHEMA.into(), checks: runs.into_iter().map(check).collect() }
 }
@@ -81,7 +80,7 @@ fn one_flag_hangs(image: &Image) -> Recorded {
     run.until_access(0, "wake_flag", true);
     run.step(0, false);
     run.until_access(0, "wake_flag", false);
-    run.end(BootFault::Dead)
+    run.end(Fault::Dead)
 }
 
 /// A late hart's `boot_flag` = 0 erases another's 1.
@@ -93,7 +92,7 @@ fn wake_kept_hangs(image: &Image) -> Recorded {
     run.until(1, "arrived");
     run.until_access(2, "wake_flag", false);
     run.until_access(0, "wake_flag", true);
-    run.end(BootFault::Dead)
+    run.end(Fault::Dead)
 }
 
 /// The bell rings between the test and the clear, and the hart sleeps.
@@ -104,7 +103,7 @@ fn doorbell_is_missed(image: &Image) -> Recorded {
     run.until_access(0, "answer+8", false);
     // It clears, and comes to its `wfi`.
     run.step(1, false);
-    run.end(BootFault::Dead)
+    run.end(Fault::Dead)
 }
 
 /// The stack pointer is still in the boot hart's store buffer when the hart is told.
@@ -117,7 +116,7 @@ fn one_flag_is_stale(image: &Image) -> Recorded {
     run.until_access(0, "wake_flag", true);
     run.step(0, false);
     run.until(1, "arrived");
-    run.end(BootFault::Stale)
+    run.end(Fault::Stale)
 }
 
 #[test]
@@ -168,7 +167,7 @@ fn a_hart_that_misses_its_bell_sleeps() {
     run.until(1, "gap");
     run.step(1, false);
     run.until_access(0, "answer+8", false);
-    let (status, answer) = replayed(&boot(vec![("doorbell_broken", run.end(BootFault::Dead))]), 1);
+    let (status, answer) = replayed(&boot(vec![("doorbell_broken", run.end(Fault::Dead))]), 1);
     assert_eq!(status, Some(4), "{answer:?}");
     assert!(
         matches!(&answer.replays[0].outcome, ReplayOutcome::Departed { step: None, why, .. } if why.contains("all harts arrived")),
@@ -211,7 +210,7 @@ fn a_run_that_does_not_happen_is_noticed() {
     let image = image("one_flag");
     // What to spoil, and at which step that is noticed.
     type Spoil = (fn(&mut Boot), Option<usize>);
-    fn run(boot: &mut Boot) -> &mut tenbin_model::Counterexample {
+    fn run(boot: &mut Boot) -> &mut tenbin_boot::Counterexample {
         match &mut boot.checks[0].verdict {
             BootVerdict::Faulty { faults, .. } => &mut faults[0],
             other => panic!("{other:?}"),
@@ -287,7 +286,7 @@ fn whatever_harts_do_with_their_stores_late_or_not_is_followed() {
                     run.catch_up(hart);
                 }
             }
-            runs.push((name, run.end(BootFault::LostStore)));
+            runs.push((name, run.end(Fault::LostStore)));
         }
     }
     let steps = runs.iter().map(|(_, it)| it.run.steps.len()).sum::<usize>();

@@ -17,12 +17,12 @@ struct Room {
 const ROOMS: &[Room] = &[
     Room { name: "tenbin-model", uses: &[], tests_use: &[] },
     Room { name: "tenbin-bignum", uses: &[], tests_use: &[] },
-    Room { name: "tenbin-boot", uses: &[], tests_use: &[] },
+    Room { name: "tenbin-boot", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-metal", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-lab", uses: &["tenbin-bignum", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-analysis", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
-    Room { name: "tenbin-reach", uses: &["tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-reach", uses: &["tenbin-boot", "tenbin-model"], tests_use: &[] },
     Room {
         name: "tenbin",
         uses: &[

@@ -27,13 +27,15 @@ use candidate::{Candidate, Last, Visitor};
 pub use limits::Limits;
 use limits::{Meter, Stop};
 use order::Ordered;
+use serde::{Deserialize, Serialize};
 use thread::{End, Trace, Traces, Values, traces};
 
 use crate::isa::{Instruction, Width};
 use crate::litmus::{Kind, Observable, Outcome, Place, Quantifier, Test};
 
 /// A memory model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Model {
     /// Sequential consistency: all of program order is kept.
     Sc,

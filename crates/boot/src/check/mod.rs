@@ -13,6 +13,7 @@ mod trace;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::answer::{BootAction, Effort, Fault, Hex, Planted};
 use crate::axiomatic::Model;
 use crate::explore::{Described, Search, Spent, Unfinished};
 use crate::image::{FetchError, Image};
@@ -20,6 +21,7 @@ use crate::isa::{Decoded, Instruction, Register, csr};
 use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
+use crate::words::amount;
 use firmware::{Firmware, Learned};
 
 /// What a register holds before anybody sets it; but x0, and a0, which holds the hart's number as boot loaders leave it. Any
@@ -27,247 +29,144 @@ use firmware::{Firmware, Learned};
 pub const UNSET: u64 = 0x5a5a_dead_0000_5a5a;
 
 /// What stands for the unspecified value that a control and status register holds at first: this, and its number.
-pub const UNSET_CONTROL: u64 = 0x5a5a_dead_c5c5_0000;
+pub(crate) const UNSET_CONTROL: u64 = 0x5a5a_dead_c5c5_0000;
 
 /// The number of the control and status register whose unspecified first value this stands for, if it is one.
-#[must_use]
-pub const fn unset_control(value: u64) -> Option<u16> {
+pub(crate) const fn unset_control(value: u64) -> Option<u16> {
     if value & !0xfff == UNSET_CONTROL { Some((value & 0xfff) as u16) } else { None }
 }
 
 /// The number of the control and status register of this name, if what it holds at first can be given.
-#[must_use]
-pub fn control(name: &str) -> Option<u16> {
+pub(crate) fn control(name: &str) -> Option<u16> {
     csr::number(name).filter(|&number| may_be_given(number))
 }
 
 /// What to examine.
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
+pub(crate) struct Question<'a> {
     /// The firmware, with every word set that is to be set. All harts begin at its entry.
-    pub image: &'a Image,
+    pub(crate) image: &'a Image,
     /// How many harts, 1 to 8.
-    pub harts: u32,
+    pub(crate) harts: u32,
     /// How memory orders what they do.
-    pub memory: Model,
+    pub(crate) memory: Model,
     /// How many instructions of a hart may be begun and not performed, at least 1. Under SC it does not matter.
-    pub window: u32,
+    pub(crate) window: u32,
     /// What places in the code mean.
-    pub landmarks: Landmarks,
+    pub(crate) landmarks: Landmarks,
     /// What registers must hold when a hart comes to [`Landmarks::arrived`].
-    pub expected: Vec<Expectation>,
+    pub(crate) expected: Vec<Expectation>,
     /// What control and status registers hold at first, by their numbers. Those that are not here hold what the architecture says
     /// (volume II, "Reset"), which of most is nothing.
-    pub controls: BTreeMap<u16, u64>,
+    pub(crate) controls: BTreeMap<u16, u64>,
 }
 
 /// What places in the code mean for the boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Landmarks {
+pub(crate) struct Landmarks {
     /// The goal of every hart but the boot hart. A hart that comes here has arrived, and is not looked at any more.
-    pub arrived: Vec<u64>,
+    pub(crate) arrived: Vec<u64>,
     /// The goal of the boot hart.
-    pub all_arrived: Vec<u64>,
+    pub(crate) all_arrived: Vec<u64>,
     /// Who comes here is the boot hart.
-    pub primary: Option<u64>,
+    pub(crate) primary: Option<u64>,
     /// A hart that comes here starts: it must have been told before.
-    pub started: Option<u64>,
+    pub(crate) started: Option<u64>,
     /// The next store from here tells the hart whose number is in a0.
-    pub tell: Vec<u64>,
+    pub(crate) tell: Vec<u64>,
     /// The next store from here tells all harts.
-    pub tell_all: Vec<u64>,
+    pub(crate) tell_all: Vec<u64>,
     /// When a hart comes here, the memory in [`Landmarks::to_clear`] is clear.
-    pub cleared: Option<u64>,
+    pub(crate) cleared: Option<u64>,
     /// The memory that is to be cleared: its first byte, and the byte behind its last one.
-    pub to_clear: Option<(u64, u64)>,
+    pub(crate) to_clear: Option<(u64, u64)>,
 }
 
 /// `register` must hold `base` + `step` · the hart's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expectation {
+pub(crate) struct Expectation {
     /// The register.
-    pub register: Register,
+    pub(crate) register: Register,
     /// For hart 0.
-    pub base: u64,
+    pub(crate) base: u64,
     /// How much more for each following hart.
-    pub step: u64,
+    pub(crate) step: u64,
 }
 
 /// What the examination may cost.
 #[derive(Clone, Copy)]
-pub struct Limits<'a> {
+pub(crate) struct Limits<'a> {
     /// Bytes of memory.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
-    pub stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
+    pub(crate) stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 
 /// What was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Report {
     /// The shortest run that was found for each kind of fault, in the order of [`Fault`]. None: every hart always arrives.
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// Whether every state was looked at. Else a limit was reached: what is found stands, and there may be more.
-    pub whole: bool,
+    pub(crate) whole: bool,
     /// Whether garbage was computed with: then what was tried of it need not be all that matters.
-    pub partly: bool,
+    pub(crate) partly: bool,
     /// Whether some hart could have begun more instructions than the window holds. What is found stands anyway; that there is no more
     /// stands up to this window.
-    pub window_full: bool,
+    pub(crate) window_full: bool,
     /// Addresses of instructions behind which nothing was begun early, though it may be: that there is no more stands but for that.
-    pub held: Vec<u64>,
+    pub(crate) held: Vec<u64>,
     /// Addresses of `lr` whose loop need not ever succeed: it is no constrained LR/SC loop (volume I, "Eventual Success of
     /// Store-Conditional Instructions"). Here it is believed to.
-    pub retries: Vec<u64>,
-    /// The cost.
-    pub effort: Effort,
-}
-
-/// What it cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Effort {
-    /// States of the whole machine.
-    pub states: u64,
-    /// Steps between them.
-    pub transitions: u64,
-    /// Bytes of memory, at the most.
-    pub bytes: u64,
-}
-
-/// What can be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fault {
-    /// From this state no run brings all harts to their goal.
-    Dead,
-    /// A fair run that never does.
-    Livelock,
-    /// A hart started that had not been told.
-    StartedEarly,
-    /// A hart started twice, or two harts boot.
-    StartedTwice,
-    /// Two harts arrived with one stack pointer.
-    SharedStack,
-    /// A register is not as expected on arrival.
-    Stale,
-    /// An access where no memory is, or a jump to where no code is.
-    Astray,
-    /// A store to memory that is still to be cleared, of what is not 0.
-    LostStore,
+    pub(crate) retries: Vec<u64>,
+    /// The cost. Its time is for others to say, who have a clock.
+    pub(crate) effort: Effort,
 }
 
 /// A fault and the run that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// What is wrong.
-    pub fault: Fault,
+    pub(crate) fault: Fault,
     /// Who shows it.
-    pub culprit: Option<u32>,
+    pub(crate) culprit: Option<u32>,
     /// How one gets there.
-    pub trace: Trace,
+    pub(crate) trace: Trace,
 }
 
 /// A run, from the first instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// What memory must hold at first where the file does not say, as far as the run reads it; by address.
-    pub garbage: Vec<Garbage>,
+    pub(crate) garbage: Vec<Planted>,
     /// One after the other. What changes nothing (a hart that looks again at what it waits for) is left out.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// From this step on the run repeats itself.
-    pub repeats_from: Option<usize>,
+    pub(crate) repeats_from: Option<usize>,
     /// Where the harts are then, by number.
-    pub ends: Vec<End>,
-}
-
-/// What memory holds before the first instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Garbage {
-    /// The first byte.
-    pub address: u64,
-    /// How many bytes.
-    pub bytes: u64,
-    /// What they hold.
-    pub value: u64,
+    pub(crate) ends: Vec<End>,
 }
 
 /// What one hart does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// Who.
-    pub hart: u32,
+    pub(crate) hart: u32,
     /// Where its instruction is.
-    pub pc: u64,
+    pub(crate) pc: u64,
     /// The instruction.
-    pub decoded: Decoded,
+    pub(crate) decoded: Decoded,
     /// What it does.
-    pub action: Action,
+    pub(crate) action: BootAction,
     /// How many older instructions of the hart are performed later.
-    pub overtakes: u32,
+    pub(crate) overtakes: u32,
     /// What that means for the boot.
-    pub events: Vec<Event>,
-}
-
-/// What a step does. Values are the low bytes of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Reads memory, or an older store of its own.
-    Read {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        bytes: u64,
-        /// What they hold.
-        value: u64,
-        /// From whom.
-        from: Writer,
-    },
-    /// Writes memory.
-    Wrote {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        bytes: u64,
-        /// What they hold now.
-        value: u64,
-    },
-    /// An atomic operation (`read` is what it read), or a store-conditional that succeeds.
-    Swapped {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        bytes: u64,
-        /// What they held.
-        read: Option<u64>,
-        /// What they hold now.
-        value: u64,
-        /// From whom it read.
-        from: Writer,
-    },
-    /// A store-conditional fails.
-    Failed,
-    /// `wfi` returns; `called` if an interrupt is pending that it waits for.
-    Woke {
-        /// Whether one is.
-        called: bool,
-    },
-}
-
-/// Who wrote what is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writer {
-    /// The file.
-    File,
-    /// Nobody: it was there.
-    Garbage,
-    /// The step of this number.
-    Step(usize),
-    /// An older store of the same hart, not performed yet.
-    Forwarded,
+    pub(crate) events: Vec<Event>,
 }
 
 /// What a step means for the boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
+pub(crate) enum Event {
     /// The hart boots.
     Primary,
     /// Memory is clear.
@@ -286,16 +185,16 @@ pub enum Event {
 
 /// Where a hart is in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct End {
+pub(crate) struct End {
     /// The oldest instruction that is not performed.
-    pub pc: u64,
+    pub(crate) pc: u64,
     /// What it does there.
-    pub doing: Doing,
+    pub(crate) doing: Doing,
 }
 
 /// What a hart does in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub(crate) enum Doing {
     /// It is where it is to be.
     Arrived,
     /// It reads this again and again.
@@ -303,7 +202,7 @@ pub enum Doing {
         /// The first byte.
         address: u64,
         /// How many.
-        bytes: u64,
+        bytes: u32,
         /// What they hold.
         value: u64,
         /// Whether no other hart reads or writes them, in any run.
@@ -320,8 +219,8 @@ pub enum Doing {
 }
 
 /// Why there is no report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Refused {
     /// [`Limits::bytes`] are used up.
     Memory(Effort),
     /// [`Limits::stop`] said so.
@@ -369,9 +268,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(effort) => {
-                let (bytes, unit) = if effort.bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
-                let amount = effort.bytes as f64 / f64::from(1 << bytes);
-                write!(formatter, "{amount:.1} {unit} reached at {} states", effort.states)
+                write!(formatter, "{} reached at {} states", amount(effort.bytes), effort.states)
             }
             Self::Stopped(effort) => write!(formatter, "the time was over at {} states", effort.states),
             Self::Fetch(error) => write!(formatter, "{error}"),
@@ -406,7 +303,7 @@ impl std::error::Error for Refused {}
 ///
 /// # Errors
 /// Where a limit is reached before anything was found, or the code does what is not supported.
-pub fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refused> {
+pub(crate) fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refused> {
     let mut learned = Learned::of(question);
     // What goes wrong in order may go wrong out of order too, and is far easier to find.
     let in_order = Question { memory: Model::Sc, ..question.clone() };
@@ -472,10 +369,9 @@ impl Report {
         }
         self.findings.sort_by_key(|finding| finding.fault);
         self.partly |= other.partly;
-        let Effort { states, transitions, bytes } = other.effort;
-        self.effort.states += states;
-        self.effort.transitions += transitions;
-        self.effort.bytes = self.effort.bytes.max(bytes);
+        self.effort.states += other.effort.states;
+        self.effort.transitions += other.effort.transitions;
+        self.effort.bytes = self.effort.bytes.max(other.effort.bytes);
     }
 }
 
@@ -517,7 +413,7 @@ impl Extent {
 /// A step in a form that does not depend on the memory model.
 fn described(step: &Step) -> Described {
     let read = match step.action {
-        Action::Read { value, .. } | Action::Swapped { read: Some(value), .. } => value,
+        BootAction::Read { value: Hex(read), .. } | BootAction::Swapped { read: Some(Hex(read)), .. } => read,
         _ => 0,
     };
     Described { hart: step.hart as usize, pc: step.pc, read }
@@ -569,8 +465,8 @@ fn examine(
         if let Some(address) = firmware.overwritten.get() {
             return Err(Refused::Overwritten { address });
         }
-        let effort =
-            Effort { states: search.states(), transitions: search.transitions, bytes: search.bytes() };
+        let (transitions, bytes) = (search.transitions, search.bytes());
+        let effort = Effort { states: search.states(), transitions, bytes, ..Effort::default() };
         let unfinished = match ended {
             Ok(()) => None,
             Err(Unfinished::Stopped(signal)) => return Err(refused(question.image, signal)),
@@ -590,7 +486,7 @@ fn examine(
         if let Some(pc) = firmware.unset.get() {
             return Err(Refused::Unset { pc });
         }
-        let findings = trace::findings(&mut search, dead_end);
+        let findings = trace::findings(&mut search, question.image, dead_end);
         if let Some(unfinished) = unfinished
             && findings.iter().all(|finding| finding.fault == Fault::LostStore)
         {

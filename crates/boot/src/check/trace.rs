@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Action, Doing, End, Event, Fault, Finding, Garbage, Step, Trace, Writer};
+use super::{Doing, End, Event, Finding, Step, Trace};
+use crate::answer::{BootAction, Fault, Hex, Writer};
 use crate::explore::Search;
-use crate::isa::Decoded;
+use crate::image::Image;
+use crate::isa::{Decoded, Width};
+use crate::names::{label, planted};
 use crate::operational::Task;
 use crate::operational::local::{Place, Poll, Told};
 use crate::operational::machine::{Move, State};
@@ -14,19 +17,23 @@ use crate::operational::step::Signal;
 /// Everything that is wrong with the states that were found.
 ///
 /// `dead_end` is a run to a state from which the goal is known to be out of reach. It is taken if no shorter one is found.
-pub(super) fn findings(search: &mut Search<'_>, dead_end: Option<Vec<(State, Move)>>) -> Vec<Finding> {
+pub(super) fn findings(
+    search: &mut Search<'_>,
+    image: &Image,
+    dead_end: Option<Vec<(State, Move)>>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     let (dead, livelock) = search.hangs();
     if let (None, Some(way)) = (dead, dead_end) {
         let last = way.last().map_or_else(|| search.state(0), |(_, step)| step.state);
-        let trace = on(search, way, last, true);
+        let trace = on(search, image, way, last, true);
         findings.push(Finding { fault: Fault::Dead, culprit: None, trace });
     }
     for (fault, state) in [(Fault::Dead, dead), (Fault::Livelock, livelock)] {
         if let Some(state) = state {
             let way = search.way(state);
             let last = search.state(state);
-            let trace = on(search, way, last, fault == Fault::Dead);
+            let trace = on(search, image, way, last, fault == Fault::Dead);
             findings.push(Finding { fault, culprit: None, trace });
         }
     }
@@ -38,7 +45,7 @@ pub(super) fn findings(search: &mut Search<'_>, dead_end: Option<Vec<(State, Mov
             last = step.state;
             way.push((before, step));
         }
-        let trace = trace(search, &way, last, false);
+        let trace = trace(search, image, &way, last, false);
         findings.push(Finding { fault, culprit: u32::try_from(hart).ok(), trace });
     }
     findings.sort_by_key(|finding| finding.fault);
@@ -46,10 +53,16 @@ pub(super) fn findings(search: &mut Search<'_>, dead_end: Option<Vec<(State, Mov
 }
 
 /// The way to where nothing helps any more, and on from there to where the harts are for ever.
-fn on(search: &mut Search<'_>, mut way: Vec<(State, Move)>, from: State, is_dead: bool) -> Trace {
+fn on(
+    search: &mut Search<'_>,
+    image: &Image,
+    mut way: Vec<(State, Move)>,
+    from: State,
+    is_dead: bool,
+) -> Trace {
     let Some((mut on, repeats)) = search.on(from) else {
         // What they come to is not known. It is not where they are.
-        let mut trace = trace(search, &way, from, false);
+        let mut trace = trace(search, image, &way, from, false);
         for end in &mut trace.ends {
             if matches!(end.doing, Doing::Waits { .. } | Doing::Sleeps) {
                 end.doing = Doing::Runs;
@@ -65,12 +78,18 @@ fn on(search: &mut Search<'_>, mut way: Vec<(State, Move)>, from: State, is_dead
     let repeats = repeats.map(|since| since + way.len());
     way.extend(on);
     let last = way.last().map_or(from, |(_, step)| step.state);
-    let mut trace = trace(search, &way, last, stays);
+    let mut trace = trace(search, image, &way, last, stays);
     trace.repeats_from = repeats;
     trace
 }
 
-fn trace(search: &mut Search<'_>, way: &[(State, Move)], last: State, for_ever: bool) -> Trace {
+fn trace(
+    search: &mut Search<'_>,
+    image: &Image,
+    way: &[(State, Move)],
+    last: State,
+    for_ever: bool,
+) -> Trace {
     let mut steps = Vec::new();
     let mut garbage = BTreeMap::new();
     // Who wrote each byte last.
@@ -82,14 +101,14 @@ fn trace(search: &mut Search<'_>, way: &[(State, Move)], last: State, for_ever: 
             At::Line(line) => line,
             _ => continue,
         };
-        let mut source = |search: &mut Search<'_>, address: u64, width: crate::isa::Width| {
+        let mut source = |search: &mut Search<'_>, address: u64, width: Width| {
             let known = match search.machine.program.region(address & !7) {
                 Region::Memory(word) => width.truncate(word.known >> (8 * (address & 7))),
                 Region::SoftwareInterrupt | Region::Nowhere => u64::MAX,
             };
             let (_, known_now) = search.machine.peek(before, address, width);
             if known_now != width.truncate(u64::MAX) {
-                garbage.insert(address, Garbage { address, bytes: width.bytes(), value: each.read });
+                garbage.insert(address, planted(image, address, width.bytes() as u32, each.read));
             }
             if let Some(&step) = (address..address + width.bytes()).filter_map(|at| writers.get(&at)).max() {
                 return Writer::Step(step);
@@ -106,36 +125,41 @@ fn trace(search: &mut Search<'_>, way: &[(State, Move)], last: State, for_ever: 
             Some(Told::One(hart)) => events.push(Event::Told(u32::try_from(hart).unwrap_or(u32::MAX))),
             Some(Told::All) => events.push(Event::ToldAll),
         };
+        let word = |address, width: Width| (Hex(address), label(image, address), width.bytes() as u32);
         let action = match op.task {
-            Task::Read { address, width } => Action::Read {
-                address,
-                bytes: width.bytes(),
-                value: each.read,
-                from: source(search, address, width),
-            },
+            Task::Read { address, width } => {
+                let from = source(search, address, width);
+                let (address, name, bytes) = word(address, width);
+                BootAction::Read { address, name, bytes, value: Hex(each.read), from }
+            }
             Task::Forward { address, width, value, .. } => {
-                Action::Read { address, bytes: width.bytes(), value, from: Writer::Forwarded }
+                let (address, name, bytes) = word(address, width);
+                BootAction::Read { address, name, bytes, value: Hex(value), from: Writer::Forwarded }
             }
             Task::Write { address, width, value, tells } => {
                 tell(tells);
-                Action::Wrote { address, bytes: width.bytes(), value }
+                let (address, name, bytes) = word(address, width);
+                BootAction::Wrote { address, name, bytes, value: Hex(value) }
             }
             Task::Succeed { address, width, value, tells } => {
                 tell(tells);
                 let from = source(search, address, width);
-                Action::Swapped { address, bytes: width.bytes(), read: None, value, from }
+                let (address, name, bytes) = word(address, width);
+                BootAction::Swapped { address, name, bytes, read: None, value: Hex(value), from }
             }
             Task::Swap { address, width, op, operand, tells } => {
                 tell(tells);
                 let from = source(search, address, width);
-                let value = op.apply(width, each.read, operand);
-                Action::Swapped { address, bytes: width.bytes(), read: Some(each.read), value, from }
+                let (address, name, bytes) = word(address, width);
+                let value = Hex(op.apply(width, each.read, operand));
+                BootAction::Swapped { address, name, bytes, read: Some(Hex(each.read)), value, from }
             }
-            Task::Fail { .. } => Action::Failed,
-            Task::Wake => Action::Woke { called: each.forced },
+            Task::Fail { .. } => BootAction::Failed,
+            Task::Wake => BootAction::Woke { called: each.forced },
         };
-        if let Action::Wrote { address, bytes, .. } | Action::Swapped { address, bytes, .. } = action {
-            for byte in address..address + bytes {
+        if let BootAction::Wrote { address, bytes, .. } | BootAction::Swapped { address, bytes, .. } = &action
+        {
+            for byte in address.0..address.0 + u64::from(*bytes) {
                 writers.insert(byte, number);
             }
         }
@@ -173,12 +197,12 @@ fn ends(search: &mut Search<'_>, last: State, for_ever: bool) -> Vec<End> {
             (Place::Arrived(_), _) => Doing::Arrived,
             (Place::Loops(_), _) => Doing::Loops,
             (Place::Polls(Poll { address, width, value, .. }), _) => {
-                Doing::Waits { address, bytes: width.bytes(), value, alone: true }
+                Doing::Waits { address, bytes: width.bytes() as u32, value, alone: true }
             }
             (Place::Astray(_), _) => Doing::Astray,
             (_, Some(Task::Read { address, width } | Task::Swap { address, width, .. })) => {
                 let value = search.machine.peek(&last, address, width).0;
-                Doing::Waits { address, bytes: width.bytes(), value, alone: false }
+                Doing::Waits { address, bytes: width.bytes() as u32, value, alone: false }
             }
             (_, Some(Task::Wake)) => Doing::Sleeps,
             _ => Doing::Runs,

@@ -7,7 +7,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::graph::parts;
 use super::reduce::{self, Moves};
-use crate::check::Fault;
+use crate::answer::Fault;
 use crate::operational::Task;
 use crate::operational::local::Place;
 use crate::operational::machine::{Machine, Move, State};

@@ -1,5 +1,8 @@
 //! Conditions: what may be asked of an outcome.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::scan::{Word, Words};
 use super::{Kind, Outcome, ReadError};
 use crate::isa::Register;
@@ -96,16 +99,17 @@ pub(super) fn add(observed: &mut Vec<Observable>, observable: Observable) {
     }
 }
 
-/// How a condition is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// How the condition of a litmus test is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantifier {
-    /// `exists`: some outcome has it.
+    /// Some outcome has it.
     Exists,
-    /// `~exists`: no outcome has it.
+    /// No outcome has it.
     NotExists,
-    /// `forall`: every outcome has it.
+    /// Every outcome has it.
     ForAll,
-    /// `observed`, or no condition at all: nothing is asked, the outcomes are listed.
+    /// Nothing is asked.
     Observed,
 }
 

@@ -1,6 +1,6 @@
 //! Litmus tests: a few instructions a hart, and a question about what they leave behind.
 //!
-//! [`Test::read`] reads herd's format for RISC-V: a header, an initial state in braces, a column of instructions for each
+//! [`decide`] says of files of tests what each may end with. [`Test::read`] reads herd's format for RISC-V: a header, an initial state in braces, a column of instructions for each
 //! hart, `locations`, `filter`, and a condition under `exists`, `~exists`, `forall` or `observed`.
 //!
 //! Every location that a test names gets an address of its own, [`SPACING`] bytes from the next. The values of registers are then
@@ -9,8 +9,10 @@
 //!
 //! Source of the format: the sources of herdtools7 (`lib/RISCVParser.mly`), and the documentation of diy7.
 
+mod answer;
 mod assemble;
 mod condition;
+mod decide;
 mod initial;
 #[cfg(test)]
 pub(crate) mod random;
@@ -23,7 +25,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub use answer::{Decided, Litmus, Settled, Tried};
 pub use condition::{Observable, Proposition, Quantifier, Question};
+pub use decide::{File, decide};
 
 use crate::isa::{Instruction, Register, Width};
 

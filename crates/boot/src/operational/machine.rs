@@ -13,7 +13,8 @@ use super::path::{Task, overlap};
 use super::program::{Program, Region, Word};
 use super::step::{After, Possible, Signal, after, begin, possible, touched};
 use super::walk::{Standing, Written};
-use crate::check::{Fault, UNSET};
+use crate::answer::Fault;
+use crate::check::UNSET;
 use crate::isa::Width;
 
 /// Harts that a machine may have.

@@ -26,7 +26,7 @@ const A0: u8 = 10;
 /// A machine that runs nothing yet, or stands.
 pub(super) struct Machine {
     pub(super) debugger: Debugger,
-    /// The emulator's version, in its own words.
+    /// The emulator and its version: `QEMU 7.2.22`.
     pub(super) version: String,
     harts: u32,
     complaints: File,
@@ -55,8 +55,8 @@ impl Machine {
         let emulator = program.start(Stdio::from(OwnedFd::from(theirs)), &out, &complaints)?;
         let speak = || {
             let mut debugger = Debugger::new(ours, until)?;
-            let version = debugger.monitor("info version")?.trim().to_owned();
-            Ok((debugger, version))
+            let version = debugger.monitor("info version")?;
+            Ok((debugger, format!("QEMU {}", number(version.trim()))))
         };
         match speak() {
             Ok((debugger, version)) => Ok(Self { debugger, version, harts, complaints, _emulator: emulator }),
@@ -92,6 +92,12 @@ impl Machine {
     pub(super) fn failed(&self, trouble: &Trouble) -> Error {
         explained(trouble, &self.complaints)
     }
+}
+
+/// The number at the beginning of a version; QEMU says that of its package behind it, without a space.
+fn number(version: &str) -> &str {
+    let end = version.find(|each: char| !each.is_ascii_digit() && each != '.');
+    end.map_or(version, |end| &version[..end])
 }
 
 fn explained(trouble: &Trouble, complaints: &File) -> Error {

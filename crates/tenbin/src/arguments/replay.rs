@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tenbin_model::BootFault;
+use tenbin_boot::Fault;
 
 use super::Form;
 
@@ -18,7 +18,7 @@ pub struct Replay {
     pub times: u32,
     /// Only runs that end so: dead, livelock, started-early, started-twice, shared-stack, stale, astray; or lost-store, which is no fault
     #[arg(long, value_name = "FAULT", value_parser = fault)]
-    pub fault: Option<BootFault>,
+    pub fault: Option<Fault>,
     /// The executable, if it is no longer where the answer says
     #[arg(long, value_name = "FILE")]
     pub elf: Option<PathBuf>,
@@ -27,18 +27,10 @@ pub struct Replay {
 }
 
 /// The fault of this name.
-fn fault(text: &str) -> Result<BootFault, String> {
-    const ALL: [BootFault; 8] = [
-        BootFault::Dead,
-        BootFault::Livelock,
-        BootFault::StartedEarly,
-        BootFault::StartedTwice,
-        BootFault::SharedStack,
-        BootFault::Stale,
-        BootFault::Astray,
-        BootFault::LostStore,
-    ];
-    let named = |fault: &BootFault| fault.name().replace(' ', "-");
-    let found = ALL.into_iter().find(|fault| named(fault) == text.replace('_', "-"));
-    found.ok_or_else(|| format!("it is one of {}", ALL.iter().map(named).collect::<Vec<_>>().join(", ")))
+fn fault(text: &str) -> Result<Fault, String> {
+    let named = |fault: &Fault| fault.name().replace(' ', "-");
+    let fault = Fault::ALL.into_iter().find(|fault| named(fault) == text.replace('_', "-"));
+    fault.ok_or_else(|| {
+        format!("it is one of {}", Fault::ALL.iter().map(named).collect::<Vec<_>>().join(", "))
+    })
 }

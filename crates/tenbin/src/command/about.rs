@@ -8,9 +8,11 @@ use clap_mangen::roff::{Roff, bold, roman};
 use serde_json::json as value;
 use tenbin_analysis::report;
 use tenbin_analysis::verdict::{Across, Processes};
+use tenbin_boot::litmus::Litmus;
+use tenbin_boot::{Boot, BootReplay};
 use tenbin_lab::blame::CONTRACTS;
 use tenbin_metal::kernels;
-use tenbin_model::{Blame, Boot, BootReplay, CalibrationReport, Descriptor, ExportedRun, Litmus, Report};
+use tenbin_model::{Blame, CalibrationReport, Descriptor, ExportedRun, Report};
 use tenbin_reach::{Architecture, Module};
 
 use super::{json, runs};

@@ -5,16 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tenbin_analysis::report;
 use tenbin_boot::image::Image;
-use tenbin_boot::isa::Instruction;
-use tenbin_model::{
-    Boot, BootCheck, BootFault, BootReplay, BootVerdict, Counterexample, FreeRun, Hex, ReplayOutcome,
-    Replayed, ReplayedHart, Shown,
-};
-use tenbin_reach::{self as reach, Code, CodeKind};
+use tenbin_boot::{Boot, BootCheck, BootReplay, Counterexample, ReplayOutcome, Replayed, sha256, view};
+use tenbin_reach as reach;
 
-use super::check::{name_of, sha256};
 use super::json;
 use crate::arguments;
 use crate::output::{Answer, Exit, Trouble};
@@ -29,12 +23,7 @@ const LARGEST: u64 = 1 << 28;
 /// A usage error where the answer or an executable cannot be read; missing, where the emulator is; internal, where it does not work.
 pub(super) fn replay(asked: &arguments::Replay) -> Result<Answer, Trouble> {
     let boot = answer(&asked.answer)?;
-    let mut runs = Vec::new();
-    for check in &boot.checks {
-        for run in runs_of(check, asked.fault) {
-            runs.push((check, run));
-        }
-    }
+    let runs = boot.runs(asked.fault);
     let mut remarks = Vec::new();
     let files = executables(&boot, &runs, asked, &mut remarks)?;
     let progress = Progress::new();
@@ -60,11 +49,11 @@ pub(super) fn replay(asked: &arguments::Replay) -> Result<Answer, Trouble> {
         Exit::Refused
     };
     if answer.replays.is_empty() {
-        remarks.push(nothing_to_replay(&boot, asked.fault));
+        remarks.push(boot.nothing_to_replay(asked.fault));
     }
     let remarks = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>();
     let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
-    let text = if asked.form.json { json(&answer)? } else { report::replay(&answer, terminal::width()) };
+    let text = if asked.form.json { json(&answer)? } else { view::replay(&answer, terminal::width()) };
     Ok(Answer { text, to: None, remark, exit })
 }
 
@@ -124,23 +113,6 @@ fn executables(
     Ok(files)
 }
 
-/// Why an answer has no run to replay.
-fn nothing_to_replay(boot: &Boot, fault: Option<BootFault>) -> String {
-    let mut has: Vec<&str> = boot.checks.iter().flat_map(every_run).map(|run| run.fault.name()).collect();
-    has.sort_unstable();
-    has.dedup();
-    let is_sound = |check: &BootCheck| matches!(check.verdict, BootVerdict::Sound { .. });
-    match (fault, has.as_slice()) {
-        (Some(fault), [_, ..]) => {
-            format!("the answer has no run of the kind `{}`; it has: {}", fault.name(), has.join(", "))
-        }
-        _ if boot.checks.iter().all(is_sound) => {
-            "nothing goes wrong on any machine of the answer, so there is no run to replay".into()
-        }
-        _ => "the answer has no run to replay: what is not sound in it was refused".into(),
-    }
-}
-
 /// What `boot check` answered.
 fn answer(path: &Path) -> Result<Boot, Trouble> {
     let trouble =
@@ -159,25 +131,6 @@ fn answer(path: &Path) -> Result<Boot, Trouble> {
     Ok(boot)
 }
 
-/// The runs of one machine: its faults, or only those of one kind, which may be a remark.
-fn runs_of(check: &BootCheck, fault: Option<BootFault>) -> Vec<&Counterexample> {
-    match (fault, &check.verdict) {
-        (Some(fault), _) => every_run(check).filter(|run| run.fault == fault).collect(),
-        (None, BootVerdict::Faulty { faults, .. }) => faults.iter().collect(),
-        (None, BootVerdict::Sound { .. } | BootVerdict::Refused { .. }) => Vec::new(),
-    }
-}
-
-/// The faults of one machine, and then the remarks.
-fn every_run(check: &BootCheck) -> impl Iterator<Item = &Counterexample> {
-    let (faults, remarks) = match &check.verdict {
-        BootVerdict::Sound { remarks, .. } => ([].as_slice(), remarks.as_slice()),
-        BootVerdict::Faulty { faults, remarks, .. } => (faults.as_slice(), remarks.as_slice()),
-        BootVerdict::Refused { .. } => ([].as_slice(), [].as_slice()),
-    };
-    faults.iter().chain(remarks)
-}
-
 /// One run, as often as is asked.
 fn replayed(
     check: &BootCheck,
@@ -187,91 +140,12 @@ fn replayed(
     emulator: &mut Option<String>,
     each: &mut dyn FnMut(u32),
 ) -> Result<Replayed, Trouble> {
-    let Executable { path: file, image } = executable;
-    let goals = check.goals.iter().map(|goal| goal.0).collect::<Vec<_>>();
-    let code = |pc| code(image, pc);
-    let replay = reach::Replay {
-        elf: file,
-        entry: image.entry,
-        registers: tenbin_boot::check::UNSET,
-        code: &code,
-        harts: check.machine.harts,
-        set: &check.machine.set,
-        run,
-        goals: &goals,
-        times,
-    };
-    let outcome = match replay.play(each).map_err(super::guest::trouble)? {
-        reach::ReplayOutcome::Shown(followed) => {
-            emulator.get_or_insert_with(|| format!("QEMU {}", number(&followed.emulator)));
-            ReplayOutcome::Shown(shown(check, run, image, times, followed))
-        }
-        reach::ReplayOutcome::Departed { shown, step, why } => ReplayOutcome::Departed { shown, step, why },
-        reach::ReplayOutcome::NotReplayable(why) => ReplayOutcome::NotReplayable { why },
-    };
-    let (file, machine) = (file.display().to_string(), check.machine.clone());
-    Ok(Replayed { file, machine, fault: run.fault, steps: run.steps.len(), outcome })
-}
-
-/// The number at the beginning of a version; QEMU says that of its package behind it, without a space.
-fn number(version: &str) -> &str {
-    let end = version.find(|each: char| !each.is_ascii_digit() && each != '.');
-    end.map_or(version, |end| &version[..end])
-}
-
-/// What was shown, in the nouns of answers.
-fn shown(
-    check: &BootCheck,
-    run: &Counterexample,
-    image: &Image,
-    times: u32,
-    followed: reach::Followed,
-) -> Shown {
-    let hart = |left: reach::Left| ReplayedHart {
-        pc: Hex(left.pc),
-        place: name_of(image, left.pc),
-        sp: Hex(left.sp),
-        a1: Hex(left.a1),
-        arrived: left.arrived,
-    };
-    let free = |free: reach::Free| FreeRun {
-        seconds: free.piece.as_secs_f64(),
-        pieces: free.pieces,
-        harts: free.harts,
-    };
-    Shown {
-        times,
-        instructions: followed.instructions,
-        planted: check.machine.set.iter().chain(&run.garbage).cloned().collect(),
-        out_of_order: followed.out_of_order,
-        passed_over: followed.passed_over,
-        harts: followed.harts.into_iter().map(hart).collect(),
-        free: followed.free.map(free),
-        rounds: followed.rounds,
+    let Executable { path, image } = executable;
+    let replay = reach::Replay { elf: path, image, check, run, times };
+    let (version, outcome) = replay.play(each).map_err(super::guest::trouble)?;
+    if let Some(version) = version {
+        emulator.get_or_insert(version);
     }
-}
-
-/// What a follower must know of the instruction at an address.
-fn code(image: &Image, pc: u64) -> Option<Code> {
-    let decoded = image.fetch(pc).ok()?;
-    let kind = match decoded.instruction {
-        Instruction::Load { signed, rd, base, offset, .. } => {
-            CodeKind::Load { target: rd.number(), base: base.number(), offset, signed }
-        }
-        Instruction::LoadReserved { rd, address, .. } => {
-            CodeKind::Load { target: rd.number(), base: address.number(), offset: 0, signed: true }
-        }
-        Instruction::Store { source, base, offset, .. } => {
-            CodeKind::Store { source: source.number(), base: base.number(), offset }
-        }
-        Instruction::StoreConditional { rd, source, address, .. } => {
-            CodeKind::Conditional { target: rd.number(), source: source.number(), base: address.number() }
-        }
-        Instruction::Amo { rd, address, .. } => {
-            CodeKind::Swap { target: rd.number(), base: address.number() }
-        }
-        Instruction::Wfi => CodeKind::Wait,
-        _ => CodeKind::Plain,
-    };
-    Some(Code { length: decoded.length, kind })
+    let (file, machine) = (path.display().to_string(), check.machine.clone());
+    Ok(Replayed { file, machine, fault: run.fault, steps: run.steps.len(), outcome })
 }

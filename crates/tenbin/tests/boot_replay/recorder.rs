@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use tenbin_boot::axiomatic::Model;
 use tenbin_boot::image::Image;
 use tenbin_boot::isa::execute::{AccessKind, Action, execute};
 use tenbin_boot::isa::{Instruction, Register, Width};
-use tenbin_model::{
-    BootAction, BootFault, BootMachine, BootStep, Counterexample, HartEnd, Hex, Planted, Writer,
-};
+use tenbin_boot::{BootAction, BootMachine, BootStep, Counterexample, Fault, HartEnd, Hex, Planted, Writer};
 
 /// More instructions than a hart takes to anywhere here.
 const FAR: usize = 10_000;
@@ -37,7 +36,7 @@ impl<'a> Recorder<'a> {
     pub fn new(image: &'a Image, harts: u32, boot_hart: u32) -> Self {
         let hart = |number: u32| {
             let csrs = BTreeMap::from([(0xf14, u64::from(number))]);
-            let mut registers = [tenbin_boot::check::UNSET; 32];
+            let mut registers = [tenbin_boot::UNSET; 32];
             (registers[0], registers[10]) = (0, number.into());
             Hart { pc: image.entry, registers, csrs, late: Vec::new() }
         };
@@ -245,7 +244,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The run, which is said to end in this fault.
-    pub fn end(self, fault: BootFault) -> Recorded {
+    pub fn end(self, fault: Fault) -> Recorded {
         let mut goals = ["arrived", "all_arrived"].map(|name| self.place(name));
         goals.sort_unstable();
         let ends = self.harts.iter().map(|hart| {
@@ -258,7 +257,7 @@ impl<'a> Recorder<'a> {
         let machine = BootMachine {
             harts: self.harts.len() as u32,
             boot_hart: self.set.iter().find(|it| it.name == "boot_hart").map(|it| it.value.0 as u32),
-            memory: if reordered { "rvwmo" } else { "sc" }.to_owned(),
+            memory: if reordered { Model::Rvwmo } else { Model::Sc },
             window: 8,
             set: self.set,
             controls: vec![],

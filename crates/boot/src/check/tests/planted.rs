@@ -1,8 +1,9 @@
 //! Boots with a fault that was put there, each beside one that differs in that alone and has none.
 
 use super::super::firmware::Learned;
-use super::super::{Action, Doing, Expectation, Extent, Fault, Finding, Limits, Refused, Writer, examine};
+use super::super::{Doing, Expectation, Extent, Finding, Limits, Refused, examine};
 use super::assembled::{Assembled, DATA, LIMITS};
+use crate::answer::{BootAction, Fault, Hex, Writer};
 use crate::axiomatic::Model;
 use crate::isa::Register;
 
@@ -113,13 +114,13 @@ fn undetermined_bytes_may_hold_what_code_looks_for() {
                 assert_eq!(found[0].fault, Fault::Dead);
                 let garbage = &found[0].trace.garbage;
                 assert_eq!(garbage.len(), 1);
-                assert_eq!((garbage[0].address, garbage[0].bytes), (DATA + 16, bytes), "{load}, {test}");
-                assert_eq!(garbage[0].value, number, "{load}, {test}");
+                assert_eq!((garbage[0].address, garbage[0].bytes), (Hex(DATA + 16), bytes), "{load}, {test}");
+                assert_eq!(garbage[0].value, Hex(number), "{load}, {test}");
                 let read = found[0].trace.steps.iter().find_map(|step| match step.action {
-                    Action::Read { address, value, from, .. } => Some((address, value, from)),
+                    BootAction::Read { address, value, from, .. } => Some((address, value, from)),
                     _ => None,
                 });
-                assert_eq!(read, Some((DATA + 16, number, Writer::Garbage)));
+                assert_eq!(read, Some((Hex(DATA + 16), Hex(number), Writer::Garbage)));
                 // Where the file says what they hold, they hold that.
                 assert_eq!(faults(&code, &[1; 32], model), NONE, "{load}, {test}, {model}");
             }
@@ -453,7 +454,7 @@ fn a_loop_that_need_not_succeed_is_told() {
     }
     // Who does not try again hopes for nothing.
     let once = "addi t3,s0,8\nlr.w t1,(t3)\nlw t4,16(s0)\nsc.w t2,t0,(t3)";
-    assert_eq!(Assembled::of(&two(once, ""), &[0; 32]).check(2, Model::Sc).unwrap().retries, []);
+    assert_eq!(Assembled::of(&two(once, ""), &[0; 32]).check(2, Model::Sc).unwrap().retries, [0; 0]);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::super::firmware::Learned;
-use super::super::{Extent, Fault, Limits, Refused, examine};
+use super::super::{Extent, Limits, Refused, examine};
 use super::assembled::{Assembled, DATA, SIZE};
+use crate::answer::Fault;
 use crate::axiomatic::Model;
 
 /// States of a boot that is looked at; larger ones are left to others.

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use tenbin_model::Stood;
+use tenbin_boot::{FreeRun, Stood};
 
 use super::{Aim, Follower, Parted};
 use crate::debugger::Harts;
-use crate::replay::{CodeKind, Free};
+use crate::replay::code::CodeKind;
 
 /// How many instructions a hart may take to come round to where it was.
 const ROUND: u32 = 4096;
@@ -26,7 +26,7 @@ impl<H: Harts> Follower<'_, H> {
         &mut self,
         goals: &[u64],
         piece: Duration,
-    ) -> Result<Option<Free>, Parted> {
+    ) -> Result<Option<FreeRun>, Parted> {
         // What was performed before its turn must not be performed again.
         for hart in 0..self.early.len() as u32 {
             self.walk(hart, Aim::Behind)?;
@@ -70,7 +70,7 @@ impl<H: Harts> Follower<'_, H> {
                 *stood = self.stands(hart)?;
             }
         }
-        Ok(Some(Free { piece, pieces, harts: stood }))
+        Ok(Some(FreeRun { seconds: piece.as_secs_f64(), pieces, harts: stood }))
     }
 
     /// One piece of a free run: whether somebody arrived.

@@ -17,9 +17,9 @@ mod free;
 
 use std::collections::BTreeSet;
 
-use tenbin_model::{BootAction, BootStep, Counterexample, Planted, Writer};
+use tenbin_boot::{BootAction, BootStep, Counterexample, Hex, Planted, ReplayedHart, Writer};
 
-use super::{Code, CodeKind, Left};
+use super::code::{Code, CodeKind};
 use crate::debugger::{Harts, Trouble};
 
 /// How many instructions a hart may take to the next step of the run.
@@ -469,7 +469,7 @@ impl<'a, H: Harts> Follower<'a, H> {
     }
 
     /// Brings every hart to where the run leaves it, and says what is there.
-    pub(super) fn leave(&mut self, goals: &[u64]) -> Result<Vec<Left>, Parted> {
+    pub(super) fn leave(&mut self, goals: &[u64]) -> Result<Vec<ReplayedHart>, Parted> {
         let mut left = Vec::new();
         for (hart, end) in (0..).zip(&self.run.ends) {
             self.walk(hart, Aim::Place(end.pc.0))?;
@@ -484,7 +484,8 @@ impl<'a, H: Harts> Follower<'a, H> {
                 )));
             }
             let (sp, a1) = (self.machine.register(hart, SP)?, self.machine.register(hart, A1)?);
-            left.push(Left { pc: end.pc.0, sp, a1, arrived });
+            let place = end.place.clone();
+            left.push(ReplayedHart { pc: end.pc, place, sp: Hex(sp), a1: Hex(a1), arrived });
         }
         if left.len() == self.early.len() {
             return Ok(left);
@@ -495,14 +496,14 @@ impl<'a, H: Harts> Follower<'a, H> {
 }
 
 /// Two of the harts that have arrived must have one stack.
-pub(super) fn share(harts: &[Left]) -> Result<(), Parted> {
+pub(super) fn share(harts: &[ReplayedHart]) -> Result<(), Parted> {
     let arrived = harts.iter().filter(|it| it.arrived);
     let shared =
         arrived.clone().enumerate().any(|(at, one)| arrived.clone().skip(at + 1).any(|it| it.sp == one.sp));
     if shared {
         return Ok(());
     }
-    let stacks = arrived.map(|it| format!("{:#x}", it.sp)).collect::<Vec<_>>().join(", ");
+    let stacks = arrived.map(|it| it.sp.to_string()).collect::<Vec<_>>().join(", ");
     let why = format!("no two harts that arrived have one stack: their stack pointers are {stacks}");
     Err(Parted::Departed { step: None, why })
 }

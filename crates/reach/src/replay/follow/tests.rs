@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use tenbin_model::{HartEnd, Hex, Stood};
+use tenbin_boot::{Fault, HartEnd, Stood};
 
 use super::toy::{Line, Toy};
 use super::*;
-use tenbin_model::BootFault;
 
 /// Words of the programs below.
 const DATA: u64 = 0x1000;
@@ -61,7 +60,7 @@ fn wrote(address: u64, value: u64) -> BootAction {
     BootAction::Wrote { address: Hex(address), name: "word".into(), bytes: 8, value: Hex(value) }
 }
 
-fn run(fault: BootFault, steps: Vec<BootStep>, ends: &[u64]) -> Counterexample {
+fn run(fault: Fault, steps: Vec<BootStep>, ends: &[u64]) -> Counterexample {
     let end = |&pc: &u64| HartEnd {
         pc: Hex(pc),
         place: String::new(),
@@ -82,7 +81,7 @@ fn run(fault: BootFault, steps: Vec<BootStep>, ends: &[u64]) -> Counterexample {
 }
 
 /// What came of following: the work, the harts, and the machine.
-fn followed(toy: &Toy, run: &Counterexample) -> Result<(Work, Vec<Left>, Toy), Parted> {
+fn followed(toy: &Toy, run: &Counterexample) -> Result<(Work, Vec<ReplayedHart>, Toy), Parted> {
     let mut machine = toy.clone();
     let program = toy.program.clone();
     let code = |pc| Toy::code(&program, pc);
@@ -115,7 +114,7 @@ fn in_order() -> Counterexample {
         step(1, LOAD_FLAG, 0, read(FLAG, 1, Writer::Step(2))),
         step(1, LOAD_DATA, 0, read(DATA, 7, Writer::Step(1))),
     ];
-    run(BootFault::Stale, steps, &GOALS)
+    run(Fault::Stale, steps, &GOALS)
 }
 
 /// The store of the data is late.
@@ -126,7 +125,7 @@ fn late_store() -> Counterexample {
         step(1, LOAD_DATA, 0, read(DATA, 0, Writer::Garbage)),
         step(0, STORE_DATA, 0, wrote(DATA, 7)),
     ];
-    run(BootFault::Stale, steps, &GOALS)
+    run(Fault::Stale, steps, &GOALS)
 }
 
 /// The load of the data is early, and so is the first look at the flag.
@@ -138,14 +137,17 @@ fn early_loads() -> Counterexample {
         step(0, STORE_FLAG, 0, wrote(FLAG, 1)),
         step(1, LOAD_FLAG, 0, read(FLAG, 1, Writer::Step(3))),
     ];
-    run(BootFault::Stale, steps, &GOALS)
+    run(Fault::Stale, steps, &GOALS)
 }
 
 #[test]
 fn a_run_that_happens_is_followed() {
     let (work, left, machine) = followed(&message(), &in_order()).unwrap();
     assert_eq!((work.out_of_order, work.passed_over), (0, 0));
-    assert_eq!(left.iter().map(|it| (it.pc, it.arrived)).collect::<Vec<_>>(), GOALS.map(|goal| (goal, true)));
+    assert_eq!(
+        left.iter().map(|it| (it.pc.0, it.arrived)).collect::<Vec<_>>(),
+        GOALS.map(|goal| (goal, true))
+    );
     assert_eq!(machine.registers[1][8], 7);
 }
 
@@ -173,10 +175,10 @@ fn what_is_performed_before_its_turn_is_played() {
 fn what_is_still_in_the_store_buffer_at_the_end_is_performed_when_harts_run() {
     let mut run = late_store();
     run.steps.pop();
-    run.fault = BootFault::Dead;
+    run.fault = Fault::Dead;
     run.ends[0] = HartEnd { pc: Hex(STORE_DATA), arrived: false, ..run.ends[0].clone() };
     let (_, left, machine) = followed(&message(), &run).unwrap();
-    assert_eq!((left[0].pc, machine.words[&DATA]), (STORE_DATA, 0));
+    assert_eq!((left[0].pc.0, machine.words[&DATA]), (STORE_DATA, 0));
     // Both arrive: this run is no hang, whoever says so.
     assert_eq!(freed(&message(), &run), Ok(None));
 }
@@ -212,7 +214,7 @@ fn instances_of_one_instruction_are_told_apart() {
         (vec![flag.clone(), store.clone(), load(0, 1)], 0),
         (vec![load(2, 0), load(1, 0), flag.clone(), store.clone(), load(0, 1)], 2),
     ] {
-        let (work, left, _) = followed(&toy, &run(BootFault::Stale, steps, &GOALS)).unwrap();
+        let (work, left, _) = followed(&toy, &run(Fault::Stale, steps, &GOALS)).unwrap();
         assert_eq!((work.out_of_order, work.passed_over), (early, early));
         assert!(left.iter().all(|it| it.arrived));
     }
@@ -225,7 +227,7 @@ fn who_goes_astray_is_stepped_and_must_trap() {
     let tried = |trap, flagged: bool| {
         let mut toy = Toy::new(&[(0, &program)], &[0], &[(DATA, 0)]);
         toy.trap = trap;
-        let mut run = run(BootFault::Astray, vec![], &[4]);
+        let mut run = run(Fault::Astray, vec![], &[4]);
         run.ends[0].astray = flagged;
         let lines = toy.program.clone();
         let code = |pc| Toy::code(&lines, pc);
@@ -317,17 +319,17 @@ fn harts_that_cannot_arrive_are_seen_not_to() {
         step(0, STORE_FLAG, 0, wrote(FLAG, 1)),
         step(1, 0x108, 0, wrote(FLAG, 0)),
     ];
-    let hang = run(BootFault::Dead, steps.clone(), &[0x18, 0x10c]);
+    let hang = run(Fault::Dead, steps.clone(), &[0x18, 0x10c]);
     assert_eq!(freed(&toy, &hang), Ok(Some(vec![Stood::ArrivedLater, Stood::GoesRound])));
     // The same, but it sleeps.
     toy.program.insert(0x10c, Line::Wait);
     toy.program.insert(0x110, Line::Go(0x10c));
-    let asleep = run(BootFault::Dead, steps, &[0x80, 0x10c]);
+    let asleep = run(Fault::Dead, steps, &[0x80, 0x10c]);
     assert_eq!(freed(&toy, &asleep), Ok(Some(vec![Stood::Arrived, Stood::Sleeps])));
     // Whoever is said not to arrive, and does.
     let mut early = in_order();
     early.steps.truncate(2);
-    early.ends = run(BootFault::Dead, vec![], &[STORE_FLAG, LOAD_FLAG]).ends;
+    early.ends = run(Fault::Dead, vec![], &[STORE_FLAG, LOAD_FLAG]).ends;
     assert_eq!(freed(&message(), &early), Ok(None));
 }
 
@@ -336,7 +338,7 @@ fn harts_that_cannot_arrive_are_seen_not_to() {
 fn a_hart_that_got_no_turn_does_not_hang() {
     let mut early = in_order();
     early.steps.truncate(2);
-    early.ends = run(BootFault::Dead, vec![], &[STORE_FLAG, LOAD_FLAG]).ends;
+    early.ends = run(Fault::Dead, vec![], &[STORE_FLAG, LOAD_FLAG]).ends;
     let mut toy = message();
     for busy in 0..20 {
         toy.busy = busy;
@@ -349,14 +351,14 @@ fn a_hart_that_got_no_turn_does_not_hang() {
     toy.program.insert(STORE_FLAG, Line::Go(STORE_FLAG));
     let steps =
         vec![step(0, STORE_DATA, 0, wrote(DATA, 7)), step(1, LOAD_FLAG, 0, read(FLAG, 0, Writer::Garbage))];
-    let hang = run(BootFault::Dead, steps, &[STORE_FLAG, LOAD_FLAG]);
+    let hang = run(Fault::Dead, steps, &[STORE_FLAG, LOAD_FLAG]);
     for busy in 0..20 {
         toy.busy = busy;
         assert_eq!(freed(&toy, &hang), Ok(Some(vec![Stood::GoesRound; 2])), "{busy}");
     }
     // Neither do two that go round at one place, in one instruction.
     toy.program.insert(LOAD_FLAG, Line::Go(STORE_FLAG));
-    let hang = run(BootFault::Dead, vec![], &[STORE_FLAG, STORE_FLAG]);
+    let hang = run(Fault::Dead, vec![], &[STORE_FLAG, STORE_FLAG]);
     toy.busy = 3;
     assert_eq!(freed(&toy, &hang), Ok(Some(vec![Stood::GoesRound; 2])));
 }
@@ -388,7 +390,7 @@ fn a_part_that_repeats_is_gone_through_again() {
         follower.follow()?;
         follower.repeat(3)
     };
-    let mut livelock = run(BootFault::Livelock, steps(0), &[8]);
+    let mut livelock = run(Fault::Livelock, steps(0), &[8]);
     assert!(matches!(repeat(&livelock), Err(Parted::Cannot(_))), "it does not say what repeats");
     livelock.repeats_from = Some(2);
     assert_eq!(repeat(&livelock), Ok(()));
@@ -431,14 +433,15 @@ fn what_may_happen_for_no_reason_is_played() {
         step(0, 8, 0, BootAction::Woke { called: false }),
         step(0, 0xc, 0, succeeded),
     ];
-    let (work, _, machine) = followed(&toy, &run(BootFault::Stale, steps, &[0x80])).unwrap();
+    let (work, _, machine) = followed(&toy, &run(Fault::Stale, steps, &[0x80])).unwrap();
     assert_eq!((work.passed_over, work.out_of_order), (2, 0));
     assert_eq!((machine.registers[0][7], machine.registers[0][8], machine.words[&FLAG]), (1, 0, 0));
 }
 
 #[test]
 fn one_stack_is_one_only_if_two_that_arrived_have_it() {
-    let hart = |sp, arrived| Left { pc: 0x80, sp, a1: 0, arrived };
+    let hart =
+        |sp, arrived| ReplayedHart { pc: Hex(0x80), place: String::new(), sp: Hex(sp), a1: Hex(0), arrived };
     assert_eq!(share(&[hart(1, true), hart(2, true), hart(1, true)]), Ok(()));
     for other in [[hart(1, true), hart(1, false)], [hart(1, true), hart(2, true)]] {
         assert!(share(&other).is_err(), "{other:?}");

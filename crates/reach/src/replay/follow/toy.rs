@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::debugger::{Harts, Trouble};
-use crate::replay::{Code, CodeKind};
+use crate::replay::code::{Code, CodeKind};
 
 /// More than any hart needs to arrive.
 const FAR: u32 = 1000;

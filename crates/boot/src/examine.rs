@@ -1,0 +1,160 @@
+//! Examines firmware on machines, and tells what comes of it.
+
+use std::collections::BTreeSet;
+
+use crate::answer::{
+    Boot, BootAction, BootCheck, BootStep, BootVerdict, Counterexample, Effort, Fault, HartEnd, Hex,
+    NamedValue,
+};
+use crate::check::{Doing, End, Event, Finding, Landmarks, Limits, Question, Refused, Report, Step, Trace};
+use crate::check::{check, control};
+use crate::names::{Names, unset};
+use crate::pool::{self, Means, Turn};
+use crate::sentence::{Story, doing, refusal};
+use crate::symbols::Job;
+
+/// Why a machine that a signal interrupted has no verdict.
+const INTERRUPTED: &str = "tenbin was interrupted before it was examined to the end";
+
+/// What comes of a job, and how many seconds it takes.
+type Examined = (Result<Report, Refused>, f64);
+
+/// Examines every file on every machine, as many at a time as `means` has workers.
+pub fn examine(jobs: &[Job<'_>], means: &Means<'_>) -> Boot {
+    let one = |job: &Job<'_>, turn: &Turn<'_>| one(job, turn, jobs.len(), means);
+    let needs_more = |(result, _): &Examined| matches!(result, Err(Refused::Memory(_)));
+    let examined = pool::all(jobs, means, one, needs_more);
+    let checks = jobs.iter().zip(examined).map(|(job, examined)| told(job, examined, means)).collect();
+    Boot { schema: Boot::SCHEMA.into(), checks }
+}
+
+/// Examines one machine of so many.
+fn one(job: &Job<'_>, turn: &Turn<'_>, all: usize, means: &Means<'_>) -> Examined {
+    let controls = job.machine.controls.iter();
+    let question = Question {
+        image: &job.image(),
+        harts: job.machine.harts,
+        memory: job.machine.memory,
+        window: job.machine.window,
+        landmarks: job.firmware.landmarks.clone(),
+        expected: job.firmware.expected.clone(),
+        controls: controls.filter_map(|it| Some((control(&it.name)?, it.value.0))).collect(),
+    };
+    let time = means.timer();
+    let stop = |states| {
+        (means.progress)((turn.answered)(), all, states);
+        means.is_over(time())
+    };
+    let result = check(&question, Limits { bytes: turn.bytes, stop: Some(&stop) });
+    (result, time().as_secs_f64())
+}
+
+/// What comes of a job, with names for its addresses.
+pub(crate) fn told(job: &Job<'_>, (result, seconds): Examined, means: &Means<'_>) -> BootCheck {
+    let names = job.firmware.names();
+    let (verdict, retries, effort) = match result {
+        Ok(report) => {
+            let story = |finding| Story { names, expected: &job.firmware.expected, finding };
+            let runs = report.findings.iter().map(|finding| counterexample(&story(finding)));
+            let (remarks, faults): (Vec<_>, Vec<_>) = runs.partition(|run| run.fault == Fault::LostStore);
+            let verdict = if faults.is_empty() {
+                let Report { window_full, partly, .. } = report;
+                BootVerdict::Sound { window_full, partly, held: names.places(&report.held), remarks }
+            } else {
+                BootVerdict::Faulty { faults, whole: report.whole, remarks }
+            };
+            (verdict, names.places(&report.retries), report.effort)
+        }
+        Err(refused) => {
+            let interrupted = matches!(refused, Refused::Stopped(_)) && (means.interrupted)();
+            let why = match interrupted {
+                true => INTERRUPTED.into(),
+                false => refusal(names, &refused, &job.machine, means.seconds),
+            };
+            let effort = match refused {
+                Refused::Memory(effort) | Refused::Stopped(effort) => effort,
+                _ => Effort::default(),
+            };
+            (BootVerdict::Refused { why }, Vec::new(), effort)
+        }
+    };
+    BootCheck {
+        file: job.firmware.file.clone(),
+        sha256: job.firmware.sha256.clone(),
+        machine: job.machine.clone(),
+        goals: goals(&job.firmware.landmarks),
+        verdict,
+        retries,
+        effort: Effort { seconds, ..effort },
+    }
+}
+
+/// Where a hart has arrived, whichever it is.
+fn goals(landmarks: &Landmarks) -> Vec<Hex> {
+    let goals: BTreeSet<u64> = landmarks.arrived.iter().chain(&landmarks.all_arrived).copied().collect();
+    goals.into_iter().map(Hex).collect()
+}
+
+/// A run that shows a fault.
+pub(crate) fn counterexample(story: &Story<'_>) -> Counterexample {
+    let Story { names, finding, .. } = *story;
+    let trace = &finding.trace;
+    Counterexample {
+        fault: finding.fault,
+        sentence: story.sentence(),
+        garbage: trace.garbage.clone(),
+        steps: trace.steps.iter().map(|it| step(names, it)).collect(),
+        repeats_from: trace.repeats_from,
+        ends: trace.ends.iter().map(|it| end(names, finding, it)).collect(),
+        reordered: trace.steps.iter().any(|step| step.overtakes > 0),
+        values: values(names, trace),
+    }
+}
+
+/// The names of the values in a run that are addresses.
+fn values(names: Names<'_>, trace: &Trace) -> Vec<NamedValue> {
+    let values = trace.steps.iter().filter_map(|step| match step.action {
+        BootAction::Read { value, .. }
+        | BootAction::Wrote { value, .. }
+        | BootAction::Swapped { value, .. } => Some(value),
+        BootAction::Failed | BootAction::Woke { .. } => None,
+    });
+    let is_named = |value: &Hex| names.image.name_of(value.0).is_some() || unset(value.0).is_some();
+    let values: BTreeSet<Hex> = values.filter(is_named).collect();
+    values.into_iter().map(|value| NamedValue { value, name: names.value(8, value.0) }).collect()
+}
+
+fn step(names: Names<'_>, step: &Step) -> BootStep {
+    BootStep {
+        hart: step.hart,
+        pc: Hex(step.pc),
+        place: names.of(step.pc),
+        source: names.source(step.pc),
+        instruction: step.decoded.instruction.at(step.pc).to_string(),
+        action: step.action.clone(),
+        overtakes: step.overtakes,
+        events: step.events.iter().map(|&it| event(step.hart, it)).collect(),
+    }
+}
+
+fn event(hart: u32, event: Event) -> String {
+    match event {
+        Event::Primary => format!("hart {hart} boots"),
+        Event::Cleared => ".bss is clear".to_owned(),
+        Event::Told(told) => format!("hart {told} is told"),
+        Event::ToldAll => "all harts are told".to_owned(),
+        Event::Started => format!("hart {hart} starts"),
+        Event::Arrived => format!("hart {hart} has arrived"),
+        Event::AllArrived => format!("hart {hart} has started all others"),
+    }
+}
+
+fn end(names: Names<'_>, finding: &Finding, end: &End) -> HartEnd {
+    HartEnd {
+        pc: Hex(end.pc),
+        place: names.of(end.pc),
+        arrived: end.doing == Doing::Arrived,
+        astray: end.doing == Doing::Astray,
+        doing: doing(names, finding.fault, end),
+    }
+}

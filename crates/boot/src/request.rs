@@ -1,0 +1,471 @@
+//! What is asked about firmware, and the forms of its words.
+
+use std::str::FromStr;
+
+use crate::answer::{GivenControl, Hex};
+use crate::axiomatic::Model;
+use crate::check::control;
+use crate::isa::Register;
+use crate::pool::LEAST;
+
+/// Harts that a machine has at most.
+const MOST_HARTS: u32 = 8;
+
+/// On which machines firmware is examined, and what its places mean. What is not said, its symbols say.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// How many harts.
+    pub harts: Option<Counts>,
+    /// Which hart boots.
+    pub boot_hart: Option<BootHarts>,
+    /// How memory orders accesses.
+    pub memory: Models,
+    /// How many instructions of a hart may be begun and not performed.
+    pub window: u32,
+    /// Words to set.
+    pub set: Vec<Setting>,
+    /// What control and status registers hold at first.
+    pub csr: Vec<GivenControl>,
+    /// Memory that the file does not name.
+    pub ram: Vec<Span>,
+    /// The goals of every hart but the boot hart.
+    pub arrived: Vec<Place>,
+    /// The goals of the boot hart.
+    pub all_arrived: Vec<Place>,
+    /// PC at which a hart becomes the boot hart.
+    pub primary: Option<Place>,
+    /// PC at which a hart starts.
+    pub started: Option<Place>,
+    /// The next store from here tells one hart to start.
+    pub tell: Vec<Place>,
+    /// The next store from here tells all harts.
+    pub tell_all: Vec<Place>,
+    /// PC from which on memory is clear.
+    pub cleared: Option<Place>,
+    /// The memory that is to be cleared.
+    pub bss: Option<Span>,
+    /// What registers hold on arrival.
+    pub expect: Vec<Expected>,
+}
+
+/// Numbers of harts, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts(pub Vec<u32>);
+
+impl FromStr for Counts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let counts = numbers(text, "a number of harts")?;
+        match counts.iter().find(|count| !(1..=MOST_HARTS).contains(count)) {
+            None => Ok(Self(counts)),
+            Some(count) => Err(format!("a machine has 1 to {MOST_HARTS} harts, and not {count}")),
+        }
+    }
+}
+
+/// Which harts boot, one at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BootHarts {
+    /// Whichever the file or its code says.
+    Any,
+    /// Each that the machine has.
+    All,
+    /// These.
+    Some(Vec<u32>),
+}
+
+impl FromStr for BootHarts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "any" => Self::Any,
+            "all" => Self::All,
+            list => {
+                let harts = numbers(list, "the number of a hart")?;
+                if let Some(hart) = harts.iter().find(|&&hart| hart >= MOST_HARTS) {
+                    return Err(format!("harts have the numbers 0 to {}, and not {hart}", MOST_HARTS - 1));
+                }
+                Self::Some(harts)
+            }
+        })
+    }
+}
+
+/// Numbers with commas between them, each once.
+fn numbers(text: &str, what: &str) -> Result<Vec<u32>, String> {
+    let mut numbers = Vec::new();
+    for part in text.split(',') {
+        let number = plain(part).and_then(|number| u32::try_from(number).ok());
+        let number = number.ok_or_else(|| format!("`{part}` is not {what}"))?;
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    Ok(numbers)
+}
+
+/// Memory models, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Models(pub Vec<Model>);
+
+impl FromStr for Models {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self(vec![Model::Sc, Model::Tso, Model::Rvwmo]));
+        }
+        let mut models = Vec::new();
+        for name in text.split(',') {
+            let model = Model::from_str(name)?;
+            if !models.contains(&model) {
+                models.push(model);
+            }
+        }
+        Ok(Self(models))
+    }
+}
+
+/// A number, or the address that a symbol has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// This number; a negative one as two's complement.
+    Number(u64),
+    /// What this symbol stands for.
+    Symbol(String),
+}
+
+impl FromStr for Value {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(number) = number(text) {
+            return Ok(Self::Number(number));
+        }
+        let beginning =
+            text.chars().next().is_some_and(|first| first.is_alphabetic() || "_.$".contains(first));
+        let inside =
+            text.chars().all(|each| !each.is_whitespace() && !each.is_control() && !"+*=:,".contains(each));
+        if beginning && inside {
+            Ok(Self::Symbol(text.to_owned()))
+        } else {
+            Err(format!("`{text}` is neither a number (64, 0x40, -1) nor a symbol"))
+        }
+    }
+}
+
+/// An address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Base address.
+    pub from: Value,
+    /// Byte offset.
+    pub distance: u64,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (from, distance) = match text.split_once('+') {
+            None => (text, 0),
+            Some((from, distance)) => {
+                let number = number(distance).filter(|_| !distance.starts_with('-'));
+                (from, number.ok_or_else(|| format!("`{distance}` is no distance in bytes"))?)
+            }
+        };
+        Ok(Self { from: from.parse()?, distance })
+    }
+}
+
+/// A stretch of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub begin: Place,
+    /// The byte behind its last one.
+    pub end: Place,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (begin, end) = text.split_once(',').ok_or("two places are needed, with a comma between them")?;
+        Ok(Self { begin: begin.parse()?, end: end.parse()? })
+    }
+}
+
+/// A word to set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Where.
+    pub place: Place,
+    /// How many bytes, if that is said.
+    pub bytes: Option<u32>,
+    /// What it then holds.
+    pub value: Value,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, value) = text.split_once('=').ok_or("it has the form PLACE=VALUE")?;
+        let (place, bytes) = match word.split_once(':') {
+            None => (word, None),
+            Some((place, "1")) => (place, Some(1)),
+            Some((place, "2")) => (place, Some(2)),
+            Some((place, "4")) => (place, Some(4)),
+            Some((place, "8")) => (place, Some(8)),
+            Some((_, other)) => return Err(format!("a word has 1, 2, 4 or 8 bytes, and not `{other}`")),
+        };
+        Ok(Self { place: place.parse()?, bytes, value: value.parse()? })
+    }
+}
+
+impl FromStr for GivenControl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE, as misa=0x141105")?;
+        if control(name).is_none() {
+            return Err(format!("`{name}` is no control and status register that can be given a value"));
+        }
+        let value = number(value).ok_or_else(|| format!("`{value}` is no number (64, 0x40, -1)"))?;
+        if name == "mstatus" && value & 8 != 0 {
+            return Err("interrupts are off at reset (mstatus.MIE, bit 3)".to_owned());
+        }
+        Ok(Self { name: name.to_owned(), value: Hex(value) })
+    }
+}
+
+/// What is expected of registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Nothing that is not asked for.
+    None,
+    /// A register holds a sum.
+    Register {
+        /// Which.
+        register: Register,
+        /// The sum of these,
+        base: Vec<Value>,
+        /// and of these, each times the hart's number.
+        step: Vec<Value>,
+    },
+}
+
+impl FromStr for Expected {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        let (name, sum) = text.split_once('=').ok_or("it has the form REGISTER=SUM, as a1=0x100+hart")?;
+        let register =
+            Register::named(name).ok_or_else(|| format!("`{name}` is no register (sp, a1, x11)"))?;
+        let (mut base, mut step) = (Vec::new(), Vec::new());
+        for term in sum.split('+') {
+            match term.split_once('*') {
+                None if term == "hart" => step.push(Value::Number(1)),
+                None => base.push(term.parse()?),
+                Some(("hart", factor)) | Some((factor, "hart")) => step.push(factor.parse()?),
+                Some(_) => return Err(format!("of the factors of `{term}` one must be `hart`")),
+            }
+        }
+        Ok(Self::Register { register, base, step })
+    }
+}
+
+/// Bytes of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
+        let size = units.iter().find_map(|&(unit, shift)| {
+            let count = plain(text.strip_suffix(unit)?)?;
+            count.checked_mul(1 << shift)
+        });
+        let size =
+            size.ok_or_else(|| format!("`{text}` is no number of bytes (4GiB, 512MiB, 1000000000)"))?;
+        if size < LEAST {
+            Err(format!("{size} bytes are too few; 16MiB are the least"))
+        } else {
+            Ok(Self(size))
+        }
+    }
+}
+
+/// A number as C writes it, maybe with a minus.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix('-') {
+        Some(positive) => plain(positive).filter(|&number| number <= 1 << 63).map(u64::wrapping_neg),
+        None => match text.strip_prefix("0x") {
+            Some(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+                u64::from_str_radix(digits, 16).ok()
+            }
+            _ => plain(text),
+        },
+    }
+}
+
+/// A number of decimal digits.
+fn plain(text: &str) -> Option<u64> {
+    text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+
+    fn hold<T: FromStr<Err = String> + Debug + PartialEq>(right: &[(&str, T)], wrong: &[&str]) {
+        for (text, expected) in right {
+            assert_eq!(text.parse::<T>().as_ref(), Ok(expected), "{text}");
+        }
+        for text in wrong {
+            assert!(text.parse::<T>().is_err(), "{text}");
+        }
+    }
+
+    fn symbol(name: &str) -> Value {
+        Value::Symbol(name.to_owned())
+    }
+
+    #[test]
+    fn lists_are_of_what_there_can_be() {
+        hold(
+            &[("2", Counts(vec![2])), ("4,2,4", Counts(vec![4, 2])), ("1,8", Counts(vec![1, 8]))],
+            &["", "0", "9", "2,", "two", "+2", "-1", "2-4", "4294967298"],
+        );
+        hold(
+            &[
+                ("any", BootHarts::Any),
+                ("all", BootHarts::All),
+                ("1,0", BootHarts::Some(vec![1, 0])),
+                ("7", BootHarts::Some(vec![7])),
+            ],
+            &["", "8", "any,0", "0,all", "first"],
+        );
+        hold(
+            &[
+                ("all", Models(vec![Model::Sc, Model::Tso, Model::Rvwmo])),
+                ("rvwmo,sc,sc", Models(vec![Model::Rvwmo, Model::Sc])),
+            ],
+            &["", "arm", "sc,all", "SC"],
+        );
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        hold(
+            &[
+                ("4GiB", Size(4 << 30)),
+                ("16MiB", Size(16 << 20)),
+                ("20000KiB", Size(20_000 << 10)),
+                ("16777216", Size(16 << 20)),
+            ],
+            &["", "GiB", "4", "4 GiB", "4G", "-4GiB", "0x4GiB", "99999999999GiB", "16777215"],
+        );
+    }
+
+    #[test]
+    fn places_are_symbols_or_addresses() {
+        let place = |from, distance| Place { from, distance };
+        hold(
+            &[
+                ("arrived", place(symbol("arrived"), 0)),
+                ("_start+0x10", place(symbol("_start"), 16)),
+                (".L1+2", place(symbol(".L1"), 2)),
+                ("0x80000000", place(Value::Number(0x8000_0000), 0)),
+                ("4096+4", place(Value::Number(4096), 4)),
+            ],
+            &["", "+4", "a+", "a+b", "a+-4", "a b", "3d", "0x", "0xg", "a+1+1", "a*2", "a=1"],
+        );
+        hold(
+            &[("a,b+8", Span { begin: place(symbol("a"), 0), end: place(symbol("b"), 8) })],
+            &["", "a", "a,", ",b", "a,b,c"],
+        );
+    }
+
+    #[test]
+    fn control_registers_are_given_by_name() {
+        let misa = |value| GivenControl { name: "misa".to_owned(), value: Hex(value) };
+        hold(
+            &[("misa=0x141105", misa(0x14_1105)), ("misa=-1", misa(u64::MAX))],
+            &["", "misa", "misa=", "misa=x", "mhartid=1", "mcycle=0", "mip=0", "nothing=1", "mstatus=8"],
+        );
+    }
+
+    #[test]
+    fn words_are_set_to_numbers_and_addresses() {
+        let setting = |name, distance, bytes, value| Setting {
+            place: Place { from: symbol(name), distance },
+            bytes,
+            value,
+        };
+        hold(
+            &[
+                ("harts=3", setting("harts", 0, None, Value::Number(3))),
+                ("flags+8:4=-1", setting("flags", 8, Some(4), Value::Number(u64::MAX))),
+                ("hook=main", setting("hook", 0, None, symbol("main"))),
+                ("least=-9223372036854775808", setting("least", 0, None, Value::Number(1 << 63))),
+            ],
+            &[
+                "",
+                "harts",
+                "harts=",
+                "=3",
+                "harts:3=1",
+                "harts:=1",
+                "a=1=2",
+                "a=-0x1",
+                "a=-9223372036854775809",
+                "a=1+1",
+            ],
+        );
+    }
+
+    #[test]
+    fn registers_hold_sums() {
+        let holds = |name, base: &[Value], step: &[Value]| Expected::Register {
+            register: Register::named(name).expect("it is a register"),
+            base: base.to_vec(),
+            step: step.to_vec(),
+        };
+        hold(
+            &[
+                ("none", Expected::None),
+                ("a1=0x100+1*hart", holds("a1", &[Value::Number(256)], &[Value::Number(1)])),
+                ("a0=hart", holds("a0", &[], &[Value::Number(1)])),
+                ("x11=hart*-8+top", holds("a1", &[symbol("top")], &[Value::Number(8_u64.wrapping_neg())])),
+                (
+                    "sp=stacks+stack_size+stack_size*hart",
+                    holds("sp", &[symbol("stacks"), symbol("stack_size")], &[symbol("stack_size")]),
+                ),
+            ],
+            &[
+                "",
+                "sp",
+                "sp=",
+                "sp=a+",
+                "pc=1",
+                "x32=1",
+                "sp=a*b",
+                "sp=2*3",
+                "sp=hart*",
+                "sp=(a)",
+                "sp=a-b*hart*2",
+            ],
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! What goes wrong with a boot, and why there is no answer, each in a sentence.
+
+use crate::answer::{BootAction, BootMachine, Fault, Hex, Writer};
+use crate::axiomatic::Model;
+use crate::check::{Doing, End, Event, Expectation, Finding, Refused, Step};
+use crate::image::FetchError;
+use crate::isa::execute::Uses;
+use crate::isa::{Decoded, Instruction, Register};
+use crate::names::Names;
+
+/// Instructions behind a load that are searched for the branch that it is for.
+const NEAR: usize = 8;
+
+/// A finding, and what is needed to tell it.
+pub(crate) struct Story<'a> {
+    pub(crate) names: Names<'a>,
+    pub(crate) expected: &'a [Expectation],
+    pub(crate) finding: &'a Finding,
+}
+
+/// What a hart reads.
+#[derive(Clone, Copy)]
+struct Read<'a> {
+    name: &'a str,
+    bytes: u32,
+    value: u64,
+    from: Writer,
+}
+
+impl<'a> Read<'a> {
+    fn of(step: &'a Step) -> Option<Self> {
+        match &step.action {
+            BootAction::Read { name, bytes, value, from, .. }
+            | BootAction::Swapped { name, bytes, read: Some(value), from, .. } => {
+                Some(Self { name, bytes: *bytes, value: value.0, from: *from })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Story<'_> {
+    /// Who goes wrong, where, and by what.
+    pub(crate) fn sentence(&self) -> String {
+        let hart = self.finding.culprit;
+        let who = hart.map_or("A hart".to_owned(), |hart| format!("Hart {hart}"));
+        let said = match self.finding.fault {
+            Fault::Dead => {
+                format!("No run from here brings every hart to its goal: {}", self.whereabouts())
+            }
+            Fault::Livelock => {
+                format!(
+                    "The harts can go on for ever without ever being at their goals: {}",
+                    self.whereabouts()
+                )
+            }
+            Fault::StartedEarly => {
+                format!(
+                    "{who} starts before it is told to{}",
+                    self.last_read(|step| decides(self.names, step.pc, &step.decoded))
+                )
+            }
+            Fault::StartedTwice => match self.who_else(&[Event::Primary]).as_slice() {
+                [other] => format!("{who} boots, and so does hart {other}"),
+                _ => format!(
+                    "{who} starts a second time{}",
+                    self.last_read(|step| decides(self.names, step.pc, &step.decoded))
+                ),
+            },
+            Fault::SharedStack => {
+                let stack = match self.who_else(&[Event::Arrived, Event::AllArrived]).as_slice() {
+                    [other] => format!("the stack pointer of hart {other}"),
+                    _ => "the stack pointer of another one".to_owned(),
+                };
+                let pointer = |step: &Step| Uses::of(&step.decoded.instruction).written == Some(Register::SP);
+                format!("{who} arrives with {stack}{}", self.last_read(pointer))
+            }
+            Fault::Stale => format!("{who} arrives {}", self.stale()),
+            Fault::Astray => {
+                format!("{who} goes astray{}: {}", self.at_its_end(), self.why_astray())
+            }
+            Fault::LostStore => format!("{who} stores to memory that is still to be cleared{}", self.lost()),
+        };
+        said + "."
+    }
+
+    /// The steps of who goes wrong, the last one first.
+    fn own_steps(&self) -> impl Iterator<Item = &Step> {
+        let hart = self.finding.culprit;
+        self.finding.trace.steps.iter().rev().filter(move |step| Some(step.hart) == hart)
+    }
+
+    /// What the harts do in the end, those that have arrived last.
+    fn whereabouts(&self) -> String {
+        let ends = self.finding.trace.ends.iter().enumerate();
+        let (arrived, others): (Vec<_>, Vec<_>) = ends.partition(|(_, end)| end.doing == Doing::Arrived);
+        let told = others.into_iter().map(|(hart, end)| {
+            let does = doing(self.names, self.finding.fault, end);
+            format!("hart {hart}, at {}, {does}", self.names.place(end.pc))
+        });
+        let mut told = told.collect::<Vec<_>>();
+        let arrived = arrived.iter().map(|(hart, _)| hart.to_string()).collect::<Vec<_>>();
+        match arrived.as_slice() {
+            [] => {}
+            [one] => told.push(format!("hart {one} has arrived")),
+            several => told.push(format!("harts {} have arrived", several.join(", "))),
+        }
+        told.join("; ")
+    }
+
+    /// Other harts that come by such an event.
+    fn who_else(&self, events: &[Event]) -> Vec<u32> {
+        let steps = self.finding.trace.steps.iter();
+        let others = steps.filter(|step| Some(step.hart) != self.finding.culprit);
+        let mut harts = others
+            .filter(|step| step.events.iter().any(|event| events.contains(event)))
+            .map(|step| step.hart)
+            .collect::<Vec<_>>();
+        harts.sort_unstable();
+        harts.dedup();
+        harts
+    }
+
+    /// What who goes wrong read last, by steps of this kind, and from whom.
+    fn last_read(&self, kind: impl Fn(&Step) -> bool) -> String {
+        let read = self.own_steps().filter(|&step| kind(step)).find_map(Read::of);
+        read.map_or_else(String::new, |read| format!("; it read {}", self.read(read)))
+    }
+
+    fn read(&self, read: Read<'_>) -> String {
+        let Read { name, bytes, value, from } = read;
+        let from = match from {
+            Writer::File => "as the file has it".to_owned(),
+            Writer::Garbage => "garbage that was there before".to_owned(),
+            Writer::Forwarded => "which it stored itself".to_owned(),
+            Writer::Step(step) => match self.finding.trace.steps.get(step) {
+                Some(step) => format!("which hart {} stored at {}", step.hart, self.names.place(step.pc)),
+                None => "which was stored there".to_owned(),
+            },
+        };
+        format!("{name} = {}, {from}", self.names.value(bytes, value))
+    }
+
+    /// Which register is wrong: the last load into it says so. One that was computed otherwise is not in the run.
+    fn stale(&self) -> String {
+        let hart = u64::from(self.finding.culprit.unwrap_or_default());
+        let right = |each: &Expectation| each.base.wrapping_add(each.step.wrapping_mul(hart));
+        let wrong = self.expected.iter().find_map(|each| {
+            let mut loads = self
+                .own_steps()
+                .filter(|step| Uses::of(&step.decoded.instruction).written == Some(each.register))
+                .filter_map(Read::of);
+            loads.next().filter(|read| read.bytes == 8 && read.value != right(each)).map(|read| (each, read))
+        });
+        match wrong {
+            Some((each, read)) => format!(
+                "with a wrong {}: it read {}, and {} was meant for it",
+                each.register,
+                self.read(read),
+                self.names.value(8, right(each))
+            ),
+            None => {
+                let meant = self.expected.iter();
+                let meant =
+                    meant.map(|each| format!("{} = {}", each.register, self.names.value(8, right(each))));
+                format!("without what was meant for it: {}", meant.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// Where who goes wrong is.
+    fn at_its_end(&self) -> String {
+        let hart = self.finding.culprit.and_then(|hart| usize::try_from(hart).ok());
+        let end = hart.and_then(|hart| self.finding.trace.ends.get(hart));
+        end.map_or_else(String::new, |end| format!(" from {}", self.names.place(end.pc)))
+    }
+
+    /// What is wrong with where it goes: an access whose address is known to be misaligned is at a place that is there.
+    fn why_astray(&self) -> &'static str {
+        let hart = self.finding.culprit.and_then(|hart| usize::try_from(hart).ok());
+        let end = hart.and_then(|hart| self.finding.trace.ends.get(hart));
+        match end.map(|end| self.names.image.fetch(end.pc)) {
+            Some(Ok(_)) => {
+                "it asks for memory that neither the file nor --ram names, or at an address that is no multiple of the \
+                 access's size, which a hart may answer by a trap"
+            }
+            _ => "no code that the file names is where it goes",
+        }
+    }
+
+    fn lost(&self) -> String {
+        let stored = self.own_steps().find_map(|step| match &step.action {
+            BootAction::Wrote { name, bytes, value: Hex(value), .. }
+            | BootAction::Swapped { name, bytes, value: Hex(value), .. } => {
+                let value = self.names.value(*bytes, *value);
+                Some(format!(": {name} = {value}, at {}", self.names.place(step.pc)))
+            }
+            _ => None,
+        });
+        stored.unwrap_or_default()
+    }
+}
+
+/// Whether a branch soon compares what this instruction reads, or what is computed of it: then the hart waits for it, or goes on by it.
+fn decides(names: Names<'_>, pc: u64, decoded: &Decoded) -> bool {
+    let Some(mut register) = Uses::of(&decoded.instruction).written else { return false };
+    let mut next = pc.wrapping_add(decoded.length);
+    for _ in 0..NEAR {
+        let Ok(decoded) = names.image.fetch(next) else { return false };
+        let uses = Uses::of(&decoded.instruction);
+        let used = uses.values.contains(&Some(register));
+        match (decoded.instruction, uses.written) {
+            (Instruction::Branch { .. }, _) => return used,
+            (_, Some(written)) if used => register = written,
+            (_, Some(written)) if written == register => return false,
+            _ => {}
+        }
+        next = next.wrapping_add(decoded.length);
+    }
+    false
+}
+
+/// What a hart does in the end, in a few words.
+pub(crate) fn doing(names: Names<'_>, fault: Fault, end: &End) -> String {
+    match end.doing {
+        Doing::Arrived => "arrived".to_owned(),
+        Doing::Waits { address, bytes, value, alone: true } => {
+            let (word, value) = (names.of(address), names.value(bytes, value));
+            format!("reads {word}, which holds {value}, for ever, and no other hart ever accesses it")
+        }
+        Doing::Waits { address, bytes, value, .. } => {
+            let (word, value) = (names.of(address), names.value(bytes, value));
+            // A run ends where nothing can save it, and not where all harts have come to rest.
+            let once = names.image.fetch(end.pc).is_ok_and(|decoded| {
+                Uses::of(&decoded.instruction).written.is_some() && !decides(names, end.pc, &decoded)
+            });
+            match fault {
+                _ if once => format!("is about to read {word}, which holds {value}"),
+                Fault::Dead | Fault::Livelock => format!("reads {word}, which holds {value}, for ever"),
+                _ => format!("reads {word}, which holds {value}"),
+            }
+        }
+        Doing::Sleeps => "sleeps in wfi".to_owned(),
+        Doing::Loops => "goes round without looking at memory".to_owned(),
+        Doing::Astray => "went where nothing is".to_owned(),
+        Doing::Runs => "is on its way".to_owned(),
+    }
+}
+
+/// Why nothing is known of a machine, and what would change it.
+pub(crate) fn refusal(names: Names<'_>, refused: &Refused, machine: &BootMachine, seconds: u64) -> String {
+    let less = less(machine);
+    match refused {
+        Refused::Memory(_) => format!("{refused} (--limit); {less}"),
+        Refused::Stopped(effort) => {
+            format!("not finished in {seconds} s (--seconds), at {} states; {less}", effort.states)
+        }
+        Refused::Fetch(error) => {
+            let (FetchError::Odd(pc) | FetchError::Undetermined(pc) | FetchError::Decode { address: pc, .. }) =
+                *error;
+            format!("{error}, in {}", names.place(pc))
+        }
+        Refused::Unsupported { pc, .. } => format!("{refused}, in {}", names.place(*pc)),
+        Refused::Overwritten { address } | Refused::Mixed { address } => {
+            format!("{refused}, at {}", names.of(*address))
+        }
+        Refused::TooLong { pc } | Refused::Unset { pc } | Refused::UnsetControl { pc, .. } => {
+            format!("{refused}, in {}", names.place(*pc))
+        }
+    }
+}
+
+/// What would need less.
+fn less(machine: &BootMachine) -> String {
+    let mut ways = Vec::new();
+    if machine.harts > 2 {
+        ways.push(format!("fewer harts ({} → {})", machine.harts, machine.harts - 1));
+    }
+    if machine.memory != Model::Sc && machine.window > 1 {
+        ways.push(format!("a smaller window ({} → {})", machine.window, machine.window / 2));
+    }
+    if machine.memory != Model::Sc {
+        ways.push("a stronger memory model".to_owned());
+    }
+    match ways.as_slice() {
+        [] => "a nearer goal (--arrived, --all-arrived) would need less".to_owned(),
+        ways => format!("{} would need less", ways.join(" or ")),
+    }
+}

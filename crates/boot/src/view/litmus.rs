@@ -1,0 +1,217 @@
+//! What litmus tests may end with, as text.
+
+use super::grid::{Column, table};
+use super::words::model;
+use crate::litmus::{Decided, Litmus, Quantifier, Settled, Tried};
+use crate::words::{amount, folded};
+
+/// One test in full, or several with a line each and a summary. Nothing of one test that has no outcomes: see
+/// [`undecided`].
+pub fn litmus(litmus: &Litmus, width: usize) -> String {
+    match litmus.tests.as_slice() {
+        [Tried { file, name, settled: Settled::Decided(decided) }] => {
+            alone(litmus, name.as_deref().unwrap_or(file), decided, width)
+        }
+        [_] => String::new(),
+        several => {
+            let column = |title, figures| Column { title, figures, least: 0 };
+            let columns = [
+                column("test", false),
+                column("states", true),
+                column("result", true),
+                column("what", false),
+            ];
+            let rows: Vec<_> = several.iter().map(row).collect();
+            table(&columns, &rows, usize::MAX) + "\n" + &folded(&summary(litmus), 0, width)
+        }
+    }
+}
+
+/// Why the one test has no outcomes; of several, how many could not be read, or that there is no outcome at all.
+pub fn undecided(litmus: &Litmus) -> Option<String> {
+    let unreadable = litmus.count(|it| matches!(it, Settled::Unreadable { .. }));
+    let decided = litmus.count(|it| matches!(it, Settled::Decided(_)));
+    match litmus.tests.as_slice() {
+        [tried] => reason(litmus, tried),
+        several if unreadable > 0 => {
+            Some(format!("{unreadable} of {} files are no litmus tests that can be read", several.len()))
+        }
+        _ if decided == 0 => Some("no test was decided".to_owned()),
+        _ => None,
+    }
+}
+
+/// A test as herd prints it, and a sentence.
+fn alone(litmus: &Litmus, name: &str, decided: &Decided, width: usize) -> String {
+    let mut text = format!("Test {name} {}\nStates {}\n", kind(decided.asked), decided.states.len());
+    for state in &decided.states {
+        text.push_str(&format!("{state}\n"));
+    }
+    text.push_str(&format!("{}\n", result(decided)));
+    text.push_str(&format!("Condition {}\n", condition(decided)));
+    text.push_str(&format!("Observation {name} {}\n\n", observation(decided)));
+    text + &folded(&sentence(litmus, decided), 0, width)
+}
+
+/// herd's word for what is asked.
+fn kind(asked: Quantifier) -> &'static str {
+    match asked {
+        Quantifier::Exists => "Allowed",
+        Quantifier::NotExists => "Forbidden",
+        // herd takes a test that asks nothing for one that requires what is always so.
+        Quantifier::ForAll | Quantifier::Observed => "Required",
+    }
+}
+
+fn condition(decided: &Decided) -> String {
+    let word = match decided.asked {
+        Quantifier::Exists => "exists",
+        Quantifier::NotExists => "~exists",
+        Quantifier::ForAll | Quantifier::Observed => "forall",
+    };
+    format!("{word} ({})", decided.condition)
+}
+
+/// herd's `Ok` or `No`, with `Loop` in front of it where paths were cut.
+fn result(decided: &Decided) -> String {
+    let word = if decided.holds.unwrap_or(true) { "Ok" } else { "No" };
+    if decided.cut { format!("Loop {word}") } else { word.to_owned() }
+}
+
+/// herd's word for how many outcomes have what is asked, how many have it, and how many have not.
+fn observation(decided: &Decided) -> String {
+    let lacking = decided.states.len() - decided.having;
+    let word = match (decided.having, lacking) {
+        (0, _) => "Never",
+        (_, 0) => "Always",
+        _ => "Sometimes",
+    };
+    format!("{word} {} {lacking}", decided.having)
+}
+
+/// Whether what the condition says can happen.
+fn sentence(litmus: &Litmus, decided: &Decided) -> String {
+    let Decided { condition, having, .. } = decided;
+    let all = decided.states.len();
+    let model = model(litmus.memory);
+    let beyond = beyond(litmus);
+    if all == 0 {
+        return if decided.cut {
+            format!("Nothing is known of {model}: {beyond}, and there is no other.")
+        } else {
+            format!("No execution that {model} allows passes the filter.")
+        };
+    }
+    let outcomes = match (all, decided.cut) {
+        (1, false) => "the only outcome".to_owned(),
+        (1, true) => "the one outcome that was found".to_owned(),
+        (_, false) => format!("the {all} outcomes"),
+        (_, true) => format!("the {all} outcomes that were found"),
+    };
+    let have = if *having == 1 { "has" } else { "have" };
+    let lack = if all - having == 1 { "lacks" } else { "lack" };
+    // Where executions were left out, what was not found may happen all the same.
+    let said = match decided.asked {
+        Quantifier::Observed if all == 1 => "there is 1 outcome, and nothing is asked of it".to_owned(),
+        Quantifier::Observed => format!("there are {all} outcomes, and nothing is asked of them"),
+        Quantifier::ForAll if *having < all => {
+            format!("`{condition}` need not hold: {} of {outcomes} {lack} it", all - having)
+        }
+        Quantifier::ForAll if decided.cut => {
+            format!("`{condition}` is not known to fail: {outcomes} {have} it")
+        }
+        Quantifier::ForAll => format!("`{condition}` always holds: {outcomes} {have} it"),
+        _ if *having == 0 && decided.cut => {
+            format!("`{condition}` is not known to happen: {} it", none_has(all, &outcomes))
+        }
+        _ if *having == 0 => format!("`{condition}` cannot happen: {} it", none_has(all, &outcomes)),
+        _ if *having == all => format!("`{condition}` can happen: {outcomes} {have} it"),
+        _ => format!("`{condition}` can happen: {having} of {outcomes} {have} it"),
+    };
+    let beyond = if decided.cut { format!("; {beyond}") } else { String::new() };
+    format!("Under {model} {said}{beyond}.")
+}
+
+fn none_has(all: usize, outcomes: &str) -> String {
+    if all == 1 { format!("{outcomes} lacks") } else { format!("none of {outcomes} has") }
+}
+
+/// What was not looked at.
+fn beyond(litmus: &Litmus) -> String {
+    let times = if litmus.unroll == 1 { "once".to_owned() } else { format!("{} times", litmus.unroll) };
+    format!(
+        "executions in which a hart comes to an instruction more than {times} (--unroll) were not looked at"
+    )
+}
+
+/// Why a test has no outcomes.
+fn reason(litmus: &Litmus, tried: &Tried) -> Option<String> {
+    let file = &tried.file;
+    match &tried.settled {
+        Settled::NotFinished { steps, memory: None } => Some(format!(
+            "{file}: not finished in {} s (--seconds), after {steps} steps: nothing is known of it",
+            litmus.seconds
+        )),
+        Settled::NotFinished { steps, memory: Some(bytes) } => Some(format!(
+            "{file}: not finished: {} reached (--limit), after {steps} steps: nothing is known of it",
+            amount(*bytes)
+        )),
+        Settled::Refused { why } => Some(format!("{file}: refused: {why}")),
+        Settled::Unreadable { .. } => Some(format!("{file}: {}", unreadable(&tried.settled))),
+        Settled::Decided(_) => None,
+    }
+}
+
+fn unreadable(settled: &Settled) -> String {
+    match settled {
+        Settled::Unreadable { line: Some(line), why } => format!("line {line}: {why}"),
+        Settled::Unreadable { line: None, why } => why.clone(),
+        _ => String::new(),
+    }
+}
+
+fn row(tried: &Tried) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let name = tried.name.clone().unwrap_or_else(|| tried.file.clone());
+    match &tried.settled {
+        Settled::Decided(decided) => {
+            vec![name, decided.states.len().to_string(), result(decided), observation(decided)]
+        }
+        Settled::NotFinished { steps, memory: None } => {
+            vec![name, dash(), "not finished".to_owned(), format!("after {steps} steps")]
+        }
+        Settled::NotFinished { steps, memory: Some(bytes) } => {
+            let what = format!("{} reached (--limit) after {steps} steps", amount(*bytes));
+            vec![name, dash(), "not finished".to_owned(), what]
+        }
+        Settled::Refused { why } => vec![name, dash(), "refused".to_owned(), why.clone()],
+        Settled::Unreadable { .. } => {
+            vec![name, dash(), "unreadable".to_owned(), unreadable(&tried.settled)]
+        }
+    }
+}
+
+/// How many tests came out in which way.
+fn summary(litmus: &Litmus) -> String {
+    let decided = litmus.count(|it| matches!(it, Settled::Decided(_)));
+    let happens = litmus.count(|it| matches!(it, Settled::Decided(decided) if decided.having > 0));
+    let cut = litmus.count(|it| matches!(it, Settled::Decided(decided) if decided.cut));
+    let mut text = format!(
+        "{decided} of {} decided under {}: what the condition says was found in {happens}, and not in {}",
+        litmus.tests.len(),
+        model(litmus.memory),
+        decided - happens
+    );
+    if cut > 0 {
+        text.push_str(&format!("; in {cut} (`Loop`) {}", beyond(litmus)));
+    }
+    let others = [
+        (litmus.count(|it| matches!(it, Settled::NotFinished { .. })), "not finished"),
+        (litmus.count(|it| matches!(it, Settled::Refused { .. })), "refused"),
+        (litmus.count(|it| matches!(it, Settled::Unreadable { .. })), "unreadable"),
+    ];
+    for (count, what) in others.into_iter().filter(|&(count, _)| count > 0) {
+        text.push_str(&format!("; {count} {what}"));
+    }
+    text + "."
+}

@@ -1,0 +1,175 @@
+//! Answers as text, and runs as pictures.
+//!
+//! [`boot`] tells what can go wrong in a boot. One machine is told in full: what can happen, what memory must hold for that, and the run step by step. Several are a table
+//! first, and then one run for each kind of fault of each file. [`picture`] draws a run.
+
+mod grid;
+mod litmus;
+mod memory;
+mod picture;
+mod replay;
+mod several;
+mod steps;
+mod svg;
+mod words;
+
+use self::grid::{paragraph, shown};
+use self::words::ValueNames;
+use crate::answer::{Boot, BootCheck, BootPlace, BootVerdict, Counterexample, Fault};
+use crate::words::{count, listed};
+
+pub use self::litmus::{litmus, undecided};
+pub use self::picture::picture;
+pub use self::replay::replay;
+
+/// One boot in full, or a table of several with the shortest run to each kind of fault in each file. No line is wider than
+/// `width` if that is at least 60 columns.
+pub fn boot(boot: &Boot, width: usize) -> String {
+    match boot.checks.as_slice() {
+        [] => String::new(),
+        [check] => alone(check, width),
+        several => several::table(several, width) + &several::files(several, width),
+    }
+}
+
+/// What there is to say of one machine.
+fn alone(check: &BootCheck, width: usize) -> String {
+    let (file, machine) = (shown(&check.file), words::machine(&check.machine));
+    let cost = words::cost(&check.effort);
+    let said = match &check.verdict {
+        BootVerdict::Refused { why } => format!("With {machine}, {file} was refused: {}", ended(why)),
+        BootVerdict::Sound { window_full, partly, held, .. } => {
+            let every = "every hart arrives, whatever memory holds at first and however late any hart is";
+            let mut said = format!("With {machine}, {file} is sound: {every} ({cost}).");
+            if *window_full {
+                said.push_str(&format!(
+                    " Some hart could have begun more instructions than the window holds, so this stands up to a \
+                     window of {} (--window).",
+                    check.machine.window
+                ));
+            }
+            if !held.is_empty() {
+                let held: Vec<String> = held.iter().map(place).collect();
+                said.push_str(&format!(
+                    " Nothing was begun early behind {}, though it may be.",
+                    listed(&held, "or")
+                ));
+            }
+            if *partly {
+                said.push_str(
+                    " The firmware computes with garbage: this stands for the garbage that was tried, which may not be all that matters.",
+                );
+            }
+            said
+        }
+        BootVerdict::Faulty { faults, whole, .. } => {
+            let can: Vec<String> = faults.iter().map(|it| can(it.fault).to_owned()).collect();
+            let more = if *whole { "" } else { " A limit was reached: there may be more." };
+            format!("With {machine}, {file} {} ({cost}).{more}", listed(&can, "and"))
+        }
+    };
+    let mut text = paragraph(&said, 0, width);
+    // How many harts there are, and which one boots, is said already.
+    let told = |name: &str| matches!(name, "harts" | "boot_hart");
+    let set = check.machine.set.iter().filter(|it| !told(&it.name));
+    let set: Vec<String> = set.map(|it| ValueNames::default().planted(it)).collect();
+    let given = check.machine.controls.iter().map(|it| format!("{} = {}", shown(&it.name), it.value));
+    let set: Vec<String> = set.into_iter().chain(given).collect();
+    if !set.is_empty() {
+        text.push_str(&paragraph(
+            &format!("Set before the first instruction: {}.", set.join(", ")),
+            0,
+            width,
+        ));
+    }
+    for example in check.verdict.faults() {
+        let name = capitalised(example.fault.name());
+        text.push('\n');
+        text.push_str(&paragraph(&format!("{name}: {}", sentence(example)), 0, width));
+        text.push_str(&steps::run(example, width));
+    }
+    let beside: String = check.verdict.remarks().iter().map(|it| remark("Remark", it, width)).collect();
+    let beside = beside + &retried(&[check], width);
+    if beside.is_empty() { text } else { format!("{text}\n{beside}") }
+}
+
+/// Why the one machine has no verdict; of several, how many have none.
+pub fn unexamined(answer: &Boot) -> Option<String> {
+    let refused = answer.checks.iter().filter_map(|check| match &check.verdict {
+        BootVerdict::Refused { why } => Some((check, why)),
+        _ => None,
+    });
+    match (refused.collect::<Vec<_>>().as_slice(), answer.checks.len()) {
+        ([], _) => None,
+        ([(check, why)], 1) => Some(format!("{}: refused: {why}", check.file)),
+        (refused, all) => Some(format!("{} of {all} machines were refused", refused.len())),
+    }
+}
+
+/// A place in the code, and what stands there.
+fn place(place: &BootPlace) -> String {
+    format!("`{}` at {}", shown(&place.instruction), shown(&place.place))
+}
+
+/// That the progress of some loops is believed in, and not promised; each of them once.
+fn retried(checks: &[&BootCheck], width: usize) -> String {
+    let mut places: Vec<String> = Vec::new();
+    for retry in checks.iter().flat_map(|check| &check.retries) {
+        let place = place(retry);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.is_empty() {
+        return String::new();
+    }
+    let said = format!(
+        "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
+         row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
+         not is believed here.",
+        listed(&places, "and")
+    );
+    paragraph(&said, 0, width)
+}
+
+/// A remark: no fault, so its run is not shown.
+fn remark(what: &str, example: &Counterexample, width: usize) -> String {
+    let steps = count(example.steps.len(), "step");
+    let said = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
+    paragraph(&said, 0, width)
+}
+
+/// What goes wrong, ended as a sentence.
+fn sentence(example: &Counterexample) -> String {
+    ended(&example.sentence)
+}
+
+/// A text that ends as a sentence does.
+fn ended(text: &str) -> String {
+    let text = shown(text.trim());
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
+}
+
+/// What a file does that has this fault.
+fn can(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Dead => "can hang",
+        Fault::Livelock => "may never end its boot",
+        Fault::StartedEarly => "can start a hart before it is told",
+        Fault::StartedTwice => "can start a hart twice",
+        Fault::SharedStack => "can put two harts on one stack",
+        Fault::Stale => "can start a hart with a stale stack or argument",
+        Fault::Astray => "can go where nothing is",
+        Fault::LostStore => "can lose a store",
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod specimen;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! What was found on several machines: a table, and the shortest run to each fault.
+
+use super::grid::{Column, paragraph, shown, table as drawn};
+use super::words::{machine, seconds};
+use super::{can, capitalised, ended, place, remark, retried, sentence, steps};
+use crate::answer::{BootCheck, BootVerdict, Counterexample, Fault};
+use crate::axiomatic::Model;
+use crate::words::{count, listed};
+
+/// Machines that differ in nothing but the hart that boots, with one verdict.
+struct Row<'a> {
+    first: &'a BootCheck,
+    verdict: String,
+    boots: Vec<Option<u32>>,
+    states: u64,
+    seconds: f64,
+}
+
+/// The table of verdicts: a row for all boot harts of which the same is true.
+pub(super) fn table(checks: &[BootCheck], width: usize) -> String {
+    let rows = rows(checks);
+    let column = |title, figures, least| Column { title, figures, least };
+    let columns = [
+        column("file", false, 8),
+        column("harts", true, 5),
+        column("boot hart", true, 4),
+        column("memory", false, 6),
+        column("verdict", false, 10),
+        column("states", true, 6),
+        column("seconds", true, 7),
+    ];
+    let mut cells = Vec::new();
+    let mut last = None;
+    for row in &rows {
+        // A file is named where it changes, so that one sees where the next one begins.
+        let file =
+            if last == Some(&row.first.file) { String::new() } else { called(&row.first.file, checks) };
+        last = Some(&row.first.file);
+        cells.push(vec![
+            file,
+            row.first.machine.harts.to_string(),
+            boot_harts(&row.boots, row.first.machine.harts),
+            row.first.machine.memory.to_string(),
+            row.verdict.clone(),
+            row.states.to_string(),
+            seconds(row.seconds),
+        ]);
+    }
+    let mut text = drawn(&columns, &cells, width);
+    if rows.iter().any(|row| row.boots.len() > 1) {
+        let note = "Boot harts of which the same is true share a row, with the states and seconds of the one that needed most.";
+        text.push_str(&paragraph(note, 2, width));
+    }
+    text
+}
+
+/// The name of a file without its folder, if no other file is called so too.
+fn called(file: &str, checks: &[BootCheck]) -> String {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = last(file);
+    let alone = checks.iter().all(|check| check.file == file || last(&check.file) != name);
+    shown(if alone && !name.is_empty() { &name } else { file })
+}
+
+fn rows(checks: &[BootCheck]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for check in checks {
+        let verdict = verdict(check);
+        let same = rows.iter_mut().find(|row| {
+            let (one, other) = (&row.first.machine, &check.machine);
+            row.first.file == check.file
+                && (one.harts, &one.memory, one.window) == (other.harts, &other.memory, other.window)
+                && row.verdict == verdict
+        });
+        match same {
+            Some(row) => {
+                row.boots.push(check.machine.boot_hart);
+                row.states = row.states.max(check.effort.states);
+                row.seconds = row.seconds.max(check.effort.seconds);
+            }
+            None => rows.push(Row {
+                first: check,
+                verdict,
+                boots: vec![check.machine.boot_hart],
+                states: check.effort.states,
+                seconds: check.effort.seconds,
+            }),
+        }
+    }
+    rows
+}
+
+/// A verdict in a few words.
+fn verdict(check: &BootCheck) -> String {
+    match &check.verdict {
+        BootVerdict::Sound { window_full, partly, held, .. } => {
+            let tried = if *partly { " for the garbage tried" } else { "" };
+            let behind = match held.as_slice() {
+                [] => String::new(),
+                [one] => format!(" but for what is behind {}", place(one)),
+                [one, ..] => format!(" but for what is behind {} and others", place(one)),
+            };
+            match window_full {
+                false => format!("sound{tried}{behind}"),
+                true => format!("sound{tried} up to a window of {}{behind}", check.machine.window),
+            }
+        }
+        BootVerdict::Faulty { faults, whole, .. } => {
+            let names = faults.iter().map(|it| it.fault.name()).collect::<Vec<_>>().join(", ");
+            if *whole { names } else { format!("{names}, and maybe more") }
+        }
+        BootVerdict::Refused { .. } => "refused".to_owned(),
+    }
+}
+
+/// `0, 2`; `any` where it is true of every hart.
+fn boot_harts(boots: &[Option<u32>], harts: u32) -> String {
+    let mut known: Vec<u32> = boots.iter().copied().flatten().collect();
+    known.sort_unstable();
+    known.dedup();
+    if known.is_empty() {
+        "–".to_owned()
+    } else if known.len() > 1 && known.iter().copied().eq(0..harts) {
+        "any".to_owned()
+    } else {
+        known.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Of every file each kind of fault once, by its shortest run; then what was refused, and why.
+pub(super) fn files(checks: &[BootCheck], width: usize) -> String {
+    let mut text = String::new();
+    let mut files: Vec<&str> = Vec::new();
+    for check in checks {
+        if !files.contains(&check.file.as_str()) {
+            files.push(&check.file);
+        }
+    }
+    for file in files {
+        let checks: Vec<&BootCheck> = checks.iter().filter(|check| check.file == file).collect();
+        text.push_str(&of_file(&checks, width));
+    }
+    text
+}
+
+/// A run, and the machine that it is of.
+type Shown<'a> = (&'a BootCheck, &'a Counterexample);
+
+fn of_file(checks: &[&BootCheck], width: usize) -> String {
+    let mut text = String::new();
+    for (fault, with) in kinds(checks, |check| check.verdict.faults()) {
+        let Some((check, example)) = shortest(&with) else { continue };
+        let (file, machine) = (shown(&check.file), machine(&check.machine));
+        let places: Vec<&BootCheck> = with.iter().map(|(check, _)| *check).collect();
+        let found = found_on(&places, checks);
+        text.push('\n');
+        text.push_str(&paragraph(
+            &format!(
+                "{}: {file} {} {found}. The shortest run has {}, with {machine}. {}",
+                capitalised(fault.name()),
+                can(fault),
+                count(example.steps.len(), "step"),
+                sentence(example)
+            ),
+            0,
+            width,
+        ));
+        text.push_str(&steps::run(example, width));
+    }
+    let mut beside = String::new();
+    for (_, with) in kinds(checks, |check| check.verdict.remarks()) {
+        if let Some((check, example)) = shortest(&with) {
+            beside.push_str(&remark(&format!("Remark on {}", shown(&check.file)), example, width));
+        }
+    }
+    beside.push_str(&retried(checks, width));
+    for (why, refused) in refusals(checks) {
+        let file = refused.first().map_or_else(String::new, |check| shown(&check.file));
+        let found = found_on(&refused, checks);
+        beside.push_str(&paragraph(&format!("{file} was refused {found}: {}", ended(why)), 0, width));
+    }
+    if beside.is_empty() { text } else { format!("{text}\n{beside}") }
+}
+
+/// The runs of each kind, in the order of kinds.
+fn kinds<'a>(
+    checks: &[&'a BootCheck],
+    of: impl Fn(&'a BootCheck) -> &'a [Counterexample],
+) -> Vec<(Fault, Vec<Shown<'a>>)> {
+    let mut all: Vec<Shown<'a>> =
+        checks.iter().flat_map(|&check| of(check).iter().map(move |example| (check, example))).collect();
+    // Stable: what was asked first stays first.
+    all.sort_by_key(|(_, example)| example.fault);
+    let mut kinds: Vec<(Fault, Vec<Shown<'a>>)> = Vec::new();
+    for run in all {
+        match kinds.last_mut() {
+            Some((fault, runs)) if *fault == run.1.fault => runs.push(run),
+            _ => kinds.push((run.1.fault, vec![run])),
+        }
+    }
+    kinds
+}
+
+/// The run with the fewest steps; of several, one in order, and the one that was asked about first.
+fn shortest<'a>(runs: &[Shown<'a>]) -> Option<Shown<'a>> {
+    runs.iter().copied().min_by_key(|(_, example)| (example.steps.len(), example.reordered))
+}
+
+fn refusals<'a>(checks: &[&'a BootCheck]) -> Vec<(&'a str, Vec<&'a BootCheck>)> {
+    let mut refusals: Vec<(&str, Vec<&BootCheck>)> = Vec::new();
+    for &check in checks {
+        let BootVerdict::Refused { why } = &check.verdict else { continue };
+        match refusals.iter_mut().find(|(other, _)| other == why) {
+            Some((_, refused)) => refused.push(check),
+            None => refusals.push((why, vec![check])),
+        }
+    }
+    refusals
+}
+
+/// On which of all machines of a file: `on 4 of 9 machines (2 and 3 harts, any boot hart but 0: sc and tso)`.
+fn found_on(some: &[&BootCheck], all: &[&BootCheck]) -> String {
+    if some.len() == all.len() {
+        return match all.len() {
+            1 => "on the one machine that was asked about".to_owned(),
+            number => format!("on all {number} machines"),
+        };
+    }
+    // Machines that differ in their memory, and then those that differ in how many harts they have.
+    let mut by_harts: Vec<(u32, String, Vec<String>)> = Vec::new();
+    let mut seen: Vec<(u32, Model)> = Vec::new();
+    for check in some {
+        let (harts, memory) = (check.machine.harts, check.machine.memory);
+        if seen.contains(&(harts, memory)) {
+            continue;
+        }
+        seen.push((harts, memory));
+        let boots = |of: &[&BootCheck]| -> Vec<Option<u32>> {
+            let here = of.iter().filter(|it| it.machine.harts == harts && it.machine.memory == memory);
+            here.map(|it| it.machine.boot_hart).collect()
+        };
+        let boots = which(&boots(some), &boots(all), harts);
+        match by_harts.iter_mut().find(|(other, also, _)| (*other, also) == (harts, &boots)) {
+            Some((.., memories)) => memories.push(memory.to_string()),
+            None => by_harts.push((harts, boots, vec![memory.to_string()])),
+        }
+    }
+    let mut groups: Vec<(Vec<String>, String, Vec<String>)> = Vec::new();
+    for (harts, boots, memories) in by_harts {
+        match groups.iter_mut().find(|(_, other, also)| (other, also) == (&boots, &memories)) {
+            Some((several, ..)) => several.push(harts.to_string()),
+            None => groups.push((vec![harts.to_string()], boots, memories)),
+        }
+    }
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(harts, boots, memories)| {
+            format!("{} harts{boots}: {}", listed(&harts, "and"), listed(&memories, "and"))
+        })
+        .collect();
+    format!("on {} of {} machines ({})", some.len(), all.len(), groups.join("; "))
+}
+
+/// Which of the boot harts that were asked about; nothing if all of them.
+fn which(some: &[Option<u32>], all: &[Option<u32>], harts: u32) -> String {
+    let others: Vec<Option<u32>> = all.iter().copied().filter(|boot| !some.contains(boot)).collect();
+    match others.as_slice() {
+        [] => String::new(),
+        [Some(other)] if all.len() == harts as usize => format!(", any boot hart but {other}"),
+        _ => format!(", boot hart {}", boot_harts(some, harts)),
+    }
+}

@@ -1,0 +1,167 @@
+//! Values, names and machines in words.
+
+use std::collections::BTreeMap;
+
+use tenbin_model::unit::three_digits;
+
+use super::grid::{TOGETHER, shown};
+use crate::answer::{BootAction, BootMachine, Counterexample, Effort, Fault, Hex, Planted, Writer};
+use crate::axiomatic::Model;
+use crate::words::count;
+
+/// Numbers below this are shown as such; others are addresses, or bits.
+const SMALL: u64 = 1 << 12;
+
+/// An address this far behind a name is still called by it. Further away there may be another symbol, which the run does not name.
+const REACH: u64 = 64;
+
+/// The names that a run knows, by address.
+#[derive(Default)]
+pub(super) struct ValueNames {
+    /// Where symbols begin.
+    symbols: BTreeMap<u64, String>,
+    /// Values that are addresses.
+    values: BTreeMap<u64, String>,
+}
+
+impl ValueNames {
+    /// Those of the places and words of a run.
+    pub(super) fn of(example: &Counterexample) -> Self {
+        let mut names = Self::default();
+        for planted in &example.garbage {
+            names.learn(planted.address, &planted.name);
+        }
+        for step in &example.steps {
+            names.learn(step.pc, &step.place);
+            if let Some(access) = Access::of(&step.action) {
+                names.learn(Hex(access.address), access.name);
+            }
+        }
+        for end in &example.ends {
+            names.learn(end.pc, &end.place);
+        }
+        names.values = example.values.iter().map(|named| (named.value.0, shown(&named.name))).collect();
+        names
+    }
+
+    /// Takes the beginning of a symbol from a name such as `order+8`.
+    fn learn(&mut self, address: Hex, name: &str) {
+        let (symbol, distance) = name.rsplit_once('+').unwrap_or((name, "0"));
+        let distance = match distance.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => distance.parse().ok(),
+        };
+        if let Some(start) = distance.and_then(|distance| address.0.checked_sub(distance))
+            && !symbol.is_empty()
+            && !symbol.starts_with("0x")
+        {
+            self.symbols.entry(start).or_insert_with(|| shown(symbol));
+        }
+    }
+
+    /// A value as one reads it: a small number, a distance from a name, or hexadecimal digits.
+    pub(super) fn value(&self, Hex(value): Hex, bytes: u32) -> String {
+        // What a byte holds is rarely meant as less than nothing, and is small.
+        let negative = match bytes {
+            2 => u64::from((value as u16).wrapping_neg()),
+            4 => u64::from((value as u32).wrapping_neg()),
+            _ => value.wrapping_neg(),
+        };
+        if value < SMALL {
+            return value.to_string();
+        }
+        if negative < SMALL {
+            return format!("-{negative}");
+        }
+        if let Some(name) = self.values.get(&value) {
+            return name.clone();
+        }
+        let below = self.symbols.range(..=value).next_back().filter(|(start, _)| value - *start < REACH);
+        match below {
+            Some((start, name)) if value == *start => name.clone(),
+            Some((start, name)) => format!("{name}+{}", value - start),
+            None => format!("{value:#x}"),
+        }
+    }
+
+    /// A word and what it holds: `wake_flag = 1`.
+    pub(super) fn planted(&self, planted: &Planted) -> String {
+        format!("{} = {}", shown(&planted.name), self.value(planted.value, planted.bytes))
+    }
+}
+
+/// A step's access to memory.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'a> {
+    /// The first byte.
+    pub(super) address: u64,
+    /// How many.
+    pub(super) bytes: u32,
+    /// The name of the first.
+    pub(super) name: &'a str,
+    /// What was read, and from whom.
+    pub(super) read: Option<(Hex, Writer)>,
+    /// What was written.
+    pub(super) written: Option<Hex>,
+}
+
+impl<'a> Access<'a> {
+    /// The access of a step that has one.
+    pub(super) fn of(action: &'a BootAction) -> Option<Self> {
+        match action {
+            BootAction::Read { address, name, bytes, value, from } => Some(Self {
+                address: address.0,
+                bytes: *bytes,
+                name,
+                read: Some((*value, *from)),
+                written: None,
+            }),
+            BootAction::Wrote { address, name, bytes, value } => {
+                Some(Self { address: address.0, bytes: *bytes, name, read: None, written: Some(*value) })
+            }
+            BootAction::Swapped { address, name, bytes, read, value, from } => Some(Self {
+                address: address.0,
+                bytes: *bytes,
+                name,
+                read: read.map(|read| (read, *from)),
+                written: Some(*value),
+            }),
+            BootAction::Failed | BootAction::Woke { .. } => None,
+        }
+    }
+}
+
+/// Whether a run with this fault goes on for ever.
+pub(super) fn hangs(fault: Fault) -> bool {
+    matches!(fault, Fault::Dead | Fault::Livelock)
+}
+
+/// `3 harts, boot hart 0 and sequential consistency`.
+pub(super) fn machine(machine: &BootMachine) -> String {
+    let harts = count(machine.harts as usize, "hart");
+    let model = model(machine.memory);
+    match machine.boot_hart {
+        Some(boot) => format!("{harts}, boot hart {boot} and {model}"),
+        None => format!("{harts} and {model}"),
+    }
+}
+
+/// `31000 states, 1.23 s`.
+pub(super) fn cost(effort: &Effort) -> String {
+    let states = if effort.states == 1 { "state" } else { "states" };
+    format!("{}{TOGETHER}{states}, {}{TOGETHER}s", effort.states, seconds(effort.seconds))
+}
+
+/// Seconds; what is less than a hundredth is only said to be so.
+pub(super) fn seconds(seconds: f64) -> String {
+    if seconds < 0.01 { "<0.01".to_owned() } else { three_digits(seconds) }
+}
+
+/// A memory model by its name.
+pub(super) fn model(memory: Model) -> String {
+    match memory {
+        Model::Sc => "sequential consistency".to_owned(),
+        Model::Tso => "total store order".to_owned(),
+        Model::Rvwmo => memory.to_string().to_uppercase(),
+    }
+}
