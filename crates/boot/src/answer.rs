@@ -326,6 +326,38 @@ pub enum BootAction {
     },
 }
 
+impl BootAction {
+    /// What is accessed, and how; none where nothing is.
+    pub fn access(&self) -> Option<Access<'_>> {
+        let (address, name, bytes, read, written) = match self {
+            Self::Read { address, name, bytes, value, from } => {
+                (address, name, bytes, Some((*value, *from)), None)
+            }
+            Self::Wrote { address, name, bytes, value } => (address, name, bytes, None, Some(*value)),
+            Self::Swapped { address, name, bytes, read, value, from } => {
+                (address, name, bytes, read.map(|read| (read, *from)), Some(*value))
+            }
+            Self::Failed | Self::Woke { .. } => return None,
+        };
+        Some(Access { address: address.0, bytes: *bytes, name, read, written })
+    }
+}
+
+/// A step's access to memory, whichever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access<'a> {
+    /// The first byte.
+    pub address: u64,
+    /// How many.
+    pub bytes: u32,
+    /// The name of the first.
+    pub name: &'a str,
+    /// What was read, and from whom.
+    pub read: Option<(Hex, Writer)>,
+    /// What was written.
+    pub written: Option<Hex>,
+}
+
 /// Who wrote what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::answer::{
-    Boot, BootAction, BootCheck, BootStep, BootVerdict, Counterexample, Effort, Fault, HartEnd, Hex,
-    NamedValue,
+    Boot, BootCheck, BootStep, BootVerdict, Counterexample, Effort, Fault, HartEnd, Hex, NamedValue,
 };
 use crate::check::{Doing, End, Event, Finding, Landmarks, Limits, Question, Refused, Report, Step, Trace};
 use crate::check::{check, control};
@@ -113,12 +112,8 @@ pub(crate) fn counterexample(story: &Story<'_>) -> Counterexample {
 
 /// The names of the values in a run that are addresses.
 fn values(names: Names<'_>, trace: &Trace) -> Vec<NamedValue> {
-    let values = trace.steps.iter().filter_map(|step| match step.action {
-        BootAction::Read { value, .. }
-        | BootAction::Wrote { value, .. }
-        | BootAction::Swapped { value, .. } => Some(value),
-        BootAction::Failed | BootAction::Woke { .. } => None,
-    });
+    let accesses = trace.steps.iter().filter_map(|step| step.action.access());
+    let values = accesses.filter_map(|access| access.written.or(access.read.map(|(value, _)| value)));
     let is_named = |value: &Hex| names.image.name_of(value.0).is_some() || unset(value.0).is_some();
     let values: BTreeSet<Hex> = values.filter(is_named).collect();
     values.into_iter().map(|value| NamedValue { value, name: names.value(8, value.0) }).collect()

@@ -1,6 +1,6 @@
 //! What goes wrong with a boot, and why there is no answer, each in a sentence.
 
-use crate::answer::{BootAction, BootMachine, Fault, Hex, Writer};
+use crate::answer::{Access, BootMachine, Fault, Hex, Writer};
 use crate::axiomatic::Model;
 use crate::check::{Doing, End, Event, Expectation, Finding, Refused, Step};
 use crate::image::FetchError;
@@ -16,27 +16,6 @@ pub(crate) struct Story<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) expected: &'a [Expectation],
     pub(crate) finding: &'a Finding,
-}
-
-/// What a hart reads.
-#[derive(Clone, Copy)]
-struct Read<'a> {
-    name: &'a str,
-    bytes: u32,
-    value: u64,
-    from: Writer,
-}
-
-impl<'a> Read<'a> {
-    fn of(step: &'a Step) -> Option<Self> {
-        match &step.action {
-            BootAction::Read { name, bytes, value, from, .. }
-            | BootAction::Swapped { name, bytes, read: Some(value), from, .. } => {
-                Some(Self { name, bytes: *bytes, value: value.0, from: *from })
-            }
-            _ => None,
-        }
-    }
 }
 
 impl Story<'_> {
@@ -123,12 +102,15 @@ impl Story<'_> {
 
     /// What who goes wrong read last, by steps of this kind, and from whom.
     fn last_read(&self, kind: impl Fn(&Step) -> bool) -> String {
-        let read = self.own_steps().filter(|&step| kind(step)).find_map(Read::of);
-        read.map_or_else(String::new, |read| format!("; it read {}", self.read(read)))
+        let mut accesses = self.own_steps().filter(|step| kind(step)).filter_map(|step| step.action.access());
+        let read = accesses.find_map(|access| self.read(access));
+        read.map_or_else(String::new, |read| format!("; it read {read}"))
     }
 
-    fn read(&self, read: Read<'_>) -> String {
-        let Read { name, bytes, value, from } = read;
+    /// What is read, and who wrote that.
+    fn read(&self, access: Access<'_>) -> Option<String> {
+        let Access { name, bytes, read, .. } = access;
+        let (Hex(value), from) = read?;
         let from = match from {
             Writer::File => "as the file has it".to_owned(),
             Writer::Garbage => "garbage that was there before".to_owned(),
@@ -138,7 +120,7 @@ impl Story<'_> {
                 None => "which was stored there".to_owned(),
             },
         };
-        format!("{name} = {}, {from}", self.names.value(bytes, value))
+        Some(format!("{name} = {}, {from}", self.names.value(bytes, value)))
     }
 
     /// Which register is wrong: the last load into it says so. One that was computed otherwise is not in the run.
@@ -146,17 +128,18 @@ impl Story<'_> {
         let hart = u64::from(self.finding.culprit.unwrap_or_default());
         let right = |each: &Expectation| each.base.wrapping_add(each.step.wrapping_mul(hart));
         let wrong = self.expected.iter().find_map(|each| {
-            let mut loads = self
+            let loads = self
                 .own_steps()
-                .filter(|step| Uses::of(&step.decoded.instruction).written == Some(each.register))
-                .filter_map(Read::of);
-            loads.next().filter(|read| read.bytes == 8 && read.value != right(each)).map(|read| (each, read))
+                .filter(|step| Uses::of(&step.decoded.instruction).written == Some(each.register));
+            let load = loads.filter_map(|step| step.action.access()).find(|it| it.read.is_some())?;
+            let is_wrong = load.bytes == 8 && load.read.is_some_and(|(value, _)| value.0 != right(each));
+            self.read(load).filter(|_| is_wrong).map(|read| (each, read))
         });
         match wrong {
             Some((each, read)) => format!(
                 "with a wrong {}: it read {}, and {} was meant for it",
                 each.register,
-                self.read(read),
+                read,
                 self.names.value(8, right(each))
             ),
             None => {
@@ -189,13 +172,10 @@ impl Story<'_> {
     }
 
     fn lost(&self) -> String {
-        let stored = self.own_steps().find_map(|step| match &step.action {
-            BootAction::Wrote { name, bytes, value: Hex(value), .. }
-            | BootAction::Swapped { name, bytes, value: Hex(value), .. } => {
-                let value = self.names.value(*bytes, *value);
-                Some(format!(": {name} = {value}, at {}", self.names.place(step.pc)))
-            }
-            _ => None,
+        let stored = self.own_steps().find_map(|step| {
+            let access = step.action.access()?;
+            let value = self.names.value(access.bytes, access.written?.0);
+            Some(format!(": {} = {value}, at {}", access.name, self.names.place(step.pc)))
         });
         stored.unwrap_or_default()
     }

@@ -3,7 +3,7 @@
 //! [`check`] looks at every run of the machine code in an [`Image`] on so many harts: every order in which they can step, everything
 //! that memory may hold where the file does not say, every reordering that the memory model allows within a window.
 
-mod firmware;
+mod program;
 mod garbage;
 mod retries;
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod trace;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::answer::{BootAction, Effort, Fault, Hex, Planted};
+use crate::answer::{BootAction, Effort, Fault, Planted};
 use crate::axiomatic::Model;
 use crate::explore::{Described, Search, Spent, Unfinished};
 use crate::image::{FetchError, Image};
@@ -22,7 +22,7 @@ use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
 use crate::words::amount;
-use firmware::{Firmware, Learned};
+use program::{ImageProgram, Learned};
 
 /// What a register holds before anybody sets it; but x0, and a0, which holds the hart's number as boot loaders leave it. Any
 /// number would do: code that looks at it is wrong already.
@@ -68,9 +68,9 @@ pub(crate) struct Landmarks {
     pub(crate) arrived: Vec<u64>,
     /// The goal of the boot hart.
     pub(crate) all_arrived: Vec<u64>,
-    /// Who comes here is the boot hart.
+    /// PC at which a hart becomes the boot hart.
     pub(crate) primary: Option<u64>,
-    /// A hart that comes here starts: it must have been told before.
+    /// PC at which a hart starts, which must have been told before.
     pub(crate) started: Option<u64>,
     /// The next store from here tells the hart whose number is in a0.
     pub(crate) tell: Vec<u64>,
@@ -314,7 +314,7 @@ pub(crate) fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Repor
     let dead = strict.findings.iter().find(|finding| finding.fault == Fault::Dead);
     let dead: Vec<Described> = dead.iter().flat_map(|finding| &finding.trace.steps).map(described).collect();
     let mut sure = strict;
-    let first = examine(question, limits, &Extent::FIRST, &mut learned, &dead);
+    let first = search_within(question, limits, &Extent::FIRST, &mut learned, &dead);
     if let Some(report) = settled(&mut sure, first) {
         return report;
     }
@@ -324,14 +324,14 @@ pub(crate) fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Repor
             break;
         }
         let small = Question { window, ..question.clone() };
-        match examine(&small, limits, &Extent::SMALL, &mut learned, &[]) {
+        match search_within(&small, limits, &Extent::SMALL, &mut learned, &[]) {
             Ok(Some(report)) => sure.and(report),
             // It is asked again, with the whole window, and then answered.
             Ok(None) | Err(_) => break,
         }
     }
     if sure.is_faulty() {
-        let more = examine(question, limits, &Extent::more(question.harts), &mut learned, &dead);
+        let more = search_within(question, limits, &Extent::more(question.harts), &mut learned, &dead);
         return settled(&mut sure, more).unwrap_or(Ok(Report { whole: false, ..sure }));
     }
     search(question, limits, &mut learned, &dead)
@@ -412,10 +412,7 @@ impl Extent {
 
 /// A step in a form that does not depend on the memory model.
 fn described(step: &Step) -> Described {
-    let read = match step.action {
-        BootAction::Read { value: Hex(read), .. } | BootAction::Swapped { read: Some(Hex(read)), .. } => read,
-        _ => 0,
-    };
+    let read = step.action.access().and_then(|access| access.read).map_or(0, |(value, _)| value.0);
     Described { hart: step.hart as usize, pc: step.pc, read }
 }
 
@@ -425,10 +422,10 @@ fn search(
     learned: &mut Learned,
     dead: &[Described],
 ) -> Result<Report, Refused> {
-    match examine(question, limits, &Extent::ALL, learned, dead)? {
+    match search_within(question, limits, &Extent::ALL, learned, dead)? {
         Some(report) => Ok(report),
         None => {
-            let report = examine(question, limits, &Extent::ENOUGH, learned, dead)?;
+            let report = search_within(question, limits, &Extent::ENOUGH, learned, dead)?;
             report.ok_or(Refused::Stopped(Effort::default()))
         }
     }
@@ -439,7 +436,7 @@ const FEW: u64 = 30_000;
 
 /// Looks at all runs, or at enough of them; none if there are more states than `most` has, and nothing was found by then. `dead` is a run to
 /// where, in order, nothing helps any more.
-fn examine(
+fn search_within(
     question: &Question<'_>,
     limits: Limits<'_>,
     most: &Extent,
@@ -448,7 +445,7 @@ fn examine(
 ) -> Result<Option<Report>, Refused> {
     loop {
         let known = learned.clone();
-        let firmware = Firmware::new(question, &known);
+        let firmware = ImageProgram::new(question, &known);
         let mut search = Search::new(Machine::new(&firmware, question.harts as usize), most.reduces);
         let stop = |states| limits.stop.is_some_and(|stop| stop(states));
         let restart = || firmware.is_new.get() || firmware.overwritten.get().is_some();

@@ -157,9 +157,8 @@ fn trace(
             Task::Fail { .. } => BootAction::Failed,
             Task::Wake => BootAction::Woke { called: each.forced },
         };
-        if let BootAction::Wrote { address, bytes, .. } | BootAction::Swapped { address, bytes, .. } = &action
-        {
-            for byte in address.0..address.0 + u64::from(*bytes) {
+        if let Some(access) = action.access().filter(|access| access.written.is_some()) {
+            for byte in access.address..access.address + u64::from(access.bytes) {
                 writers.insert(byte, number);
             }
         }

@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::words::Access;
-use crate::answer::{Counterexample, Writer};
+use crate::answer::{Access, Counterexample, Writer};
 
 /// A word, or several that are accessed together.
 pub(super) struct Word {
@@ -24,7 +23,7 @@ pub(super) fn words(example: &Counterexample) -> Vec<Word> {
     let accesses: Vec<(u32, Access<'_>)> = example
         .steps
         .iter()
-        .filter_map(|step| Access::of(&step.action).map(|access| (step.hart, access)))
+        .filter_map(|step| step.action.access().map(|access| (step.hart, access)))
         .collect();
     let mut words: Vec<Word> = Vec::new();
     for bytes in joined(accesses.iter().map(|(_, access)| span(access)).collect()) {
@@ -48,19 +47,11 @@ pub(super) fn word_of(words: &[Word], access: &Access<'_>) -> Option<usize> {
     words.iter().position(|word| word.bytes.contains(&access.address))
 }
 
-/// A step of the run, or several of one hart that no other hart can see.
-pub(super) enum Group {
-    /// What one reads.
-    Step(usize),
-    /// What one may skip: two steps or more.
-    Quiet(Range<usize>),
-}
-
-/// The steps of a run, with those together that no other hart can see.
-pub(super) fn groups(example: &Counterexample, words: &[Word]) -> Vec<Group> {
+/// The steps of a run, each by itself but for those of one hart, two or more, that no other hart can see: one may skip them.
+pub(super) fn groups(example: &Counterexample, words: &[Word]) -> Vec<Range<usize>> {
     let quiet = |index: usize| {
         let step = &example.steps[index];
-        let access = Access::of(&step.action);
+        let access = step.action.access();
         let unseen =
             access.and_then(|access| word_of(words, &access)).is_some_and(|word| !words[word].matters);
         unseen && step.events.is_empty() && step.overtakes == 0
@@ -79,7 +70,7 @@ pub(super) fn groups(example: &Counterexample, words: &[Word]) -> Vec<Group> {
         while quiet(start) && together(end) {
             end += 1;
         }
-        groups.push(if end - start > 1 { Group::Quiet(start..end) } else { Group::Step(start) });
+        groups.push(start..end);
         start = end;
     }
     groups

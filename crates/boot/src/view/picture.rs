@@ -4,12 +4,14 @@
 //! and who put it there, in that hart's colour: so one sees a value that is lost, and a value that nobody wrote. What no other
 //! hart can see is one bar.
 
+use std::ops::Range;
+
 use super::grid::{shown, wrapped};
-use super::memory::{Group, Word, groups, word_of, words};
+use super::memory::{Word, groups, word_of, words};
 use super::sentence;
-use super::steps::{done, older, place, unseen};
+use super::steps::{done, numbers, older, place, unseen};
 use super::svg::{Anchor, Canvas, characters, text_width};
-use super::words::{Access, ValueNames, hangs, machine};
+use super::words::{ValueNames, hangs, machine};
 use crate::answer::{Boot, BootAction, BootCheck, BootStep, Counterexample, HartEnd, Writer};
 
 /// The height of a step.
@@ -126,17 +128,15 @@ impl Plan {
         example: &Counterexample,
         words: &[Word],
         names: &ValueNames,
-        groups: &[Group],
+        groups: &[Range<usize>],
     ) -> Self {
         let most = example.steps.iter().map(|step| step.hart as usize + 1).max().unwrap_or(0);
         let count = most.max(check.machine.harts as usize).max(example.ends.len());
         // The room that a hart needs on the side where memory is, and on the other.
         let mut rooms = vec![(HALF, HALF); count];
         for group in groups {
-            let (step, shown) = match group {
-                Group::Step(index) => (&example.steps[*index], label(&example.steps[*index], words, names)),
-                Group::Quiet(range) => (&example.steps[range.start], bar(range.len())),
-            };
+            let step = &example.steps[group.start];
+            let shown = if group.len() == 1 { label(step, words, names) } else { bar(group.len()) };
             let (inner, outer) = &mut rooms[step.hart as usize];
             let early = if step.overtakes > 0 { early(step).chars().count() } else { 0 };
             *inner = (*inner).max(text_width(shown.chars().count().max(early)) + 24);
@@ -146,7 +146,7 @@ impl Plan {
                 *outer = (*outer).max(half);
             }
         }
-        let number = groups.iter().map(|group| number(group).chars().count()).max().unwrap_or(0);
+        let number = groups.iter().map(|group| numbers(group).chars().count()).max().unwrap_or(0);
         let numbers = 20 + text_width(number);
         let places = groups.iter().map(|group| mark(group, example).chars().count()).max().unwrap_or(0);
         let mut plan = Self {
@@ -177,7 +177,7 @@ impl Plan {
 
 /// Half of the width of a band: its name and all of its values fit.
 fn half_band(word: &Word, example: &Counterexample, names: &ValueNames) -> i64 {
-    let accesses = example.steps.iter().filter_map(|step| Access::of(&step.action));
+    let accesses = example.steps.iter().filter_map(|step| step.action.access());
     let values = accesses.filter(|access| word.bytes.contains(&access.address)).flat_map(|access| {
         let read = access.read.map(|(value, _)| value);
         [read, access.written].into_iter().flatten().map(move |value| names.value(value, access.bytes))
@@ -238,7 +238,7 @@ impl Drawing<'_> {
 
     /// Heads, steps and ends. Lines and bands lie below the steps, so their lengths must be known before: the steps are drawn
     /// on a sheet of their own.
-    fn columns(&mut self, groups: &[Group]) {
+    fn columns(&mut self, groups: &[Range<usize>]) {
         let top = self.y;
         self.y += HEAD + 8;
         let under = std::mem::take(&mut self.canvas);
@@ -251,11 +251,7 @@ impl Drawing<'_> {
         }
         let mut again = None;
         for group in groups {
-            let start = match group {
-                Group::Step(index) => *index,
-                Group::Quiet(range) => range.start,
-            };
-            if self.example.repeats_from == Some(start) {
+            if self.example.repeats_from == Some(group.start) {
                 again = Some(self.y);
                 self.y += EVENT;
             }
@@ -289,7 +285,7 @@ impl Drawing<'_> {
     /// What the words hold before the first step, as far as somebody reads it then.
     fn at_first(&self) -> Vec<Option<Held>> {
         let first = |word: &Word| {
-            let accesses = self.example.steps.iter().filter_map(|step| Access::of(&step.action));
+            let accesses = self.example.steps.iter().filter_map(|step| step.action.access());
             let access = accesses.into_iter().find(|access| word.bytes.contains(&access.address))?;
             let (value, writer) = access.read?;
             let value = self.names.value(value, access.bytes);
@@ -300,42 +296,36 @@ impl Drawing<'_> {
     }
 
     /// One step, or several that nobody else sees.
-    fn group(&mut self, group: &Group, held: &mut [Option<Held>], bands: &mut Vec<(usize, Held, i64)>) {
-        let index = match group {
-            Group::Step(index) => *index,
-            Group::Quiet(range) => range.start,
-        };
-        let step = &self.example.steps[index];
+    fn group(
+        &mut self,
+        group: &Range<usize>,
+        held: &mut [Option<Held>],
+        bands: &mut Vec<(usize, Held, i64)>,
+    ) {
+        let step = &self.example.steps[group.start];
+        let is_one = group.len() == 1;
         let middle = self.y + ROW / 2 + 2;
         let lane = self.plan.harts[step.hart as usize];
         let colour = colour(step.hart as usize);
-        self.canvas.open(&match group {
-            Group::Step(_) => told(index, step, &self.names),
-            Group::Quiet(range) => {
-                let unseen = unseen(range, self.example, &self.names);
-                format!("Steps {} to {}: hart {}: {unseen}", range.start, range.end - 1, step.hart)
-            }
+        self.canvas.open(&if is_one {
+            told(group.start, step, &self.names)
+        } else {
+            let unseen = unseen(group, self.example, &self.names);
+            format!("Steps {} to {}: hart {}: {unseen}", group.start, group.end - 1, step.hart)
         });
-        self.canvas.text(self.plan.numbers, middle + 4, "faint", Anchor::End, &number(group));
+        self.canvas.text(self.plan.numbers, middle + 4, "faint", Anchor::End, &numbers(group));
         self.canvas.text(self.plan.numbers + 10, middle + 4, "", Anchor::Start, &mark(group, self.example));
-        match group {
-            Group::Quiet(range) => {
-                self.canvas.line(
-                    (lane.line, middle - 8),
-                    (lane.line, middle + 8),
-                    &format!("{colour} quiet"),
-                );
-                let x = lane.line + lane.side * 10;
-                self.canvas.text(x, middle + 4, "faint", lane.anchor(), &bar(range.len()));
-                self.y += ROW;
+        if is_one {
+            self.access(step, middle, held, bands);
+            self.y += if step.overtakes > 0 { ROW + EARLY } else { ROW };
+            for event in &step.events {
+                self.event(lane.line, &colour, event);
             }
-            Group::Step(_) => {
-                self.access(step, middle, held, bands);
-                self.y += if step.overtakes > 0 { ROW + EARLY } else { ROW };
-                for event in &step.events {
-                    self.event(lane.line, &colour, event);
-                }
-            }
+        } else {
+            self.canvas.line((lane.line, middle - 8), (lane.line, middle + 8), &format!("{colour} quiet"));
+            let x = lane.line + lane.side * 10;
+            self.canvas.text(x, middle + 4, "faint", lane.anchor(), &bar(group.len()));
+            self.y += ROW;
         }
         self.canvas.close();
     }
@@ -351,7 +341,7 @@ impl Drawing<'_> {
         let lane = self.plan.harts[step.hart as usize];
         let Lane { line: x, side, .. } = lane;
         let colour = colour(step.hart as usize);
-        let access = Access::of(&step.action);
+        let access = step.action.access();
         let word = access.and_then(|access| word_of(self.words, &access));
         let band = word.and_then(|word| self.plan.bands[word].map(|middle| (word, middle)));
         let dashed = if step.overtakes > 0 { format!("{colour} dashed") } else { colour.clone() };
@@ -486,14 +476,6 @@ fn colour(hart: usize) -> String {
     format!("h{}", hart % 8)
 }
 
-/// The number of a step, or those of several.
-fn number(group: &Group) -> String {
-    match group {
-        Group::Step(index) => index.to_string(),
-        Group::Quiet(range) => format!("{}–{}", range.start, range.end - 1),
-    }
-}
-
 /// How early a step is.
 fn early(step: &BootStep) -> String {
     format!("before {} older", step.overtakes)
@@ -509,18 +491,14 @@ fn said(end: &HartEnd, room: usize) -> Vec<String> {
 }
 
 /// Where a group is, as the margin has it.
-fn mark(group: &Group, example: &Counterexample) -> String {
-    let index = match group {
-        Group::Step(index) => *index,
-        Group::Quiet(range) => range.start,
-    };
-    cut(&place(&example.steps[index]))
+fn mark(group: &Range<usize>, example: &Counterexample) -> String {
+    cut(&place(&example.steps[group.start]))
 }
 
 /// What stands at a hart's line: a value, and the name of a word that has no band.
 fn label(step: &BootStep, words: &[Word], names: &ValueNames) -> String {
     let value = |value, bytes| cut(&names.value(value, bytes));
-    let access = Access::of(&step.action);
+    let access = step.action.access();
     let banded = access.and_then(|access| word_of(words, &access)).is_some_and(|word| words[word].matters);
     let name =
         access.filter(|_| !banded).map_or_else(String::new, |it| format!("{} = ", cut(&shown(it.name))));

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::grid::{Column, paragraph, shown, table};
-use super::memory::{Group, groups, words};
-use super::words::{Access, ValueNames, hangs};
+use super::memory::{groups, words};
+use super::words::{ValueNames, hangs};
 use crate::answer::{BootAction, BootStep, Counterexample, HartEnd, Writer};
 use crate::words::count;
 
@@ -58,41 +58,22 @@ fn steps(example: &Counterexample, names: &ValueNames, width: usize) -> String {
     let words = words(example);
     let mut rows = Vec::new();
     for group in groups(example, &words) {
-        let start = match &group {
-            Group::Step(step) => *step,
-            Group::Quiet(range) => range.start,
-        };
-        let mark = if example.repeats_from == Some(start) { "↻ " } else { "" };
-        let first = &example.steps[start];
-        let mut row = match &group {
-            Group::Step(index) => vec![
-                format!("{mark}{index}"),
-                first.hart.to_string(),
-                if wide { shown(&first.place) } else { place(first) },
-                shown(&first.instruction),
-                said(first, names, events),
-            ],
-            Group::Quiet(range) => vec![
-                format!("{mark}{}–{}", range.start, range.end - 1),
-                first.hart.to_string(),
-                begins(range, example, |step| if wide { shown(&step.place) } else { place(step) }),
-                if alike(range, example) { shown(&first.instruction) } else { "…".to_owned() },
-                unseen(range, example, names),
-            ],
-        };
+        let first = &example.steps[group.start];
+        let mark = if example.repeats_from == Some(group.start) { "↻ " } else { "" };
+        let is_one = group.len() == 1;
+        let source = |step: &BootStep| shown(step.source.as_deref().unwrap_or("–"));
+        let mut row = vec![
+            format!("{mark}{}", numbers(&group)),
+            first.hart.to_string(),
+            begins(&group, example, |step| if wide { shown(&step.place) } else { place(step) }),
+        ];
         if wide {
-            let range = match &group {
-                Group::Step(index) => *index..index + 1,
-                Group::Quiet(range) => range.clone(),
-            };
-            let source = |step: &BootStep| shown(step.source.as_deref().unwrap_or("–"));
-            row.insert(3, begins(&range, example, source));
+            row.push(begins(&group, example, source));
         }
+        row.push(if alike(&group, example) { shown(&first.instruction) } else { "…".to_owned() });
+        row.push(if is_one { said(first, names, events) } else { unseen(&group, example, names) });
         if events {
-            row.push(match group {
-                Group::Step(_) => happened(first),
-                Group::Quiet(_) => String::new(),
-            });
+            row.push(happened(first));
         }
         rows.push(row);
     }
@@ -110,6 +91,14 @@ fn steps(example: &Counterexample, names: &ValueNames, width: usize) -> String {
 /// The line of source, or the place where there is none.
 pub(super) fn place(step: &BootStep) -> String {
     shown(step.source.as_deref().unwrap_or(&step.place))
+}
+
+/// The number of a step, or those of several.
+pub(super) fn numbers(group: &Range<usize>) -> String {
+    match group.len() {
+        1 => group.start.to_string(),
+        _ => format!("{}–{}", group.start, group.end - 1),
+    }
 }
 
 /// Where a group begins; that it goes on elsewhere is only hinted at.
@@ -182,8 +171,8 @@ fn whose(writer: Writer) -> String {
 
 /// What steps do that no other hart sees.
 pub(super) fn unseen(range: &Range<usize>, example: &Counterexample, names: &ValueNames) -> String {
-    let accesses: Vec<Access<'_>> =
-        example.steps[range.clone()].iter().filter_map(|step| Access::of(&step.action)).collect();
+    let accesses: Vec<_> =
+        example.steps[range.clone()].iter().filter_map(|step| step.action.access()).collect();
     let first = accesses.first().and_then(|access| access.written.map(|value| (value, access.bytes)));
     match first {
         Some((value, bytes)) if accesses.iter().all(|it| it.read.is_none() && it.written == Some(value)) => {

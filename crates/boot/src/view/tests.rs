@@ -413,24 +413,20 @@ proptest! {
         let mut next = 0;
         let mut hidden = BTreeSet::new();
         for group in memory::groups(&run, &words) {
-            let range = match group {
-                memory::Group::Step(step) => step..step + 1,
-                memory::Group::Quiet(range) => {
-                    prop_assert!(range.len() > 1);
-                    hidden.extend(range.clone());
-                    range
-                }
-            };
-            prop_assert_eq!(range.start, next);
-            next = range.end;
+            prop_assert_eq!(group.start, next);
+            prop_assert!(!group.is_empty());
+            next = group.end;
+            if group.len() > 1 {
+                hidden.extend(group);
+            }
         }
         prop_assert_eq!(next, run.steps.len());
         for (index, step) in run.steps.iter().enumerate().filter(|(index, _)| hidden.contains(index)) {
             prop_assert!(step.events.is_empty() && step.overtakes == 0);
-            let access = words::Access::of(&step.action).unwrap();
+            let access = step.action.access().unwrap();
             prop_assert!(!matches!(access.read, Some((_, Writer::Garbage))));
             let others = run.steps.iter().filter(|other| other.hart != step.hart);
-            for other in others.filter_map(|other| words::Access::of(&other.action)) {
+            for other in others.filter_map(|other| other.action.access()) {
                 let apart = other.address + u64::from(other.bytes) <= access.address
                     || access.address + u64::from(access.bytes) <= other.address;
                 prop_assert!(apart || (other.written.is_none() && access.written.is_none()), "step {index}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenbin_model::unit::three_digits;
 
 use super::grid::{TOGETHER, shown};
-use crate::answer::{BootAction, BootMachine, Counterexample, Effort, Fault, Hex, Planted, Writer};
+use crate::answer::{BootMachine, Counterexample, Effort, Fault, Hex, Planted};
 use crate::axiomatic::Model;
 use crate::words::count;
 
@@ -33,7 +33,7 @@ impl ValueNames {
         }
         for step in &example.steps {
             names.learn(step.pc, &step.place);
-            if let Some(access) = Access::of(&step.action) {
+            if let Some(access) = step.action.access() {
                 names.learn(Hex(access.address), access.name);
             }
         }
@@ -87,47 +87,6 @@ impl ValueNames {
     /// A word and what it holds: `wake_flag = 1`.
     pub(super) fn planted(&self, planted: &Planted) -> String {
         format!("{} = {}", shown(&planted.name), self.value(planted.value, planted.bytes))
-    }
-}
-
-/// A step's access to memory.
-#[derive(Clone, Copy)]
-pub(super) struct Access<'a> {
-    /// The first byte.
-    pub(super) address: u64,
-    /// How many.
-    pub(super) bytes: u32,
-    /// The name of the first.
-    pub(super) name: &'a str,
-    /// What was read, and from whom.
-    pub(super) read: Option<(Hex, Writer)>,
-    /// What was written.
-    pub(super) written: Option<Hex>,
-}
-
-impl<'a> Access<'a> {
-    /// The access of a step that has one.
-    pub(super) fn of(action: &'a BootAction) -> Option<Self> {
-        match action {
-            BootAction::Read { address, name, bytes, value, from } => Some(Self {
-                address: address.0,
-                bytes: *bytes,
-                name,
-                read: Some((*value, *from)),
-                written: None,
-            }),
-            BootAction::Wrote { address, name, bytes, value } => {
-                Some(Self { address: address.0, bytes: *bytes, name, read: None, written: Some(*value) })
-            }
-            BootAction::Swapped { address, name, bytes, read, value, from } => Some(Self {
-                address: address.0,
-                bytes: *bytes,
-                name,
-                read: read.map(|read| (read, *from)),
-                written: Some(*value),
-            }),
-            BootAction::Failed | BootAction::Woke { .. } => None,
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Boots with a fault that was put there, each beside one that differs in that alone and has none.
 
-use super::super::firmware::Learned;
-use super::super::{Doing, Expectation, Extent, Finding, Limits, Refused, examine};
+use super::super::program::Learned;
+use super::super::{Doing, Expectation, Extent, Finding, Limits, Refused, search_within};
 use super::assembled::{Assembled, DATA, LIMITS};
 use crate::answer::{BootAction, Fault, Hex, Writer};
 use crate::axiomatic::Model;
@@ -561,7 +561,7 @@ fn what_only_a_walk_takes_for_possible_is_not_refused() {
             for reduces in [false, true] {
                 let question = assembled.question(2, model);
                 let mut learned = Learned::of(&question);
-                let report = examine(&question, LIMITS, &Extent::whole(reduces), &mut learned, &[]);
+                let report = search_within(&question, LIMITS, &Extent::whole(reduces), &mut learned, &[]);
                 let report = report.unwrap_or_else(|error| panic!("{model}, {reduces}, {unseen}: {error}"));
                 assert_eq!(report.unwrap().findings, [], "{model}, {reduces}, {unseen}");
             }

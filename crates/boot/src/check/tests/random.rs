@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use super::super::firmware::Learned;
-use super::super::{Extent, Limits, Refused, examine};
+use super::super::program::Learned;
+use super::super::{Extent, Limits, Refused, search_within};
 use super::assembled::{Assembled, DATA, SIZE};
 use crate::answer::Fault;
 use crate::axiomatic::Model;
@@ -128,7 +128,7 @@ fn came(
     // It is asked now and then, so some that are let through have a few more.
     let stop = |states| states > if reduces { 2 * MOST_STATES } else { MOST_STATES };
     let limits = Limits { bytes: 1 << 30, stop: Some(&stop) };
-    match examine(&question, limits, &Extent::whole(reduces), &mut learned, &[]) {
+    match search_within(&question, limits, &Extent::whole(reduces), &mut learned, &[]) {
         Ok(Some(report)) if report.whole => {
             let faults = report.findings.iter().map(|each| each.fault).collect();
             Ok(Some(Came::To { faults, compared: learned.compared }))

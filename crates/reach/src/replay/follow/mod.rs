@@ -205,7 +205,7 @@ impl<'a, H: Harts> Follower<'a, H> {
             let address = if there || known { self.accessed(hart, pc)? } else { None };
             // Another instance of the same instruction may access something else.
             let fits = |step: &BootStep| {
-                step.pc.0 == pc && touched(&step.action).is_none_or(|it| Some(it) == address)
+                step.pc.0 == pc && step.action.access().is_none_or(|it| Some(it.address) == address)
             };
             let pending = self.early[hart as usize].iter().position(|it| fits(&self.run.steps[it.step]));
             let older = pending.is_some_and(|at| self.early[hart as usize][at].owed == 0);
@@ -510,16 +510,6 @@ pub(super) fn share(harts: &[ReplayedHart]) -> Result<(), Parted> {
 
 fn depart(step: usize, why: String) -> Parted {
     Parted::Departed { step: Some(step), why }
-}
-
-/// The address that a step accesses, if it says so.
-fn touched(action: &BootAction) -> Option<u64> {
-    match action {
-        BootAction::Read { address, .. }
-        | BootAction::Wrote { address, .. }
-        | BootAction::Swapped { address, .. } => Some(address.0),
-        BootAction::Failed | BootAction::Woke { .. } => None,
-    }
 }
 
 /// The low bytes of a number.

@@ -1,4 +1,4 @@
-//! Firmware as a program of the operational model: code and memory of an image, and what its places mean.
+//! ImageProgram as a program of the operational model: code and memory of an image, and what its places mean.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ impl Learned {
     }
 }
 
-pub(super) struct Firmware<'a> {
+pub(super) struct ImageProgram<'a> {
     question: &'a Question<'a>,
     garbage: Garbage,
     known: &'a Learned,
@@ -79,7 +79,7 @@ pub(super) struct Firmware<'a> {
     pub(super) overwritten: Cell<Option<u64>>,
 }
 
-impl<'a> Firmware<'a> {
+impl<'a> ImageProgram<'a> {
     pub(super) fn new(question: &'a Question<'a>, known: &'a Learned) -> Self {
         let mut firmware = Self {
             question,
@@ -253,7 +253,7 @@ fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
     let none = Learned::default();
     let mut known = Learned::default();
     loop {
-        let firmware = Firmware::new(question, &none);
+        let firmware = ImageProgram::new(question, &none);
         let (mut seen, mut open) = (BTreeSet::new(), vec![(question.image.entry, None)]);
         let (mut returns, mut sites) = (BTreeSet::new(), BTreeSet::new());
         let mut found: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -304,7 +304,7 @@ fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
     }
 }
 
-impl Program for Firmware<'_> {
+impl Program for ImageProgram<'_> {
     fn model(&self) -> Model {
         self.question.memory
     }
