@@ -81,3 +81,32 @@ pub(crate) fn all<Q: Sync, A: Send>(
     }
     answers.into_values().collect()
 }
+
+/// No time passes, and nobody interrupts.
+#[cfg(test)]
+pub(crate) const MEANS: Means<'_> = Means {
+    bytes: 4 * LEAST,
+    seconds: 600,
+    workers: 8,
+    clock: &|| Duration::ZERO,
+    interrupted: &|| false,
+    progress: &|_, _, _| (),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_kept_and_a_share_too_small_is_not_the_last_word() {
+        // Each needs so much, and says what it was given.
+        let needs = [1, 2 * LEAST, LEAST, 4 * LEAST, 5 * LEAST, 1];
+        let answer = |needs: &u64, turn: &Turn<'_>| (turn.bytes >= *needs, turn.bytes);
+        let given = all(&needs, &MEANS, answer, |(enough, _)| !enough);
+        let (share, whole) = ((true, LEAST), (true, 4 * LEAST));
+        assert_eq!(given, [share, whole, share, whole, (false, 4 * LEAST), share]);
+        // One worker has it all at once.
+        let given = all(&needs, &Means { workers: 1, ..MEANS }, answer, |_| panic!("there is no more"));
+        assert!(given.iter().all(|&(_, bytes)| bytes == 4 * LEAST), "{given:?}");
+    }
+}

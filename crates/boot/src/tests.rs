@@ -1,7 +1,5 @@
 //! What is asked, by the words of the command line and the symbols of a file, and how it is told what was found.
 
-use std::time::Duration;
-
 use crate::answer::{Boot, BootAction, BootVerdict, Counterexample, Effort, Fault, Hex, Planted, Writer};
 use crate::axiomatic::Model;
 use crate::check::{Doing, End, Event, Expectation, Finding, Landmarks, Refused, Report, Step, Trace};
@@ -10,7 +8,7 @@ use crate::image::{FetchError, Image, Segment, Symbol, SymbolKind};
 use crate::isa::{Decoded, Instruction, Register, Width};
 use crate::lines::Lines;
 use crate::names::Names;
-use crate::pool::Means;
+use crate::pool::MEANS;
 use crate::request::{Models, Request};
 use crate::sentence::Story;
 use crate::symbols::Firmware;
@@ -509,16 +507,6 @@ fn each_fault_has_a_sentence() {
         assert!(told(&firmware, &bare).sentence.ends_with('.'), "{fault:?}");
     }
 }
-
-/// No time passes, and nobody interrupts.
-const MEANS: Means<'_> = Means {
-    bytes: 1 << 30,
-    seconds: 600,
-    workers: 1,
-    clock: &|| Duration::ZERO,
-    interrupted: &|| false,
-    progress: &|_, _, _| (),
-};
 
 #[test]
 fn verdicts_are_what_was_found() {
