@@ -23,7 +23,7 @@ pub fn examine(jobs: &[Job<'_>], means: &Means<'_>) -> Boot {
     let one = |job: &Job<'_>, turn: &Turn<'_>| one(job, turn, jobs.len(), means);
     let needs_more = |(result, _): &Examined| matches!(result, Err(Refused::Memory(_)));
     let examined = pool::all(jobs, means, one, needs_more);
-    let checks = jobs.iter().zip(examined).map(|(job, examined)| told(job, examined, means)).collect();
+    let checks = jobs.iter().zip(examined).map(|(job, examined)| answer(job, examined, means)).collect();
     Boot { schema: Boot::SCHEMA.into(), checks }
 }
 
@@ -49,7 +49,7 @@ fn one(job: &Job<'_>, turn: &Turn<'_>, all: usize, means: &Means<'_>) -> Examine
 }
 
 /// What comes of a job, with names for its addresses.
-pub(crate) fn told(job: &Job<'_>, (result, seconds): Examined, means: &Means<'_>) -> BootCheck {
+pub(crate) fn answer(job: &Job<'_>, (result, seconds): Examined, means: &Means<'_>) -> BootCheck {
     let names = job.firmware.names();
     let (verdict, retries, effort) = match result {
         Ok(report) => {
@@ -136,7 +136,7 @@ fn event(hart: u32, event: Event) -> String {
     match event {
         Event::Primary => format!("hart {hart} boots"),
         Event::Cleared => ".bss is clear".to_owned(),
-        Event::Told(told) => format!("hart {told} is told"),
+        Event::Told(other) => format!("hart {other} is told"),
         Event::ToldAll => "all harts are told".to_owned(),
         Event::Started => format!("hart {hart} starts"),
         Event::Arrived => format!("hart {hart} has arrived"),

@@ -23,7 +23,7 @@ impl Story<'_> {
     pub(crate) fn sentence(&self) -> String {
         let hart = self.finding.culprit;
         let who = hart.map_or("A hart".to_owned(), |hart| format!("Hart {hart}"));
-        let said = match self.finding.fault {
+        let sentence = match self.finding.fault {
             Fault::Dead => {
                 format!("No run from here brings every hart to its goal: {}", self.whereabouts())
             }
@@ -60,7 +60,7 @@ impl Story<'_> {
             }
             Fault::LostStore => format!("{who} stores to memory that is still to be cleared{}", self.lost()),
         };
-        said + "."
+        sentence + "."
     }
 
     /// The steps of who goes wrong, the last one first.
@@ -73,18 +73,18 @@ impl Story<'_> {
     fn whereabouts(&self) -> String {
         let ends = self.finding.trace.ends.iter().enumerate();
         let (arrived, others): (Vec<_>, Vec<_>) = ends.partition(|(_, end)| end.doing == Doing::Arrived);
-        let told = others.into_iter().map(|(hart, end)| {
+        let waiting = others.into_iter().map(|(hart, end)| {
             let does = doing(self.names, self.finding.fault, end);
             format!("hart {hart}, at {}, {does}", self.names.place(end.pc))
         });
-        let mut told = told.collect::<Vec<_>>();
+        let mut parts = waiting.collect::<Vec<_>>();
         let arrived = arrived.iter().map(|(hart, _)| hart.to_string()).collect::<Vec<_>>();
         match arrived.as_slice() {
             [] => {}
-            [one] => told.push(format!("hart {one} has arrived")),
-            several => told.push(format!("harts {} have arrived", several.join(", "))),
+            [one] => parts.push(format!("hart {one} has arrived")),
+            several => parts.push(format!("harts {} have arrived", several.join(", "))),
         }
-        told.join("; ")
+        parts.join("; ")
     }
 
     /// Other harts that come by such an event.

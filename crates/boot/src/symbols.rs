@@ -208,9 +208,9 @@ impl Symbols<'_> {
         let named = self.0.symbols.iter().filter(|symbol| symbol.name == name);
         let places = named.filter(|symbol| symbol.kind != SymbolKind::Object);
         let addresses = places.map(|symbol| symbol.address);
-        let mut found = addresses.filter(|&address| self.is_code(address)).collect::<Vec<_>>();
-        found.dedup();
-        found
+        let mut code = addresses.filter(|&address| self.is_code(address)).collect::<Vec<_>>();
+        code.dedup();
+        code
     }
 
     /// Where the word of such a name is, and how many bytes it has, if there is one that can be set: a function may have that name

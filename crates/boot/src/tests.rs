@@ -3,7 +3,7 @@
 use crate::answer::{Boot, BootAction, BootVerdict, Counterexample, Effort, Fault, Hex, Planted, Writer};
 use crate::axiomatic::Model;
 use crate::check::{Doing, End, Event, Expectation, Finding, Landmarks, Refused, Report, Step, Trace};
-use crate::examine::{counterexample, told as told_of};
+use crate::examine::{answer, counterexample};
 use crate::image::{FetchError, Image, Segment, Symbol, SymbolKind};
 use crate::isa::{Decoded, Instruction, Register, Width};
 use crate::lines::Lines;
@@ -238,12 +238,12 @@ fn what_is_not_there_is_not_asked_about() {
 fn machines_are_told_apart_by_words() {
     let machines = |firmware: &Firmware, words: &[&str]| {
         let jobs = firmware.jobs(&asked(words)).expect("there are machines");
-        let told = jobs.iter().map(|job| {
+        let machines = jobs.iter().map(|job| {
             let words = job.machine.set.iter().map(|word| format!(" {}={}", word.name, word.value));
             let boots = job.machine.boot_hart.map_or("any".to_owned(), |hart| hart.to_string());
             format!("{} {boots} {}{}", job.machine.harts, job.machine.memory, words.collect::<String>())
         });
-        told.collect::<Vec<_>>()
+        machines.collect::<Vec<_>>()
     };
     let file = usual(&[]).expect("it has all symbols");
     assert_eq!(machines(&file, &[]).len(), 2 * 3 + 3 * 3);
@@ -321,7 +321,7 @@ fn only_words_that_the_file_holds_make_a_machine() {
         (0x201c, 8, SymbolKind::Object),
         (4, 0, SymbolKind::Absolute),
     ];
-    let told = |firmware: &Firmware, words: &[&str]| match firmware.jobs(&asked(words)) {
+    let machines = |firmware: &Firmware, words: &[&str]| match firmware.jobs(&asked(words)) {
         Ok(jobs) => jobs.into_iter().map(|job| format!("{:?}", job.machine)).collect::<Vec<_>>(),
         Err(wrong) => vec![wrong],
     };
@@ -330,7 +330,7 @@ fn only_words_that_the_file_holds_make_a_machine() {
         symbols.extend(["harts", "boot_hart"].map(|name| (name, address, size, kind)));
         let firmware = firmware_of(&symbols, "--window=8").expect("it has all others");
         for words in [&[][..], &["--harts=2"], &["--harts=2", "--boot-hart=0"]] {
-            assert_eq!(told(&firmware, words), told(&without_words, words), "{kind:?} {words:?}");
+            assert_eq!(machines(&firmware, words), machines(&without_words, words), "{kind:?} {words:?}");
         }
         // A word of the same name is found behind it.
         symbols.push(("harts", 0x2018, 4, SymbolKind::Label));
@@ -397,7 +397,7 @@ fn finding(fault: Fault, steps: Vec<Step>, ends: &[(u64, Doing)]) -> Finding {
     Finding { fault, culprit: Some(1), trace: Trace { garbage, steps, repeats_from: None, ends } }
 }
 
-fn told(firmware: &Firmware, finding: &Finding) -> Counterexample {
+fn run_of(firmware: &Firmware, finding: &Finding) -> Counterexample {
     let names = Names { image: &firmware.image, lines: &firmware.lines };
     counterexample(&Story { names, expected: &firmware.expected, finding })
 }
@@ -408,7 +408,7 @@ fn a_run_is_told_by_names() {
     let late = Step { overtakes: 2, ..read(0, Writer::Step(1)) };
     let steps = vec![read(0, Writer::Garbage), wrote(0), late, came_by(0, Event::Arrived)];
     let finding = finding(Fault::Dead, steps, &[(0x8000_0020, Doing::Arrived), (0x8000_001a, waits)]);
-    let run = told(&two_harts(&[]), &finding);
+    let run = run_of(&two_harts(&[]), &finding);
     assert_eq!(run.fault, Fault::Dead);
     assert_eq!(
         run.sentence,
@@ -495,16 +495,16 @@ fn each_fault_has_a_sentence() {
         ),
     ];
     for (fault, steps, expected) in cases {
-        let sentence = told(&firmware, &finding(fault, steps, &ends)).sentence;
+        let sentence = run_of(&firmware, &finding(fault, steps, &ends)).sentence;
         assert!(sentence.contains(expected), "{sentence}");
     }
     // Nobody waits for ever who only waits at the end of a run.
-    let run = told(&firmware, &finding(Fault::StartedEarly, steps(), &ends));
+    let run = run_of(&firmware, &finding(Fault::StartedEarly, steps(), &ends));
     assert_eq!(run.ends[1].doing, "reads flag, which holds -1");
     // Nothing that a finding lacks is missed.
     for fault in [Fault::Dead, Fault::Stale, Fault::Astray, Fault::LostStore, Fault::SharedStack] {
         let bare = Finding { culprit: None, ..finding(fault, vec![], &[]) };
-        assert!(told(&firmware, &bare).sentence.ends_with('.'), "{fault:?}");
+        assert!(run_of(&firmware, &bare).sentence.ends_with('.'), "{fault:?}");
     }
 }
 
@@ -514,19 +514,19 @@ fn verdicts_are_what_was_found() {
     let words = asked(&["--harts=3", "--memory=rvwmo"]);
     let job = &firmware.jobs(&words).expect("there is one")[0];
     let effort = Effort { states: 31, transitions: 40, bytes: 3 << 29, seconds: 0.0 };
-    let found = |findings| {
+    let report = |findings| {
         let (held, retries) = (vec![], vec![]);
         Ok(Report { findings, whole: false, partly: false, window_full: true, held, retries, effort })
     };
     let lost = || finding(Fault::LostStore, vec![], &[]);
-    let verdict = |result| told_of(job, (result, 0.5), &MEANS).verdict;
-    match verdict(found(vec![lost()])) {
+    let verdict = |result| answer(job, (result, 0.5), &MEANS).verdict;
+    match verdict(report(vec![lost()])) {
         BootVerdict::Sound { window_full: true, partly: false, remarks, .. } => {
             assert_eq!(remarks[0].fault, Fault::LostStore)
         }
         other => panic!("{other:?}"),
     }
-    match verdict(found(vec![finding(Fault::Dead, vec![], &[]), lost()])) {
+    match verdict(report(vec![finding(Fault::Dead, vec![], &[]), lost()])) {
         BootVerdict::Faulty { faults, whole: false, remarks } => {
             assert_eq!((faults.len(), faults[0].fault, remarks.len()), (1, Fault::Dead, 1));
         }
@@ -550,7 +550,7 @@ fn verdicts_are_what_was_found() {
         ),
     ];
     for (refused, expected) in cases {
-        let check = told_of(job, (Err(refused.clone()), 0.5), &MEANS);
+        let check = answer(job, (Err(refused.clone()), 0.5), &MEANS);
         assert_eq!(check.verdict, BootVerdict::Refused { why: expected.clone() });
         let states = if matches!(refused, Refused::Memory(_) | Refused::Stopped(_)) { 31 } else { 0 };
         assert_eq!((check.effort.states, check.effort.seconds), (states, 0.5));
@@ -560,7 +560,7 @@ fn verdicts_are_what_was_found() {
     // Under SC a window does not matter.
     let words = asked(&["--harts=2", "--memory=sc"]);
     let job = &firmware.jobs(&words).expect("there is one")[0];
-    let BootVerdict::Refused { why } = told_of(job, (Err(Refused::Stopped(effort)), 0.5), &MEANS).verdict
+    let BootVerdict::Refused { why } = answer(job, (Err(Refused::Stopped(effort)), 0.5), &MEANS).verdict
     else {
         panic!("it was stopped");
     };
@@ -576,12 +576,12 @@ fn the_read_that_decides_is_told() {
     // No branch follows `lw` there: the code is that of `done`.
     let later = Step { pc: 0x8000_0020, ..step(1, 0x8000_0018, later, &[]) };
     let run =
-        told(&two_harts(&[]), &finding(Fault::StartedEarly, vec![read(7, Writer::Garbage), later], &[]));
+        run_of(&two_harts(&[]), &finding(Fault::StartedEarly, vec![read(7, Writer::Garbage), later], &[]));
     assert!(run.sentence.contains("it read flag = 7, garbage"), "{}", run.sentence);
     // So a hart does not wait for what it is about to read once: `auipc` stands for a load that no branch follows.
     let waits = Doing::Waits { address: FLAG, bytes: 4, value: 0, alone: false };
     let ends = [(0x8000_0004, waits), (0x8000_0018, waits)];
-    let run = told(&two_harts(&[]), &finding(Fault::Dead, vec![], &ends));
+    let run = run_of(&two_harts(&[]), &finding(Fault::Dead, vec![], &ends));
     let doing = run.ends.iter().map(|end| end.doing.as_str()).collect::<Vec<_>>();
     assert_eq!(doing, ["is about to read flag, which holds 0", "reads flag, which holds 0, for ever"]);
 }

@@ -111,7 +111,7 @@ fn sentence(litmus: &Litmus, decided: &Decided) -> String {
     let have = if *having == 1 { "has" } else { "have" };
     let lack = if all - having == 1 { "lacks" } else { "lack" };
     // Where executions were left out, what was not found may happen all the same.
-    let said = match decided.asked {
+    let happens = match decided.asked {
         Quantifier::Observed if all == 1 => "there is 1 outcome, and nothing is asked of it".to_owned(),
         Quantifier::Observed => format!("there are {all} outcomes, and nothing is asked of them"),
         Quantifier::ForAll if *having < all => {
@@ -129,7 +129,7 @@ fn sentence(litmus: &Litmus, decided: &Decided) -> String {
         _ => format!("`{condition}` can happen: {having} of {outcomes} {have} it"),
     };
     let beyond = if decided.cut { format!("; {beyond}") } else { String::new() };
-    format!("Under {model} {said}{beyond}.")
+    format!("Under {model} {happens}{beyond}.")
 }
 
 fn none_has(all: usize, outcomes: &str) -> String {

@@ -36,13 +36,13 @@ pub fn boot(boot: &Boot, width: usize) -> String {
 fn alone(check: &BootCheck, width: usize) -> String {
     let (file, machine) = (shown(&check.file), words::machine(&check.machine));
     let cost = words::cost(&check.effort);
-    let said = match &check.verdict {
+    let summary = match &check.verdict {
         BootVerdict::Refused { why } => format!("With {machine}, {file} was refused: {}", ended(why)),
         BootVerdict::Sound { window_full, partly, held, .. } => {
             let every = "every hart arrives, whatever memory holds at first and however late any hart is";
-            let mut said = format!("With {machine}, {file} is sound: {every} ({cost}).");
+            let mut summary = format!("With {machine}, {file} is sound: {every} ({cost}).");
             if *window_full {
-                said.push_str(&format!(
+                summary.push_str(&format!(
                     " Some hart could have begun more instructions than the window holds, so this stands up to a \
                      window of {} (--window).",
                     check.machine.window
@@ -50,17 +50,17 @@ fn alone(check: &BootCheck, width: usize) -> String {
             }
             if !held.is_empty() {
                 let held: Vec<String> = held.iter().map(place).collect();
-                said.push_str(&format!(
+                summary.push_str(&format!(
                     " Nothing was begun early behind {}, though it may be.",
                     listed(&held, "or")
                 ));
             }
             if *partly {
-                said.push_str(
+                summary.push_str(
                     " The firmware computes with garbage: this stands for the garbage that was tried, which may not be all that matters.",
                 );
             }
-            said
+            summary
         }
         BootVerdict::Faulty { faults, whole, .. } => {
             let can: Vec<String> = faults.iter().map(|it| can(it.fault).to_owned()).collect();
@@ -68,10 +68,10 @@ fn alone(check: &BootCheck, width: usize) -> String {
             format!("With {machine}, {file} {} ({cost}).{more}", listed(&can, "and"))
         }
     };
-    let mut text = paragraph(&said, 0, width);
+    let mut text = paragraph(&summary, 0, width);
     // How many harts there are, and which one boots, is said already.
-    let told = |name: &str| matches!(name, "harts" | "boot_hart");
-    let set = check.machine.set.iter().filter(|it| !told(&it.name));
+    let is_known = |name: &str| matches!(name, "harts" | "boot_hart");
+    let set = check.machine.set.iter().filter(|it| !is_known(&it.name));
     let set: Vec<String> = set.map(|it| ValueNames::default().planted(it)).collect();
     let given = check.machine.controls.iter().map(|it| format!("{} = {}", shown(&it.name), it.value));
     let set: Vec<String> = set.into_iter().chain(given).collect();
@@ -123,20 +123,20 @@ fn retried(checks: &[&BootCheck], width: usize) -> String {
     if places.is_empty() {
         return String::new();
     }
-    let said = format!(
+    let summary = format!(
         "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
          row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
          not is believed here.",
         listed(&places, "and")
     );
-    paragraph(&said, 0, width)
+    paragraph(&summary, 0, width)
 }
 
 /// A remark: no fault, so its run is not shown.
 fn remark(what: &str, example: &Counterexample, width: usize) -> String {
     let steps = count(example.steps.len(), "step");
-    let said = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
-    paragraph(&said, 0, width)
+    let summary = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
+    paragraph(&summary, 0, width)
 }
 
 /// What goes wrong, ended as a sentence.

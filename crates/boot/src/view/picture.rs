@@ -60,7 +60,7 @@ fn description(example: &Counterexample) -> String {
         text.push_str(&format!("{} by chance. ", names.planted(planted)));
     }
     for (index, step) in example.steps.iter().enumerate() {
-        text.push_str(&format!("{} ", told(index, step, &names)));
+        text.push_str(&format!("{} ", step_sentence(index, step, &names)));
     }
     for (hart, end) in example.ends.iter().enumerate() {
         text.push_str(&format!("Hart {hart} {}. ", shown(&end.doing)));
@@ -69,7 +69,7 @@ fn description(example: &Counterexample) -> String {
 }
 
 /// A step in a sentence.
-fn told(index: usize, step: &BootStep, names: &ValueNames) -> String {
+fn step_sentence(index: usize, step: &BootStep, names: &ValueNames) -> String {
     let place =
         if step.source.is_some() { format!("{}, {}", place(step), shown(&step.place)) } else { place(step) };
     let mut text = format!(
@@ -308,7 +308,7 @@ impl Drawing<'_> {
         let lane = self.plan.harts[step.hart as usize];
         let colour = colour(step.hart as usize);
         self.canvas.open(&if is_one {
-            told(group.start, step, &self.names)
+            step_sentence(group.start, step, &self.names)
         } else {
             let unseen = unseen(group, self.example, &self.names);
             format!("Steps {} to {}: hart {}: {unseen}", group.start, group.end - 1, step.hart)
@@ -449,7 +449,7 @@ impl Drawing<'_> {
         for (hart, end) in self.example.ends.iter().enumerate() {
             let Some(&Lane { left, right, .. }) = self.plan.harts.get(hart) else { continue };
             let x = (left + right) / 2;
-            let lines = said(end, characters(right - left - 30));
+            let lines = end_lines(end, characters(right - left - 30));
             let height = 22 + LINE * i64::try_from(lines.len()).unwrap_or(0);
             let colour = colour(hart);
             self.canvas.open(&format!("Hart {hart} at {}: {}", shown(&end.place), shown(&end.doing)));
@@ -482,7 +482,7 @@ fn early(step: &BootStep) -> String {
 }
 
 /// Where a hart is and what it does there, in lines.
-fn said(end: &HartEnd, room: usize) -> Vec<String> {
+fn end_lines(end: &HartEnd, room: usize) -> Vec<String> {
     let mut lines = wrapped(&shown(&end.doing), room);
     if !end.arrived {
         lines.extend(wrapped(&format!("at {}", shown(&end.place)), room));

@@ -152,11 +152,11 @@ fn of_file(checks: &[&BootCheck], width: usize) -> String {
         let Some((check, example)) = shortest(&with) else { continue };
         let (file, machine) = (shown(&check.file), machine(&check.machine));
         let places: Vec<&BootCheck> = with.iter().map(|(check, _)| *check).collect();
-        let found = found_on(&places, checks);
+        let on = machines_of(&places, checks);
         text.push('\n');
         text.push_str(&paragraph(
             &format!(
-                "{}: {file} {} {found}. The shortest run has {}, with {machine}. {}",
+                "{}: {file} {} {on}. The shortest run has {}, with {machine}. {}",
                 capitalised(fault.name()),
                 can(fault),
                 count(example.steps.len(), "step"),
@@ -176,8 +176,8 @@ fn of_file(checks: &[&BootCheck], width: usize) -> String {
     beside.push_str(&retried(checks, width));
     for (why, refused) in refusals(checks) {
         let file = refused.first().map_or_else(String::new, |check| shown(&check.file));
-        let found = found_on(&refused, checks);
-        beside.push_str(&paragraph(&format!("{file} was refused {found}: {}", ended(why)), 0, width));
+        let on = machines_of(&refused, checks);
+        beside.push_str(&paragraph(&format!("{file} was refused {on}: {}", ended(why)), 0, width));
     }
     if beside.is_empty() { text } else { format!("{text}\n{beside}") }
 }
@@ -219,7 +219,7 @@ fn refusals<'a>(checks: &[&'a BootCheck]) -> Vec<(&'a str, Vec<&'a BootCheck>)> 
 }
 
 /// On which of all machines of a file: `on 4 of 9 machines (2 and 3 harts, any boot hart but 0: sc and tso)`.
-fn found_on(some: &[&BootCheck], all: &[&BootCheck]) -> String {
+fn machines_of(some: &[&BootCheck], all: &[&BootCheck]) -> String {
     if some.len() == all.len() {
         return match all.len() {
             1 => "on the one machine that was asked about".to_owned(),

@@ -71,7 +71,7 @@ fn steps(example: &Counterexample, names: &ValueNames, width: usize) -> String {
             row.push(begins(&group, example, source));
         }
         row.push(if alike(&group, example) { shown(&first.instruction) } else { "…".to_owned() });
-        row.push(if is_one { said(first, names, events) } else { unseen(&group, example, names) });
+        row.push(if is_one { effect(first, names, events) } else { unseen(&group, example, names) });
         if events {
             row.push(happened(first));
         }
@@ -113,7 +113,7 @@ fn alike(range: &Range<usize>, example: &Counterexample) -> bool {
 }
 
 /// What a step does, and what that means unless it is said elsewhere.
-fn said(step: &BootStep, names: &ValueNames, elsewhere: bool) -> String {
+fn effect(step: &BootStep, names: &ValueNames, elsewhere: bool) -> String {
     let mut text = done(&step.action, names);
     if step.overtakes > 0 {
         text.push_str(&format!(", before {}", older(step.overtakes)));
