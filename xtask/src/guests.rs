@@ -15,7 +15,6 @@ pub(crate) fn needs() -> Vec<Requirement> {
         Requirement::program("qemu-system-x86", "qemu-system-x86_64"),
         Requirement::program("qemu-system-arm", "qemu-system-aarch64"),
         Requirement::program("qemu-system-misc", "qemu-system-riscv64"),
-        Requirement::program("util-linux", "setpriv"),
         Requirement::program("apt", "apt-get"),
         Requirement::program("dpkg", "dpkg-deb"),
         Requirement::file("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg"),

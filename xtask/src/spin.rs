@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 
 pub(crate) use self::answer::{Answer, ask, judge, question};
-pub(crate) use self::verifier::{PAUSE, Verified, Verifier};
+pub(crate) use self::verifier::{Verified, Verifier};
 use crate::architecture::Architecture;
 use crate::failure::Failure;
 use crate::firmware::emulator;

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tenbin_metal::child::End;
+
 use crate::accelerator::Accelerator;
 use crate::answer::{self, Answer, Channel, File};
 use crate::architecture::Architecture;
@@ -16,7 +18,7 @@ use crate::console::{self, Console, Line};
 use crate::error::{Error, Silence};
 use crate::initramfs::{self, INIT_PATH};
 use crate::kernel::Kernel;
-use crate::process::{End, Program, place_of, tail, unnamed};
+use crate::process::{Program, place_of, tail, unnamed};
 
 /// Memory that a guest has beside twice its root, in MiB: the root is there packed and unpacked at first.
 const MEMORY: u64 = 512;
@@ -171,7 +173,7 @@ impl Guest {
             drop(alive);
             Ok((end?, watcher.join().unwrap_or_else(|panic| resume_unwind(panic))))
         })?;
-        self.conclude(&end, console, &files)
+        self.conclude(end, console, &files)
     }
 
     /// Boots a guest of this kind under KVM, however this one shall run, and sees whether it answers within
@@ -264,7 +266,7 @@ impl Guest {
     }
 
     /// What came of it, after the emulator ended like this.
-    fn conclude(&self, end: &End, console: Console, files: &Files) -> Result<Outcome, Error> {
+    fn conclude(&self, end: End, console: Console, files: &Files) -> Result<Outcome, Error> {
         let length = |file: &fs::File| file.metadata().map(|metadata| metadata.len());
         let read = |error| Error::file("read", &std::env::temp_dir())(error);
         // The guest uses one of the two and leaves the other alone.
@@ -294,16 +296,16 @@ impl Guest {
     }
 
     /// Why a guest that ended like this has sent no whole answer.
-    fn explain(&self, end: &End, why: String, console: &Console, complaints: &fs::File) -> Error {
+    fn explain(&self, end: End, why: String, console: &Console, complaints: &fs::File) -> Error {
         let text = what_matters(console);
         let silence = match end {
-            End::Deadline => Silence::Deadline(self.deadline),
-            End::Itself(status) if !status.success() => {
-                let said = format!("it ended with {status}: {}", tail(complaints));
+            End::OutOfTime => Silence::Deadline(self.deadline),
+            end if !end.success() => {
+                let said = format!("it ended with {end}: {}", tail(complaints));
                 return Error::Emulator { program: self.architecture.emulator().0, said };
             }
-            End::Itself(_) if text.contains(PANIC) => Silence::Panic,
-            End::Itself(_) => Silence::Ended(why),
+            _ if text.contains(PANIC) => Silence::Panic,
+            _ => Silence::Ended(why),
         };
         Error::Silent { silence, console: text }
     }
@@ -339,8 +341,6 @@ fn what_matters(console: &Console) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
 
     use super::*;
 
@@ -359,17 +359,16 @@ mod tests {
     fn how_a_guest_ended_says_why_it_is_silent() {
         let mut complaints = unnamed().unwrap();
         complaints.write_all(b"no such machine\n").unwrap();
-        let explain = |end, text: &str| guest().explain(&end, "why".to_owned(), &console(text), &complaints);
-        let ended = |code| End::Itself(ExitStatus::from_raw(code));
+        let explain = |end, text: &str| guest().explain(end, "why".to_owned(), &console(text), &complaints);
         let panic = "[1.0] Kernel panic - not syncing: x\n[1.1] Call trace";
         let silence = |error| match error {
             Error::Silent { silence, console } => (silence, console),
             other => panic!("{other}"),
         };
-        assert_eq!(silence(explain(ended(0), panic)), (Silence::Panic, panic.to_owned()));
-        assert_eq!(silence(explain(ended(0), "x")).0, Silence::Ended("why".to_owned()));
-        assert_eq!(silence(explain(End::Deadline, panic)).0, Silence::Deadline(Duration::from_secs(120)));
-        let error = explain(ended(256), "").to_string();
+        assert_eq!(silence(explain(End::Exited(0), panic)), (Silence::Panic, panic.to_owned()));
+        assert_eq!(silence(explain(End::Exited(0), "x")).0, Silence::Ended("why".to_owned()));
+        assert_eq!(silence(explain(End::OutOfTime, panic)).0, Silence::Deadline(Duration::from_secs(120)));
+        let error = explain(End::Exited(1), "").to_string();
         assert!(error.contains("exit status: 1: no such machine"), "{error}");
     }
 

@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tenbin_metal::child::{End, Finished};
+
 use crate::architecture::Architecture;
 use crate::cache::copied;
 use crate::error::Error;
 use crate::module::{Module, write_sources};
-use crate::process::{End, Program, content, in_path, lacking, unnamed};
+use crate::process::{Program, in_path, lacking};
 
 /// How long a build may take.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -97,11 +99,10 @@ impl Build {
             .words([format!("M={}", scratch.display()), format!("-j{jobs}"), "modules".to_owned()])
             .words(&self.words)
             .inherits(INHERITED);
-        let (out, error) = (unnamed()?, unnamed()?);
-        let end = make.run(&out, &error, PATIENCE)?;
+        let Finished { end, stderr, .. } = make.capture(PATIENCE)?;
         if !end.success() {
-            let said = String::from_utf8_lossy(&content(&error)?).into_owned();
-            return Err(self.failure(&end, &said.replace(&format!("{}/", scratch.display()), "")));
+            let said = String::from_utf8_lossy(&stderr).into_owned();
+            return Err(self.failure(end, &said.replace(&format!("{}/", scratch.display()), "")));
         }
         fs::create_dir(into).map_err(Error::file("write", into))?;
         for module in Module::ALL {
@@ -111,13 +112,13 @@ impl Build {
         Ok(())
     }
 
-    fn failure(&self, end: &End, said: &str) -> Error {
+    fn failure(&self, end: End, said: &str) -> Error {
         if let Some((library, package)) = absent_library(said) {
             return lacking(library, "the kernel's tools need it to build modules", package);
         }
         let ending = match end {
-            End::Itself(status) => format!("make ended with {status}"),
-            End::Deadline => format!("make still ran after {} s", PATIENCE.as_secs()),
+            End::OutOfTime => format!("make still ran after {} s", PATIENCE.as_secs()),
+            end => format!("make ended with {end}"),
         };
         Error::Build {
             what: format!("with {}", self.headers.display()),
@@ -195,9 +196,6 @@ fn complaints(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
-
     use super::*;
 
     fn build() -> Build {
@@ -205,7 +203,7 @@ mod tests {
     }
 
     fn failure(said: &str) -> Error {
-        build().failure(&End::Itself(ExitStatus::from_raw(512)), said)
+        build().failure(End::Exited(2), said)
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Desk {
             fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
         }
         fs::write(desk.path(&format!("{headers}/Module.symvers")), "").unwrap();
-        for program in ["sh", "tar", "grep", "mkdir", "setpriv"] {
+        for program in ["sh", "tar", "grep", "mkdir"] {
             let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
             let real = folders.into_iter().find(|path| path.is_file());
             symlink(

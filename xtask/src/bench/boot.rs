@@ -23,7 +23,7 @@ use super::c2c;
 use crate::failure::Failure;
 use crate::firmware::emulator;
 use crate::requirement;
-use crate::spin::{self, Case, HANDSHAKES, HARTS, PAUSE, Verifier};
+use crate::spin::{self, Case, HANDSHAKES, HARTS, Verifier};
 
 /// The seed of the orders: the same every time, as the rounds themselves are not.
 const SEED: u64 = 0x626f_6f74;
@@ -97,7 +97,7 @@ fn ask_tenbin(stand: &Stand<'_>, files: &Path, cell: &mut Cell) -> Result<(), Fa
     let Case { handshake, harts, boot_hart } = &cell.case;
     let command = stand.host.command(stand.binary);
     let question = spin::question(command, files, &[handshake], &[*harts], &boot_hart.to_string());
-    let output = question.pause(PAUSE).capture_quietly()?;
+    let output = question.capture_quietly()?;
     let answers = spin::judge(output.code, &output.text, &output.diagnostics)?;
     let answer = answers.get(&cell.case).map(|answer| (answer.wrong.clone(), answer.states));
     let (wrong, states) = answer.unwrap_or_else(|| (Err("nothing".into()), 0));

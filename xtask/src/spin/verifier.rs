@@ -19,9 +19,6 @@ const FOLDER: &str = "firmware/promela";
 /// Longer than any of these programs needs by far.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// The time of a program is known to this.
-pub(crate) const PAUSE: Duration = Duration::from_micros(200);
-
 /// How deep a search may go, and room for as many states as 2 to the power of this before more is made: more than
 /// these need, and no more, since making room takes time.
 const DEPTH: &str = "-m100000";
@@ -71,7 +68,7 @@ impl Verifier {
         let compile = Command::new("cc").arguments([optimisation, "-o", "pan", "pan.c"]);
         let mut time = Duration::ZERO;
         for command in [generate, compile] {
-            let output = command.directory(&folder).patience(DEADLINE).pause(PAUSE).capture_quietly()?;
+            let output = command.directory(&folder).patience(DEADLINE).capture_quietly()?;
             if output.code != Some(0) {
                 let words = format!("{}{}", output.text, output.diagnostics);
                 let reason = format!("{}\n{}", status_in_words(output.code), words.trim_end());
@@ -98,7 +95,7 @@ impl Verifier {
         words: &[&str],
         judge: fn(&str) -> Result<T, String>,
     ) -> Result<(T, Duration), Failure> {
-        let command = Command::new(&self.program).directory(&self.folder).patience(DEADLINE).pause(PAUSE);
+        let command = Command::new(&self.program).directory(&self.folder).patience(DEADLINE);
         let output = command.arguments(words).arguments([DEPTH, ROOM]).capture_quietly()?;
         let found = judge(&output.text).map_err(|reason| {
             let tried = format!("understand {} {}", self.program.display(), words.join(" "));

@@ -22,7 +22,7 @@ const ROOMS: &[Room] = &[
     Room { name: "tenbin-lab", uses: &["tenbin-bignum", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-analysis", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
-    Room { name: "tenbin-reach", uses: &["tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-reach", uses: &["tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room {
         name: "tenbin",
         uses: &[
@@ -37,7 +37,7 @@ const ROOMS: &[Room] = &[
         ],
         tests_use: &[],
     },
-    Room { name: "xtask", uses: &[], tests_use: &[] },
+    Room { name: "xtask", uses: &["tenbin-metal"], tests_use: &[] },
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

@@ -97,7 +97,7 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         // The program keeps the deadlines of calls itself; this one is for the program.
         let calls = u32::try_from(cases.len()).unwrap_or(u32::MAX).saturating_add(1);
         let deadline = self.within.saturating_mul(calls).saturating_add(Duration::from_secs(180));
-        let said = child::run(command, Bounds { deadline, memory: None, output: 256 << 20 })
+        let said = child::run(command, Bounds { output: 256 << 20, ..Bounds::within(deadline) })
             .map_err(shortage::unfit)?;
         self.heard(library, cases, &said.stdout, said.end)
     }

@@ -7,10 +7,12 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
+use tenbin_metal::child::Running;
+
 use crate::architecture::Architecture;
 use crate::debugger::{Debugger, Harts as _, Trouble};
 use crate::error::Error;
-use crate::process::{Program, Running, tail, unnamed};
+use crate::process::{Program, tail, unnamed};
 
 use super::follow::Parted;
 
