@@ -10,7 +10,7 @@ mod yes;
 
 use std::path::Path;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::command::status_in_words;
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
@@ -50,7 +50,7 @@ enum Kind {
 /// What a benchmark of several programs is given.
 struct Stand<'a> {
     workspace: &'a Workspace,
-    host: &'static Architecture,
+    host: Architecture,
     /// The release binary of tenbin.
     binary: &'a Path,
     arguments: &'a Arguments,
@@ -111,7 +111,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     if others.is_empty() {
         return Ok(());
     }
-    let host = Architecture::host()?;
+    let host = Architecture::HERE;
     let binary = workspace.build(host, Profile::Release)?;
     let stand = Stand { workspace, host, binary: &binary, arguments };
     let store = workspace.scratch("bench")?.join("store.db");

@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub(crate) use self::answer::{Answer, ask, judge, question};
 pub(crate) use self::verifier::{Verified, Verifier};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::failure::Failure;
 use crate::firmware::emulator;
 use crate::requirement::Requirement;
@@ -72,7 +72,7 @@ pub(crate) fn needs() -> Vec<Requirement> {
 
 /// Ask both about every handshake, for every number of harts and every boot hart, and compare.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
-    let host = Architecture::host()?;
+    let host = Architecture::HERE;
     let binary = workspace.build(host, Profile::Dev)?;
     let files = emulator::build(workspace)?;
     let folder = workspace.scratch("spin")?;

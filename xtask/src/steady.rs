@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::command::status_in_words;
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
@@ -72,7 +72,7 @@ struct Run {
 
 /// Ask quietly, ask under load, compare. Fails if two runs contradict each other or one has no answer.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let host = Architecture::host()?;
+    let host = Architecture::HERE;
     let binary = workspace.build(host, Profile::Release)?;
     let ask = |name: String| ask(host, &binary, arguments, name);
 
@@ -127,7 +127,7 @@ fn said(runs: &[Run]) -> Vec<comparison::Said> {
 }
 
 /// Ask tenbin once.
-fn ask(host: &Architecture, binary: &Path, arguments: &Arguments, name: String) -> Result<Run, Failure> {
+fn ask(host: Architecture, binary: &Path, arguments: &Arguments, name: String) -> Result<Run, Failure> {
     let command = host.command(binary).arguments(["run", "--quick", "--json", "--no-store"]);
     let command = command.arguments(&arguments.experiments).patience(Duration::from_secs(arguments.seconds));
     let output = command.remedy("give it more time with --seconds").capture_quietly()?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::architecture::{ARCHITECTURES, Architecture};
+use crate::architecture::{self, Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
@@ -46,17 +46,17 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         Step::new("tests", vec![], tests(&["--workspace", "--no-fail-fast"])),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
-    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
-        let name = format!("reach {}", architecture.name);
+    for architecture in architecture::foreign() {
+        let name = format!("reach {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
     }
-    for architecture in ARCHITECTURES {
-        let name = format!("disassembly {}", architecture.name);
+    for architecture in Architecture::ALL {
+        let name = format!("disassembly {}", architecture.name());
         let needs = disassembly::needs(architecture);
         steps.push(Step::new(name, needs, move || disassembly::check(workspace, architecture)));
     }
-    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
-        let name = format!("emulated {}", architecture.name);
+    for architecture in architecture::foreign() {
+        let name = format!("emulated {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || emulated::check(workspace, architecture)));
     }
     steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
@@ -106,7 +106,7 @@ const OF_A_KERNEL: &[&str] = &[
 ];
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.
-fn reach(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failure> {
+fn reach(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
     println!("not run under an emulator of programs: {}", OF_A_KERNEL.join(", "));
     Command::cargo(workspace)
         .variables(architecture.cargo_variables())
@@ -116,7 +116,7 @@ fn reach(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failu
             "tenbin-metal",
             "--no-fail-fast",
             "--target",
-            architecture.target,
+            architecture.names().target,
             "--",
         ])
         // One at a time: who forks while another thread is at work may leave the child with a lock of the emulator's own
@@ -134,9 +134,9 @@ mod tests {
     fn every_architecture_is_read_and_every_other_one_is_reached() {
         let workspace = Workspace::find().expect("the test runs in the repository");
         let names = steps(&workspace).into_iter().map(|step| step.name).collect::<Vec<_>>();
-        for architecture in ARCHITECTURES {
-            assert!(names.contains(&format!("disassembly {}", architecture.name)));
-            assert_eq!(names.contains(&format!("reach {}", architecture.name)), architecture.foreign());
+        for architecture in Architecture::ALL {
+            assert!(names.contains(&format!("disassembly {}", architecture.name())));
+            assert_eq!(names.contains(&format!("reach {}", architecture.name())), architecture.foreign());
         }
     }
 }

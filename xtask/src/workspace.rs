@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
 
@@ -67,9 +67,9 @@ impl Workspace {
     }
 
     /// Build tenbin for `architecture` and give the binary's path.
-    pub(crate) fn build(&self, architecture: &Architecture, profile: Profile) -> Result<PathBuf, Failure> {
+    pub(crate) fn build(&self, architecture: Architecture, profile: Profile) -> Result<PathBuf, Failure> {
         let mut command = Command::cargo(self)
-            .arguments(["build", "--package", "tenbin", "--target", architecture.target])
+            .arguments(["build", "--package", "tenbin", "--target", architecture.names().target])
             .variables(architecture.cargo_variables())
             .remedy("correct what the compiler names above");
         if profile == Profile::Release {
@@ -77,7 +77,7 @@ impl Workspace {
         }
         command.run()?;
         let folder = if profile == Profile::Release { "release" } else { "debug" };
-        Ok(self.target.join(architecture.target).join(folder).join("tenbin"))
+        Ok(self.target.join(architecture.names().target).join(folder).join("tenbin"))
     }
 
     /// An empty folder of our own below the target folder, for files that a step leaves.

@@ -19,7 +19,7 @@ use tenbin_metal::calls::Watchers;
 use tenbin_metal::child::End;
 use tenbin_metal::tracee::{self, Tracee, Trouble};
 use tenbin_metal::{Fault, terminal};
-use tenbin_model::{Finding, Refusal};
+use tenbin_model::{Architecture, Finding, Refusal};
 
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
@@ -37,7 +37,6 @@ mod tests;
 mod words;
 
 pub use api::{USUAL, known};
-pub use architecture::Architecture;
 
 use api::{Api, Case};
 use follow::Reached;
@@ -241,8 +240,8 @@ fn probe(path: &Path) -> Result<(PathBuf, Image), Unfit> {
     match image.architecture {
         Some(Architecture::HERE) => {}
         Some(other) => {
-            let here = Architecture::HERE.name();
-            return Err(usage(format!("is for {}, and this machine is {here}", other.name())));
+            let [theirs, here] = [other, Architecture::HERE].map(|it| it.names().sentence);
+            return Err(usage(format!("is for {theirs}, and this machine is {here}")));
         }
         None => return Err(usage("is for an architecture that is not known here".into())),
     }

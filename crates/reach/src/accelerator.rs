@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use crate::error::Error;
 
 /// What makes a guest's CPUs go.

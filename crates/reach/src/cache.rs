@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use tenbin_model::Architecture;
+
 use crate::apt::{Apt, dependency};
-use crate::architecture::Architecture;
 use crate::error::Error;
 use crate::headers::{self, Image};
 use crate::kbuild::{self, Build};

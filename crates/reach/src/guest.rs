@@ -9,10 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_metal::child::End;
+use tenbin_model::Architecture;
 
 use crate::accelerator::Accelerator;
 use crate::answer::{self, Answer, Channel, File};
-use crate::architecture::Architecture;
+use crate::board;
 use crate::cargo::Cargo;
 use crate::console::{self, Console, Line};
 use crate::error::{Error, Silence};
@@ -154,7 +155,8 @@ impl Guest {
                 "{nodes} memory nodes for {cpus} CPUs: each node has a CPU at least"
             )));
         }
-        let plumbing = |error| Error::Process { program: self.architecture.emulator().0.to_owned(), error };
+        let plumbing =
+            |error| Error::Process { program: self.architecture.names().emulator.0.to_owned(), error };
         let (reader, writer) = pipe().map_err(plumbing)?;
         let (over, alive) = pipe().map_err(plumbing)?;
         let files = Files {
@@ -223,9 +225,9 @@ impl Guest {
     fn emulator(&self, files: &Files) -> Result<Program, Error> {
         let size = files.root.metadata().map_err(Error::file("read", &std::env::temp_dir()))?.len();
         let memory = (MEMORY + 2 * size.div_ceil(1 << 20)).next_multiple_of(u64::from(self.nodes));
-        let (name, package) = self.architecture.emulator();
+        let (name, package) = self.architecture.names().emulator;
         let image = fs::canonicalize(&self.kernel.image).map_err(Error::file("read", &self.kernel.image))?;
-        let mut parameters = format!("console={} panic=-1 quiet", self.architecture.console());
+        let mut parameters = format!("console={} panic=-1 quiet", board::console(self.architecture));
         parameters.push_str(&format!(" rdinit={INIT_PATH}"));
         for parameter in &self.parameters {
             parameters.push(' ');
@@ -235,9 +237,9 @@ impl Guest {
         let (memory, cpus) = (memory.to_string(), self.cpus.to_string());
         let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"];
         let board = match self.accelerator {
-            Accelerator::Emulated => self.architecture.board(),
-            Accelerator::Counted => self.architecture.counted_board(),
-            Accelerator::Kvm => self.architecture.own_board(),
+            Accelerator::Emulated => board::emulated(self.architecture),
+            Accelerator::Counted => board::counted(self.architecture),
+            Accelerator::Kvm => board::own(self.architecture),
         };
         let machine =
             ["-m", &memory, "-smp", &cpus, "-initrd", &place_of(&files.root), "-append", &parameters];
@@ -302,7 +304,7 @@ impl Guest {
             End::OutOfTime => Silence::Deadline(self.deadline),
             end if !end.success() => {
                 let said = format!("it ended with {end}: {}", tail(complaints));
-                return Error::Emulator { program: self.architecture.emulator().0, said };
+                return Error::Emulator { program: self.architecture.names().emulator.0, said };
             }
             _ if text.contains(PANIC) => Silence::Panic,
             _ => Silence::Ended(why),

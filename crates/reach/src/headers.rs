@@ -10,8 +10,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use tenbin_model::Architecture;
+
 use crate::apt::{Apt, dependency};
-use crate::architecture::Architecture;
 use crate::cache::listed;
 use crate::error::Error;
 use crate::kernel::Suite;

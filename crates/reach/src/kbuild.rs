@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenbin_metal::child::{End, Finished};
+use tenbin_model::Architecture;
 
-use crate::architecture::Architecture;
 use crate::cache::copied;
 use crate::error::Error;
 use crate::module::{Module, write_sources};
@@ -157,19 +157,18 @@ pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
 /// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that all
 /// modules were tried with, else the usual one.
 fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(String, String), Error> {
-    let (prefix, package) = match architecture {
-        _ if host == Some(architecture) => ("", "gcc"),
-        Architecture::X86_64 => ("x86_64-linux-gnu-", "gcc-x86-64-linux-gnu"),
-        Architecture::Aarch64 => ("aarch64-linux-gnu-", "gcc-aarch64-linux-gnu"),
-        Architecture::Riscv64 => ("riscv64-linux-gnu-", "gcc-riscv64-linux-gnu"),
+    let (prefix, package) = if host == Some(architecture) {
+        (String::new(), "gcc".to_owned())
+    } else {
+        (format!("{}-", architecture.names().tools), architecture.cross_compiler().1)
     };
     let names = ["gcc-12", "gcc"].map(|name| format!("{prefix}{name}"));
     let found = names.iter().find(|name| in_path(name).is_some()).cloned();
     let lacks = || {
         let what = format!("the program {prefix}gcc");
-        lacking(what, "the kernel's modules are compiled with it", package)
+        lacking(what, "the kernel's modules are compiled with it", &package)
     };
-    Ok((prefix.to_owned(), found.ok_or_else(lacks)?))
+    Ok((prefix.clone(), found.ok_or_else(lacks)?))
 }
 
 /// The library that a tool did not find, and its package.

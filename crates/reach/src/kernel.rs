@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use crate::error::Error;
 
 /// The modules that a virtio port needs, in an order in which they can usually be loaded. A kernel that has

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
 
 /// What the guest runs. Everything that the kernel says after the first line must be harmless.
 const SCRIPT: &str = r#"

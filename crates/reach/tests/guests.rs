@@ -11,9 +11,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tenbin_model::Architecture;
 use tenbin_reach::{
-    Accelerator, Architecture, Cache, Cargo, Channel, Error, File, Guest, Kernel, Kvm, Line, Outcome,
-    Silence, Suite,
+    Accelerator, Cache, Cargo, Channel, Error, File, Guest, Kernel, Kvm, Line, Outcome, Silence, Suite,
 };
 
 /// What an answer may take on a machine that is busy with something else.

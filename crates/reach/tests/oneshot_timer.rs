@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
 
 /// What an answer may take on a machine that is busy with something else.
 const LONG: Duration = Duration::from_secs(300);

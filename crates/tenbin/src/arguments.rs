@@ -13,9 +13,9 @@ pub use check::{BootHarts, Check, Control, Expected, LEAST, Place, Setting, Size
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use replay::Replay;
-use tenbin_model::Descriptor;
+use tenbin_model::{Architecture, Descriptor};
 use tenbin_proof::axiomatic::Model;
-use tenbin_reach::{Accelerator, Architecture, Module};
+use tenbin_reach::{Accelerator, Module};
 use tenbin_store::{Label, NotALabel};
 
 use crate::output::Trouble;

@@ -76,7 +76,7 @@ impl<'a> Stage<'a> {
         let nanobench = arguments.nanobench.as_deref().map(header).transpose()?;
         let (sources, built) = folders(workspace);
         cargo(workspace).arguments(["build", "--release", "--workspace", "--locked"]).run()?;
-        let binaries = built.join(Architecture::host()?.target).join("release");
+        let binaries = built.join(Architecture::HERE.names().target).join("release");
         let scratch = workspace.scratch("arena")?;
         let cpu = first_cpu(&status()?)?;
         let works = Vec::new();

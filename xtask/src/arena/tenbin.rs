@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tool::{Answer, Finding, Question, Ready, Tool, number, unreadable};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::command::{Output, status_in_words};
 use crate::workspace::Profile;
 
@@ -11,9 +11,9 @@ pub(super) const TOOL: Tool = Tool {
     name: "tenbin",
     rule: "one pair of `tenbin calibrate`; they differ if its verdict is \"different\"; a verdict that is refused is \
            neither; ratio as found.",
-    needs: || Architecture::host().map(Architecture::to_build).unwrap_or_default(),
+    needs: || Architecture::HERE.to_build(),
     prepare: |stage| {
-        let host = Architecture::host()?;
+        let host = Architecture::HERE;
         let binary = stage.workspace.build(host, Profile::Release)?;
         let version = host.command(&binary).argument("--version").read()?;
         let weigh = move |question: &Question<'_>| {

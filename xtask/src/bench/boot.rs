@@ -20,6 +20,7 @@ use rand_pcg::Pcg64;
 use self::table::{Cell, Table};
 use super::Stand;
 use super::c2c;
+use crate::architecture::Target;
 use crate::failure::Failure;
 use crate::firmware::emulator;
 use crate::requirement;

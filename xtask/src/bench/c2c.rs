@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Stand;
+use crate::architecture::Target;
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};

@@ -3,7 +3,7 @@
 //! Everything is asked in guests, of the module `fibdrv`, and answered by `tenbin run fib`.
 
 use super::Stand;
-use crate::architecture::ARCHITECTURES;
+use crate::architecture::{Architecture, Target};
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
 use crate::guests;
@@ -74,7 +74,7 @@ const SOAK: &str = "insmod /modules/fibdrv.ko; \
 pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
     requirement::insist(&guests::needs())?;
     // A guest is given the tenbin that lies in the same place for its architecture.
-    for architecture in ARCHITECTURES.iter().filter(|it| asked(it.name)) {
+    for architecture in Architecture::ALL.into_iter().filter(|it| asked(it.name())) {
         stand.workspace.build(architecture, Profile::Release)?;
     }
     QUESTIONS.iter().try_for_each(|question| {

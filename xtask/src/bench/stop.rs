@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::Stand;
+use crate::architecture::Target;
 use crate::command::status_in_words;
 use crate::failure::Failure;
 use crate::guests;

@@ -90,7 +90,7 @@ pub(crate) fn sparse_needs() -> Vec<Requirement> {
 
 /// Build all modules for every kernel by `tenbin guest modules`; warnings are errors.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
-    let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
+    let tenbin = workspace.build(Architecture::HERE, Profile::Dev)?;
     let mut faults = strict(&workspace.root().join(FOLDER));
     for kernel in KERNELS {
         let Kernel { architecture, suite, words, .. } = kernel;
@@ -135,7 +135,7 @@ fn modules(tenbin: &Path, kernel: &Kernel) -> Command {
 
 /// Have sparse read every module with the headers of every kernel where it can, and a fault that it must find.
 pub(crate) fn sparse(workspace: &Workspace) -> Result<(), Failure> {
-    let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
+    let tenbin = workspace.build(Architecture::HERE, Profile::Dev)?;
     let mut faults = Vec::new();
     for kernel in KERNELS {
         let Kernel { architecture, suite, words, unread: reason } = kernel;

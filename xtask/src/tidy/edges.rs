@@ -37,7 +37,7 @@ const ROOMS: &[Room] = &[
         ],
         tests_use: &[],
     },
-    Room { name: "xtask", uses: &["tenbin-metal"], tests_use: &[] },
+    Room { name: "xtask", uses: &["tenbin-metal", "tenbin-model"], tests_use: &[] },
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

@@ -96,7 +96,7 @@ impl Tree {
             files.push(File::new(path.into(), text));
         }
         let metadata = workspace.metadata(&["--no-deps"])?;
-        let host = crate::architecture::Architecture::host()?.target;
+        let host = crate::architecture::Architecture::HERE.names().target;
         let full = workspace.metadata(&["--locked", "--filter-platform", host]);
         let licences = full.map(|metadata| licences(&metadata)).map_err(|failure| failure.to_string());
         mark_tests(&mut files);

@@ -13,8 +13,10 @@ use tenbin_metal::Fault;
 use tenbin_metal::child::End;
 use tenbin_metal::tracee::{Birth, Breakpoint, Entered, Stop, Thread, Tracee, Trouble, Until};
 
+use tenbin_model::Architecture;
+
 use super::api::{Api, Case};
-use super::architecture::Architecture;
+use super::architecture::Convention as _;
 use super::image::Image;
 use super::names::{CLONE_THREAD, signal};
 use super::place::{self, Mapping};

@@ -13,7 +13,7 @@ use object::{
     Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolIndex, SymbolKind, elf,
 };
 
-use super::architecture::Architecture;
+use tenbin_model::Architecture;
 
 /// The most bytes of a file that are read, 64 MiB. A C library has a few.
 const MOST: u64 = 64 << 20;
@@ -159,7 +159,7 @@ impl Image {
             }
         }
         Ok(Self {
-            architecture: Architecture::of(header.e_machine(endian).0),
+            architecture: Architecture::of_elf(header.e_machine(endian).0),
             interpreted,
             entry: file.entry(),
             defined,

@@ -2,7 +2,7 @@
 //!
 //! The three architectures agree on all of them but some of open(2), where arm64 has its own.
 
-use super::architecture::Architecture;
+use tenbin_model::Architecture;
 
 /// A number and what it is called.
 pub(super) type Named = (u64, &'static str);

@@ -3,7 +3,8 @@
 //! The order of a system call's arguments is the kernel's (syscalls(2), and man-pages section 2 of each), not that of
 //! the function of the same name.
 
-use super::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use super::names::{self, Named};
 
 /// What an argument is.
@@ -301,6 +302,7 @@ pub(super) fn outcome(name: &str, result: i64) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::architecture::Convention as _;
     use super::*;
 
     /// A page at 0x1000 that holds `bytes` and then ends.

@@ -1,3 +1,6 @@
+use tenbin_model::Architecture;
+
+use super::architecture::Convention as _;
 use super::*;
 
 use seen::{Call, Definition, What};

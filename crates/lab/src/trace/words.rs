@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::child::End;
-use tenbin_model::Finding;
+use tenbin_model::{Architecture, Finding};
 
 use super::api::{Api, Case};
-use super::architecture::Architecture;
+use super::architecture::Convention as _;
 use super::image::Library;
 use super::names::signal;
 use super::place::short;
@@ -315,7 +315,12 @@ fn abi_line(api: &Api, seen: &Seen, on: Architecture) -> String {
         [] if api.parameters.is_empty() => "no argument".into(),
         arguments => arguments.iter().map(register).collect::<Vec<_>>().join(", "),
     };
-    format!("ABI: {}, {}; called from {}: {arguments}", on.name(), on.convention(), short(&seen.called_from))
+    format!(
+        "ABI: {}, {}; called from {}: {arguments}",
+        on.names().sentence,
+        on.convention(),
+        short(&seen.called_from)
+    )
 }
 
 fn register(argument: &Argument) -> String {

@@ -8,8 +8,8 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use tenbin_metal::child::Running;
+use tenbin_model::Architecture;
 
-use crate::architecture::Architecture;
 use crate::debugger::{Debugger, Harts as _, Trouble};
 use crate::error::Error;
 use crate::process::{Program, tail, unnamed};
@@ -42,7 +42,7 @@ impl Machine {
     /// # Errors
     /// [`Error::Missing`] without the emulator, [`Error::Emulator`] where it does not come up.
     pub(super) fn start(elf: &Path, harts: u32, until: Instant) -> Result<Self, Error> {
-        let (name, package) = Architecture::Riscv64.emulator();
+        let (name, package) = Architecture::Riscv64.names().emulator;
         let plumbing = |error| Error::Process { program: name.to_owned(), error };
         let file = fs::canonicalize(elf).map_err(Error::file("read", elf))?;
         let (ours, theirs) = UnixStream::pair().map_err(plumbing)?;
@@ -97,7 +97,7 @@ impl Machine {
 }
 
 fn explained(trouble: &Trouble, complaints: &File) -> Error {
-    let (program, _) = Architecture::Riscv64.emulator();
+    let (program, _) = Architecture::Riscv64.names().emulator;
     let complaints = tail(complaints);
     let said =
         if complaints.is_empty() { trouble.to_string() } else { format!("{trouble}; it said: {complaints}") };

@@ -10,8 +10,10 @@ use tenbin_analysis::report;
 use tenbin_analysis::verdict::{Across, Processes};
 use tenbin_lab::blame::CONTRACTS;
 use tenbin_metal::kernels;
-use tenbin_model::{Blame, Boot, BootReplay, CalibrationReport, Descriptor, ExportedRun, Litmus, Report};
-use tenbin_reach::{Architecture, Module};
+use tenbin_model::{
+    Architecture, Blame, Boot, BootReplay, CalibrationReport, Descriptor, ExportedRun, Litmus, Report,
+};
+use tenbin_reach::Module;
 
 use super::{json, runs};
 use crate::arguments::{Arguments, Form, Shape};

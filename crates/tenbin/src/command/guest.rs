@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line, insist_place};
+use tenbin_model::Architecture;
+use tenbin_reach::{Accelerator, Cargo, Error, File, Guest, Kvm, Line, insist_place};
 
 use super::modules::{Choice, remarked, told};
 use crate::arguments::GuestRun;
@@ -176,11 +177,7 @@ fn tenbin_for(architecture: Architecture) -> Option<PathBuf> {
         return Some(this);
     }
     let folder = this.parent()?;
-    let triple = match architecture {
-        Architecture::X86_64 => "x86_64-unknown-linux-gnu",
-        Architecture::Aarch64 => "aarch64-unknown-linux-gnu",
-        Architecture::Riscv64 => "riscv64gc-unknown-linux-gnu",
-    };
+    let triple = architecture.names().target;
     let released = folder.join(format!("tenbin-{architecture}"));
     let built = || Some(folder.parent()?.parent()?.join(triple).join(folder.file_name()?).join("tenbin"));
     [Some(released), built()].into_iter().flatten().find(|path| path.is_file())
