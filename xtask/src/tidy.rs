@@ -6,7 +6,6 @@
 mod dependencies;
 mod documents;
 mod edges;
-mod experiments;
 mod language;
 mod layout;
 mod manifest;
@@ -37,12 +36,6 @@ const RULES: &[Rule] = &[
         sentence: "The edges between our crates equal the table in xtask/src/tidy/edges.rs.",
         remedy: "remove the dependency, or change the table and say why in ARCHITECTURE.md",
         check: edges::check,
-    },
-    Rule {
-        name: "experiments-listed",
-        sentence: "The files in crates/lab/src/experiments/ equal the list in its mod.rs.",
-        remedy: "make the folder and the list agree",
-        check: experiments::check,
     },
     Rule {
         name: "paths-exist",

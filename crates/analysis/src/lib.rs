@@ -3,7 +3,7 @@
 //! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
 //! So every sentence can be computed again, at any later time, from what the store holds.
 //!
-//! Reading order: [`stats`], [`verdict`], [`comparable`], [`topology`], [`capacity`], [`distance`], [`calibration`],
+//! Reading order: [`verdict`], [`comparable`], [`topology`], [`capacity`], [`distance`], [`calibration`],
 //! [`report`].
 
 pub mod calibration;
@@ -11,7 +11,6 @@ pub mod capacity;
 pub mod comparable;
 pub mod distance;
 pub mod report;
-pub mod stats;
 pub mod topology;
 pub mod verdict;
 

@@ -104,6 +104,14 @@ impl Pages {
 }
 
 impl Pages {
+    /// Keeps them from children that are forked from here on (`MADV_DONTFORK`): what a child has in common, the next write
+    /// copies, and whoever holds the page by the kernel's own reference keeps the old one.
+    pub(crate) fn keep_from_later_children(&self) {
+        // SAFETY: the range is this mapping; a child that is forked later runs none of its owner's code.
+        let advised = unsafe { madvise(self.base.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
+        debug_assert!(advised.is_ok(), "madvise of an own mapping");
+    }
+
     /// How much of this memory the kernel keeps in huge pages, by its own word in
     /// `/proc/self/smaps` (`AnonHugePages`, `Documentation/filesystems/proc.rst`).
     ///

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use tenbin_analysis::{calibration, verdict};
+use tenbin_analysis::calibration;
 use tenbin_lab::ladder::{EFFECTS, Extent, MOST_ROUNDS, Order, WORKS, refusal, series};
 use tenbin_lab::{Bench, Ladder};
 use tenbin_metal::{Fault, Load, interrupt, machine};
@@ -164,7 +164,7 @@ impl Plan {
                 threads: threads as u32,
                 average: [average, after],
             },
-            level: verdict::LEVEL,
+            level: tenbin_stats::LEVEL,
             time: self.order.limit,
             series,
         };

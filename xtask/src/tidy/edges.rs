@@ -20,7 +20,8 @@ const ROOMS: &[Room] = &[
     Room { name: "tenbin-proof", uses: &[], tests_use: &[] },
     Room { name: "tenbin-metal", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-lab", uses: &["tenbin-bignum", "tenbin-metal", "tenbin-model"], tests_use: &[] },
-    Room { name: "tenbin-analysis", uses: &["tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-stats", uses: &["tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-analysis", uses: &["tenbin-model", "tenbin-stats"], tests_use: &[] },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-reach", uses: &["tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room {
@@ -33,6 +34,7 @@ const ROOMS: &[Room] = &[
             "tenbin-model",
             "tenbin-proof",
             "tenbin-reach",
+            "tenbin-stats",
             "tenbin-store",
         ],
         tests_use: &[],

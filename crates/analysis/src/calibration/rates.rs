@@ -8,8 +8,8 @@ use tenbin_model::calibration::{
 };
 use tenbin_model::{Calibration, Found, Pair, Picoseconds, Purpose, Series, Verdict};
 
-use crate::stats::order::Ordered;
-use crate::stats::proportion::clopper_pearson;
+use tenbin_stats::order::Ordered;
+use tenbin_stats::proportion::clopper_pearson;
 
 /// The probability that the interval of one proportion misses.
 pub const LEVEL: f64 = 0.01;

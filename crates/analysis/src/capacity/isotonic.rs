@@ -8,7 +8,7 @@
 //! Source: Barlow, Bartholomew, Bremner and Brunk, "Statistical Inference under Order Restrictions" (1972);
 //! with medians: Robertson and Waltman, "On Estimating Monotone Parameters" (1968).
 
-use crate::stats::order::Ordered;
+use tenbin_stats::order::Ordered;
 
 /// Neighbours that share one value.
 struct Pool {

@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use super::middle::{median, shamos, variance};
 use super::{COARSEST, DEVIATIONS, FINEST, MAD, Outcome, Why};
-use crate::stats::detectable::normal_quantile;
-use crate::verdict::LEVEL;
+use tenbin_stats::LEVEL;
+use tenbin_stats::detectable::normal_quantile;
 
 /// Values that each of the two series needs: fewer show neither a range nor a deviation.
 pub const LEAST_VALUES: usize = 6;

@@ -4,7 +4,7 @@ use super::groups::Division;
 use super::middle::{median, variance};
 use super::polish::Table;
 use super::{DEVIATIONS, MAD};
-use crate::stats::detectable::{POWER, normal_quantile};
+use tenbin_stats::detectable::{POWER, normal_quantile};
 
 /// Two groups, compared by what each loses at the other's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,13 +53,13 @@ pub(super) fn errors(readers: [usize; 2], homes: [usize; 2]) -> f64 {
 /// How many standard errors a gap must reach when the groups were sought in the same data.
 ///
 /// `readers` can be dealt to `groups` in groups^readers ways and each of them has groups·(groups−1)/2
-/// pairs. Each gets an equal share of [`crate::verdict::LEVEL`] (Bonferroni), so that the best of them is above with
+/// pairs. Each gets an equal share of [`tenbin_stats::LEVEL`] (Bonferroni), so that the best of them is above with
 /// that probability at most. The tail of the normal distribution is at most exp(−z²/2)/2, which
 /// gives z in closed form, for any number of readers.
 pub(super) fn critical(readers: usize, groups: usize) -> f64 {
     let ways = readers as f64 * (groups as f64).ln()
         + ((groups * groups.saturating_sub(1)).max(2) as f64 / 2.0).ln();
-    (2.0 * (ways - (2.0 * crate::verdict::LEVEL).ln())).sqrt()
+    (2.0 * (ways - (2.0 * tenbin_stats::LEVEL).ln())).sqrt()
 }
 
 /// What a gap must reach with so large a `deviation` within groups, of so many standard `errors` of a cell.

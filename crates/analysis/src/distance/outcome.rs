@@ -9,8 +9,8 @@ use super::repeated::Repeated;
 use super::{
     COARSEST, Distances, Gap, LEAST_BLOCKS, LEAST_HOMES, LEAST_READERS, MAD, Observation, Outcome, Why,
 };
-use crate::stats::detectable::normal_quantile;
-use crate::verdict::LEVEL;
+use tenbin_stats::LEVEL;
+use tenbin_stats::detectable::normal_quantile;
 
 /// Judges `observations`: do all readers reach all homes alike?
 ///

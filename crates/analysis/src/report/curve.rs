@@ -3,7 +3,7 @@
 use tenbin_model::{Bytes, Picoseconds};
 
 use crate::capacity::{Capacities, Curve};
-use crate::stats::order::Ordered;
+use tenbin_stats::order::Ordered;
 
 /// The most rows of a picture: it shall stand on one screen with what is said of it.
 const ROWS: usize = 30;

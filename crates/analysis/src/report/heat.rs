@@ -3,7 +3,7 @@
 use tenbin_model::unit::three_digits;
 
 use super::text::folded;
-use crate::stats::order::Ordered;
+use tenbin_stats::order::Ordered;
 
 /// The classes of a time, fastest first.
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];

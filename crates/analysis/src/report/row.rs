@@ -2,10 +2,11 @@
 
 use tenbin_model::{Cell, Descriptor, Reading, Sample};
 
-use crate::stats::fairness::jain;
-use crate::stats::order::Ordered;
-use crate::stats::sign;
-use crate::verdict::{LEVEL, time};
+use crate::verdict::time;
+use tenbin_stats::LEVEL;
+use tenbin_stats::fairness::jain;
+use tenbin_stats::order::Ordered;
+use tenbin_stats::sign;
 
 /// The figures of one variant in one cell.
 pub(super) struct Row {

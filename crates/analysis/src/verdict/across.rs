@@ -3,7 +3,7 @@
 //! Epochs of two runs were never interleaved, so their times cannot be weighed against each other. Their *ratios* can:
 //! each was measured within its own run. But a run's interval covers what varied while that run lasted, and runs of the same
 //! thing differ by more: that two such intervals do not meet says nothing about a change. So the run is the unit here
-//! ([`crate::stats::runs`]): several runs a side have an exact interval for how far the sides lie apart; one run a side is held
+//! ([`tenbin_stats::runs`]): several runs a side have an exact interval for how far the sides lie apart; one run a side is held
 //! against how far such runs are known to lie apart, and refused where too few are known.
 
 use std::fmt;
@@ -13,13 +13,14 @@ use serde::Serialize;
 use tenbin_model::{Answer, Evidence, Interval, Judge, Quantity, Refusal, Run, Trial, Verdict};
 
 use super::answers;
-use super::decide::{LEVEL, percent};
+use super::decide::percent;
 use super::sentence::{outward, refusal as refused_in_words, show};
 use crate::comparable::{Comparability, Outcome, compare};
-use crate::stats::multiple::bonferroni;
-use crate::stats::order::Ordered;
-use crate::stats::paired::as_ratios;
-use crate::stats::runs::{least_each, least_known, reach, shift};
+use tenbin_stats::LEVEL;
+use tenbin_stats::multiple::bonferroni;
+use tenbin_stats::order::Ordered;
+use tenbin_stats::paired::as_ratios;
+use tenbin_stats::runs::{least_each, least_known, reach, shift};
 
 /// How many other runs are asked at most how far runs lie apart. Each takes a moment to read and to judge.
 pub const MOST_OTHERS: usize = 128;

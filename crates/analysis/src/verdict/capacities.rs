@@ -10,8 +10,8 @@ use tenbin_model::{
 use super::comparisons::{empty, refused};
 use super::refused_in_words;
 use crate::capacity::{self, Capacities, Curve, Judged, Level, Point, Stated};
-use crate::stats::order::Ordered;
 use crate::topology;
+use tenbin_stats::order::Ordered;
 
 /// A knee that moves by more than this factor while it is measured is no size to build on: it is as far as the firmware
 /// may be off.

@@ -9,16 +9,13 @@ use tenbin_model::{
 use super::regimes::{self, Stance};
 use super::sentence::{self, outward};
 use super::{lateness, laws, overhead, thrashing};
-use crate::stats::detectable;
-use crate::stats::multiple::bonferroni;
-use crate::stats::order::{Ordered, QuantileInterval};
-use crate::stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
-use crate::stats::regimes::{Regime, regimes as regimes_of};
-use crate::stats::sequential::Plan;
-use crate::stats::sign;
-
-/// The probability of any false "different" among all comparisons of one experiment.
-pub const LEVEL: f64 = 0.01;
+use tenbin_stats::multiple::bonferroni;
+use tenbin_stats::order::{Ordered, QuantileInterval};
+use tenbin_stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
+use tenbin_stats::regimes::{Regime, regimes as regimes_of};
+use tenbin_stats::sequential::Plan;
+use tenbin_stats::sign;
+use tenbin_stats::{LEVEL, detectable};
 
 /// What a comparison came to, before it is put in words.
 pub(super) struct Outcome {

@@ -16,7 +16,7 @@ use crate::distance::{
     Buffers, Observation, Outcome, Why, against_firmware, column_against_firmware, judge, of_as_many,
     one_column,
 };
-use crate::stats::order::Ordered;
+use tenbin_stats::order::Ordered;
 
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     trial.cells.iter().map(|cell| of_cell(machine, trial, cell)).collect()

@@ -9,9 +9,10 @@ use tenbin_model::verdict::Grid;
 use tenbin_model::{Answer, Cell, Figure, Interval, Machine, Picoseconds, Trial, Verdict};
 
 use super::comparisons;
-use super::decide::{LEVEL, percent};
+use super::decide::percent;
 use super::sentence;
-use crate::stats::order::Ordered;
+use tenbin_stats::LEVEL;
+use tenbin_stats::order::Ordered;
 
 /// Blocks that have [`told`] their 99th percentile: 300 events of each variant.
 pub(super) const BLOCKS_FOR_TAILS: u32 = 150;

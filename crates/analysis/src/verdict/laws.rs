@@ -8,7 +8,7 @@
 //! block, with its whole interval, is no part of it, and that is said instead of the line.
 //!
 //! All intervals of a trial share its level with its comparisons (Bonferroni): two for each way, and two for each size of it.
-//! What was taken is judged once, at the end, so there are no looks to pay for. See [`crate::stats::law`].
+//! What was taken is judged once, at the end, so there are no looks to pay for. See [`tenbin_stats::law`].
 
 mod words;
 
@@ -20,12 +20,12 @@ use tenbin_model::{
 };
 
 use super::comparisons::{self, empty, refused};
-use super::decide::LEVEL;
 use super::sentence;
-use crate::stats::law::{Deviation, Law, Point, law};
-use crate::stats::multiple::bonferroni;
-use crate::stats::order::Ordered;
-use crate::stats::sign::{Estimate, least_pairs};
+use tenbin_stats::LEVEL;
+use tenbin_stats::law::{Deviation, Law, Point, law};
+use tenbin_stats::multiple::bonferroni;
+use tenbin_stats::order::Ordered;
+use tenbin_stats::sign::{Estimate, least_pairs};
 
 /// A size that surely lies further from the line than this, as a part of what the line says, is no part of it.
 const BENT: f64 = 0.1;

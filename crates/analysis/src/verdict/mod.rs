@@ -2,7 +2,7 @@
 //!
 //! The method, for every comparison: one log ratio a block, the exact sign-test interval of their
 //! median, at a level that is shared by all comparisons of the experiment (Bonferroni) and by all
-//! looks at the data (alpha spending). See [`crate::stats`] for each piece.
+//! looks at the data (alpha spending). See `tenbin_stats` for each piece.
 
 mod across;
 pub(crate) mod capacities;
@@ -26,7 +26,7 @@ use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};
 
 pub use across::{Across, Compared, Kept, MOST_OTHERS, across};
-pub use decide::{LEVEL, decided, depends, least_blocks};
+pub use decide::{decided, depends, least_blocks};
 pub use processes::{OverProcesses, Processes, processes};
 pub use sentence::refusal as refused_in_words;
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Arrangement, Cell, Finding, Sample, Trial};
 
-use super::decide::{LEVEL, percent};
-use crate::stats::overhead::{Doubling, Line, line};
+use super::decide::percent;
+use tenbin_stats::LEVEL;
+use tenbin_stats::overhead::{Doubling, Line, line};
 
 /// The overhead's interval may reach this part of an epoch to either side before measuring stops:
 /// 100 ns of 100 µs, a few readings of a clock.

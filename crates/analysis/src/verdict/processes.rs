@@ -9,13 +9,14 @@ use serde::Serialize;
 use tenbin_model::{Answer, Descriptor, Evidence, Interval, Judge, Refusal, Report, Verdict};
 
 use super::across::{Counts, in_order, of_interval};
-use super::decide::{LEVEL, Outcome, percent};
+use super::decide::{Outcome, percent};
 use super::sentence;
-use crate::stats::detectable;
-use crate::stats::multiple::bonferroni;
-use crate::stats::order::Ordered;
-use crate::stats::paired::as_ratios;
-use crate::stats::sign::{Estimate, least_pairs};
+use tenbin_stats::LEVEL;
+use tenbin_stats::detectable;
+use tenbin_stats::multiple::bonferroni;
+use tenbin_stats::order::Ordered;
+use tenbin_stats::paired::as_ratios;
+use tenbin_stats::sign::{Estimate, least_pairs};
 
 /// What several processes answered together; what `tenbin run --processes N --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -4,9 +4,9 @@
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Cell, Evidence, Figure, Machine, Probe, Refusal, Regime, Stretch, Verdict};
 
-use crate::stats::order::Ordered;
-use crate::stats::paired::{LogRatios, as_ratios};
-use crate::stats::regimes;
+use tenbin_stats::order::Ordered;
+use tenbin_stats::paired::{LogRatios, as_ratios};
+use tenbin_stats::regimes;
 
 /// A figure that differs by less than this factor between two regimes explains nothing.
 const TELLING: f64 = 1.25;

@@ -13,9 +13,11 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_model::{Ended, Machine, Picoseconds, Quantity, Sample, Verdict};
 
-use super::{LEVEL, answers, decided};
+use tenbin_stats::LEVEL;
+
+use super::{answers, decided};
 use crate::specimen::{cell, descriptor, trial};
-use crate::stats::proportion::clopper_pearson;
+use tenbin_stats::proportion::clopper_pearson;
 
 /// Blocks that fit into the time of a cell.
 const BLOCKS: usize = 1_024;

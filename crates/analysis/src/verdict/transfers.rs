@@ -20,10 +20,11 @@ pub(crate) use self::picture::{ByClass, by_class};
 use self::picture::{figures, grids};
 use self::relabelings::{Labels, Relabelings};
 use super::comparisons::{self, empty};
-use super::decide::{LEVEL, percent};
+use super::decide::percent;
 use super::sentence::{outward, show};
 use super::{caveat, sentence};
-use crate::stats::paired::as_ratios;
+use tenbin_stats::LEVEL;
+use tenbin_stats::paired::as_ratios;
 
 /// A control pair whose median moves by more than this factor says that the machine changed meanwhile.
 const STEADY: f64 = 1.25;

@@ -11,8 +11,8 @@ use tenbin_model::{
     Quantity, Reading, Source, Variant,
 };
 
-use crate::published::rows;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::published::rows;
 
 /// The addition in one instruction and the loop that it is weighed against, by architecture.
 #[cfg(target_arch = "x86_64")]
@@ -44,9 +44,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         // The ends, the headline, and nothing between.
         counts.retain(|&count| count <= 2 || count >= cpus);
     }
-    let counts = request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
-        (1..=1024).contains(count)
-    })?;
+    let counts =
+        request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
+            (1..=1024).contains(count)
+        })?;
     let with_backoff = match request.settings.given("backoff") {
         None => request.effort != Effort::Quick,
         Some("all") => true,
@@ -288,7 +289,10 @@ fn ways() -> Vec<Way> {
     let add = add.unwrap_or(&additions[0]);
     let shared = additions.iter().map(|addition| Way { addition, sharded: false });
     shared
-        .chain([Way { addition: add, sharded: true }, Way { addition: kernels::lost_update(), sharded: false }])
+        .chain([
+            Way { addition: add, sharded: true },
+            Way { addition: kernels::lost_update(), sharded: false },
+        ])
         .collect()
 }
 
@@ -315,8 +319,7 @@ impl Counters {
         let backoffs: Vec<Mutex<Backoff>> =
             (0..workers).map(|worker| Mutex::new(self.backoff(way.addition, worker))).collect();
         Arc::new(move |worker, iterations| {
-            let counter =
-                if way.sharded { &counters.lines[worker].counter } else { counters.shared() };
+            let counter = if way.sharded { &counters.lines[worker].counter } else { counters.shared() };
             let mut backoff = backoffs[worker].lock().unwrap_or_else(PoisonError::into_inner);
             body(way.addition, counter, iterations, &mut backoff)
         })
@@ -400,7 +403,10 @@ impl Apparatus for Counters {
         if !missing.is_empty() {
             findings.push(Finding {
                 experiment: "atomics".into(),
-                sentence: format!("{} variants were not tested: this CPU lacks what they need.", missing.len()),
+                sentence: format!(
+                    "{} variants were not tested: this CPU lacks what they need.",
+                    missing.len()
+                ),
                 evidence: missing.join("; "),
                 confidence: "the kernel's word".into(),
             });
@@ -437,7 +443,9 @@ fn published() -> Vec<Published> {
             let loop_alone =
                 format!("compare-and-swap by lr/sc {seconds} s of {measure} for {loops} additions a thread");
             match add.and_then(|add| add.number(column)) {
-                Some(fast) => publish(threads, measure, format!("{loop_alone}, amoadd {fast} s"), Some(seconds / fast)),
+                Some(fast) => {
+                    publish(threads, measure, format!("{loop_alone}, amoadd {fast} s"), Some(seconds / fast))
+                }
                 None => publish(threads, measure, loop_alone, None),
             }
         }
@@ -469,7 +477,11 @@ fn describe() -> Descriptor {
         variants,
         parameters: vec![
             Parameter::new("threads", "1,2,4,… all CPUs, twice as many", "numbers of threads, 1 to 1024"),
-            Parameter::new("backoff", "all (none with --quick)", "whether to wait after a failure: all, none"),
+            Parameter::new(
+                "backoff",
+                "all (none with --quick)",
+                "whether to wait after a failure: all, none",
+            ),
             Parameter::new("wait", "50", "the shortest wait in nanoseconds"),
             Parameter::new("longest", "3200", "the longest wait in nanoseconds"),
             Parameter::new("turns", "16", "no-ops or divisions of a wait that is made of them"),

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rand::seq::SliceRandom;
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::exchange::{Exchange, PLACES, Protocol};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity,
-    Source, Variant,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Source,
+    Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
@@ -61,7 +61,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let most = match request.settings.given("cores") {
         Some("all") => usize::MAX,
         None if request.effort == Effort::Quick => CORES_QUICKLY,
-        _ => request.settings.one("cores", CORES, "`all`, or a number from 2 to 1024", |most| (2..=1024).contains(most))?,
+        _ => request
+            .settings
+            .one("cores", CORES, "`all`, or a number from 2 to 1024", |most| (2..=1024).contains(most))?,
     };
     let pairs = pairs(request, &measured(request, most));
     let kept = |samples: u64| pairs.len() as u64 * samples * 2 * BYTES_OF_A_SAMPLE;
@@ -231,11 +233,12 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "c2c".into(),
         question: "What does a line cost to move between two cores?".into(),
-        requirement: "tools that answer this differ up to 28 times on one pair, silently: two protocols, each \
+        requirement:
+            "tools that answer this differ up to 28 times on one pair, silently: two protocols, each \
                       named, medians and spreads for every pair"
-            .into(),
-        specification: "every round trip is made by both workers, and the lines hold what so many leave behind"
-            .into(),
+                .into(),
+        specification:
+            "every round trip is made by both workers, and the lines hold what so many leave behind".into(),
         subject: "One line that goes back and forth".into(),
         quantity: Quantity::NanosecondsPerOperation,
         judge: Judge::Transfers,
@@ -250,7 +253,11 @@ fn describe() -> Descriptor {
                 "1000 (300 with --quick)",
                 "epochs of 100 round trips for each pair and protocol, 20 to 20000",
             ),
-            Parameter::new("cores", "16 (8 with --quick)", "CPUs whose pairs are all measured, 2 to 1024, or all"),
+            Parameter::new(
+                "cores",
+                "16 (8 with --quick)",
+                "CPUs whose pairs are all measured, 2 to 1024, or all",
+            ),
         ],
         margin: 0.05,
         // What 100 round trips take, about; their number is fixed.

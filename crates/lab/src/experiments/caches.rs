@@ -2,6 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::sync::Arc;
 use tenbin_metal::pages::{PageKind, Pages, modest_huge_page};
 use tenbin_metal::touch::{self, huge_pages_are_granted};
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
@@ -11,7 +12,6 @@ use tenbin_model::{
     Arrangement, Bytes, Cpu, Descriptor, Effort, Judge, Machine, Parameter, Picoseconds, Quantity, Refusal,
     Source, Variant,
 };
-use std::sync::Arc;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
@@ -49,11 +49,13 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         (true, _) => &["huge", "base"],
     };
     let usual: Vec<String> = usual.iter().copied().map(String::from).collect();
-    let pages = request.settings.list("pages", &usual, "huge or base", |kind| {
-        ["huge", "base"].contains(&kind.as_str())
-    })?;
+    let pages = request
+        .settings
+        .list("pages", &usual, "huge or base", |kind| ["huge", "base"].contains(&kind.as_str()))?;
     let cpus = walkers(request);
-    let wanted = request.settings.one("largest", 0_u64, "a size from 1 to 65536 (MiB)", |mib| (1..=65_536).contains(mib))?;
+    let wanted = request
+        .settings
+        .one("largest", 0_u64, "a size from 1 to 65536 (MiB)", |mib| (1..=65_536).contains(mib))?;
     let allowance = allowance(request.machine);
     let mut variants = Vec::new();
     let mut cells = Vec::new();
@@ -82,7 +84,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             });
         }
     }
-    variants.extend(describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage));
+    variants.extend(
+        describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage),
+    );
     Ok(Plan { variants: Some(variants), cells, ..Plan::default() })
 }
 
@@ -91,8 +95,10 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
     let place = |cpu: Cpu| request.machine.cpus.iter().find(|place| place.cpu == cpu);
     let shape = |cpu: Cpu| {
         let kind = place(cpu).and_then(|place| place.kind.known().copied()).unwrap_or(CoreKind::Uniform);
-        let caches: Vec<(u8, Option<Bytes>)> =
-            data_caches(request.machine, cpu).iter().map(|cache| (cache.level, cache.size.known().copied())).collect();
+        let caches: Vec<(u8, Option<Bytes>)> = data_caches(request.machine, cpu)
+            .iter()
+            .map(|cache| (cache.level, cache.size.known().copied()))
+            .collect();
         (kind, caches)
     };
     let mut walkers: Vec<Cpu> = Vec::new();
@@ -119,8 +125,11 @@ fn kind(pages: &str) -> PageKind {
 
 /// The sizes to walk through, ascending, so that all of them together stay within `allowance`.
 fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> Result<Vec<u64>, Unfit> {
-    let stated =
-        data_caches(request.machine, cpu).iter().filter_map(|cache| cache.size.known()).map(|size| size.0).max();
+    let stated = data_caches(request.machine, cpu)
+        .iter()
+        .filter_map(|cache| cache.size.known())
+        .map(|size| size.0)
+        .max();
     let end = stated
         .map_or(USUAL_LARGEST, |size| size.saturating_mul(BEYOND).max(FINE))
         .min(largest(request.effort));
@@ -137,7 +146,8 @@ fn spacing(request: &Request<'_>, cpu: Cpu) -> u64 {
 
 /// Half octaves to [`FINE`], octaves beyond.
 fn up_to(end: u64) -> Vec<u64> {
-    let octaves = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2)).take_while(|&size| size <= end);
+    let octaves =
+        std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2)).take_while(|&size| size <= end);
     let with_halves = octaves.flat_map(|size| [Some(size), (size < FINE).then_some(size / 2 * 3)]);
     with_halves.flatten().filter(|&size| size <= end).collect()
 }
@@ -176,8 +186,11 @@ fn asked_for(end: Bytes, cpu: Cpu, kind: PageKind, request: &Request<'_>) -> Res
 fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
     let huge = u64::from(pages == "huge");
     let size = Bytes(bytes);
-    Variant::measured(&format!("{size} in {pages} pages on {cpu}"), "one cycle through every line, in random order")
-        .at(&[("bytes", bytes), ("huge", huge), ("cpu", u64::from(cpu.0))])
+    Variant::measured(
+        &format!("{size} in {pages} pages on {cpu}"),
+        "one cycle through every line, in random order",
+    )
+    .at(&[("bytes", bytes), ("huge", huge), ("cpu", u64::from(cpu.0))])
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
@@ -259,20 +272,28 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "caches".into(),
         question: "How large are the caches, and does the firmware tell the truth?".into(),
-        requirement: "buffers are made as parts and multiples of caches; a virtual machine said 480 MiB where \
+        requirement:
+            "buffers are made as parts and multiples of caches; a virtual machine said 480 MiB where \
                       loads stopped getting slower at 16 MiB"
-            .into(),
+                .into(),
         specification: "a walk comes back to its first line after every line and not before".into(),
         subject: "A walk through memory".into(),
         quantity: Quantity::NanosecondsPerOperation,
         judge: Judge::Capacities,
         variants: vec![
-            Variant::measured("a chase in huge pages", "one cycle through every line of each size, in random order"),
+            Variant::measured(
+                "a chase in huge pages",
+                "one cycle through every line of each size, in random order",
+            ),
             Variant::measured("a chase in base pages", "the same; translation adds its own steps"),
             Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
         ],
         parameters: vec![
-            Parameter::new("pages", "huge,base (huge with --quick; base where there are no huge)", "kinds of pages to walk through"),
+            Parameter::new(
+                "pages",
+                "huge,base (huge with --quick; base where there are no huge)",
+                "kinds of pages to walk through",
+            ),
             Parameter::new(
                 "largest",
                 "4 times the last cache, at most 512 (256 with --quick, 1024 with --thorough)",
@@ -284,7 +305,10 @@ fn describe() -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
-            Source::new("S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986", "the single cycle"),
+            Source::new(
+                "S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986",
+                "the single cycle",
+            ),
             Source::new(
                 "McVoy and Staelin, \"lmbench: Portable tools for performance analysis\", 1996",
                 "latency over sizes shows the caches",

@@ -90,7 +90,8 @@ impl Here {
 fn unknown_in_a_child(request: &Request<'_>) -> Result<(), String> {
     // What it answered comes back as the count of failures, of which a child can report one.
     let task: Task = Arc::new(|_, _| u64::from(answer_to_unknown() != UNKNOWN));
-    let asked = Crew::gather(request.clock, &request.cpus[..1], vec![task]).and_then(|mut crew| crew.lap(0, 1));
+    let asked =
+        Crew::gather(request.clock, &request.cpus[..1], vec![task]).and_then(|mut crew| crew.lap(0, 1));
     match asked {
         Ok(lap) if lap.shares.iter().all(|share| share.failures == 0) => Ok(()),
         Ok(_) => Err("a seccomp filter answers it in the kernel's place".into()),

@@ -118,9 +118,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     if request.effort == Effort::Quick {
         counts.retain(|&count| count == 1 || count == cpus);
     }
-    let counts = request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
-        (1..=1024).contains(count)
-    })?;
+    let counts =
+        request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
+            (1..=1024).contains(count)
+        })?;
     let (here, workers) = (here()?, workers(request)?);
     // The seed's question is about many threads.
     let most = counts.iter().copied().max();
@@ -201,10 +202,15 @@ fn part(bytes: u64, threads: usize) -> usize {
 fn mapped(request: &Request<'_>, threads: usize) -> Result<usize, Unfit> {
     let bytes = wanted(request, threads)?;
     let least = |threads: usize| Bytes((threads * page() * span()) as u64 * COUNTED);
-    within_allowance(request.machine, Bytes(bytes), &format!("the mapping {}", at_threads(threads)), |room| {
-        let fits = |bytes: u64| bytes <= room.0;
-        Some(format!("bytes={}", memory::largest(least(threads).0, bytes, fits)?))
-    })?;
+    within_allowance(
+        request.machine,
+        Bytes(bytes),
+        &format!("the mapping {}", at_threads(threads)),
+        |room| {
+            let fits = |bytes: u64| bytes <= room.0;
+            Some(format!("bytes={}", memory::largest(least(threads).0, bytes, fits)?))
+        },
+    )?;
     let part = part(bytes, threads);
     if part >= COUNTED as usize * span() {
         return Ok(part);
@@ -219,7 +225,11 @@ fn mapped(request: &Request<'_>, threads: usize) -> Result<usize, Unfit> {
     Err(Unfit::Refused(Refusal {
         reached: format!("{} {}", Bytes(bytes), at_threads(threads)),
         needs: format!("{}: {COUNTED} iterations of {} pages for each", least(threads), span()),
-        remedy: if remedies.is_empty() { "free memory".into() } else { format!("ask for {}", remedies.join(" or ")) },
+        remedy: if remedies.is_empty() {
+            "free memory".into()
+        } else {
+            format!("ask for {}", remedies.join(" or "))
+        },
     }))
 }
 

@@ -28,12 +28,15 @@ const OF_THE_KERNEL: [&str; 3] = ["readers", "seconds", "traced"];
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let known = |place: &String| WHERE.contains(&place.as_str());
-    let place = request.settings.one("where", WHERE[0].to_owned(), &format!("one of {}", WHERE.join(", ")), known)?;
+    let place =
+        request.settings.one("where", WHERE[0].to_owned(), &format!("one of {}", WHERE.join(", ")), known)?;
     if place == WHERE[1] {
         return kernel::plan(request);
     }
     match OF_THE_KERNEL.iter().find(|key| request.settings.given(key).is_some()) {
-        Some(key) => Err(Unfit::Usage(format!("--set {key}: it asks the driver, so it needs --set where=kernel"))),
+        Some(key) => {
+            Err(Unfit::Usage(format!("--set {key}: it asks the driver, so it needs --set where=kernel")))
+        }
         None => user::plan(request),
     }
 }

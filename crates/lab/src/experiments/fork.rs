@@ -46,7 +46,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         headline: true,
         ..Arrangement::default()
     };
-    Ok(Plan { variants: Some(places.into_iter().map(Place::variant).collect()), cells: vec![cell], ..Plan::default() })
+    Ok(Plan {
+        variants: Some(places.into_iter().map(Place::variant).collect()),
+        cells: vec![cell],
+        ..Plan::default()
+    })
 }
 
 /// What this kernel has; a refusal where it does not even fork.
@@ -75,7 +79,8 @@ fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let usual: &[u64] = if request.effort == Effort::Quick { &SIZES_QUICKLY } else { &SIZES };
     // Of each size a process in base pages and one in huge ones.
     let both = |some: &[u64]| some.iter().map(|mib| (2 * mib) << 20).sum::<u64>();
-    let fitting = (1..=usual.len()).filter(|&count| both(&usual[..count]) <= allowance(request.machine).0).count();
+    let fitting =
+        (1..=usual.len()).filter(|&count| both(&usual[..count]) <= allowance(request.machine).0).count();
     let accepted = |mib: &u64| (1..=1 << 20).contains(mib);
     let mut sizes =
         request.settings.list("mib", &usual[..fitting], "a number of MiB from 1 to 1048576", accepted)?;
@@ -95,7 +100,11 @@ fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
 }
 
 /// What is measured at these sizes, none first, and the processes that are forked from for it.
-fn affordable(request: &Request<'_>, here: &Here, sizes: &[u64]) -> Result<(Vec<Place>, Vec<Process>), Unfit> {
+fn affordable(
+    request: &Request<'_>,
+    here: &Here,
+    sizes: &[u64],
+) -> Result<(Vec<Place>, Vec<Process>), Unfit> {
     let with = |sizes: &[u64]| {
         let places = here.places(sizes);
         let parents = parents_of(&places, sizes[1]);
@@ -269,13 +278,16 @@ fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
         let asked = way.status().map_or_else(|| "without one".into(), |asked| format!("with {asked}"));
         return Err(format!("the child ended {ended} and not {asked}"));
     }
-    let ended = status.map_or_else(|| "1 thread, which has no status".into(), |status| format!("1 child, status {status}"));
+    let ended = status
+        .map_or_else(|| "1 thread, which has no status".into(), |status| format!("1 child, status {status}"));
     match (runs, way.shares_memory()) {
         (Some(1), Some(shares)) if read == said && seen_by_parent == shares => {
             let whose = if shares { "its parent's" } else { "a copy of its parent's" };
             Ok(format!("{ended}, memory {whose}"))
         }
-        (Some(1), Some(_)) if read != said => Err("the child did not see what was written before the call".into()),
+        (Some(1), Some(_)) if read != said => {
+            Err("the child did not see what was written before the call".into())
+        }
         (Some(1), Some(shares)) => {
             let (is, should) = if shares { ("cannot", "should") } else { ("can", "should not") };
             Err(format!("the parent {is} see what the child wrote, and {should}"))
@@ -286,12 +298,7 @@ fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
 }
 
 fn finding(sentence: String, evidence: &str, confidence: &str) -> Finding {
-    Finding {
-        experiment: "fork".into(),
-        sentence,
-        evidence: evidence.into(),
-        confidence: confidence.into(),
-    }
+    Finding { experiment: "fork".into(), sentence, evidence: evidence.into(), confidence: confidence.into() }
 }
 
 /// The fork experiment.

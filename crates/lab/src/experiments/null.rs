@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-use tenbin_model::{
-    Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
-};
+use tenbin_model::{Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 

@@ -12,8 +12,8 @@ use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
 use tenbin_model::machine::{Node, Observed, cpu_ranges};
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Published, Quantity, Refusal,
-    Source, Variant,
+    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Published, Quantity,
+    Refusal, Source, Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
@@ -45,7 +45,9 @@ const LEAST_STEPS: u64 = 512;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cpus = request.cpus;
-    request.two_cpus("two ways to a memory are compared; to tell distance from speed takes 2 on each of 2 nodes")?;
+    request.two_cpus(
+        "two ways to a memory are compared; to tell distance from speed takes 2 on each of 2 nodes",
+    )?;
     let homes = homes(request);
     let readers = readers(request, &homes);
     let buffer = buffer(request, homes.len())?;
@@ -58,7 +60,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let repeats = readers.len().clamp(*REPEATS.start(), *REPEATS.end()) as u64;
     variants.extend((1..=repeats).map(|number| again(cpus[0], number)));
     let all = variants.len() as u32;
-    variants.extend(describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage));
+    variants.extend(
+        describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage),
+    );
     let mut parameters = vec![
         ("buffer".into(), buffer.0.to_string()),
         ("homes".into(), homes.iter().map(|home| home.0.to_string()).collect::<Vec<_>>().join(",")),
@@ -205,8 +209,11 @@ fn by_stores(reader: Cpu, home: Cpu) -> Variant {
 /// What one core repeats: the seed's second column. Each `number` is measured as often as a core, so that the two can be
 /// held against each other.
 fn again(cpu: Cpu, number: u64) -> Variant {
-    Variant::measured(&format!("{cpu} storing again, {number}"), "the same core and the same buffer once more: what it repeats")
-        .at(&[("reader", u64::from(cpu.0)), ("home", u64::from(cpu.0)), ("repeat", number)])
+    Variant::measured(
+        &format!("{cpu} storing again, {number}"),
+        "the same core and the same buffer once more: what it repeats",
+    )
+    .at(&[("reader", u64::from(cpu.0)), ("home", u64::from(cpu.0)), ("repeat", number)])
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
@@ -215,7 +222,10 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
 
 /// Sets one cell up, of the plan's `variants`.
 fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]) -> Opened {
-    let buffer = arrangement.parameter("buffer").and_then(|text| text.parse::<usize>().ok()).unwrap_or(SMALLEST as usize);
+    let buffer = arrangement
+        .parameter("buffer")
+        .and_then(|text| text.parse::<usize>().ok())
+        .unwrap_or(SMALLEST as usize);
     let spacing = line_or_usual(request.machine, arrangement.cpus[0]).0 as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
@@ -231,7 +241,9 @@ fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]
             Some(place) => place,
             None => {
                 let memory = Memory::touched_by(home, &arrangement.label, buffer, spacing, &mut below)?;
-                if let (Answer::Placed(placed), Observed::Known(nodes)) = (&memory.placed, &request.machine.nodes) {
+                if let (Answer::Placed(placed), Observed::Known(nodes)) =
+                    (&memory.placed, &request.machine.nodes)
+                {
                     at_home(placed, home, nodes)?;
                     memory.hold(nodes)?;
                 }
@@ -242,7 +254,15 @@ fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]
         ways.push(Way { reader, memory });
     }
     let broken = Chase::two_cycles(1 << 16, spacing, PageKind::Base, &mut below)?;
-    Ok(Box::new(Matrix { clock: request.clock, first: arrangement.variants[0], ways, memories, broken, due: true, counted: Vmstat::read().unwrap_or_default() }))
+    Ok(Box::new(Matrix {
+        clock: request.clock,
+        first: arrangement.variants[0],
+        ways,
+        memories,
+        broken,
+        due: true,
+        counted: Vmstat::read().unwrap_or_default(),
+    }))
 }
 
 /// Whether every page that was looked at lies on the node where the firmware has `home`; true where it has it nowhere.
@@ -367,7 +387,10 @@ impl Memory {
         };
         let Answer::Placed(now) = self.work.placement()? else {
             let tried = format!("move_pages, to ask where {}'s memory lies now", self.home);
-            return Err(Fault::system(tried, std::io::Error::other("it said where it lay and does not any more")));
+            return Err(Fault::system(
+                tried,
+                std::io::Error::other("it said where it lay and does not any more"),
+            ));
         };
         now.agrees(before).map_err(|moved| Fault::PageMoved { home: self.home, moved })?;
         Ok(format!("what was looked at of {}'s memory is where it was", self.home))
@@ -398,7 +421,9 @@ impl Matrix {
     fn migrated(&self) -> Finding {
         const NAME: &str = "numa_pages_migrated";
         let (sentence, evidence) = match Vmstat::read().unwrap_or_default().grown_since(&self.counted, NAME) {
-            Some(0) => ("The kernel moved no page between nodes meanwhile.".into(), format!("{NAME} did not grow")),
+            Some(0) => {
+                ("The kernel moved no page between nodes meanwhile.".into(), format!("{NAME} did not grow"))
+            }
             Some(moved) => (
                 "The kernel moved pages between nodes meanwhile, of this program or of others.".into(),
                 format!("{NAME} grew by {moved}"),
@@ -461,7 +486,8 @@ impl Apparatus for Matrix {
         });
         let placed = self.memories.iter().filter_map(|memory| {
             let nodes = memory.placed.clone().placed()?.by_node();
-            let nodes: Vec<String> = nodes.iter().map(|(node, pages)| format!("{pages} on node {node}")).collect();
+            let nodes: Vec<String> =
+                nodes.iter().map(|(node, pages)| format!("{pages} on node {node}")).collect();
             Some(format!("{}'s: {}", memory.home, nodes.join(", ")))
         });
         let (sentence, evidence) = match unknown {
@@ -529,8 +555,7 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on memory distances.
-pub const EXPERIMENT: Experiment =
-    Experiment { describe, plan, open, published: Some(published::run) };
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: Some(published::run) };
 
 #[cfg(test)]
 mod tests;

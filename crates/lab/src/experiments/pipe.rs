@@ -105,7 +105,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     let line = line(request)?;
     // What does not work here is left out and named in a finding; the others still answer.
-    let works: Vec<u32> = (0..WAYS.len() as u32).filter(|&variant| probe(WAYS[variant as usize]).is_ok()).collect();
+    let works: Vec<u32> =
+        (0..WAYS.len() as u32).filter(|&variant| probe(WAYS[variant as usize]).is_ok()).collect();
     let mut cells = Vec::new();
     for group in groups {
         let of_group = match group.as_str() {
@@ -115,7 +116,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
                 let mut all = Vec::new();
                 for &kib in &sizes {
                     for placement in &placements {
-                        all.extend(readers.iter().map(|reader| cell(request, &line, (kib, reader, placement), &works)));
+                        all.extend(
+                            readers
+                                .iter()
+                                .map(|reader| cell(request, &line, (kib, reader, placement), &works)),
+                        );
                     }
                 }
                 all
@@ -134,7 +139,10 @@ fn line(request: &Request<'_>) -> Result<String, Unfit> {
         return Ok(line.to_owned());
     }
     let longest = Text::LONGEST;
-    Err(Unfit::Usage(format!("--set line=…: it is one line of 1 to {longest} bytes, without a newline, and this one has {}", line.len())))
+    Err(Unfit::Usage(format!(
+        "--set line=…: it is one line of 1 to {longest} bytes, without a newline, and this one has {}",
+        line.len()
+    )))
 }
 
 /// What a way sends through a pipe of so many KiB at a time.
@@ -250,11 +258,20 @@ fn by_writes(request: &Request<'_>, line: &str, kib: u64, reader: &str) -> Arran
     // The size that tenbin's own `yes` writes answers first.
     let others = WRITES.filter(|&variant| variant != WRITE_64_KIB);
     Arrangement {
-        label: format!("by write alone, {} {place} through {}{}", to(reader), Bytes::from_kib(kib), of_line(line)),
+        label: format!(
+            "by write alone, {} {place} through {}{}",
+            to(reader),
+            Bytes::from_kib(kib),
+            of_line(line)
+        ),
         parameters: parameters(line, (kib, reader, placement)),
         work: pipeful(line, kib),
         variants: [WRITE].into_iter().chain(WRITES).collect(),
-        comparisons: [WRITE_64_KIB].into_iter().chain(others).map(|left| Comparison { left, right: WRITE }).collect(),
+        comparisons: [WRITE_64_KIB]
+            .into_iter()
+            .chain(others)
+            .map(|left| Comparison { left, right: WRITE })
+            .collect(),
         ..Arrangement::default()
     }
 }
@@ -272,7 +289,8 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let splices = arrangement.parameter("reader") == Some("splice");
     let text = Text::of(&line(request)?);
     let kib: usize = arrangement.parameter("size").and_then(|kib| kib.parse().ok()).unwrap_or_default();
-    let capacities = Capacities { usual: kib << 10, as_the_seed: arrangement.variants.contains(&TWO_LARGE_BUFFERS) };
+    let capacities =
+        Capacities { usual: kib << 10, as_the_seed: arrangement.variants.contains(&TWO_LARGE_BUFFERS) };
     let work = arrangement.work as usize;
     let mut lines = Vec::new();
     for variant in 0..WAYS.len() as u32 {
@@ -338,7 +356,11 @@ impl Line {
             // Two buffers of a smaller size than the pipe's would be written while they are read.
             let size = |bytes: usize| Bytes(bytes as u64);
             return Err(Unfit::Refused(Refusal {
-                reached: format!("the kernel made a pipe of {} into one of {}", size(capacity), size(pipe.capacity)),
+                reached: format!(
+                    "the kernel made a pipe of {} into one of {}",
+                    size(capacity),
+                    size(pipe.capacity)
+                ),
                 needs: "a pipe of the size that was asked for, in whole pages of this machine".into(),
                 remedy: format!("--set size={}", pipe.capacity >> 10),
             }));
@@ -366,11 +388,7 @@ impl Line {
 
     /// Uses one end. An error is noted and then drops the end, in this order: the other side sees the
     /// pipe's end, does not wait, and comes second with what is only a consequence. A panic drops it too.
-    fn with_end<T: ?Sized>(
-        &self,
-        end: &Mutex<Option<Box<T>>>,
-        work: impl FnOnce(&mut T) -> io::Result<()>,
-    ) {
+    fn with_end<T: ?Sized>(&self, end: &Mutex<Option<Box<T>>>, work: impl FnOnce(&mut T) -> io::Result<()>) {
         let mut place = lock(end);
         let Some(mut held) = place.take() else { return };
         match work(&mut held) {
@@ -391,11 +409,14 @@ impl Line {
         let lap = team.lap(&task, iterations)?;
         let worn_out = lock(&self.sender).is_none() || lock(&self.receiver).is_none();
         match lock(&self.trouble).take() {
-            None if worn_out => Err(Fault::system("use a pipe that failed before", io::ErrorKind::BrokenPipe)),
-            None => Ok(lap),
-            Some(error) => {
-                Err(Fault::system(format!("carry {} through a pipe", Bytes(iterations * self.work as u64)), error))
+            None if worn_out => {
+                Err(Fault::system("use a pipe that failed before", io::ErrorKind::BrokenPipe))
             }
+            None => Ok(lap),
+            Some(error) => Err(Fault::system(
+                format!("carry {} through a pipe", Bytes(iterations * self.work as u64)),
+                error,
+            )),
         }
     }
 }
@@ -463,7 +484,8 @@ impl Apparatus for Pipes {
     /// User and system time of both ends, of threads that do nothing else: the kernel tells the two apart by where its ticks
     /// met a thread over the whole of its life.
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
-        let Some(line) = self.lines.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted) else {
+        let Some(line) = self.lines.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted)
+        else {
             return Ok(Vec::new());
         };
         let mut team = Team::gather(self.clock, &self.cpus)?;
@@ -539,7 +561,8 @@ impl Pipes {
             experiment: "pipe".into(),
             sentence,
             evidence: evidence.join("; "),
-            confidence: "deterministic: the writer fills its first buffer again before the reader looks".into(),
+            confidence: "deterministic: the writer fills its first buffer again before the reader looks"
+                .into(),
         })
     }
 }

@@ -9,8 +9,8 @@ use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Quantity, Refusal,
-    Source, Variant,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds,
+    Quantity, Refusal, Source, Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
@@ -82,7 +82,9 @@ impl Case {
     fn holding(bytes: Bytes, request: &Request<'_>, pair: (Cpu, Cpu)) -> Self {
         let fits = |case: &Self| {
             let Some(level) = case.level() else { return false };
-            [pair.0, pair.1].iter().all(|&cpu| size(request, cpu, level).is_some_and(|whole| 2 * bytes.0 <= whole.0))
+            [pair.0, pair.1]
+                .iter()
+                .all(|&cpu| size(request, cpu, level).is_some_and(|whole| 2 * bytes.0 <= whole.0))
         };
         Self::ALL.into_iter().find(fits).unwrap_or(Self::D)
     }
@@ -134,7 +136,10 @@ fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
     }
     Err(Refusal {
         reached: format!("{} may be taken for two buffers: half of what is free", allowance(request.machine)),
-        needs: format!("{} for each, a quarter more than the last cache holds", Bytes(last.max(flat) / 4 * 5)),
+        needs: format!(
+            "{} for each, a quarter more than the last cache holds",
+            Bytes(last.max(flat) / 4 * 5)
+        ),
         remedy: "free memory".into(),
     })
 }
@@ -158,7 +163,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let quick = request.effort == Effort::Quick;
     let usual = if quick { "A,C" } else { "A,B,C,D" };
     let usual: Vec<String> = usual.split(',').map(String::from).collect();
-    let cases = request.settings.list("case", &usual, "one of A, B, C, D", |name| Case::of(name).is_some())?;
+    let cases =
+        request.settings.list("case", &usual, "one of A, B, C, D", |name| Case::of(name).is_some())?;
     let cases: Vec<Case> = cases.iter().filter_map(|name| Case::of(name)).collect();
     let expected = "a number of bytes from 256 to 1073741824";
     let given = request.settings.list("size", &[], expected, |size| (256..=1_u64 << 30).contains(size))?;
@@ -166,9 +172,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         return Err(Unfit::Usage("--set size: a case is a size as well; give one of the two".into()));
     }
     let own = line_or_usual(request.machine, request.cpus[0]).0 as usize;
-    let spacings = request.settings.list("spacing", &[own], "a power of two from 16 to 4096 (bytes)", |spacing| {
-        (16..=4096).contains(spacing) && spacing.is_power_of_two()
-    })?;
+    let spacings =
+        request.settings.list("spacing", &[own], "a power of two from 16 to 4096 (bytes)", |spacing| {
+            (16..=4096).contains(spacing) && spacing.is_power_of_two()
+        })?;
     if given.is_empty() && request.sizes.last().is_none() {
         return Err(Unfit::Refused(Refusal {
             reached: "the size of no cache is known here, by the firmware or by a knee".into(),
@@ -209,7 +216,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         }
     }
     // What there is no buffer for is refused in its place, where it is opened: after all others.
-    cells.extend(unknown.into_iter().map(|(case, pair, _)| cell(request, case, pair, None, own, false, false)));
+    cells.extend(
+        unknown.into_iter().map(|(case, pair, _)| cell(request, case, pair, None, own, false, false)),
+    );
     Ok(cells.into())
 }
 
@@ -282,7 +291,9 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let Some(bytes) = number(arrangement, "bytes") else {
         let case = arrangement.parameter("case").and_then(Case::of).unwrap_or(Case::D);
         let why = case.bytes(request, (one, other)).err();
-        return Err(why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused));
+        return Err(
+            why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused)
+        );
     };
     let both = |bytes: usize| Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
     within_allowance(request.machine, both(bytes), "a buffer for each of two threads", |room| {
@@ -410,7 +421,9 @@ fn writing(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
 fn looking(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
     let (field, turns) = (Arc::clone(field), Arc::clone(turns));
     Arc::new(move |worker, lines| {
-        let Some(track) = turns.tracks[worker].as_ref().filter(|_| turns.variant != READ_ONLY) else { return 0 };
+        let Some(track) = turns.tracks[worker].as_ref().filter(|_| turns.variant != READ_ONLY) else {
+            return 0;
+        };
         let all = track.lines() as usize;
         let went = lines.min(track.lines()) as usize;
         let from = turns.first(track) as usize;
@@ -478,7 +491,8 @@ impl Apparatus for Buffers {
             experiment: "thrash".into(),
             sentence: "Buffers are parts and multiples of what the caches hold.".into(),
             evidence: self.sizes.clone(),
-            confidence: "as `caches` found them in this run; what is said of one CPU holds for those like it".into(),
+            confidence: "as `caches` found them in this run; what is said of one CPU holds for those like it"
+                .into(),
         }])
     }
 }
@@ -490,7 +504,9 @@ fn held(field: &Field, turns: &Turns) -> Seen {
         for place in track.iter().flat_map(Track::places) {
             let byte = field.byte(place);
             if !turns.left(worker, byte) {
-                return Seen::Broken(format!("the byte at {place} is {byte} after thread {worker} was there"));
+                return Seen::Broken(format!(
+                    "the byte at {place} is {byte} after thread {worker} was there"
+                ));
             }
             lines += 1;
         }
@@ -502,27 +518,55 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "thrash".into(),
         question: "Does a buffer that two threads share thrash, and at which size and distance?".into(),
-        requirement: "seed 002 saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
+        requirement:
+            "seed 002 saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
                       not shared; where does it here, and is it room or coherence"
-            .into(),
+                .into(),
         specification: "every line that is written holds what its writer left there".into(),
         subject: "Two threads that write a byte a line".into(),
         quantity: Quantity::NanosecondsPerOperation,
         judge: Judge::Thrashing,
         builds_on: vec!["caches".into()],
         variants: vec![
-            Variant::measured("a buffer each", "each thread writes the lines of its own: the seed's unshared"),
-            Variant::measured("one shared buffer", "both write the same bytes: the seed's shared; true sharing"),
-            Variant::measured("one buffer, other bytes", "both write the same lines, each its own byte: false sharing"),
+            Variant::measured(
+                "a buffer each",
+                "each thread writes the lines of its own: the seed's unshared",
+            ),
+            Variant::measured(
+                "one shared buffer",
+                "both write the same bytes: the seed's shared; true sharing",
+            ),
+            Variant::measured(
+                "one buffer, other bytes",
+                "both write the same lines, each its own byte: false sharing",
+            ),
             Variant::measured("one buffer, read only", "both read the same lines"),
-            Variant::measured("one thread alone", "half the work, half the room: what the second thread costs the first"),
-            Variant::measured("one thread on both buffers", "the room of two threads without a second: capacity alone"),
+            Variant::measured(
+                "one thread alone",
+                "half the work, half the room: what the second thread costs the first",
+            ),
+            Variant::measured(
+                "one thread on both buffers",
+                "the room of two threads without a second: capacity alone",
+            ),
             Variant::sabotage("a line left out", "one thread never writes its last line"),
         ],
         parameters: vec![
-            Parameter::new("case", "A,B,C,D (A,C with --quick)", "a quarter of L1, L2, L3; twice the last cache; in powers of two"),
-            Parameter::new("size", "that of each case", "bytes of a buffer, 256 to 1073741824, in place of the cases"),
-            Parameter::new("spacing", "the machine's line", "bytes from one line written to the next, 16 to 4096"),
+            Parameter::new(
+                "case",
+                "A,B,C,D (A,C with --quick)",
+                "a quarter of L1, L2, L3; twice the last cache; in powers of two",
+            ),
+            Parameter::new(
+                "size",
+                "that of each case",
+                "bytes of a buffer, 256 to 1073741824, in place of the cases",
+            ),
+            Parameter::new(
+                "spacing",
+                "the machine's line",
+                "bytes from one line written to the next, 16 to 4096",
+            ),
         ],
         margin: 0.05,
         // Where the host puts both CPUs on one core, each thread costs the other up to as much again: seen from 0 to 23 %.
@@ -532,7 +576,10 @@ fn describe() -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
-            Source::new("seed 002, 2017 and 2019", "the program, the grid of sizes and distances, the footnote"),
+            Source::new(
+                "seed 002, 2017 and 2019",
+                "the program, the grid of sizes and distances, the footnote",
+            ),
             Source::new(
                 "Molka et al., \"Memory Performance and Cache Coherency Effects on an Intel Nehalem System\", 2009",
                 "the cost of a line depends on who wrote it last and where",
@@ -543,8 +590,7 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on thrashing.
-pub const EXPERIMENT: Experiment =
-    Experiment { describe, plan, open, published: Some(published::run) };
+pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: Some(published::run) };
 
 #[cfg(test)]
 mod tests;

@@ -89,7 +89,10 @@ impl Time {
 
     /// The count and the largest unit in which it is whole, of those with this sign for the microsecond.
     fn whole(self, micro: &'static str) -> (u64, &'static str) {
-        let units = UNITS.into_iter().rev().filter(|(unit, _)| !unit.ends_with("us") && *unit != "µs" || *unit == micro);
+        let units = UNITS
+            .into_iter()
+            .rev()
+            .filter(|(unit, _)| !unit.ends_with("us") && *unit != "µs" || *unit == micro);
         let found = units.into_iter().find(|(_, length)| self.0.0.is_multiple_of(*length));
         found.map_or((self.0.0 / 1_000, "ns"), |(unit, length)| (self.0.0 / length, unit))
     }

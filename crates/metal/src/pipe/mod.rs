@@ -168,6 +168,36 @@ mod tests {
         }
     }
 
+    /// A child that is forked between two pipefuls has every page in common with the writer: the next write to one would copy it.
+    #[test]
+    fn a_child_that_is_forked_meanwhile_changes_no_hazard() {
+        let how = How::TwoBuffers { gift: false };
+        let text = Text::numbered(65_537);
+        let pipe = Pipe::new(CAPACITY).unwrap();
+        let mut sender = writer(how, pipe.input, CAPACITY, &text).unwrap();
+        let held = thread::scope(|scope| {
+            let sent = scope.spawn(move || {
+                sender.send(CAPACITY).unwrap();
+                // SAFETY: the child calls two functions that are safe after a fork of several threads, and ends by a signal.
+                let child = unsafe { libc::fork() };
+                if child == 0 {
+                    loop {
+                        // SAFETY: as above.
+                        unsafe { (libc::alarm(60), libc::pause()) };
+                    }
+                }
+                (0..3).for_each(|_| sender.send(CAPACITY).unwrap());
+                child
+            });
+            let held = hold(pipe.output, CAPACITY, 4, &text).unwrap();
+            let child = sent.join().unwrap();
+            // SAFETY: the child is this process's own and was not waited for.
+            unsafe { (libc::kill(child, libc::SIGKILL), libc::waitpid(child, std::ptr::null_mut(), 0)) };
+            held
+        });
+        assert_eq!(held.changed, held.lines);
+    }
+
     #[test]
     fn a_reader_that_leaves_ends_the_writer() {
         for (how, text) in all() {

@@ -236,6 +236,8 @@ impl TwoBuffers {
         let text = if text.bytes().len() < one_piece.len() { one_piece } else { text.bytes().to_vec() };
         let flags = if gift { SpliceFlags::GIFT } else { SpliceFlags::empty() };
         let buffers = [buffer()?, buffer()?];
+        // A reader that holds a page sees what is written to it, also where something else of this process forks meanwhile.
+        buffers.iter().for_each(Pages::keep_from_later_children);
         Ok(Self { input, buffers, current: 0, filled: 0, chunk, text, at: 0, flags })
     }
 }

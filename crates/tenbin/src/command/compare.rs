@@ -1,9 +1,9 @@
 //! `tenbin compare`: runs of two sides.
 
 use tenbin_analysis::report;
-use tenbin_analysis::stats::runs::MOST;
 use tenbin_analysis::verdict::{Kept, MOST_OTHERS, across};
 use tenbin_model::{Run, Verdict};
+use tenbin_stats::runs::MOST;
 use tenbin_store::{Entry, RunId, Store};
 
 use super::{archive, json};

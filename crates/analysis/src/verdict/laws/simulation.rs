@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::*;
-use crate::stats::proportion::clopper_pearson;
+use tenbin_stats::proportion::clopper_pearson;
 
 const PAGES: [f64; 5] = [0.0, 1024.0, 4096.0, 16384.0, 65536.0];
 const MARGIN: f64 = 0.05;

@@ -25,10 +25,10 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use tenbin_model::Interval;
 
-use super::super::LEVEL;
 use super::relabelings::Relabelings;
-use crate::stats::detectable::{POWER, normal_quantile};
-use crate::stats::order::Ordered;
+use tenbin_stats::LEVEL;
+use tenbin_stats::detectable::{POWER, normal_quantile};
+use tenbin_stats::order::Ordered;
 
 /// A gap must be this many times the median absolute deviation within classes where relabeling cannot speak.
 pub(super) const DEVIATIONS: f64 = 3.0;

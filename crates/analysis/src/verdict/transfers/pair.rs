@@ -6,7 +6,7 @@ use tenbin_model::topology::{Shared, shared};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Cell, Cpu, Machine, Picoseconds, Sample, Trial};
 
-use crate::stats::order::Ordered;
+use tenbin_stats::order::Ordered;
 
 /// Epochs this many times as long as the median were interrupted: a handover is not.
 const INTERRUPTED: f64 = 3.0;

@@ -4,7 +4,7 @@ use tenbin_model::topology::Shared;
 use tenbin_model::{Cpu, Descriptor, Figure, Grid, Machine, Trial, Variant};
 
 use super::pair::{Pair, Spread, classes};
-use crate::stats::order::Ordered;
+use tenbin_stats::order::Ordered;
 
 /// One protocol between the CPUs of one class, over its pairs: medians of what each pair took for one way.
 pub(crate) struct ByClass {

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::LEVEL;
 use super::gap::Timed;
+use tenbin_stats::LEVEL;
 
 /// Up to so many CPUs every relabeling is tried: there are 40 320 of 8.
 const MOST_TRIED: usize = 8;

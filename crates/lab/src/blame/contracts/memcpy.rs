@@ -55,8 +55,7 @@ const OLD: u8 = 0xEE;
 /// Whether the bytes up to the first zero, that one included, were copied and the others left.
 fn copied_as_text(regions: &Regions, copied: &Copied) -> bool {
     let end = regions.bytes.iter().position(|&byte| byte == 0).map_or(regions.bytes.len(), |zero| zero + 1);
-    copied.to.get(..end) == regions.bytes.get(..end)
-        && copied.to.iter().skip(end).all(|&byte| byte == OLD)
+    copied.to.get(..end) == regions.bytes.get(..end) && copied.to.iter().skip(end).all(|&byte| byte == OLD)
 }
 
 const RETURNS: Clause<Regions, Copied> = Clause {
@@ -91,11 +90,8 @@ const PRESERVES: Clause<Regions, Copied> = Clause {
     },
 };
 const PRESERVES_APART: Clause<Regions, Copied> = Clause { applies: Regions::apart, ..PRESERVES };
-const UNDEFINED: Clause<Regions, Copied> = Clause {
-    text: "regions that overlap are undefined",
-    applies: Regions::overlap,
-    says: Says::Undefined,
-};
+const UNDEFINED: Clause<Regions, Copied> =
+    Clause { text: "regions that overlap are undefined", applies: Regions::overlap, says: Says::Undefined };
 const RETURNS_APART: Clause<Regions, Copied> = Clause { applies: Regions::apart, ..RETURNS };
 const OUTSIDE_APART: Clause<Regions, Copied> = Clause { applies: Regions::apart, ..OUTSIDE };
 const COPIES_APART: Clause<Regions, Copied> = Clause { applies: Regions::apart, ..COPIES };
@@ -172,14 +168,18 @@ fn smaller(regions: &Regions) -> Vec<Regions> {
     let (bytes, gap) = (&regions.bytes, regions.gap);
     let mut smaller: Vec<Regions> = Vec::new();
     let count = bytes.len();
-    for size in [count / 2, count - count / 8, count - count / 64, count - count / 512, count.saturating_sub(1)] {
+    for size in
+        [count / 2, count - count / 8, count - count / 64, count - count / 512, count.saturating_sub(1)]
+    {
         if size < count {
             smaller.push(Regions::new(bytes[..size].to_vec(), gap));
         }
     }
     if let Some(gap) = gap {
         let nearer = [None, Some(gap / 2), Some(gap - gap.signum())];
-        smaller.extend(nearer.into_iter().filter(|it| *it != Some(gap)).map(|gap| Regions::new(bytes.clone(), gap)));
+        smaller.extend(
+            nearer.into_iter().filter(|it| *it != Some(gap)).map(|gap| Regions::new(bytes.clone(), gap)),
+        );
     }
     // A list of many that differ in one byte each would be longer than memory.
     if count > 600 {
@@ -343,8 +343,7 @@ pub(in crate::blame) static CONTRACT: Contract<Regions, Copied> = Contract {
     prototype: "void *memcpy(void *restrict to, const void *restrict from, size_t n)",
     requirement: "What stands in one place is to stand in another place too, byte for byte.",
     wanted: |regions, copied| {
-        regions.overlap()
-            || copied.to == regions.bytes && copied.from == regions.bytes && !copied.outside
+        regions.overlap() || copied.to == regions.bytes && copied.from == regions.bytes && !copied.outside
     },
     specifications: SPECIFICATIONS,
     precondition: &[Condition { text: "the regions do not overlap", holds: Regions::apart }],

@@ -89,11 +89,8 @@ const SHORT: Clause<People, Sorted> = Clause {
     applies: |people| people.len < 1,
     says: Says::Promises { kept: |_, sorted| sorted.returned == 1, broken: "does not report a len below 1" },
 };
-const SHORT_UNDEFINED: Clause<People, Sorted> = Clause {
-    text: "a len below 0 is undefined",
-    applies: |people| people.len < 0,
-    says: Says::Undefined,
-};
+const SHORT_UNDEFINED: Clause<People, Sorted> =
+    Clause { text: "a len below 0 is undefined", applies: |people| people.len < 0, says: Says::Undefined };
 const UNALTERED: Clause<People, Sorted> = Clause {
     text: "the persons in a[] stay as they are",
     applies: People::sortable,
@@ -227,7 +224,8 @@ fn large() -> Vec<People> {
     let (least, most) = (i32::MIN, i32::MAX);
     let ends = [vec![most], vec![most, 0], vec![most, most, 0], vec![least], vec![0, least, most]];
     let orders: [fn(i32) -> i32; 4] = [|at| at, |at| COUNT - at, |_| 7, |at| at.wrapping_mul(7919) % 101];
-    let crowds = [100, COUNT].into_iter().flat_map(|count| orders.map(|order| (0..count).map(order).collect()));
+    let crowds =
+        [100, COUNT].into_iter().flat_map(|count| orders.map(|order| (0..count).map(order).collect()));
     ends.into_iter().chain(crowds).map(People::aged).collect()
 }
 
@@ -239,7 +237,8 @@ fn smaller(people: &People) -> Vec<People> {
         smaller.extend([-1, people.len / 2].map(|len| People { len, ..people.clone() }));
     }
     if ages.len() > 40 {
-        smaller.extend([ages.len() / 2, ages.len() / 8 * 7].map(|count| People::aged(ages[..count].to_vec())));
+        smaller
+            .extend([ages.len() / 2, ages.len() / 8 * 7].map(|count| People::aged(ages[..count].to_vec())));
     }
     for place in 0..ages.len() {
         smaller.push(People::aged([&ages[..place], &ages[place + 1..]].concat()));
@@ -264,7 +263,9 @@ fn outcomes(people: &People) -> Option<Vec<Sorted>> {
     let count = u32::try_from(people.ages.len()).ok().filter(|&count| count <= 4)?;
     let choices = count + 1;
     let mut outcomes = Vec::new();
-    for (returned, choice) in (0..=2).flat_map(|returned| (0..choices.pow(count)).map(move |it| (returned, it))) {
+    for (returned, choice) in
+        (0..=2).flat_map(|returned| (0..choices.pow(count)).map(move |it| (returned, it)))
+    {
         let person = |place: u32| (choice / choices.pow(count - 1 - place) % choices) as i32;
         let places: Vec<i32> =
             (0..count).map(person).map(|it| if it == count as i32 { NULL } else { it }).collect();
@@ -452,7 +453,8 @@ pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
         Condition {
             text: "a[] holds len persons",
             holds: |people| {
-                people.partly_seen || usize::try_from(people.len).is_ok_and(|len| people.ages.len() >= len)
+                people.partly_seen
+                    || usize::try_from(people.len).is_ok_and(|len| people.ages.len() >= len)
                     || people.len < 0
             },
         },

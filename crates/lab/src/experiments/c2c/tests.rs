@@ -12,8 +12,15 @@ fn with_lines(patience: u64, body: impl FnOnce(&Request<'_>, &Descriptor, Arrang
     let cpus: Vec<Cpu> = allowed_cpus().unwrap().into_iter().cycle().take(2).collect();
     let (settings, sizes) = (Settings::default(), Sizes::default());
     let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    let request =
-        Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let request = Request {
+        machine: &machine,
+        clock,
+        cpus: &cpus,
+        effort,
+        settings: &settings,
+        sizes: &sizes,
+        seed: 1,
+    };
     let exchange = || Arc::new(Exchange::new().unwrap().with_patience(patience));
     let lines = Lines {
         team: Team::gather(clock, &cpus).unwrap(),
@@ -113,13 +120,24 @@ fn of_many_cpus_some_are_measured_with_all_their_pairs_of_every_class() {
     let sizes = Sizes::default();
     for (effort, count) in [(Effort::Quick, 8), (Effort::Normal, 16)] {
         let clock = tenbin_metal::Clock::kernel();
-        let request = Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 3 };
+        let request = Request {
+            machine: &machine,
+            clock,
+            cpus: &cpus,
+            effort,
+            settings: &settings,
+            sizes: &sizes,
+            seed: 3,
+        };
         let chosen = measured(&request, count);
         assert_eq!(chosen.len(), count, "{chosen:?}");
         let pairs = pairs(&request, &chosen);
         assert_eq!(pairs.len(), count * (count - 1) / 2);
         for class in [Shared::Core, Shared::Cache(3), Shared::Machine] {
-            assert!(pairs.iter().any(|&(one, other)| shared(&machine, one, other) == class), "{class}: {chosen:?}");
+            assert!(
+                pairs.iter().any(|&(one, other)| shared(&machine, one, other) == class),
+                "{class}: {chosen:?}"
+            );
         }
         let cells = plan(&request).unwrap().cells;
         let controls = cells.iter().filter(|cell| cell.parameter("control") != Some("")).count();

@@ -13,7 +13,8 @@ fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
     let cpus = &allowed_cpus().unwrap()[..1];
     let (settings, sizes) = (Settings::default(), Sizes::default());
     let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    let request = Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let request =
+        Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
     let bytes = [SMALLEST, 2 * SMALLEST];
     let mut descriptor = describe();
     let planted = descriptor.variants.pop().unwrap();
@@ -77,7 +78,8 @@ fn sound_walks_are_timed_to_the_end() {
 fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
     with_walks(|request, descriptor, arrangement, mut walks| {
         let (spacing, lines) = (USUAL_LINE.0 as usize, 2 * SMALLEST / USUAL_LINE.0);
-        let short = Chase::two_cycles(2 * SMALLEST as usize, spacing, PageKind::Base, |bound| bound / 2).unwrap();
+        let short =
+            Chase::two_cycles(2 * SMALLEST as usize, spacing, PageKind::Base, |bound| bound / 2).unwrap();
         walks.chases[1] = Arc::new(short);
         walks.tasks[1] = walk(Arc::clone(&walks.chases[1]));
         let cell = rehearsed((&descriptor, arrangement), request, &mut walks);
@@ -110,7 +112,10 @@ fn a_walker_that_is_moved_to_another_cpu_refuses_the_cell() {
         let said = format!("worker 0 was pinned to {} and ran on {elsewhere}", all[0]);
         assert!(refusal.reached.contains(&said), "{refusal:?}");
         assert!(refusal.needs.contains("every worker on its CPU"), "{refusal:?}");
-        assert!(!cell.samples.is_empty() && cell.ended.is_none(), "two blocks were sound, and none is believed");
+        assert!(
+            !cell.samples.is_empty() && cell.ended.is_none(),
+            "two blocks were sound, and none is believed"
+        );
         // The machine's doing, and none of the variants'.
         assert!(cell.checks.iter().all(tenbin_model::Check::as_expected));
     });

@@ -211,7 +211,9 @@ impl Rung {
     /// What it calls, ready to be called.
     pub(super) fn subject(&self, vdso: Result<&Vdso, NoVdso>) -> Result<Subject, Absent> {
         let (through, question) = match self.what_is_called {
-            What::Sum(sum) => return Ok(Subject { called: Called::Sum(sum), plant: self.plant, first: OnceLock::new() }),
+            What::Sum(sum) => {
+                return Ok(Subject { called: Called::Sum(sum), plant: self.plant, first: OnceLock::new() });
+            }
             What::Asked(through, question) => (through, question),
         };
         let question = match self.plant {

@@ -100,7 +100,8 @@ fn left_out(absent: &[(&str, &Absent)]) -> Option<Finding> {
             None => reasons.push((why, vec![name])),
         }
     }
-    let each: Vec<String> = reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect();
+    let each: Vec<String> =
+        reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect();
     Some(finding(sentence, each.join("; "), "looked for in this process"))
 }
 
@@ -175,8 +176,12 @@ fn watched(watchers: &Result<Watchers, String>) -> Finding {
     let filters = match seen.seccomp {
         None => "whether seccomp filters system calls the kernel does not say".to_owned(),
         Some(Seccomp::Off) => "no seccomp filter looks at system calls".into(),
-        Some(Seccomp::Filters(None)) => "seccomp filters look at each system call, and are in its price".into(),
-        Some(Seccomp::Filters(Some(1))) => "a seccomp filter looks at each system call, and is in its price".into(),
+        Some(Seccomp::Filters(None)) => {
+            "seccomp filters look at each system call, and are in its price".into()
+        }
+        Some(Seccomp::Filters(Some(1))) => {
+            "a seccomp filter looks at each system call, and is in its price".into()
+        }
         Some(Seccomp::Filters(Some(count))) => {
             format!("{count} seccomp filters look at each system call, and are in its price")
         }

@@ -53,7 +53,8 @@ fn no_rung_is_left_out_in_silence() {
             assert_ne!(cell.variants.contains(&index), named, "{}", rung.name);
         }
         // What needs neither a vDSO nor an x86 is there on every machine.
-        for name in [rungs::CALLED, rungs::LINKED, rungs::PARENT_BY_SYSTEM_CALL, rungs::CLOCK_BY_SYSTEM_CALL] {
+        for name in [rungs::CALLED, rungs::LINKED, rungs::PARENT_BY_SYSTEM_CALL, rungs::CLOCK_BY_SYSTEM_CALL]
+        {
             assert!(cell.variants.contains(&index(name)), "{name}");
         }
     });
@@ -159,7 +160,9 @@ fn a_trace_alone_times_nothing_and_a_survey_traces_nothing() {
     assert!(!survey.cells.is_empty() && survey.look.is_none());
     let run = with(Effort::Normal, &[]).unwrap();
     assert!(!run.cells.is_empty() && run.look.is_some());
-    assert!(matches!(with(Effort::Normal, &[("trace", "frok")]), Err(Unfit::Usage(said)) if said.contains("frok")));
+    assert!(
+        matches!(with(Effort::Normal, &[("trace", "frok")]), Err(Unfit::Usage(said)) if said.contains("frok"))
+    );
 }
 
 /// A plan starts nothing, so a probe that is wrong costs no measurement.
@@ -193,7 +196,10 @@ fn the_jump_of_a_linkage_table_is_no_pair() {
         let cell = plan(request).unwrap().cells.remove(0);
         let pairs: Vec<_> = cell.comparisons.iter().map(|pair| (pair.left, pair.right)).collect();
         assert!(cell.variants.contains(&index(rungs::LINKED)));
-        assert!(pairs.iter().all(|&(left, right)| ![left, right].contains(&index(rungs::LINKED))), "{pairs:?}");
+        assert!(
+            pairs.iter().all(|&(left, right)| ![left, right].contains(&index(rungs::LINKED))),
+            "{pairs:?}"
+        );
         assert!(pairs.contains(&(index(rungs::INLINED), index(rungs::CALLED))), "{pairs:?}");
     });
 }

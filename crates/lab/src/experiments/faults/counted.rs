@@ -118,12 +118,7 @@ pub(super) struct Pass {
 
 impl Pass {
     /// Runs the work on the team.
-    pub(super) fn run(
-        team: &mut Team,
-        machine: &Machine,
-        until: Until,
-        chosen: u64,
-    ) -> Result<Self, Fault> {
+    pub(super) fn run(team: &mut Team, machine: &Machine, until: Until, chosen: u64) -> Result<Self, Fault> {
         let bytes = (seed("bytes") as u64).min(allowance(machine).0);
         let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
         let workers = team.size();
@@ -192,8 +187,16 @@ pub(super) fn look(
         Some(count) => format!("{words} {count}"),
         None => format!("{words} not counted by this kernel"),
     });
-    let scaled = if *bytes < asked { format!(", which is half of the memory available, of {asked}") } else { String::new() };
-    let unfinished = if *laps < LAPS { format!(", and the time was spent ({spent}) after {laps} parts of {LAPS}") } else { String::new() };
+    let scaled = if *bytes < asked {
+        format!(", which is half of the memory available, of {asked}")
+    } else {
+        String::new()
+    };
+    let unfinished = if *laps < LAPS {
+        format!(", and the time was spent ({spent}) after {laps} parts of {LAPS}")
+    } else {
+        String::new()
+    };
     let evidence = format!(
         "{workers} thread{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
          machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
@@ -235,7 +238,10 @@ pub(super) fn sentence(counts: &Counts) -> String {
     let expected = counts.expected();
     let because = match counts.huge {
         0 => String::new(),
-        huge => format!(" ({expected} faults were to be expected, as {} lie in huge pages)", pages(huge * counts.of_a_huge)),
+        huge => format!(
+            " ({expected} faults were to be expected, as {} lie in huge pages)",
+            pages(huge * counts.of_a_huge)
+        ),
     };
     let (there, expected_there) = (seed("page_faults_counted"), seed("pages_of_4096"));
     format!(

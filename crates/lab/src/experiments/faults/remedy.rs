@@ -41,7 +41,8 @@ impl State {
 
 /// Whether the user asks for it: only then is anything switched.
 pub(super) fn asked(request: &Request<'_>) -> Result<bool, Unfit> {
-    let answer = request.settings.one("remedy", "no".to_owned(), "yes or no", |word| word == "yes" || word == "no")?;
+    let answer =
+        request.settings.one("remedy", "no".to_owned(), "yes or no", |word| word == "yes" || word == "no")?;
     let others = ["threads", "as", "bytes"].into_iter().filter(|key| request.settings.given(key).is_some());
     match (answer == "yes", others.collect::<Vec<_>>().as_slice()) {
         (true, [key, ..]) => Err(Unfit::Usage(format!(
@@ -57,7 +58,8 @@ fn lacking(nodes: Option<usize>, settings: &[(&str, Result<(), String>)]) -> Opt
         (format!("there is {nodes} memory node"), "2 memory nodes: balancing moves pages between nodes")
     });
     let denied = settings.iter().filter_map(|(_, result)| result.as_ref().err());
-    let denied = denied.map(|why| (why.clone(), "root, and a kernel with NUMA balancing and huge pages that may be set"));
+    let denied = denied
+        .map(|why| (why.clone(), "root, and a kernel with NUMA balancing and huge pages that may be set"));
     let (reached, mut needs): (Vec<String>, Vec<&str>) = few.into_iter().chain(denied).unzip();
     needs.dedup();
     (!reached.is_empty()).then(|| Refusal {
@@ -124,7 +126,8 @@ fn of_state(passes: &[(State, Counted)], wanted: State) -> (u64, u64, String) {
 
 fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, machine: &Machine) -> Finding {
     let [seeds, .., remedied] = STATES;
-    let ((faults, expected, ratio), (less, least, lesser)) = (of_state(passes, seeds), of_state(passes, remedied));
+    let ((faults, expected, ratio), (less, least, lesser)) =
+        (of_state(passes, seeds), of_state(passes, remedied));
     let between: Vec<String> = STATES[1..3]
         .iter()
         .map(|&state| format!("{}x with {}", of_state(passes, state).2, state.in_words()))
@@ -133,7 +136,8 @@ fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, m
     let each: Vec<String> = passes
         .iter()
         .map(|(state, counted)| {
-            let hints = counted.hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
+            let hints =
+                counted.hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
             let system = if is_timed { format!(", {} in the kernel", counted.system) } else { String::new() };
             format!(
                 "{}: {} faults for {} pages, {} huge ones among them, {hints}{system}",
@@ -170,7 +174,10 @@ mod tests {
     fn what_is_lacking_is_all_said_and_nothing_is_switched() {
         let denied = || [(BALANCING, Err("open balancing: Permission denied".to_owned())), (HUGE, Ok(()))];
         let refusal = lacking(Some(1), &denied()).unwrap();
-        assert_eq!(refusal.reached, "there is 1 memory node; open balancing: Permission denied; nothing was switched");
+        assert_eq!(
+            refusal.reached,
+            "there is 1 memory node; open balancing: Permission denied; nothing was switched"
+        );
         assert!(refusal.needs.contains("2 memory nodes") && refusal.needs.contains("root"), "{refusal:?}");
         assert!(refusal.remedy.contains("--nodes 2"));
         assert_eq!(lacking(Some(2), &[(BALANCING, Ok(())), (HUGE, Ok(()))]), None);
@@ -194,6 +201,10 @@ mod tests {
              balancing on, huge pages off). Both settings are as they were."
         );
         assert!(said.evidence.starts_with("8 passes of 4.00 s each"), "{}", said.evidence);
-        assert!(said.evidence.contains("enabled madvise") && said.evidence.contains("500 hints"), "{}", said.evidence);
+        assert!(
+            said.evidence.contains("enabled madvise") && said.evidence.contains("500 hints"),
+            "{}",
+            said.evidence
+        );
     }
 }

@@ -102,9 +102,10 @@ pub(super) fn told(
             "too few samples to tell",
         );
     };
-    let within = sampled.kernel.iter().filter(|&(&address, _)| {
-        symbols.at(address).is_some_and(|place| place.symbol == first)
-    });
+    let within = sampled
+        .kernel
+        .iter()
+        .filter(|&(&address, _)| symbols.at(address).is_some_and(|place| place.symbol == first));
     let hottest = within.max_by_key(|&(_, count)| *count);
     let place = hottest.map_or_else(String::new, |(&address, &count)| {
         let offset = symbols.at(address).map_or(0, |place| place.offset);
@@ -137,7 +138,8 @@ pub(super) fn told(
 
 /// The bytes at the place and just before it, and their names if they have one.
 fn instruction_in_words(architecture: &str, code: &Code) -> String {
-    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let hexadecimal =
+        |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
     let there = instruction::beginning(architecture, &code.from);
     let before = instruction::ending(architecture, &code.before);
     let name = match (there, before) {
@@ -146,5 +148,10 @@ fn instruction_in_words(architecture: &str, code: &Code) -> String {
         (None, None) => "no atomic instruction and none that clears memory".into(),
     };
     let last = code.before.len().saturating_sub(4);
-    format!("{name} (bytes {} | {} from {})", hexadecimal(&code.before[last..]), hexadecimal(&code.from[..code.from.len().min(8)]), code.source)
+    format!(
+        "{name} (bytes {} | {} from {})",
+        hexadecimal(&code.before[last..]),
+        hexadecimal(&code.from[..code.from.len().min(8)]),
+        code.source
+    )
 }

@@ -3,8 +3,8 @@ use tenbin_metal::sampling::Sampled;
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::symbols::image::Code;
 use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::{Machine, Reading, Sizes};
 use tenbin_model::machine::Observed;
+use tenbin_model::{Machine, Reading, Sizes};
 
 use super::counted::{Counts, sentence};
 use super::described::published;
@@ -22,7 +22,15 @@ fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<
     let settings = Settings::new(given, &describe()).unwrap();
     let cpus = &allowed_cpus().unwrap();
     let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    body(&Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &Sizes::default(), seed: 1 });
+    body(&Request {
+        machine: &machine,
+        clock,
+        cpus,
+        effort,
+        settings: &settings,
+        sizes: &Sizes::default(),
+        seed: 1,
+    });
 }
 
 /// The cell of so many threads, set up.
@@ -71,8 +79,11 @@ fn advice_about_memory_works_for_bytes_of_faults() {
         for threads in ["1", "2", "64"] {
             for bytes in [None, Some("1"), Some("5000000"), Some("99999999999999")] {
                 let given = |bytes: Option<&str>, threads: &str| {
-                    let both: Vec<(&str, &str)> =
-                        bytes.map(|bytes| ("bytes", bytes)).into_iter().chain([("threads", threads)]).collect();
+                    let both: Vec<(&str, &str)> = bytes
+                        .map(|bytes| ("bytes", bytes))
+                        .into_iter()
+                        .chain([("threads", threads)])
+                        .collect();
                     let mut result = Ok(0);
                     with_request(memory, &both, |request| result = mapped(request, threads.parse().unwrap()));
                     result
@@ -157,7 +168,10 @@ fn every_process_takes_a_fault_for_each_page_of_its_own_and_one_that_was_not_ask
             for variant in [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES] {
                 let gauges = apparatus.gauges(variant).unwrap();
                 let faults = gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap();
-                assert!(matches!(faults.reading, Reading::Count(count) if (1.0..1.1).contains(&count)), "{faults:?}");
+                assert!(
+                    matches!(faults.reading, Reading::Count(count) if (1.0..1.1).contains(&count)),
+                    "{faults:?}"
+                );
             }
         });
     }
@@ -225,7 +239,10 @@ fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
         assert!((1.0..1.1).contains(&faults(BASE_AT_RANDOM)));
         assert!(faults(AGAIN) < 0.1);
         if here().unwrap().contains(&HUGE_IN_ORDER) {
-            assert!(faults(HUGE_IN_ORDER) < 0.6, "a huge page takes a fault, not one for each of its base pages");
+            assert!(
+                faults(HUGE_IN_ORDER) < 0.6,
+                "a huge page takes a fault, not one for each of its base pages"
+            );
         }
     });
 }
@@ -270,7 +287,10 @@ fn an_excess_is_named_and_what_remains_is_said() {
     }
     assert_eq!(huge.expected(), 10);
     let said = sentence(&huge);
-    assert!(said.contains("520 faults to touch 1032 pages (10 faults were to be expected, as 1024 pages lie"), "{said}");
+    assert!(
+        said.contains("520 faults to touch 1032 pages (10 faults were to be expected, as 1024 pages lie"),
+        "{said}"
+    );
     assert!(said.contains("52.0x") && said.contains("6.31x"), "{said}");
 }
 
@@ -296,8 +316,16 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
     };
     let told = sampled::told(&sampled, &symbols, 64, "riscv64", code);
     assert!(told.sentence.contains("99.0 % of the time was the kernel's"), "{}", told.sentence);
-    assert!(told.sentence.contains("`down_read_trylock` held the largest share: 97.0 %"), "{}", told.sentence);
-    assert!(told.evidence.contains("down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"), "{}", told.evidence);
+    assert!(
+        told.sentence.contains("`down_read_trylock` held the largest share: 97.0 %"),
+        "{}",
+        told.sentence
+    );
+    assert!(
+        told.evidence.contains("down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"),
+        "{}",
+        told.evidence
+    );
     let unread = sampled::told(&sampled, &symbols, 64, "riscv64", |_| Err("no such file".into()));
     assert!(unread.evidence.contains("cannot be read (no such file)"), "{}", unread.evidence);
     let none = sampled::told(&Sampled::default(), &symbols, 1, "riscv64", |_| Err(String::new()));
@@ -308,7 +336,11 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
 fn the_published_figures_are_those_of_the_seed() {
     assert_eq!(seed("page_faults_counted"), 1_626_092.0);
     let published = published();
-    assert!(published[0].what.contains("1626092 page faults for 257769 pages, 6.31 a page"), "{}", published[0].what);
+    assert!(
+        published[0].what.contains("1626092 page faults for 257769 pages, 6.31 a page"),
+        "{}",
+        published[0].what
+    );
     assert!(published.iter().all(|published| published.cell == "at 64 threads"));
 }
 

@@ -131,7 +131,8 @@ impl Touching {
         let Way { huge, act, by } = WAYS[variant as usize];
         let asked = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_mul(span());
         if act != Act::Again && asked > self.part {
-            let error = std::io::Error::other("that is more than there are: --set bytes asks for more memory");
+            let error =
+                std::io::Error::other("that is more than there are: --set bytes asks for more memory");
             return Err(Fault::system(format!("touch {asked} fresh pages of {}", self.part), error));
         }
         let window = self.window(if act == Act::Again { asked.min(KEPT * span()) } else { asked });
@@ -175,7 +176,8 @@ impl Touching {
         }
         let lap = self.team.lap(&work, 1);
         let workers = self.team.size();
-        let looked = look(&mut Sight::OfThreads { region: &self.regions[usize::from(huge)], window, workers });
+        let looked =
+            look(&mut Sight::OfThreads { region: &self.regions[usize::from(huge)], window, workers });
         self.team.lap(&giving_back, 1)?;
         match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(fault) => Err(fault),
@@ -283,7 +285,10 @@ impl Touching {
             ));
             return Err(Fault::system("get huge pages", error));
         } else if is_huge && !huge {
-            Seen::Broken(format!("{there}, which should be base pages: {} of them lies in huge ones", in_huge()))
+            Seen::Broken(format!(
+                "{there}, which should be base pages: {} of them lies in huge ones",
+                in_huge()
+            ))
         } else if !huge && !emulated && act != Act::Again && faults < asked as u64 {
             Seen::Broken(format!("{there} after {faults} faults: some were there before"))
         } else {

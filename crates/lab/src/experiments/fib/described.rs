@@ -79,7 +79,8 @@ fn published() -> Vec<Published> {
     let count = |figure: &str| number(&counters, "figure", figure, "value");
     let runs = times.iter().filter(|row| row.text("stage").starts_with("first version"));
     let runs: Vec<f64> = runs.filter_map(|row| row.number("ns")).collect();
-    let (least, most) = runs.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &run| (least.min(run), most.max(run)));
+    let (least, most) =
+        runs.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &run| (least.min(run), most.max(run)));
     let figure = |cell: &str, measure: &str, what: String| Published {
         machine: "Core i7-12700H".into(),
         date: "2022".into(),

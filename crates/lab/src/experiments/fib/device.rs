@@ -132,11 +132,13 @@ impl Driver {
     /// The largest n that it answers: where its file ends.
     pub(super) fn largest(&self) -> Result<u64, Fault> {
         let mut file = self.open()?;
-        file.seek(SeekFrom::End(0)).map_err(|error| Fault::system(format!("lseek {}", self.device.display()), error))
+        file.seek(SeekFrom::End(0))
+            .map_err(|error| Fault::system(format!("lseek {}", self.device.display()), error))
     }
 
     fn open(&self) -> Result<File, Fault> {
-        File::open(&self.device).map_err(|error| Fault::system(format!("open {}", self.device.display()), error))
+        File::open(&self.device)
+            .map_err(|error| Fault::system(format!("open {}", self.device.display()), error))
     }
 
     /// A file for each of these algorithms. The choice is put back to what it was.
@@ -149,7 +151,11 @@ impl Driver {
     }
 
     /// What `open` returns while each of these algorithms is chosen.
-    fn each<T>(&self, algorithms: &[Algorithm], open: impl Fn() -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+    fn each<T>(
+        &self,
+        algorithms: &[Algorithm],
+        open: impl Fn() -> Result<T, Fault>,
+    ) -> Result<Vec<T>, Fault> {
         let path = self.attribute("algorithm");
         let Ok(attribute) = File::options().read(true).write(true).open(&path) else {
             return algorithms.iter().map(|_| open()).collect();
@@ -159,7 +165,8 @@ impl Driver {
         let _held = Held::all()?;
         let text = self.list()?;
         // By the file that is open: putting back needs no descriptor, of which there may be no more.
-        let choose = |name: &str| attribute.set_len(0).and_then(|()| attribute.write_all_at(name.as_bytes(), 0));
+        let choose =
+            |name: &str| attribute.set_len(0).and_then(|()| attribute.write_all_at(name.as_bytes(), 0));
         in_turn(algorithms, chosen(&text), &path, choose, open)
     }
 
@@ -173,8 +180,11 @@ impl Driver {
         };
         let whole = || {
             let place = figure("last_n")?;
-            let said =
-                Said { allocate: figure("allocate_ns")?, compute: figure("compute_ns")?, copy: figure("copy_ns")? };
+            let said = Said {
+                allocate: figure("allocate_ns")?,
+                compute: figure("compute_ns")?,
+                copy: figure("copy_ns")?,
+            };
             Ok::<_, Fault>((place, said))
         };
         Ok(settled(n, whole()?, whole()?))
@@ -202,7 +212,8 @@ fn in_turn<T>(
     let Some(before) = before else { return opened };
     choose(before).map_err(|error| {
         let first = opened.as_ref().err().map_or(String::new(), |first| format!("{first}; then "));
-        let back = format!("{first}put the algorithm back, which `echo {before} > {}` does as root", path.display());
+        let back =
+            format!("{first}put the algorithm back, which `echo {before} > {}` does as root", path.display());
         Fault::system(back, error)
     })?;
     opened
@@ -233,10 +244,19 @@ mod tests {
     #[test]
     fn a_list_names_what_is_there_and_what_is_chosen() {
         let names = |text: &str| {
-            (listed(text).iter().map(|it| it.name).collect::<Vec<_>>().join(" "), chosen(text).map(str::to_owned))
+            (
+                listed(text).iter().map(|it| it.name).collect::<Vec<_>>().join(" "),
+                chosen(text).map(str::to_owned),
+            )
         };
-        assert_eq!(names("doubling [iterative] decimal\n"), ("doubling iterative decimal".into(), Some("iterative".into())));
-        assert_eq!(names("[decimal-sized] newest decimal"), ("decimal decimal-sized".into(), Some("decimal-sized".into())));
+        assert_eq!(
+            names("doubling [iterative] decimal\n"),
+            ("doubling iterative decimal".into(), Some("iterative".into()))
+        );
+        assert_eq!(
+            names("[decimal-sized] newest decimal"),
+            ("decimal decimal-sized".into(), Some("decimal-sized".into()))
+        );
         assert_eq!(names("[newest] doubling"), ("doubling".into(), Some("newest".into())));
         assert_eq!(names(""), (String::new(), None));
     }
@@ -246,7 +266,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let driver = Driver::at(folder.path().join("fibonacci"), folder.path().join("misc"));
         let said = driver.there().unwrap_err().to_string();
-        assert!(said.contains("insmod kmod/fibdrv/fibdrv.ko") && said.contains("tenbin guest run --module fibdrv"), "{said}");
+        assert!(
+            said.contains("insmod kmod/fibdrv/fibdrv.ko")
+                && said.contains("tenbin guest run --module fibdrv"),
+            "{said}"
+        );
         fs::write(folder.path().join("fibonacci"), "").unwrap();
         assert!(driver.there().is_ok());
     }
@@ -264,7 +288,9 @@ mod tests {
         assert_eq!(driver.files(&there).unwrap().len(), 3);
         assert_eq!(fs::read_to_string(path("algorithm")).unwrap(), "iterative");
         assert_eq!(driver.largest().unwrap(), 300);
-        for (name, figure) in [("last_n", "99\n"), ("allocate_ns", "200"), ("compute_ns", "3000"), ("copy_ns", "40")] {
+        for (name, figure) in
+            [("last_n", "99\n"), ("allocate_ns", "200"), ("compute_ns", "3000"), ("copy_ns", "40")]
+        {
             fs::write(path(name), figure).unwrap();
         }
         assert_eq!(driver.said(99).unwrap(), Some(Said { allocate: 200, compute: 3_000, copy: 40 }));
@@ -302,7 +328,11 @@ mod tests {
             in_turn(&ALGORITHMS[..2], before, Path::new("/sys/algorithm"), choose, || Ok(()))
         };
         let said = run(Some("newest"), &refused).unwrap_err().to_string();
-        for words in ["write doubling to /sys/algorithm: no doubling; then", "`echo newest > /sys/algorithm`", "no newest"] {
+        for words in [
+            "write doubling to /sys/algorithm: no doubling; then",
+            "`echo newest > /sys/algorithm`",
+            "no newest",
+        ] {
             assert!(said.contains(words), "{said}");
         }
         // What fails in the middle is put back all the same.
@@ -319,7 +349,8 @@ mod tests {
     /// The figures are files of their own: another read may end between two of them.
     #[test]
     fn what_is_said_of_two_reads_is_of_none() {
-        let (one, other) = (Said { allocate: 1, compute: 2, copy: 3 }, Said { allocate: 1, compute: 2, copy: 4 });
+        let (one, other) =
+            (Said { allocate: 1, compute: 2, copy: 3 }, Said { allocate: 1, compute: 2, copy: 4 });
         assert_eq!(settled(99, (99, one), (99, one)), Some(one));
         assert_eq!(settled(99, (99, one), (99, other)), None);
         assert_eq!(settled(99, (99, one), (98, one)), None);

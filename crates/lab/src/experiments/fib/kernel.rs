@@ -43,7 +43,10 @@ const COMPARISONS: [(&str, &str); 6] = [
 fn variants() -> Vec<Variant> {
     let mut variants: Vec<Variant> =
         ALGORITHMS.iter().map(|algorithm| Variant::measured(algorithm.name, algorithm.what)).collect();
-    variants.push(Variant::sabotage("the number before", "the first algorithm here, asked for n - 1 where n ends in 00 (at max_n, where that is below 100)"));
+    variants.push(Variant::sabotage(
+        "the number before",
+        "the first algorithm here, asked for n - 1 where n ends in 00 (at max_n, where that is below 100)",
+    ));
     variants
 }
 
@@ -72,7 +75,10 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let places = asked(request, largest)?;
     let available = available(&driver)?;
     let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
-    let cells = places.iter().enumerate().map(|(number, &place)| cell(request, place, &available, number == headline));
+    let cells = places
+        .iter()
+        .enumerate()
+        .map(|(number, &place)| cell(request, place, &available, number == headline));
     Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: Some(looked::findings) })
 }
 
@@ -93,8 +99,11 @@ fn enough(largest: u64) -> Result<(), Unfit> {
     }
     Err(Unfit::Refused(Refusal {
         reached: format!("the driver ends at F({largest})"),
-        needs: format!("F({LEAST_MAX_N}) at least: the check is held against a number that is wrong on purpose"),
-        remedy: "load fibdrv with a larger max_n, for example `rmmod fibdrv; insmod fibdrv.ko max_n=100000`".into(),
+        needs: format!(
+            "F({LEAST_MAX_N}) at least: the check is held against a number that is wrong on purpose"
+        ),
+        remedy: "load fibdrv with a larger max_n, for example `rmmod fibdrv; insmod fibdrv.ko max_n=100000`"
+            .into(),
     }))
 }
 
@@ -192,7 +201,8 @@ impl Truth {
 fn decoded(base: Base, bytes: &[u8]) -> Option<Natural> {
     match base {
         Base::Words => {
-            let shortest = bytes.len().is_multiple_of(8) && bytes.rchunks(8).next().is_none_or(|top| top != [0; 8]);
+            let shortest =
+                bytes.len().is_multiple_of(8) && bytes.rchunks(8).next().is_none_or(|top| top != [0; 8]);
             shortest.then(|| Natural::from_le_bytes(bytes))
         }
         Base::Billions => {

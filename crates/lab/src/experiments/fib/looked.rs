@@ -11,8 +11,8 @@ use std::fs::File;
 use tenbin_metal::instructions::{nanoseconds_each, one_each};
 use tenbin_metal::tracepoints::{Recorder, Tracepoints, Uncounted};
 use tenbin_metal::{Clock, Fault, Pin};
-use tenbin_model::machine::Virtualisation;
 use tenbin_model::Finding;
+use tenbin_model::machine::Virtualisation;
 
 use super::device::{Algorithm, Driver, Said, Source, room};
 use super::kernel::{asked, available, reading};
@@ -129,7 +129,9 @@ pub(super) struct Traced {
 
 /// Whether `--set traced=yes`.
 pub(super) fn traced(request: &Request<'_>) -> Result<bool, Unfit> {
-    let given = request.settings.one("traced", "no".to_owned(), "yes or no", |it| ["yes", "no"].contains(&it.as_str()))?;
+    let given = request
+        .settings
+        .one("traced", "no".to_owned(), "yes or no", |it| ["yes", "no"].contains(&it.as_str()))?;
     Ok(given == "yes")
 }
 
@@ -140,7 +142,8 @@ pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let mut places = asked(request, largest)?;
     places.sort_unstable();
     let algorithms = available(&driver)?;
-    let readers: Vec<(Algorithm, File)> = algorithms.iter().copied().zip(driver.files(&algorithms)?).collect();
+    let readers: Vec<(Algorithm, File)> =
+        algorithms.iter().copied().zip(driver.files(&algorithms)?).collect();
     let _pin = Pin::hold(request.cpus[0])?;
     let mut findings = Vec::new();
     if !driver.may_choose() {
@@ -151,7 +154,11 @@ pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
         Ok(unit) => {
             for &place in &places {
                 let said = |place| driver.said(place);
-                findings.extend(told::split(place, &splits(said, &readers, place, request.clock, unit)?, unit));
+                findings.extend(told::split(
+                    place,
+                    &splits(said, &readers, place, request.clock, unit)?,
+                    unit,
+                ));
             }
         }
         Err(each) => findings.push(told::no_times(&each)),
@@ -260,7 +267,9 @@ fn allocations(readers: &[(Algorithm, File)], places: &[u64]) -> Result<Result<C
             let (read, events) = counters.around(&mut reads).map_err(switching)?;
             read.map_err(|error| reading(place, error))?;
             let each = events.into_iter().zip(&nothing);
-            let each = each.map(|((name, count), (_, empty))| (name, count.saturating_sub(*empty) as f64 / times as f64));
+            let each = each.map(|((name, count), (_, empty))| {
+                (name, count.saturating_sub(*empty) as f64 / times as f64)
+            });
             counted.push((*algorithm, place, each.collect()));
         }
     }

@@ -36,15 +36,18 @@ impl Soak {
         let range = |most: u64| format!("a number from 1 to {most}");
         let most = u64::from(MOST_READERS);
         let readers = settings.one("readers", 1, &range(most), |count| (1..=MOST_READERS).contains(count))?;
-        let seconds =
-            settings.one("seconds", USUAL_SECONDS, &range(MOST_SECONDS), |count| (1..=MOST_SECONDS).contains(count))?;
+        let seconds = settings.one("seconds", USUAL_SECONDS, &range(MOST_SECONDS), |count| {
+            (1..=MOST_SECONDS).contains(count)
+        })?;
         let beside = ["n", "traced"].into_iter().find(|key| settings.given(key).is_some());
         match (settings.given("readers"), settings.given("seconds")) {
-            (Some(_), _) if let Some(key) = beside => {
-                Err(Unfit::Usage(format!("--set {key}: readers draw their places and are not timed, so leave out one of the two")))
-            }
+            (Some(_), _) if let Some(key) = beside => Err(Unfit::Usage(format!(
+                "--set {key}: readers draw their places and are not timed, so leave out one of the two"
+            ))),
             (Some(_), _) => Ok(Some(Self { readers, seconds })),
-            (None, Some(_)) => Err(Unfit::Usage("--set seconds: it says how long `--set readers=…` read".into())),
+            (None, Some(_)) => {
+                Err(Unfit::Usage("--set seconds: it says how long `--set readers=…` read".into()))
+            }
             (None, None) => Ok(None),
         }
     }
@@ -52,8 +55,14 @@ impl Soak {
     /// One cell that is checked and not weighed: the readers are its check.
     pub(super) fn plan(self, request: &Request<'_>) -> Plan {
         let variants = vec![
-            Variant::measured("readers at once", "each with a file of its own and one algorithm, at random places; the algorithms are dealt out in turn"),
-            Variant::sabotage("a reader of the number before", "a reader that is asked for n - 1 where n ends in 00 (at max_n, where that is below 100)"),
+            Variant::measured(
+                "readers at once",
+                "each with a file of its own and one algorithm, at random places; the algorithms are dealt out in turn",
+            ),
+            Variant::sabotage(
+                "a reader of the number before",
+                "a reader that is asked for n - 1 where n ends in 00 (at max_n, where that is below 100)",
+            ),
         ];
         let cell = Arrangement {
             label: format!("with {} readers for {} s", self.readers, self.seconds),
@@ -100,11 +109,13 @@ pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
 /// Why so many files could not be opened.
 fn unopened(fault: Fault, readers: u32) -> Unfit {
     match &fault {
-        Fault::System { error, .. } if error.raw_os_error() == Some(TOO_MANY_FILES) => Unfit::Refused(Refusal {
-            reached: format!("this process may not open a file for each of {readers} readers: {fault}"),
-            needs: format!("RLIMIT_NOFILE (`ulimit -n`) above {readers} by some tens"),
-            remedy: format!("`ulimit -n {}` before, or fewer readers", 2 * readers.max(512)),
-        }),
+        Fault::System { error, .. } if error.raw_os_error() == Some(TOO_MANY_FILES) => {
+            Unfit::Refused(Refusal {
+                reached: format!("this process may not open a file for each of {readers} readers: {fault}"),
+                needs: format!("RLIMIT_NOFILE (`ulimit -n`) above {readers} by some tens"),
+                remedy: format!("`ulimit -n {}` before, or fewer readers", 2 * readers.max(512)),
+            })
+        }
         _ => Unfit::Fault(fault),
     }
 }
@@ -240,7 +251,10 @@ impl Apparatus for Soaking {
 fn seen(tally: Tally, who: &str) -> Seen {
     match tally.at {
         None => Seen::Met(format!("{} reads by {who}, none wrong", tally.reads)),
-        Some(place) => Seen::Broken(format!("{} of {} reads by {who} were wrong, that of F({place}) first", tally.wrong, tally.reads)),
+        Some(place) => Seen::Broken(format!(
+            "{} of {} reads by {who} were wrong, that of F({place}) first",
+            tally.wrong, tally.reads
+        )),
     }
 }
 
@@ -255,7 +269,10 @@ fn told(tally: &Tally, soak: Soak, names: &[&str]) -> Finding {
             "{} readers at once read {} numbers in {} s at random places up to {}; {wrong}.",
             soak.readers, tally.reads, soak.seconds, tally.up_to
         ),
-        format!("by {}; each reader has a file of its own, and compares with what user space computed before", names.join(", ")),
+        format!(
+            "by {}; each reader has a file of its own, and compares with what user space computed before",
+            names.join(", ")
+        ),
         "every number that was read was compared",
     )
 }
@@ -275,9 +292,13 @@ mod tests {
         for (algorithm, source) in &sources {
             let tally = read(source, *algorithm, &truth, 1, |place| place, |reads| reads < 1_500).unwrap();
             assert_eq!((tally.reads, tally.wrong, tally.up_to), (1_500, 0, 4_000), "{}", algorithm.name);
-            let tally = read(source, *algorithm, &truth, 1, |place| one_before(place, 100), |reads| reads < 1_500).unwrap();
+            let tally =
+                read(source, *algorithm, &truth, 1, |place| one_before(place, 100), |reads| reads < 1_500)
+                    .unwrap();
             assert!(tally.wrong > 0 && tally.at.is_some_and(|place| place % 100 == 0), "{tally:?}");
-            assert!(matches!(seen(tally, "1 reader"), Seen::Broken(said) if said.contains("of 1500 reads by 1 reader")));
+            assert!(
+                matches!(seen(tally, "1 reader"), Seen::Broken(said) if said.contains("of 1500 reads by 1 reader"))
+            );
         }
     }
 
@@ -285,7 +306,10 @@ mod tests {
     fn where_files_run_out_the_limit_is_named() {
         let fault = |code| Fault::system("open /dev/fibonacci", std::io::Error::from_raw_os_error(code));
         let Unfit::Refused(refusal) = unopened(fault(24), 1_024) else { panic!("it is a refusal") };
-        assert!(refusal.needs.contains("RLIMIT_NOFILE") && refusal.remedy.contains("ulimit -n 2048"), "{refusal:?}");
+        assert!(
+            refusal.needs.contains("RLIMIT_NOFILE") && refusal.remedy.contains("ulimit -n 2048"),
+            "{refusal:?}"
+        );
         assert!(matches!(unopened(fault(13), 1_024), Unfit::Fault(_)));
     }
 

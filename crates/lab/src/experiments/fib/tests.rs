@@ -9,13 +9,17 @@ use super::*;
 #[test]
 fn the_oracle_knows_the_numbers_that_everybody_knows() {
     let mut words = Walk::new(Base::Words);
-    let first: Vec<u64> = [0, 1, 2, 10, 93].map(|n| words.to(n)).iter().map(|bytes| little(bytes, 8)[0]).collect();
+    let first: Vec<u64> =
+        [0, 1, 2, 10, 93].map(|n| words.to(n)).iter().map(|bytes| little(bytes, 8)[0]).collect();
     assert_eq!(first, [0, 1, 1, 55, 12_200_160_415_121_876_738]);
     // The seed's own list ends there, in its own digits.
     let mut billions = Walk::new(Base::Billions);
     assert_eq!(little(&billions.to(44), 4), [701_408_733]);
     assert_eq!(little(&billions.to(99), 4), [555_169_026, 922_995_834, 218]);
-    assert_eq!(little(&words.to(99), 8), [(218_922_995_834_555_169_026_u128 & u128::from(u64::MAX)) as u64, 11]);
+    assert_eq!(
+        little(&words.to(99), 8),
+        [(218_922_995_834_555_169_026_u128 & u128::from(u64::MAX)) as u64, 11]
+    );
 }
 
 /// Digits of so many bytes; 0 stands for none.

@@ -33,7 +33,11 @@ use Start::{AsPublished, Corrected};
 
 /// What the variants are, in the order of the descriptor.
 pub(super) const METHODS: [(Method, &str, &str); 9] = [
-    (Method::Doubling, "fast doubling", "ours: limbs of 64 bits, Karatsuba where they are many, memory sized once"),
+    (
+        Method::Doubling,
+        "fast doubling",
+        "ours: limbs of 64 bits, Karatsuba where they are many, memory sized once",
+    ),
     (Method::Sum, "the sum", "n additions of limbs of 64 bits"),
     (
         Method::Billions(AsPublished),
@@ -197,7 +201,9 @@ fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
     };
     let comparisons: Vec<Comparison> = pairs
         .iter()
-        .filter_map(|&(left, right)| Some(Comparison { left: index(left)? as u32, right: index(right)? as u32 }))
+        .filter_map(|&(left, right)| {
+            Some(Comparison { left: index(left)? as u32, right: index(right)? as u32 })
+        })
         .collect();
     let measured = METHODS.iter().zip(0_u32..);
     let measured = measured.filter(|((method, ..), _)| method.fits(place) && *method != Method::OneBit);

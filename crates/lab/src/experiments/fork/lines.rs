@@ -1,9 +1,9 @@
 //! The lines of `fork`: each way of making a child, over all sizes of memory.
 
-use tenbin_metal::spawn::{Spawner, Way};
-use tenbin_metal::pages::modest_huge_page;
-use tenbin_metal::touch::{self, page};
 use tenbin_metal::Fault;
+use tenbin_metal::pages::modest_huge_page;
+use tenbin_metal::spawn::{Spawner, Way};
+use tenbin_metal::touch::{self, page};
 use tenbin_model::{Bytes, Comparison, Effort, Variant};
 
 /// Which time of a child is measured.
@@ -213,17 +213,24 @@ impl Place {
                 // A line is called what its variant with the least memory is called.
                 let name = if mib == 0 { name.into() } else { format!("{name} with {}", Bytes(mib << 20)) };
                 let pages = (mib << 20) / page() as u64;
-                Variant::measured(&name, what).at(&[("pages", pages), ("huge", u64::from(huge)), ("way", number)])
+                Variant::measured(&name, what).at(&[
+                    ("pages", pages),
+                    ("huge", u64::from(huge)),
+                    ("way", number),
+                ])
             }
-            Self::Planted(Planted::Shares) => {
-                Variant::sabotage("a fork that shares the memory", "clone(CLONE_VM | SIGCHLD) in the place of fork")
-            }
-            Self::Planted(Planted::AnotherStatus) => {
-                Variant::sabotage("a child that ends otherwise", "its status is not the one that was asked for")
-            }
-            Self::Planted(Planted::PageMissing) => {
-                Variant::sabotage("a page that is not there", "fork where one page less is resident than is said")
-            }
+            Self::Planted(Planted::Shares) => Variant::sabotage(
+                "a fork that shares the memory",
+                "clone(CLONE_VM | SIGCHLD) in the place of fork",
+            ),
+            Self::Planted(Planted::AnotherStatus) => Variant::sabotage(
+                "a child that ends otherwise",
+                "its status is not the one that was asked for",
+            ),
+            Self::Planted(Planted::PageMissing) => Variant::sabotage(
+                "a page that is not there",
+                "fork where one page less is resident than is said",
+            ),
         }
     }
 }
@@ -298,6 +305,7 @@ pub(super) fn comparisons(places: &[Place], sizes: &[u64]) -> Vec<Comparison> {
         Some(Comparison { left: find(left, *mib)?, right: find(right, *mib)? })
     };
     let smallest = COMPARISONS.into_iter().filter_map(|lines| sizes.iter().find_map(|mib| pair(lines, mib)));
-    let largest = COMPARISONS.into_iter().filter_map(|lines| sizes.iter().rev().find_map(|mib| pair(lines, mib)));
+    let largest =
+        COMPARISONS.into_iter().filter_map(|lines| sizes.iter().rev().find_map(|mib| pair(lines, mib)));
     smallest.chain(largest).collect()
 }

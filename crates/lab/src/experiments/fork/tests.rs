@@ -22,7 +22,15 @@ fn with<T>(free: u64, effort: Effort, mib: Option<&str>, body: impl FnOnce(&Requ
     let given = mib.map(|mib| ("mib".to_owned(), mib.to_owned())).into_iter().collect();
     let settings = Settings::new(given, &describe()).unwrap();
     let (clock, sizes) = (Clock::kernel(), Sizes::default());
-    body(&Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 })
+    body(&Request {
+        machine: &machine,
+        clock,
+        cpus: &cpus,
+        effort,
+        settings: &settings,
+        sizes: &sizes,
+        seed: 1,
+    })
 }
 
 /// The variants of a plan and its only cell.
@@ -43,7 +51,9 @@ fn as_many_sizes_are_measured_as_half_of_what_is_free_holds_in_both_kinds_of_pag
         (8 << 10, Effort::Quick, Some("8,2,1"), &[0, 1, 2, 8]),
     ];
     for (free, effort, given, expected) in table {
-        with(free, effort, given, |request| assert_eq!(sizes(request).unwrap(), expected, "{free} {given:?}"));
+        with(free, effort, given, |request| {
+            assert_eq!(sizes(request).unwrap(), expected, "{free} {given:?}")
+        });
     }
 }
 
@@ -67,7 +77,8 @@ fn advice_about_memory_works_for_sizes_of_fork() {
                 continue;
             };
             assert_eq!(key, "mib");
-            refused(Some(&value)).unwrap_or_else(|unfit| panic!("{free} MiB free, {asked}: {value}: {unfit:?}"));
+            refused(Some(&value))
+                .unwrap_or_else(|unfit| panic!("{free} MiB free, {asked}: {value}: {unfit:?}"));
             advice += 1;
         }
     }
@@ -82,7 +93,9 @@ fn too_little_memory_is_refused_with_both_figures_and_too_few_sizes_are_a_usage_
         }
         other => panic!("{other:?}"),
     });
-    for (mib, said) in [("4", "2 sizes or more"), ("0,4", "`0` is not"), ("4,x", "`x` is not"), ("4,4", "twice")] {
+    for (mib, said) in
+        [("4", "2 sizes or more"), ("0,4", "`0` is not"), ("4,x", "`x` is not"), ("4,4", "twice")]
+    {
         with(8 << 10, Effort::Normal, Some(mib), |request| match plan(request) {
             Err(Unfit::Usage(message)) => assert!(message.contains(said), "{mib}: {message}"),
             other => panic!("{mib}: {other:?}"),
@@ -91,7 +104,9 @@ fn too_little_memory_is_refused_with_both_figures_and_too_few_sizes_are_a_usage_
     with(64, Effort::Normal, Some("4,1024"), |request| {
         let (_, cell) = planned(request);
         match open(&cell, request) {
-            Err(Unfit::Refused(refusal)) => assert!(refusal.reached.contains("32 MiB may be taken"), "{refusal:?}"),
+            Err(Unfit::Refused(refusal)) => {
+                assert!(refusal.reached.contains("32 MiB may be taken"), "{refusal:?}")
+            }
             Ok(_) => panic!("a gibibyte was taken"),
             Err(other) => panic!("{other:?}"),
         }
@@ -115,7 +130,8 @@ fn in_a_hurry_fewer_ways_are_asked_and_the_dearest_are_left_out() {
 fn every_line_has_every_size_and_stands_where_it_says() {
     with(8 << 10, Effort::Normal, None, |request| {
         let (variants, cell) = planned(request);
-        let measured: Vec<&Variant> = cell.variants.iter().map(|&number| &variants[number as usize]).collect();
+        let measured: Vec<&Variant> =
+            cell.variants.iter().map(|&number| &variants[number as usize]).collect();
         assert!(measured.iter().all(|variant| variant.role == Role::Measured));
         let here = here(request).unwrap().lines;
         for (number, line) in LINES.iter().enumerate() {
@@ -173,7 +189,10 @@ fn each_planted_fault_breaks_what_it_says_and_leaves_the_rest_as_it_was() {
         let short = (1 << 20) / page();
         assert!(seen.contains(&format!("{} of {short} pages are resident", short - 1)), "{seen:?}");
         if variants.iter().any(|variant| variant.name == "a fork that shares the memory") {
-            assert!(seen.iter().any(|broken| broken.contains("can see what the child wrote, and should not")), "{seen:?}");
+            assert!(
+                seen.iter().any(|broken| broken.contains("can see what the child wrote, and should not")),
+                "{seen:?}"
+            );
         } else {
             eprintln!("skipped: no process can be made here that shares memory and runs beside its parent");
         }
@@ -191,7 +210,8 @@ fn what_is_timed_is_within_the_epoch_and_a_child_that_ends_otherwise_is_seen_the
             let lap = apparatus.epoch(variant, 3).unwrap();
             assert!(lap.elapsed.0 > 0 && lap.shares.is_empty(), "{}", variants[variant as usize].name);
         }
-        let otherwise = variants.iter().position(|variant| variant.name == "a child that ends otherwise").unwrap();
+        let otherwise =
+            variants.iter().position(|variant| variant.name == "a child that ends otherwise").unwrap();
         match apparatus.epoch(otherwise as u32, 3) {
             Err(Failure::Wrong(wrong)) => assert_eq!(wrong, "3 of 3 children did not end with status 42"),
             other => panic!("{other:?}"),
@@ -207,7 +227,11 @@ fn every_way_to_break_the_specification_is_told_apart() {
     let good = Watched { runs: Some(1), read: 7, seen_by_parent: false, status: Some(ASKED) };
     let table: [(Way, Watched, Result<&str, &str>); 11] = [
         (Way::Fork, good, Ok("a copy of its parent's")),
-        (Way::Fork, Watched { seen_by_parent: true, ..good }, Err("can see what the child wrote, and should not")),
+        (
+            Way::Fork,
+            Watched { seen_by_parent: true, ..good },
+            Err("can see what the child wrote, and should not"),
+        ),
         (Way::Fork, Watched { runs: Some(2), ..good }, Err("2 children came of one call")),
         (Way::Fork, Watched { runs: Some(0), read: 0, ..good }, Err("0 children")),
         (Way::Fork, Watched { read: 6, ..good }, Err("did not see what was written before")),

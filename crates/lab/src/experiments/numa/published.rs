@@ -29,7 +29,9 @@ pub(super) fn run() -> Run {
         block,
         variant,
         iterations: ACCESSES,
-        elapsed: Picoseconds((row.number("ns_per_access").unwrap_or_default() * 1e3 * ACCESSES as f64) as u64),
+        elapsed: Picoseconds(
+            (row.number("ns_per_access").unwrap_or_default() * 1e3 * ACCESSES as f64) as u64,
+        ),
         cpu: Cpu(if variant == repeated { 0 } else { variant }),
         ..Sample::default()
     };
@@ -48,7 +50,15 @@ pub(super) fn run() -> Run {
         headline: true,
         ..Arrangement::default()
     };
-    let cell = Cell { arrangement, checks: Vec::new(), refusal: None, ended: None, gauges: Vec::new(), samples, probes: Vec::new() };
+    let cell = Cell {
+        arrangement,
+        checks: Vec::new(),
+        refusal: None,
+        ended: None,
+        gauges: Vec::new(),
+        samples,
+        probes: Vec::new(),
+    };
     Run {
         provenance: Provenance {
             version: "seed 002".into(),

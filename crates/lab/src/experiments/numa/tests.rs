@@ -15,7 +15,8 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
     let cpus = &allowed_cpus().unwrap()[..1];
     let (settings, sizes) = (Settings::default(), Sizes::default());
     let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    let request = Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let request =
+        Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
     let home = cpus[0];
     let mut descriptor = describe();
     let planted = descriptor.variants.pop().unwrap();
@@ -228,8 +229,14 @@ fn memory_away_from_the_cpu_that_touched_it_is_refused() {
     let Err(Unfit::Refused(refusal)) = at_home(&placed, Cpu(1), &nodes) else { panic!("it lies on node 1") };
     let pages = placed.asked();
     let said = format!("of {pages} pages looked at in the memory that CPU 1 touched first, 0 are on node 0");
-    assert!(refusal.reached.contains(&said) && refusal.reached.ends_with(&format!("{pages} on node 1")), "{refusal:?}");
-    assert!(refusal.needs.contains("every page") && refusal.remedy.contains("free memory on node 0"), "{refusal:?}");
+    assert!(
+        refusal.reached.contains(&said) && refusal.reached.ends_with(&format!("{pages} on node 1")),
+        "{refusal:?}"
+    );
+    assert!(
+        refusal.needs.contains("every page") && refusal.remedy.contains("free memory on node 0"),
+        "{refusal:?}"
+    );
 }
 
 /// The kernel cannot be made to put a page elsewhere where there is one node. So the firmware's word is replaced: by it,
@@ -279,8 +286,15 @@ fn one_core_reads_at_a_time_and_so_one_cpu_s_worth_of_time_is_enough() {
     let cpus: Vec<Cpu> = (0..16).map(Cpu).collect();
     let (settings, sizes) = (Settings::default(), Sizes::default());
     let (clock, effort) = (Clock::kernel(), Effort::Normal);
-    let request =
-        Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let request = Request {
+        machine: &machine,
+        clock,
+        cpus: &cpus,
+        effort,
+        settings: &settings,
+        sizes: &sizes,
+        seed: 1,
+    };
     let plan = plan(&request).unwrap();
     assert_eq!(plan.cells.len(), 2);
     for cell in &plan.cells {

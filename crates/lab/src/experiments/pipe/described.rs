@@ -22,7 +22,9 @@ pub(super) fn published() -> Vec<Published> {
     let mut published = Vec::new();
     for machine in ["Intel Pentium J4205", "AMD Ryzen 7 5700X"] {
         let row = |variant: &str| {
-            rows.iter().find(|row| row.text("machine").starts_with(machine) && row.text("variant").starts_with(variant))
+            rows.iter().find(|row| {
+                row.text("machine").starts_with(machine) && row.text("variant").starts_with(variant)
+            })
         };
         let seconds = |row: &Row| row.number("seconds");
         let figure = |what: String, (left, right): (&str, &str), ratio| Published {
@@ -36,7 +38,9 @@ pub(super) fn published() -> Vec<Published> {
             ratio,
         };
         for ((left_there, left), (right_there, right)) in pairs {
-            let (Some(fast), Some(slow)) = (row(left_there).and_then(seconds), row(right_there).and_then(seconds)) else {
+            let (Some(fast), Some(slow)) =
+                (row(left_there).and_then(seconds), row(right_there).and_then(seconds))
+            else {
                 continue;
             };
             let what = format!("24 GiB into pv: {left_there} {fast} s, {right_there} {slow} s");
@@ -58,7 +62,10 @@ pub(super) fn published() -> Vec<Published> {
 
 pub(super) fn describe() -> Descriptor {
     let mut variants = vec![
-        Variant::measured("puts", "one puts(3) a line: what gcc -O3 makes of the seed's printf(\"%s\\n\", line)"),
+        Variant::measured(
+            "puts",
+            "one puts(3) a line: what gcc -O3 makes of the seed's printf(\"%s\\n\", line)",
+        ),
         Variant::measured("write", "write(2) of as many whole lines as the seed's 8 KiB hold (8190 bytes)"),
         Variant::measured(
             "vmsplice of two buffers",
@@ -72,12 +79,18 @@ pub(super) fn describe() -> Descriptor {
             "tee of large buffers",
             "the same with buffers of 32 KiB, made by splicing from a socket: eight pages in one place of the pipe",
         ),
-        Variant::measured("vmsplice of two buffers of 1 MiB", "the seed's with buffers and a pipe four times as large"),
+        Variant::measured(
+            "vmsplice of two buffers of 1 MiB",
+            "the seed's with buffers and a pipe four times as large",
+        ),
     ];
     variants.extend(WAYS[WRITES.start as usize..WRITES.end as usize].iter().filter_map(|how| match how {
         How::Write { room } => {
             let size = Bytes(*room as u64);
-            Some(Variant::measured(&format!("write of {size}"), &format!("write(2) of the whole lines that {size} hold")))
+            Some(Variant::measured(
+                &format!("write of {size}"),
+                &format!("write(2) of the whole lines that {size} hold"),
+            ))
         }
         _ => None,
     }));
@@ -99,7 +112,11 @@ pub(super) fn describe() -> Descriptor {
                 "all: every way by size, reader and placement; seed: its programs as it ran them, through the default pipe of \
                  64 KiB and one of the size of the buffers; writes: write(2) of 4 KiB to 1 MiB",
             ),
-            Parameter::new("size", "256,64,1024 (256 with --quick)", "sizes of the pipe in KiB, powers of two"),
+            Parameter::new(
+                "size",
+                "256,64,1024 (256 with --quick)",
+                "sizes of the pipe in KiB, powers of two",
+            ),
             Parameter::new("reader", "splice,read", "splice to /dev/null, or read into 128 KiB"),
             Parameter::new("placement", "same,two", "writer and reader on the same CPU or on two"),
             Parameter::new("line", "y", "the line that every way sends: 1 to 254 bytes without a newline"),
@@ -112,7 +129,10 @@ pub(super) fn describe() -> Descriptor {
         touches: "none".into(),
         sources: vec![
             Source::new("seeds 000 and 001, 2023-11-06", "the first three variants and the tester"),
-            Source::new("vmsplice(2), tee(2), splice(2), pipe(7)", "what the calls promise, and pipe-max-size"),
+            Source::new(
+                "vmsplice(2), tee(2), splice(2), pipe(7)",
+                "what the calls promise, and pipe-max-size",
+            ),
             Source::new("GNU coreutils, yes.c", "8 KiB of whole lines in one write"),
             Source::new("pv, src/pv/transfer.c", "the reader of the seed's figures: it splices where it can"),
             Source::new("uutils coreutils, pull request 11458", "write once, then tee"),

@@ -16,7 +16,15 @@ fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, U
     let settings = Settings::new(given, &describe()).unwrap();
     let cpus = [Cpu(0), Cpu(1)];
     let (clock, sizes) = (Clock::kernel(), Sizes::default());
-    let request = Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let request = Request {
+        machine: &machine,
+        clock,
+        cpus: &cpus,
+        effort,
+        settings: &settings,
+        sizes: &sizes,
+        seed: 1,
+    };
     plan(&request).map(|plan| plan.cells)
 }
 
@@ -37,7 +45,12 @@ fn every_published_figure_stands_in_the_cell_of_the_seeds_programs() {
     assert_eq!(ratios, ["46.1", "151.8", "0.3", "21.5", "160.8", "0.1", "1.2", "187.8"]);
     // The seed's table has another program's seconds for its own.
     assert_eq!(gnu.len(), 1);
-    assert!(gnu[0].what.contains("11.6 s") && gnu[0].what.contains("x44.0") && gnu[0].what.contains("11.095 s (46.1x)"), "{gnu:?}");
+    assert!(
+        gnu[0].what.contains("11.6 s")
+            && gnu[0].what.contains("x44.0")
+            && gnu[0].what.contains("11.095 s (46.1x)"),
+        "{gnu:?}"
+    );
 }
 
 /// What the shell and pv printed in the diary: real, user and system time, and the last rate.
@@ -92,7 +105,10 @@ fn a_size_alone_means_every_way_and_cells_names_the_others() {
     assert_eq!(labels(Effort::Quick, &[]).len(), 5);
     let sized = labels(Effort::Normal, &[("size", "128")]);
     assert_eq!([with(&sized, "through 128 KiB"), sized.len()], [4, 4]);
-    assert_eq!(labels(Effort::Quick, &[("cells", "writes"), ("size", "4")]), ["by write alone, spliced to /dev/null on two CPUs through 4 KiB"]);
+    assert_eq!(
+        labels(Effort::Quick, &[("cells", "writes"), ("size", "4")]),
+        ["by write alone, spliced to /dev/null on two CPUs through 4 KiB"]
+    );
     let headlines = planned(Effort::Normal, &[]).unwrap().iter().filter(|cell| cell.headline).count();
     assert_eq!(headlines, 1);
 }
@@ -119,7 +135,8 @@ fn every_way_of_every_cell_carries_the_line_that_was_asked_for() {
     let settings = Settings::new([("line".to_owned(), "a line".to_owned())].into(), &describe()).unwrap();
     let (clock, sizes) = (Clock::kernel(), Sizes::default());
     let (effort, cpus) = (Effort::Normal, &[cpus[0], *cpus.last().unwrap()]);
-    let request = Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let request =
+        Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
     let cells = plan(&request).unwrap().cells;
     // One of each kind.
     for part in ["spliced to /dev/null on one CPU through 64", "as the seed", "by write alone"] {

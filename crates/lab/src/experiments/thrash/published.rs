@@ -3,8 +3,8 @@
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::topology::shared;
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Published, Run, Sample,
-    Trial,
+    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance,
+    Published, Run, Sample, Trial,
 };
 
 use super::{PRIVATE, SHARED, describe};
@@ -25,7 +25,11 @@ pub(super) fn figures() -> Vec<Published> {
             date: "undated".into(),
             what: format!("a buffer each of {bytes} {private} s, one shared {shared} s"),
             measure: "elapsed time".into(),
-            cell: format!("case {} on CPUs {}, {place}", row.text("case"), row.text("cpus").replace(',', " and ")),
+            cell: format!(
+                "case {} on CPUs {}, {place}",
+                row.text("case"),
+                row.text("cpus").replace(',', " and ")
+            ),
             left: "a buffer each".into(),
             right: "one shared buffer".into(),
             ratio: Some(shared / private),
@@ -53,7 +57,12 @@ pub(super) fn run() -> Run {
             arguments: Vec::new(),
         },
         machine,
-        trials: vec![Trial { descriptor: Descriptor { published: Vec::new(), ..describe() }, refusal: None, cells, findings: Vec::new() }],
+        trials: vec![Trial {
+            descriptor: Descriptor { published: Vec::new(), ..describe() },
+            refusal: None,
+            cells,
+            findings: Vec::new(),
+        }],
     }
 }
 
@@ -90,8 +99,11 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         cache => format!("fits into {cache}"),
     };
     let names: Vec<String> = cpus.iter().map(Cpu::to_string).collect();
-    let label =
-        format!("in case {} ({bytes}, which {fits}) on {}, which share {place}", row.text("case"), names.join(" and "));
+    let label = format!(
+        "in case {} ({bytes}, which {fits}) on {}, which share {place}",
+        row.text("case"),
+        names.join(" and ")
+    );
     let sample = |order: u32, variant: u32, column: &str| Sample {
         order,
         variant,

@@ -97,9 +97,8 @@ fn what_an_earlier_turn_left_does_not_pass_for_this_turns_work() {
 #[test]
 fn bytes_of_one_line_stay_in_one_line_however_far_lines_are_apart() {
     for (spacing, line) in [(64, 64), (128, 64), (256, 64), (256, 128), (64, 128)] {
-        let [one, other] = tracks(OTHER_BYTES, 1 << 12, spacing, line).map(|track| {
-            track.unwrap().places().map(|place| place / line).collect::<Vec<_>>()
-        });
+        let [one, other] = tracks(OTHER_BYTES, 1 << 12, spacing, line)
+            .map(|track| track.unwrap().places().map(|place| place / line).collect::<Vec<_>>());
         assert_eq!(one, other, "lines of {line}, {spacing} apart");
         let bytes = tracks(OTHER_BYTES, 1 << 12, spacing, line).map(|track| track.unwrap().places().next());
         assert_ne!(bytes[0], bytes[1], "and not the same byte");
@@ -140,7 +139,11 @@ fn a_pair_of_unlike_cores_gets_what_both_hold() {
     let pair = (Cpu(0), Cpu(1));
     assert_eq!(Case::A.bytes(&request, pair).unwrap(), Bytes::from_kib(8), "of the CPU that was measured");
     assert_eq!(Case::B.bytes(&request, pair).unwrap(), Bytes::from_kib(1024));
-    assert_eq!(Case::D.bytes(&request, pair).unwrap(), Bytes::from_kib(32768), "at least twice the larger one's");
+    assert_eq!(
+        Case::D.bytes(&request, pair).unwrap(),
+        Bytes::from_kib(32768),
+        "at least twice the larger one's"
+    );
     assert!(Case::C.bytes(&request, pair).unwrap_err().reached.starts_with("no L3 of CPU 0 and CPU 1"));
     // Knees that lie a little elsewhere ask about the same size.
     for knee in [33, 40, 48, 63] {

@@ -46,9 +46,10 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "timer".into(),
         question: "When does a timer of T fire?".into(),
-        requirement: "who asks for a time gets a later one, and which call it was asked of decides by how much (seed \
+        requirement:
+            "who asks for a time gets a later one, and which call it was asked of decides by how much (seed \
                       002)"
-            .into(),
+                .into(),
         specification: "a timer fires once and never before its time, and whoever waits for it sleeps".into(),
         subject: "A timer".into(),
         quantity: Quantity::Lateness,
@@ -67,7 +68,10 @@ pub(super) fn describe() -> Descriptor {
             Source::new("seed 002", "the question, and ten seconds as the longest time"),
             Source::new("prctl(2), PR_SET_TIMERSLACK", "which calls may be late on purpose, and by how much"),
             Source::new("Linux, fs/select.c, select_estimate_accuracy", "how late poll and select may be"),
-            Source::new("timerfd_create(2), setitimer(2), clock_nanosleep(2), futex(2)", "what each call promises"),
+            Source::new(
+                "timerfd_create(2), setitimer(2), clock_nanosleep(2), futex(2)",
+                "what each call promises",
+            ),
             Source::new(
                 "S. S. Wilks, \"Determination of Sample Sizes for Setting Tolerance Limits\", 1941",
                 "how many firings it takes before a tail can be told",

@@ -184,7 +184,10 @@ pub(super) fn judged(firing: &Firing) -> Result<(), (Clause, String)> {
 ///
 /// # Errors
 /// The first fault of `ask`.
-pub(super) fn comes_again(clause: Clause, mut ask: impl FnMut() -> Result<Firing, Fault>) -> Result<bool, Fault> {
+pub(super) fn comes_again(
+    clause: Clause,
+    mut ask: impl FnMut() -> Result<Firing, Fault>,
+) -> Result<bool, Fault> {
     for _ in 0..AGAIN {
         let again = judged(&ask()?).is_err_and(|(other, _)| other == clause);
         match (clause, again) {
@@ -225,7 +228,10 @@ impl Firings {
             };
             Finding {
                 experiment: "timer".into(),
-                sentence: format!("{times} a firing seemed to break the specification and did so no more: {}.", single.first),
+                sentence: format!(
+                    "{times} a firing seemed to break the specification and did so no more: {}.",
+                    single.first
+                ),
                 evidence: format!("the same call was asked {AGAIN} times more at once and kept it; {why}"),
                 confidence: "what does not repeat accuses nobody".into(),
             }

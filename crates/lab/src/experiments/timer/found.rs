@@ -1,7 +1,7 @@
 //! What is found beside the lateness: the slack that was in force, what the CPU does meanwhile, and what wakes it.
 
-use tenbin_metal::timers::{self, Idle, Way};
 use tenbin_metal::Fault;
+use tenbin_metal::timers::{self, Idle, Way};
 use tenbin_model::{Cpu, Finding, Picoseconds};
 
 use super::firing::Firings;
@@ -41,7 +41,9 @@ fn of_slack(found: Picoseconds, least: Picoseconds) -> Finding {
     let none = names(|way| !way.has_slack());
     let sentence = match found {
         // As a thread of a real-time class has it, of which nothing else is asked either.
-        Picoseconds::ZERO => format!("Timer slack lets {steady} and {growing} be late by nothing here; {none} have none."),
+        Picoseconds::ZERO => {
+            format!("Timer slack lets {steady} and {growing} be late by nothing here; {none} have none.")
+        }
         found => format!(
             "Timer slack lets {steady} be late by {found} here, and {growing} by a thousandth of its time up to 100 ms where \
              that is more; {none} have none."

@@ -19,7 +19,15 @@ fn with_times<T>(times: Option<&str>, effort: Effort, body: impl FnOnce(&Request
     let settings = Settings::new(given, &describe()).unwrap();
     let (sizes, cpus) = (Sizes::default(), allowed_cpus().unwrap());
     let clock = Clock::kernel();
-    body(&Request { machine: &machine, clock, cpus: &cpus, effort, settings: &settings, sizes: &sizes, seed: 7 })
+    body(&Request {
+        machine: &machine,
+        clock,
+        cpus: &cpus,
+        effort,
+        settings: &settings,
+        sizes: &sizes,
+        seed: 7,
+    })
 }
 
 fn cells(times: Option<&str>, effort: Effort) -> Result<Vec<Arrangement>, Unfit> {
@@ -32,10 +40,14 @@ fn labels(times: Option<&str>, effort: Effort) -> Vec<String> {
 
 #[test]
 fn a_survey_asks_for_one_time_and_a_thorough_run_for_all() {
-    let normally = ["50 µs", "500 µs", "1 ms", "10 ms", "100 ms", "1 s"].map(|time| format!("armed for {time}"));
+    let normally =
+        ["50 µs", "500 µs", "1 ms", "10 ms", "100 ms", "1 s"].map(|time| format!("armed for {time}"));
     assert_eq!(labels(None, Effort::Quick), ["armed for 1 ms"]);
     assert_eq!(labels(None, Effort::Normal), normally);
-    assert_eq!(labels(None, Effort::Thorough).split_last().unwrap(), (&"armed for 10 s".into(), &normally[..]));
+    assert_eq!(
+        labels(None, Effort::Thorough).split_last().unwrap(),
+        (&"armed for 10 s".into(), &normally[..])
+    );
     assert_eq!(labels(Some("10s,50000ns"), Effort::Quick), ["armed for 10 s", "armed for 50 µs"]);
 }
 
@@ -51,7 +63,8 @@ fn one_millisecond_answers_if_it_is_asked_for_and_else_the_first_time() {
 
 #[test]
 fn what_is_no_time_is_a_usage_error_that_says_what_is() {
-    let wrong = ["49us", "49999ns", "50500ns", "10000001us", "11s", "1", "ms", "-1ms", "1.5ms", "1 ms", "1h", ""];
+    let wrong =
+        ["49us", "49999ns", "50500ns", "10000001us", "11s", "1", "ms", "-1ms", "1.5ms", "1 ms", "1h", ""];
     for wrong in wrong.into_iter().chain(["99999999999999999999s", "18446744073709551615s", "1ms,1000us"]) {
         match cells(Some(wrong), Effort::Normal) {
             Err(Unfit::Usage(message)) => {
@@ -111,7 +124,11 @@ fn a_firing_is_held_against_every_part_of_the_specification() {
     let short = Order { length: Picoseconds::from_micros(50), ..sound.order };
     let table = [
         ("a sound one", sound.clone(), None),
-        ("early", Firing { early: Some(Picoseconds(1_000)), ..sound.clone() }, Some("1.00 ns before its time")),
+        (
+            "early",
+            Firing { early: Some(Picoseconds(1_000)), ..sound.clone() },
+            Some("1.00 ns before its time"),
+        ),
         ("never fired", Firing { fired: 0, ..sound.clone() }, Some("fired 0 times")),
         ("fired twice", Firing { fired: 2, ..sound.clone() }, Some("fired 2 times")),
         ("armed", Firing { armed: true, ..sound.clone() }, Some("still armed")),
@@ -210,7 +227,8 @@ fn each_block_of_a_wave_is_an_order_and_its_mirror_image() {
 fn a_fault_in_a_cell_of_waves_is_an_implementation_error() {
     with_times(None, Effort::Quick, |request| {
         let (descriptor, cell, _) = in_waves(request, 1);
-        let faults = descriptor.variants.iter().zip(0_u32..).filter(|(variant, _)| variant.role == Role::Sabotage);
+        let faults =
+            descriptor.variants.iter().zip(0_u32..).filter(|(variant, _)| variant.role == Role::Sabotage);
         let mut planted = 0;
         for (fault, number) in faults {
             let (_, _, firings) = in_waves(request, 1);
@@ -262,6 +280,9 @@ fn what_is_found_beside_names_slack_and_what_wakes_the_cpu() {
         let (_, cell) = headline(&EXPERIMENT, request);
         let found = open(&cell, request).unwrap().findings().unwrap();
         let said: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
-        assert!(said[0].starts_with("Timer slack") && said[1].starts_with("While nothing is due"), "{said:?}");
+        assert!(
+            said[0].starts_with("Timer slack") && said[1].starts_with("While nothing is due"),
+            "{said:?}"
+        );
     });
 }

@@ -32,7 +32,13 @@ fn mitigations_count_where_they_work_at_each_system_call() {
         // Worked around elsewhere: in the way that page tables are written.
         (flaws(&[("l1tf", "Mitigation: PTE Inversion")]), "No mitigation that works"),
         (flaws(&[("meltdown", "Mitigation: PTI\n")]), "One mitigation works"),
-        (flaws(&[("retbleed", "Mitigation: untrained return thunk"), ("tsa", "Mitigation: Clear CPU buffers")]), "2 mitigations"),
+        (
+            flaws(&[
+                ("retbleed", "Mitigation: untrained return thunk"),
+                ("tsa", "Mitigation: Clear CPU buffers"),
+            ]),
+            "2 mitigations",
+        ),
         (Observed::NotObservable("no such folder".into()), "not to be seen"),
     ];
     for (state, said) in cases {
@@ -48,7 +54,10 @@ fn mitigations_count_where_they_work_at_each_system_call() {
 fn filters_and_tracers_are_said() {
     let seen = |seccomp, tracer| Ok(Watchers { seccomp, tracer });
     let cases = [
-        (seen(Some(Seccomp::Off), Some(0)), "No seccomp filter looks at system calls; nobody traces this process."),
+        (
+            seen(Some(Seccomp::Off), Some(0)),
+            "No seccomp filter looks at system calls; nobody traces this process.",
+        ),
         (
             seen(Some(Seccomp::Filters(Some(1))), Some(0)),
             "A seccomp filter looks at each system call, and is in its price; nobody traces this process.",

@@ -105,7 +105,11 @@ fn the_planted_fault_is_seen_however_small_the_driver() {
         let every = planted_every(largest);
         for (algorithm, source) in InUserSpace::every() {
             let seen = held(&source, algorithm, &truth, |place| one_before(place, every)).unwrap();
-            assert_eq!(seen, Seen::Broken(format!("F({every}) is not what user space computes")), "max_n={largest}");
+            assert_eq!(
+                seen,
+                Seen::Broken(format!("F({every}) is not what user space computes")),
+                "max_n={largest}"
+            );
         }
     }
     for largest in 0..LEAST_MAX_N {
@@ -123,11 +127,19 @@ fn places_are_those_that_were_given_or_that_a_driver_has() {
 
     let (machine, sizes) = (Machine::unobserved("a test"), Sizes::default());
     let of = |given: Option<&str>, effort, largest| {
-        let given: BTreeMap<String, String> = given.map(|text| ("n".to_owned(), text.to_owned())).into_iter().collect();
+        let given: BTreeMap<String, String> =
+            given.map(|text| ("n".to_owned(), text.to_owned())).into_iter().collect();
         let settings = Settings::new(given, &(crate::experiments::fib::EXPERIMENT.describe)()).unwrap();
         let clock = tenbin_metal::Clock::kernel();
-        let request =
-            Request { machine: &machine, clock, cpus: &[], effort, settings: &settings, sizes: &sizes, seed: 1 };
+        let request = Request {
+            machine: &machine,
+            clock,
+            cpus: &[],
+            effort,
+            settings: &settings,
+            sizes: &sizes,
+            seed: 1,
+        };
         asked(&request, largest).ok()
     };
     assert_eq!(of(None, Effort::Normal, 100_000), Some(PLACES.to_vec()));

@@ -46,13 +46,17 @@ fn algorithms_read_in_turns() {
         }
     }
     let (noted, timed) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
-    let readers: Vec<_> = ALGORITHMS[..3].iter().enumerate().map(|(at, it)| (*it, Noted(at, &noted))).collect();
+    let readers: Vec<_> =
+        ALGORITHMS[..3].iter().enumerate().map(|(at, it)| (*it, Noted(at, &noted))).collect();
     let said = |_| {
         timed.borrow_mut().extend(noted.borrow().last().copied());
         Ok(Some(Said::default()))
     };
     let splits = splits(said, &readers, 99, Clock::kernel(), Unit::Nanoseconds).unwrap();
-    assert!(splits.len() == 3 && splits.iter().all(|(_, split)| split.reads >= READS.0 as usize), "{splits:?}");
+    assert!(
+        splits.len() == 3 && splits.iter().all(|(_, split)| split.reads >= READS.0 as usize),
+        "{splits:?}"
+    );
     // Each is asked for often enough that the first rounds are whole.
     assert_eq!(timed.borrow()[..9], [0, 1, 2, 1, 2, 0, 2, 0, 1]);
 }
@@ -68,10 +72,17 @@ fn a_split_is_told_with_the_seeds_beside_it() {
         "A read of F(99) by doubling takes 1500 instructions, emulated: 1000 to compute, 200 to allocate, 50 to copy, and \
          250 for the rest (the system call, the driver's lock, giving memory back); the seed's methods: decimal 45000, 30.0x."
     );
-    assert!(said.evidence.contains("decimal: compute 44000, allocate 0, copy 60, rest 940 (90 reads)"), "{said:?}");
+    assert!(
+        said.evidence.contains("decimal: compute 44000, allocate 0, copy 60, rest 940 (90 reads)"),
+        "{said:?}"
+    );
     assert!(said.confidence.contains("say nothing about time"));
     let said = told::split(99, &splits[..1], Unit::Nanoseconds).unwrap();
-    assert!(said.sentence.contains("takes 1.50 µs: 1.00 µs to compute") && said.sentence.ends_with("giving memory back)."), "{said:?}");
+    assert!(
+        said.sentence.contains("takes 1.50 µs: 1.00 µs to compute")
+            && said.sentence.ends_with("giving memory back)."),
+        "{said:?}"
+    );
     let coarse = Split { whole: 1_200.0, ..ours };
     let said = told::split(99, &[(algorithm("doubling"), coarse)], Unit::Nanoseconds).unwrap();
     assert!(said.sentence.ends_with("and a rest that is too short for this clock."), "{said:?}");
@@ -80,7 +91,9 @@ fn a_split_is_told_with_the_seeds_beside_it() {
 
 #[test]
 fn allocations_are_summed_and_frees_are_not() {
-    let events = |kmalloc, cache, kfree| vec![("kmem/kmalloc", kmalloc), ("kmem/kmem_cache_alloc", cache), ("kmem/kfree", kfree)];
+    let events = |kmalloc, cache, kfree| {
+        vec![("kmem/kmalloc", kmalloc), ("kmem/kmem_cache_alloc", cache), ("kmem/kfree", kfree)]
+    };
     let counted = vec![
         (algorithm("doubling"), 99, events(1.0, 0.0, 1.0)),
         (algorithm("doubling"), 1_000, events(1.0, 0.0, 1.0)),
@@ -90,7 +103,10 @@ fn allocations_are_summed_and_frees_are_not() {
     let said = told::allocations(&counted).unwrap();
     assert_eq!(told::allocations(&Vec::new()), None);
     assert_eq!(said.sentence, "Allocations in a read of F(99): 1 by doubling, 312.50 by decimal.");
-    assert!(said.evidence.starts_with("F(1000): 1 by doubling, 400 by decimal; events of F(99), "), "{said:?}");
+    assert!(
+        said.evidence.starts_with("F(1000): 1 by doubling, 400 by decimal; events of F(99), "),
+        "{said:?}"
+    );
     assert!(said.evidence.contains("decimal: kmalloc 310 kmem_cache_alloc 2.50 kfree 310"), "{said:?}");
 }
 
@@ -98,7 +114,10 @@ fn allocations_are_summed_and_frees_are_not() {
 fn the_price_of_tracing_is_told_with_its_events() {
     let figures = Traced { plain: 1_000.0, traced: 7_100.0, events: 400.0, lost: 3 };
     let said = told::traced(99, &[(algorithm("decimal"), figures)], Unit::Instructions);
-    assert!(said.sentence.contains("takes in instructions, emulated, 7.10x by decimal (400 events, 15 each) of"), "{said:?}");
+    assert!(
+        said.sentence.contains("takes in instructions, emulated, 7.10x by decimal (400 events, 15 each) of"),
+        "{said:?}"
+    );
     assert!(said.evidence.contains("decimal: 1000 and 7100, 3 events dropped"), "{said:?}");
     assert!(said.confidence.contains("Another tracer has another price"));
     let nothing = Traced { events: 0.0, ..figures };
@@ -109,7 +128,10 @@ fn the_price_of_tracing_is_told_with_its_events() {
 #[test]
 fn what_could_not_be_told_is_said_with_what_helps() {
     let said = told::no_times(&[0.412, 0.398]);
-    assert!(said.evidence.contains("0.412 and 0.398 ns") && said.evidence.contains("--count-instructions"), "{said:?}");
+    assert!(
+        said.evidence.contains("0.412 and 0.398 ns") && said.evidence.contains("--count-instructions"),
+        "{said:?}"
+    );
     let said = told::only_the_chosen(Some(&algorithm("iterative")));
     assert!(said.sentence.starts_with("Only iterative was asked"), "{said:?}");
     assert!(told::not_recorded("closed").sentence.starts_with("What tracing costs"));
@@ -127,18 +149,30 @@ fn samples_are_folded_by_function_and_the_seeds_two_are_named() {
     )
     .unwrap();
     let kernel = [(0xffff_ffff_8100_0110, 20), (0xffff_ffff_8100_0120, 10), (0xffff_ffff_c000_0010, 60)];
-    let sampled = Sampled { kernel: kernel.into(), in_kernel: 90, elsewhere: 10, lost: 7, event: "cpu-clock" };
+    let sampled =
+        Sampled { kernel: kernel.into(), in_kernel: 90, elsewhere: 10, lost: 7, event: "cpu-clock" };
     let shares = shares::of(&sampled, &symbols);
-    assert_eq!(shares.functions, [("sized_multiply [fibdrv]".to_owned(), 60), ("memset_orig".to_owned(), 30)]);
+    assert_eq!(
+        shares.functions,
+        [("sized_multiply [fibdrv]".to_owned(), 60), ("memset_orig".to_owned(), 30)]
+    );
     let said = told::shares(99, Ok(shares), Unit::Instructions);
     assert!(
-        said.sentence.contains("60.0 % of the samples fell into functions that multiply and 30.0 % into memset"),
+        said.sentence
+            .contains("60.0 % of the samples fell into functions that multiply and 30.0 % into memset"),
         "{said:?}"
     );
-    assert!(said.evidence.starts_with("100 samples by cpu-clock, 7 dropped: sized_multiply [fibdrv] 60.0 %, memset_orig 30.0 %"), "{said:?}");
+    assert!(
+        said.evidence.starts_with(
+            "100 samples by cpu-clock, 7 dropped: sized_multiply [fibdrv] 60.0 %, memset_orig 30.0 %"
+        ),
+        "{said:?}"
+    );
     assert!(said.sentence.ends_with("which instructions neither confirm nor refute."), "{said:?}");
     assert!(told::shares(99, Err("closed".into()), Unit::Nanoseconds).sentence.contains("was not looked at"));
-    assert!(told::shares(99, Ok(shares::Shares::default()), Unit::Nanoseconds).evidence.contains("no sample"));
+    assert!(
+        told::shares(99, Ok(shares::Shares::default()), Unit::Nanoseconds).evidence.contains("no sample")
+    );
 }
 
 #[test]
@@ -146,9 +180,20 @@ fn only_memset_clears_and_only_the_driver_multiplies() {
     for name in ["memset", "__memset", "__pi_memset", "__pi___memset", "memset_orig", "memset_erms"] {
         assert!(shares::clears(name), "{name}");
     }
-    for name in ["clear_page_erms", "memset_io", "syscall_exit_to_user_mode_clear", "memset64", "bitmap_clear", "a memset"] {
+    for name in [
+        "clear_page_erms",
+        "memset_io",
+        "syscall_exit_to_user_mode_clear",
+        "memset64",
+        "bitmap_clear",
+        "a memset",
+    ] {
         assert!(!shares::clears(name), "{name}");
     }
     assert!(shares::multiplies("sized_multiply [fibdrv]") && shares::multiplies("multiply [fibdrv]"));
-    assert!(!shares::multiplies("ec_multiply") && !shares::multiplies("xor_multi [raid]") && !shares::multiplies("add [fibdrv]"));
+    assert!(
+        !shares::multiplies("ec_multiply")
+            && !shares::multiplies("xor_multi [raid]")
+            && !shares::multiplies("add [fibdrv]")
+    );
 }

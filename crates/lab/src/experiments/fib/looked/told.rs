@@ -58,7 +58,10 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
         in_words(ours.allocate),
         in_words(ours.copy),
         if ours.call() > 0.0 {
-            format!("{} for the rest (the system call, the driver's lock, giving memory back)", in_words(ours.call()))
+            format!(
+                "{} for the rest (the system call, the driver's lock, giving memory back)",
+                in_words(ours.call())
+            )
         } else {
             "a rest that is too short for this clock".into()
         },
@@ -68,7 +71,9 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
         .filter(|name| **name != first.name)
         .filter_map(|name| Some((name, of(splits, name)?)))
         .filter(|_| ours.whole > 0.0)
-        .map(|(name, seeds)| format!("{name} {}, {}x", in_words(seeds.whole), three_digits(seeds.whole / ours.whole)))
+        .map(|(name, seeds)| {
+            format!("{name} {}, {}x", in_words(seeds.whole), three_digits(seeds.whole / ours.whole))
+        })
         .collect();
     if !against.is_empty() {
         sentence += &format!("; the seed's methods: {}", against.join(", and "));
@@ -132,8 +137,11 @@ pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
     let mut places: Vec<u64> = counted.iter().map(|(_, place, _)| *place).collect();
     places.sort_unstable();
     places.dedup();
-    let others: Vec<String> =
-        places.iter().filter(|&&place| place != smallest).map(|&place| format!("F({place}): {}", by(place))).collect();
+    let others: Vec<String> = places
+        .iter()
+        .filter(|&&place| place != smallest)
+        .map(|&place| format!("F({place}): {}", by(place)))
+        .collect();
     let raw: Vec<String> = counted
         .iter()
         .filter(|(_, place, _)| *place == smallest)
@@ -163,7 +171,11 @@ pub(super) fn not_counted(why: &str) -> Finding {
 
 /// Why the price of tracing is not known.
 pub(super) fn not_recorded(why: &str) -> Finding {
-    finding("What tracing costs a read was not measured.".into(), why.into(), "what kept the recorder from it")
+    finding(
+        "What tracing costs a read was not measured.".into(),
+        why.into(),
+        "what kept the recorder from it",
+    )
 }
 
 /// What recording the kernel's events of memory costs a read.
@@ -213,8 +225,12 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
         shares.functions.iter().filter(|(name, _)| wanted(name)).map(|(_, count)| count).sum::<u64>()
     };
     let lost = if shares.lost > 0 { format!(", {} dropped", shares.lost) } else { String::new() };
-    let named: Vec<String> =
-        shares.functions.iter().take(NAMED).map(|(name, count)| format!("{name} {} %", share(*count))).collect();
+    let named: Vec<String> = shares
+        .functions
+        .iter()
+        .take(NAMED)
+        .map(|(name, count)| format!("{name} {} %", share(*count)))
+        .collect();
     finding(
         format!(
             "In reads of F({place}) by {IMPROVED}, {} % of the samples fell into functions that multiply and {} % into \
@@ -225,7 +241,9 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
         ),
         format!("{} samples by {}{lost}: {}", shares.all, shares.event, named.join(", ")),
         match unit {
-            Unit::Nanoseconds => "one thread; memset is the kernel's under each of its names, and what multiplies is the driver's; a compiler may have put one function into another",
+            Unit::Nanoseconds => {
+                "one thread; memset is the kernel's under each of its names, and what multiplies is the driver's; a compiler may have put one function into another"
+            }
             Unit::Instructions => {
                 "instructions, emulated, and not time: a memset counts each of its repetitions, whatever hardware takes for \
                  them; a compiler may have put one function into another"
@@ -235,5 +253,9 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
 }
 
 fn not_sampled(why: &str) -> Finding {
-    finding("In which functions the seed's way spends its time was not looked at.".into(), why.into(), "the kernel's word")
+    finding(
+        "In which functions the seed's way spends its time was not looked at.".into(),
+        why.into(),
+        "the kernel's word",
+    )
 }

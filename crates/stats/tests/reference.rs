@@ -4,14 +4,14 @@
 //! are not stored: both sides make them from a seed. Run with `--nocapture` for the counts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use tenbin_analysis::stats::detectable;
-use tenbin_analysis::stats::fairness::jain;
-use tenbin_analysis::stats::order::{Ordered, QuantileInterval, Ranks};
-use tenbin_analysis::stats::overhead::{Doubling, line};
-use tenbin_analysis::stats::paired::{Epoch, Side, log_ratios};
-use tenbin_analysis::stats::proportion::clopper_pearson;
-use tenbin_analysis::stats::sign::{Estimate, Signs};
 use tenbin_model::Interval;
+use tenbin_stats::detectable;
+use tenbin_stats::fairness::jain;
+use tenbin_stats::order::{Ordered, QuantileInterval, Ranks};
+use tenbin_stats::overhead::{Doubling, line};
+use tenbin_stats::paired::{Epoch, Side, log_ratios};
+use tenbin_stats::proportion::clopper_pearson;
+use tenbin_stats::sign::{Estimate, Signs};
 
 const REFERENCE: &str = include_str!("../../../fixtures/statistics/reference.txt");
 

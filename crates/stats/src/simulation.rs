@@ -1,7 +1,7 @@
 //! What the methods promise about error and power, counted over seeded runs of simulated noise.
 //!
 //! Run with `--nocapture` to see the rates. The seeds are fixed, so an outcome never changes by chance.
-//! The rule is the one that [`crate::verdict`] uses: a log ratio a block, the exact sign-test interval,
+//! The rule is the one that tenbin uses: a log ratio a block, the exact sign-test interval,
 //! the level shared by a family and by all looks. Where a rate is held against a level, the upper end of
 //! its Clopper–Pearson interval is: what is claimed is shown, and not merely not refuted.
 //!
@@ -33,7 +33,7 @@ use super::sequential::Plan;
 use super::sign::Signs;
 
 /// The level of the product, and one five times as high, at which an error of the plan would show sooner.
-const LEVELS: [f64; 2] = [crate::verdict::LEVEL, 0.05];
+const LEVELS: [f64; 2] = [crate::LEVEL, 0.05];
 
 /// How often something happened.
 #[derive(Clone, Copy, Default)]

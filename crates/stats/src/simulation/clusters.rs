@@ -17,8 +17,8 @@
 
 use super::noise::{Host, Noise, Shape};
 use super::{Observed, Stopper, alarm, tally};
-use crate::stats::sign::Signs;
-use crate::verdict::LEVEL;
+use crate::LEVEL;
+use crate::sign::Signs;
 
 /// Blocks in a cluster.
 const SIZES: [usize; 4] = [1, 2, 5, 20];

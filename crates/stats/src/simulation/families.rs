@@ -4,9 +4,9 @@ use rand::RngExt;
 
 use super::noise::Noise;
 use super::{Observed, Stopper};
-use crate::stats::paired::Block;
-use crate::stats::sign::Signs;
-use crate::verdict::LEVEL;
+use crate::LEVEL;
+use crate::paired::Block;
+use crate::sign::Signs;
 
 /// A mirrored block of variants that are all the same thing: the two epochs of each.
 ///

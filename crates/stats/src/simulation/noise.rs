@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::stats::paired::Block;
+use crate::paired::Block;
 
 /// Chance with a seed.
 pub(super) struct Noise(pub(super) Pcg64Mcg);

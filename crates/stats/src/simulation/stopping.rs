@@ -2,7 +2,7 @@
 
 use super::noise::{COARSE, Host, Noise, SHAPES, SHARED, Shape};
 use super::{LEVELS, Observed, Stopper, tally};
-use crate::stats::sign::Signs;
+use crate::sign::Signs;
 
 /// One run of equal variants: whether the stopper raised an alarm, at each of the levels.
 fn run(seed: u64, shape: Shape) -> [bool; 2] {

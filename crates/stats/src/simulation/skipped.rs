@@ -2,10 +2,10 @@
 
 use super::noise::{Host, SHAPES};
 use super::{Observed, Stopper};
-use crate::stats::order::Ordered;
-use crate::stats::paired::{Epoch, LogRatios, Side, log_ratios};
-use crate::stats::sign::Signs;
-use crate::verdict::LEVEL;
+use crate::LEVEL;
+use crate::order::Ordered;
+use crate::paired::{Epoch, LogRatios, Side, log_ratios};
+use crate::sign::Signs;
 
 /// Whether an epoch is lost, from whose it is, its time, and a draw between 0 and 1.
 type Loss = fn(Side, f64, f64) -> bool;

@@ -2,11 +2,11 @@
 
 use super::Observed;
 use super::noise::{Host, Shape, preempted};
-use crate::stats::detectable::{self, POWER};
-use crate::stats::order::Ordered;
-use crate::stats::sequential::Plan;
-use crate::stats::sign;
-use crate::verdict::LEVEL;
+use crate::LEVEL;
+use crate::detectable::{self, POWER};
+use crate::order::Ordered;
+use crate::sequential::Plan;
+use crate::sign;
 
 /// What a typical run says, over what is true. It says a tenth more, and never less: it takes the longer
 /// side of an interval that is not symmetric.

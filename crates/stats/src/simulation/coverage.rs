@@ -2,10 +2,10 @@
 
 use super::Observed;
 use super::noise::{COARSE, Host, Noise, SHAPES, SHARED, Shape};
-use crate::stats::order::{Ordered, Ranks};
-use crate::stats::sequential::Plan;
-use crate::stats::{overhead, sign};
-use crate::verdict::LEVEL;
+use crate::LEVEL;
+use crate::order::{Ordered, Ranks};
+use crate::sequential::Plan;
+use crate::{overhead, sign};
 
 /// What happened to the intervals of one run, over all its looks.
 #[derive(Default)]

@@ -43,6 +43,9 @@ mod properties;
 #[cfg(test)]
 mod simulation;
 
+/// The probability of any false "different" among all comparisons of one experiment.
+pub const LEVEL: f64 = 0.01;
+
 /// Whether `level` is a probability of error that an interval can have.
 fn is_level(level: f64) -> bool {
     level > 0.0 && level < 1.0
