@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-pub(crate) use tenbin_model::Architecture;
+pub use tenbin_model::Architecture;
 
 use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::Requirement;
 
 /// The architecture called `name`.
-pub(crate) fn named(name: &str) -> Result<Architecture, Failure> {
+pub fn named(name: &str) -> Result<Architecture, Failure> {
     name.parse().map_err(|_| {
         let known = Architecture::ALL.map(Architecture::name).join(", ");
         Failure::new(
@@ -22,12 +22,12 @@ pub(crate) fn named(name: &str) -> Result<Architecture, Failure> {
 }
 
 /// All but the one that xtask runs on.
-pub(crate) fn foreign() -> impl Iterator<Item = Architecture> {
+pub fn foreign() -> impl Iterator<Item = Architecture> {
     Architecture::ALL.into_iter().filter(|architecture| architecture.foreign())
 }
 
 /// An architecture that is built for.
-pub(crate) trait Target: Copy {
+pub trait Target: Copy {
     /// Whether it is another one than this machine's.
     fn foreign(self) -> bool;
 

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LONG_PATIENCE: Duration = Duration::from_secs(2 * 3600);
 
 /// A program to be started, with what will be said about it.
-pub(crate) struct Command {
+pub struct Command {
     program: OsString,
     arguments: Vec<OsString>,
     variables: Vec<(String, OsString)>,
@@ -31,19 +31,19 @@ pub(crate) struct Command {
 }
 
 /// What a program left behind.
-pub(crate) struct Output {
+pub struct Output {
     /// Its exit status; `None` if a signal ended it.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// What it wrote to standard output.
-    pub(crate) text: String,
+    pub text: String,
     /// What it wrote to standard error.
-    pub(crate) diagnostics: String,
+    pub diagnostics: String,
     /// How long it ran.
-    pub(crate) time: Duration,
+    pub time: Duration,
 }
 
 impl Command {
-    pub(crate) fn new(program: impl Into<OsString>) -> Self {
+    pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
             arguments: Vec::new(),
@@ -55,50 +55,50 @@ impl Command {
     }
 
     /// Cargo of the pinned toolchain, in the root of the workspace.
-    pub(crate) fn cargo(workspace: &Workspace) -> Self {
+    pub fn cargo(workspace: &Workspace) -> Self {
         let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Self::new(program).directory(workspace.root())
     }
 
-    pub(crate) fn argument(mut self, argument: impl Into<OsString>) -> Self {
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    pub(crate) fn arguments<I: IntoIterator<Item: Into<OsString>>>(mut self, arguments: I) -> Self {
+    pub fn arguments<I: IntoIterator<Item: Into<OsString>>>(mut self, arguments: I) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
         self
     }
 
-    pub(crate) fn variable(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    pub(crate) fn variables(mut self, variables: Vec<(String, String)>) -> Self {
+    pub fn variables(mut self, variables: Vec<(String, String)>) -> Self {
         self.variables.extend(variables.into_iter().map(|(name, value)| (name, value.into())));
         self
     }
 
-    pub(crate) fn directory(mut self, directory: &Path) -> Self {
+    pub fn directory(mut self, directory: &Path) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
     /// How long it may run, if not [`PATIENCE`] or [`LONG_PATIENCE`].
-    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+    pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
         self
     }
 
     /// What to do if it fails.
-    pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();
         self
     }
 
     /// Run it with its output shown. Anything but success is a failure, and so is not to end.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         self.announce();
         let end = child::start(self.prepare(), self.bounds(LONG_PATIENCE)).and_then(child::Running::wait);
         self.judge(end.map_err(|fault| self.unstarted(&fault))?, "")
@@ -106,7 +106,7 @@ impl Command {
 
     /// As [`Command::run`], for tests of cargo: the failure holds what each failed test printed, so that it is read where
     /// the failure is read, and not only in the midst of a long output.
-    pub(crate) fn run_tests(self) -> Result<(), Failure> {
+    pub fn run_tests(self) -> Result<(), Failure> {
         self.announce();
         let mut reports = Reports::default();
         let mut each = |line: &[u8]| {
@@ -127,13 +127,13 @@ impl Command {
     }
 
     /// Run it with its output kept. The exit status is for the caller to judge.
-    pub(crate) fn capture(self) -> Result<Output, Failure> {
+    pub fn capture(self) -> Result<Output, Failure> {
         self.announce();
         self.capture_quietly()
     }
 
     /// As [`Command::capture`], without a line on the terminal: for questions about the machine.
-    pub(crate) fn capture_quietly(self) -> Result<Output, Failure> {
+    pub fn capture_quietly(self) -> Result<Output, Failure> {
         let finished = child::run(self.prepare(), self.bounds(PATIENCE));
         let Finished { end, stdout, stderr, time } = finished.map_err(|fault| self.unstarted(&fault))?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -146,7 +146,7 @@ impl Command {
     }
 
     /// Run it with standard output kept, and insist on success.
-    pub(crate) fn read(self) -> Result<String, Failure> {
+    pub fn read(self) -> Result<String, Failure> {
         let described = self.describe();
         let remedy = self.remedy.clone();
         let output = self.capture_quietly()?;
@@ -192,7 +192,7 @@ impl Command {
     }
 
     /// As one would type it.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
         // Cargo's path is long, and of no use to a reader. Another program's path tells which one it is.
         let cargo = Path::new(&self.program).file_name().filter(|name| *name == "cargo");
@@ -223,7 +223,7 @@ impl Command {
 }
 
 /// "exit status 3", or that a signal ended it.
-pub(crate) fn status_in_words(code: Option<i32>) -> String {
+pub fn status_in_words(code: Option<i32>) -> String {
     code.map_or_else(|| "ended by a signal".into(), |code| format!("exit status {code}"))
 }
 

@@ -10,7 +10,7 @@ use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
 
 /// What fetching, booting, and building modules for a guest's kernel needs.
-pub(crate) fn needs() -> Vec<Requirement> {
+pub fn needs() -> Vec<Requirement> {
     let mut needs = vec![
         Requirement::program("qemu-system-x86", "qemu-system-x86_64"),
         Requirement::program("qemu-system-arm", "qemu-system-aarch64"),

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{arena, disassembly, emulated, firmware, guests, modules, schema, spin, statistics, tidy};
+use crate::{disassembly, emulated, evaluation, guests, modules, statistics, tidy};
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
 ///
@@ -76,11 +76,14 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         // The tests of the firmware belong to the step that builds it.
         tests(&["--package", "tenbin-proof", "--no-fail-fast", "--", "--ignored", "--skip", "firmware"]),
     ));
-    steps.push(Step::new("firmware", firmware::needs(), move || firmware::check(workspace)));
-    steps.push(Step::new("spin", spin::needs(), move || spin::check(workspace)));
+    let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
+    steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")));
+    steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
     steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
-    steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
-    steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
+    let lint = vec![requirement::rustfmt(), requirement::clippy()];
+    steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
+    steps.push(Step::new("arena", vec![], evaluation("arena")));
+    steps.push(Step::new("schema", vec![requirement::validator()], evaluation("schema")));
     steps.push(Step {
         name: "statistics".into(),
         needs: statistics::needs(),

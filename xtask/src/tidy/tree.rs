@@ -57,11 +57,6 @@ impl File {
         numbered(self.text.as_deref())
     }
 
-    /// The lines of the code with their numbers.
-    pub(super) fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        numbered(self.code.as_deref())
-    }
-
     /// The lines of the code that is not for tests, with their numbers.
     pub(super) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         numbered(self.product.as_deref())
