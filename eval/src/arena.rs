@@ -8,7 +8,6 @@ mod criterion;
 mod google_benchmark;
 mod hyperfine;
 mod nanobench;
-mod proportion;
 mod pyperf;
 mod record;
 mod schedule;

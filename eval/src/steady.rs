@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use tenbin_model::{Report, Verdict};
 
 use answer::Answer;
 use load::Load;
@@ -67,7 +67,7 @@ struct Run {
     answers: Vec<Answer>,
     /// The load average of the last minute that the run saw when it began.
     load: Option<f64>,
-    report: Value,
+    report: Report,
 }
 
 /// Ask quietly, ask under load, compare. Fails if two runs contradict each other or one has no answer.
@@ -139,10 +139,10 @@ fn ask(host: Architecture, binary: &Path, arguments: &Arguments, name: String) -
         let status = status_in_words(output.code);
         return Err(failure(format!("{status}\n{}", output.diagnostics.trim_end())));
     }
-    let report = serde_json::from_str::<Value>(&output.text).map_err(|error| failure(error.to_string()))?;
-    let answers = answer::read(&report).map_err(failure)?;
-    let load = report.pointer("/machine/load/known").and_then(Value::as_f64);
-    let refused = answers.iter().filter(|answer| answer.verdict == answer::Verdict::Refused).count();
+    let report = serde_json::from_str::<Report>(&output.text).map_err(|error| failure(error.to_string()))?;
+    let answers = answer::read(&report.answers).map_err(failure)?;
+    let load = report.machine.load.known().copied();
+    let refused = answers.iter().filter(|answer| answer.verdict == Verdict::Refused).count();
     eprintln!(
         "{name}: {} answers, {refused} of them refused, {:.0} s, load average {} before",
         answers.len(),

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use tenbin_model::Interval;
+use tenbin_stats::proportion::clopper_pearson;
+
 use super::Entrant;
-use super::proportion;
 use super::record::Row;
 use super::stage::Stage;
 use super::surroundings::Surroundings;
@@ -138,11 +140,10 @@ fn share(Count { count, of }: Count) -> String {
 }
 
 fn interval(Count { count, of }: Count) -> String {
-    if of == 0 {
-        return "–".into();
+    match clopper_pearson(count as u64, of as u64, 0.05) {
+        Some(Interval { low, high }) => format!("{:.1} to {:.1} %", low * 100.0, high * 100.0),
+        None => "–".into(),
     }
-    let (low, high) = proportion::interval(count, of);
-    format!("{:.1} to {:.1} %", low * 100.0, high * 100.0)
 }
 
 /// "1 %", "0.2 %": without the digits that binary fractions add.

@@ -1,5 +1,7 @@
 //! What a tool's verdicts amount to.
 
+use tenbin_stats::order::Ordered;
+
 use super::record::Row;
 use super::tool::Answer;
 
@@ -60,14 +62,8 @@ fn right_way_round(row: &Row) -> bool {
     row.ratio.is_some_and(|ratio| ratio > 1.0)
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
+fn median(values: Vec<f64>) -> Option<f64> {
+    Ordered::new(values).map(|values| values.median())
 }
 
 #[cfg(test)]
@@ -114,11 +110,5 @@ mod tests {
     fn nothing_has_no_figures() {
         let tally = tally([].iter(), &[0.0, 0.01]);
         assert_eq!(tally, Tally { found: vec![(0.01, count(0, 0))], ..Tally::default() });
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between() {
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
     }
 }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use tenbin_stats::order::Ordered;
+use tenbin_stats::sign::Estimate;
+
 /// The level of the intervals, as the chance that one of them misses.
 const MISS: f64 = 0.05;
 
@@ -22,22 +25,10 @@ impl fmt::Display for Middle {
     }
 }
 
-/// The median, with the exact interval of the sign test: between the k-th lowest and the k-th highest value, where
-/// fewer than k heads in as many tosses as there are values are no likelier than half the chance of a miss.
+/// The median, with the exact interval of the sign test.
 pub(super) fn middle(values: &[f64]) -> Option<Middle> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let count = sorted.len();
-    let value = (sorted.get(count / 2)? + sorted.get((count - 1) / 2)?) / 2.0;
-    let mut chance = 0.5_f64.powi(i32::try_from(count).ok()?);
-    let (mut sum, mut rank) = (0.0, 0);
-    while rank < count && sum + chance <= MISS / 2.0 {
-        sum += chance;
-        chance *= (count - rank) as f64 / (rank + 1) as f64;
-        rank += 1;
-    }
-    let interval = (rank > 0).then(|| (sorted[rank - 1], sorted[count - rank]));
-    Some(Middle { value, interval })
+    let Estimate { median, interval } = Estimate::of(&Ordered::new(values.to_vec())?, MISS);
+    Some(Middle { value: median, interval: interval.map(|it| (it.interval.low, it.interval.high)) })
 }
 
 #[cfg(test)]

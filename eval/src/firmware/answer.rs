@@ -4,13 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use serde_json::Value;
+use tenbin_model::{Boot, BootCheck, BootFault, BootMachine, BootVerdict};
 
 use xtask::command::status_in_words;
 use xtask::failure::Failure;
-
-/// The shape that is read here.
-const SCHEMA: &str = "tenbin-boot-1";
 
 /// The exit statuses of an answer: all sound, some refused, and a fault found.
 const ANSWERED: [Option<i32>; 3] = [Some(0), Some(3), Some(4)];
@@ -39,20 +36,18 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
-    /// The machine of a check or of a replay, which name it alike; `None` if that has another shape.
-    pub(crate) fn of(entry: &Value) -> Option<Self> {
-        let machine = &entry["machine"];
-        let boot_hart = &machine["boot_hart"];
-        Some(Self {
-            file: Path::new(entry["file"].as_str()?).file_stem()?.to_str()?.into(),
-            harts: machine["harts"].as_u64()?,
-            boot_hart: if boot_hart.is_null() { None } else { Some(boot_hart.as_u64()?) },
-            memory: machine["memory"].as_str()?.into(),
-        })
+    /// The machine of a check or of a replay, which name it alike.
+    pub(crate) fn of(file: &str, machine: &BootMachine) -> Self {
+        Self {
+            file: Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            harts: machine.harts.into(),
+            boot_hart: machine.boot_hart.map(u64::from),
+            memory: machine.memory.clone(),
+        }
     }
 }
 
-/// The faults that were found, none if the machine is sound; or why that is not the whole answer.
+/// The faults that were found by their names in JSON, none if the machine is sound; or why that is not the whole answer.
 pub(crate) type Verdict = Result<BTreeSet<String>, String>;
 
 /// What was said of one machine.
@@ -84,39 +79,40 @@ pub(crate) fn in_words(verdict: &Verdict) -> String {
 }
 
 fn read(text: &str) -> Result<Vec<Checked>, String> {
-    let boot =
-        serde_json::from_str::<Value>(text).map_err(|error| format!("what it wrote is no JSON: {error}"))?;
-    if boot["schema"] != SCHEMA {
-        return Err(format!("its schema is {}, and not {SCHEMA}", boot["schema"]));
+    let boot = serde_json::from_str::<Boot>(text)
+        .map_err(|error| format!("what it wrote is not of its shape: {error}"))?;
+    if boot.schema != Boot::SCHEMA {
+        return Err(format!("its schema is {}, and not {}", boot.schema, Boot::SCHEMA));
     }
-    let checks = boot["checks"].as_array().ok_or("it has no checks")?;
-    checks
-        .iter()
-        .map(|check| checked(check).ok_or_else(|| format!("it has a check of another shape: {check}")))
-        .collect()
+    boot.checks.iter().map(checked).collect()
 }
 
-/// What a check says; `None` if it has another shape.
-fn checked(check: &Value) -> Option<Checked> {
-    let said = &check["verdict"];
-    let verdict = if said["sound"].is_object() {
-        let partly = said["sound"]["partly"] == true;
-        if partly { Err("sound, but only for the garbage tried".into()) } else { Ok(BTreeSet::new()) }
-    } else if let Some(why) = said["refused"]["why"].as_str() {
-        Err(format!("refused: {why}"))
-    } else {
-        let faults = said["faulty"]["faults"].as_array().filter(|faults| !faults.is_empty())?;
-        let faults = faults.iter().map(|fault| fault["fault"].as_str().map(String::from));
-        let faults = faults.collect::<Option<BTreeSet<_>>>()?;
-        let whole = said["faulty"]["whole"] != false;
-        if whole { Ok(faults) } else { Err(format!("{}, and maybe more", in_words(&Ok(faults)))) }
+/// The name of a fault in JSON.
+pub(super) fn name(fault: BootFault) -> String {
+    fault.name().replace(' ', "_")
+}
+
+/// What a check says.
+fn checked(check: &BootCheck) -> Result<Checked, String> {
+    let verdict = match &check.verdict {
+        BootVerdict::Sound { partly: true, .. } => Err("sound, but only for the garbage tried".into()),
+        BootVerdict::Sound { .. } => Ok(BTreeSet::new()),
+        BootVerdict::Refused { why } => Err(format!("refused: {why}")),
+        BootVerdict::Faulty { faults, .. } if faults.is_empty() => {
+            return Err(format!("it calls {} faulty and names no fault", check.file));
+        }
+        BootVerdict::Faulty { faults, whole, .. } => {
+            let faults = Ok(faults.iter().map(|fault| name(fault.fault)).collect());
+            if *whole { faults } else { Err(format!("{}, and maybe more", in_words(&faults))) }
+        }
     };
-    Some(Checked { machine: Machine::of(check)?, verdict, states: check["effort"]["states"].as_u64()? })
+    let machine = Machine::of(&check.file, &check.machine);
+    Ok(Checked { machine, verdict, states: check.effort.states })
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -129,12 +125,12 @@ pub(crate) mod tests {
                    "repeats_from": null, "ends": [], "reordered": false})
         };
         json!({"schema": "tenbin-boot-1", "checks": [
-            {"file": "out/one_flag.elf", "machine": machine(2, 0), "effort": effort,
+            {"file": "out/one_flag.elf", "machine": machine(2, 0), "goals": [], "effort": effort,
              "verdict": {"faulty": {"faults": [fault("dead"), fault("started_early"), fault("stale")],
                                     "remarks": [fault("lost_store")], "whole": true}}},
-            {"file": "out/two_flags.elf", "machine": machine(2, 0), "effort": effort,
+            {"file": "out/two_flags.elf", "machine": machine(2, 0), "goals": [], "effort": effort,
              "verdict": {"sound": {"window_full": false, "partly": false, "remarks": []}}},
-            {"file": "out/wake_kept.elf", "machine": machine(3, 1), "effort": effort,
+            {"file": "out/wake_kept.elf", "machine": machine(3, 1), "goals": [], "effort": effort,
              "verdict": {"refused": {"why": "the time was over at 321 states"}}}]})
     }
 
@@ -164,12 +160,12 @@ pub(crate) mod tests {
             spoilt.to_string()
         };
         for (text, what) in [
-            (String::new(), "no JSON"),
+            (String::new(), "not of its shape"),
             (spoil(&|it| it["schema"] = json!("tenbin-boot-2")), "tenbin-boot-2"),
-            (spoil(&|it| it["checks"] = json!(null)), "no checks"),
-            (spoil(&|it| it["checks"][0]["verdict"] = json!("perhaps")), "another shape"),
-            (spoil(&|it| it["checks"][0]["verdict"]["faulty"]["faults"] = json!([])), "another shape"),
-            (spoil(&|it| it["checks"][1]["machine"]["boot_hart"] = json!("any")), "another shape"),
+            (spoil(&|it| it["checks"] = json!(null)), "not of its shape"),
+            (spoil(&|it| it["checks"][0]["verdict"] = json!("perhaps")), "not of its shape"),
+            (spoil(&|it| it["checks"][0]["verdict"]["faulty"]["faults"] = json!([])), "names no fault"),
+            (spoil(&|it| it["checks"][1]["machine"]["boot_hart"] = json!("any")), "not of its shape"),
         ] {
             let failure = judge(Some(0), &text, "").expect_err(what).to_string();
             assert!(failure.contains(what), "{failure}");

@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
+use tenbin_model::{BootReplay, ReplayOutcome};
 
-use super::answer::{Checked, Machine};
+use super::answer::{Checked, Machine, name};
 use xtask::command::{Command, Output, status_in_words};
 use xtask::failure::Failure;
 
 /// How often each run is followed. A hundred times, as the documents have it, is for a person with time.
-const TIMES: u64 = 3;
-
-/// The shape that is read here.
-const SCHEMA: &str = "tenbin-replay-1";
+const TIMES: u32 = 3;
 
 /// Far longer than all replays take on a machine that is busy.
 const DEADLINE: Duration = Duration::from_secs(3600);
@@ -69,29 +66,28 @@ const SHOWN: &str = "shown";
 
 /// What came of each run, in words.
 fn read(text: &str) -> Result<BTreeMap<Fault, String>, String> {
-    let answer =
-        serde_json::from_str::<Value>(text).map_err(|error| format!("what it wrote is no JSON: {error}"))?;
-    if answer["schema"] != SCHEMA {
-        return Err(format!("its schema is {}, and not {SCHEMA}", answer["schema"]));
+    let answer = serde_json::from_str::<BootReplay>(text)
+        .map_err(|error| format!("what it wrote is not of its shape: {error}"))?;
+    if answer.schema != BootReplay::SCHEMA {
+        return Err(format!("its schema is {}, and not {}", answer.schema, BootReplay::SCHEMA));
     }
-    let replays = answer["replays"].as_array().ok_or("it has no replays")?;
-    let read = |replay: &Value| {
-        let fault = (Machine::of(replay)?, replay["fault"].as_str()?.into());
-        Some((fault, in_words(&replay["outcome"])))
+    let run = |replay: &tenbin_model::replay::Replayed| {
+        let fault = (Machine::of(&replay.file, &replay.machine), name(replay.fault));
+        (fault, in_words(&replay.outcome))
     };
-    replays
-        .iter()
-        .map(|replay| read(replay).ok_or_else(|| format!("it has a replay of another shape: {replay}")))
-        .collect()
+    Ok(answer.replays.iter().map(run).collect())
 }
 
-fn in_words(outcome: &Value) -> String {
-    if outcome["shown"]["times"] == TIMES { SHOWN.into() } else { outcome.to_string() }
+fn in_words(outcome: &ReplayOutcome) -> String {
+    match outcome {
+        ReplayOutcome::Shown(shown) if shown.times == TIMES => SHOWN.into(),
+        other => serde_json::to_string(other).unwrap_or_else(|error| error.to_string()),
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::firmware::answer;
@@ -100,11 +96,12 @@ pub(crate) mod tests {
     /// The replays of that answer, with the status that fits them.
     fn replayed() -> Value {
         let replay = |fault| {
-            json!({"file": "out/one_flag.elf", "fault": fault, "steps": 3, "outcome": {"shown": {"times": 3}},
+            json!({"file": "out/one_flag.elf", "fault": fault, "steps": 3, "outcome": {"shown":
+                {"times": 3, "instructions": 9, "planted": [], "out_of_order": 0, "passed_over": 0, "harts": [], "free": null, "rounds": 0}},
                    "machine": {"harts": 2, "boot_hart": 0, "memory": "sc", "window": 8, "set": []}})
         };
         let replays = ["dead", "started_early", "stale"].map(replay);
-        json!({"schema": SCHEMA, "emulator": "QEMU 7.2.22", "times": 3, "replays": replays})
+        json!({"schema": BootReplay::SCHEMA, "emulator": "QEMU 7.2.22", "times": 3, "replays": replays})
     }
 
     fn judged(code: i32, replayed: &Value) -> Vec<String> {
@@ -119,7 +116,10 @@ pub(crate) mod tests {
         type Spoil = (fn(&mut Value), &'static str);
         let spoils: [Spoil; 4] = [
             (
-                |it| it["replays"][1]["outcome"] = json!({"departed": {"shown": 2, "why": "it was not"}}),
+                |it| {
+                    it["replays"][1]["outcome"] =
+                        json!({"departed": {"shown": 2, "step": null, "why": "it was not"}})
+                },
                 "departed",
             ),
             (|it| it["replays"][1]["outcome"] = json!({"not_replayable": {"why": "no memory"}}), "no memory"),
@@ -139,12 +139,11 @@ pub(crate) mod tests {
     #[test]
     fn a_status_that_does_not_fit_is_told_and_so_is_no_answer() {
         assert!(judged(3, &replayed())[0].contains("exit status 3"));
-        let other = json!({"schema": "tenbin-replay-2", "replays": []});
+        let other = json!({"schema": "tenbin-replay-2", "emulator": null, "times": 3, "replays": []});
         for (answer, words) in [
-            (json!(null), "its schema is null"),
+            (json!(null), "not of its shape"),
             (other, "tenbin-replay-2"),
-            (json!({"schema": SCHEMA}), "no replays"),
-            (json!({"schema": SCHEMA, "replays": [{"fault": "dead"}]}), "another shape"),
+            (json!({"schema": BootReplay::SCHEMA}), "not of its shape"),
         ] {
             let faults = judged(5, &answer);
             assert!(faults[0].contains(words) && faults[0].contains("QEMU said so"), "{faults:?}");

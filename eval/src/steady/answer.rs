@@ -2,23 +2,14 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use tenbin_model::{Evidence, Figure, Verdict};
 
-/// What tenbin says, in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Different,
-    Equivalent,
-    Refused,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Different => "different",
-            Self::Equivalent => "equivalent",
-            Self::Refused => "refused",
-        })
+/// A verdict in a word.
+pub(super) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Different => "different",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Refused => "refused",
     }
 }
 
@@ -75,12 +66,12 @@ impl Answer {
 ///
 /// Fails if there is no answer, if one lacks a part, or if two verdicts are about the same thing: then
 /// nobody could tell which of them another run confirms.
-pub(super) fn read(report: &Value) -> Result<Vec<Answer>, String> {
-    let answers = report["answers"].as_array().filter(|answers| !answers.is_empty());
-    let answers = answers.ok_or("the report holds no answer")?;
+pub(super) fn read(answers: &[tenbin_model::Answer]) -> Result<Vec<Answer>, String> {
+    if answers.is_empty() {
+        return Err("the report holds no answer".into());
+    }
     let mut kept: Vec<Answer> = Vec::new();
-    for answer in answers {
-        let answer = one(answer)?;
+    for answer in answers.iter().map(one) {
         match kept.iter().find(|earlier| earlier.key == answer.key) {
             None => kept.push(answer),
             Some(earlier) if earlier.names_no_pair() && answer.names_no_pair() => {}
@@ -92,67 +83,77 @@ pub(super) fn read(report: &Value) -> Result<Vec<Answer>, String> {
     Ok(kept)
 }
 
-fn one(answer: &Value) -> Result<Answer, String> {
-    let word = |name: &str| {
-        let word = answer[name].as_str().map(str::to_owned);
-        word.ok_or_else(|| format!("an answer has no {name}: {answer}"))
-    };
-    let experiment = word("experiment")?;
-    let verdict = match word("verdict")?.as_str() {
-        "different" => Verdict::Different,
-        "equivalent" => Verdict::Equivalent,
-        "refused" => Verdict::Refused,
-        other => return Err(format!("the verdict `{other}` is not known")),
-    };
-    let cell = word("cell")?;
-    let evidence = &answer["evidence"];
-    let sides = evidence["left"].as_str().zip(evidence["right"].as_str());
-    let (pair, ratio) = match sides {
+fn one(answer: &tenbin_model::Answer) -> Answer {
+    let (pair, ratio) = match &answer.evidence {
         // By name, so that a run that weighs them the other way round is about the same pair.
-        Some((left, right)) if left <= right => {
-            (Some((left.to_owned(), right.to_owned())), evidence["ratio"].as_f64())
+        Some(Evidence { left, right, ratio, .. }) if left <= right => {
+            (Some((left.clone(), right.clone())), Some(*ratio))
         }
-        Some((left, right)) => {
-            (Some((right.to_owned(), left.to_owned())), evidence["ratio"].as_f64().map(f64::recip))
+        Some(Evidence { left, right, ratio, .. }) => {
+            (Some((right.clone(), left.clone())), Some(ratio.recip()))
         }
-        None => (None, knee_over_stated(answer)),
+        None => (None, knee_over_stated(&answer.figures)),
     };
-    Ok(Answer { key: Key { experiment, cell, pair }, verdict, ratio, sentence: word("sentence")? })
+    let key = Key { experiment: answer.experiment.clone(), cell: answer.cell.clone(), pair };
+    Answer { key, verdict: answer.verdict, ratio, sentence: answer.sentence.clone() }
 }
 
 /// `caches` weighs no pair: its difference is on the side on which the knee is of what firmware says.
-fn knee_over_stated(answer: &Value) -> Option<f64> {
-    let figure = |name: &str| {
-        let figures = answer["figures"].as_array()?;
-        figures.iter().find(|figure| figure["name"] == name)?["value"].as_f64()
-    };
+fn knee_over_stated(figures: &[Figure]) -> Option<f64> {
+    let figure = |name: &str| figures.iter().find(|figure| figure.name == name).map(|figure| figure.value);
     let ratio = figure("knee")? / figure("stated")?;
     ratio.is_finite().then_some(ratio)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
+pub(super) mod tests {
+    use tenbin_model::Interval;
 
     use super::*;
 
-    fn report(answers: &[Value]) -> Value {
-        json!({ "answers": answers })
+    /// An answer as tenbin gives it, about a pair with its ratio, or about none.
+    pub(in crate::steady) fn answered(
+        experiment: &str,
+        cell: &str,
+        verdict: Verdict,
+        pair: Option<(&str, &str, f64)>,
+    ) -> tenbin_model::Answer {
+        let evidence = |(left, right, ratio): (&str, &str, f64)| Evidence {
+            left: left.into(),
+            right: right.into(),
+            ratio,
+            interval: Interval { low: ratio, high: ratio },
+            family_level: 0.01,
+            family: 1,
+            level: 0.01,
+            blocks: 20,
+            detectable: 0.01,
+            margin: 0.01,
+            regimes: Vec::new(),
+        };
+        tenbin_model::Answer {
+            experiment: experiment.into(),
+            question: "Does it?".into(),
+            cell: cell.into(),
+            headline: false,
+            verdict,
+            sentence: "So.".into(),
+            caveat: None,
+            evidence: pair.map(evidence),
+            refusal: None,
+            figures: Vec::new(),
+            grids: Vec::new(),
+        }
     }
 
-    fn weighed(left: &str, right: &str, ratio: f64) -> Value {
-        json!({"experiment": "faults", "cell": "at 1 thread", "verdict": "different", "sentence": "It is.",
-               "evidence": {"left": left, "right": right, "ratio": ratio}, "figures": []})
-    }
-
-    fn plain(experiment: &str, cell: &str, verdict: &str) -> Value {
-        json!({"experiment": experiment, "cell": cell, "verdict": verdict, "sentence": "So.", "evidence": null})
+    fn weighed(left: &str, right: &str, ratio: f64) -> tenbin_model::Answer {
+        answered("faults", "at 1 thread", Verdict::Different, Some((left, right, ratio)))
     }
 
     #[test]
     fn a_pair_is_the_same_pair_whichever_comes_first() {
-        let one = read(&report(&[weighed("a", "b", 4.0)])).expect("a report");
-        let other = read(&report(&[weighed("b", "a", 0.25)])).expect("a report");
+        let one = read(&[weighed("a", "b", 4.0)]).expect("a report");
+        let other = read(&[weighed("b", "a", 0.25)]).expect("a report");
         assert_eq!(one, other);
         assert_eq!(one[0].ratio, Some(4.0));
         assert_eq!(one[0].key.to_string(), "a / b, at 1 thread");
@@ -160,8 +161,7 @@ mod tests {
 
     #[test]
     fn a_buffer_of_another_size_is_another_question() {
-        let key =
-            |cell: &str| read(&report(&[plain("thrash", cell, "refused")])).expect("a report")[0].key.clone();
+        let key = |cell: &str| one(&answered("thrash", cell, Verdict::Refused, None)).key;
         let label = "in case A (16 KiB, which fits into L1) on CPU 0 and CPU 1, which share one L3";
         for (from, to) in [("16 KiB", "8 KiB"), ("case A", "case C"), ("CPU 1", "CPU 12")] {
             assert_ne!(key(label), key(&label.replace(from, to)), "{to}");
@@ -171,29 +171,27 @@ mod tests {
 
     #[test]
     fn a_knee_lies_on_one_side_of_what_firmware_says() {
-        let mut answer = plain("caches", "L2 of CPU 0", "different");
-        answer["figures"] = json!([{"name": "stated", "value": 1024.0}, {"name": "knee", "value": 4096.0}]);
-        let ratio = |answer: &Value| read(&report(std::slice::from_ref(answer))).expect("a report")[0].ratio;
-        assert_eq!(ratio(&answer), Some(4.0));
-        answer["figures"] = json!([{"name": "stated", "value": 0.0}, {"name": "knee", "value": 4096.0}]);
-        assert_eq!(ratio(&answer), None);
-        assert_eq!(ratio(&plain("caches", "L3 of CPU 0", "refused")), None);
+        let mut answer = answered("caches", "L2 of CPU 0", Verdict::Different, None);
+        let figures = |stated| [Figure::new("stated", stated, "B"), Figure::new("knee", 4096.0, "B")].into();
+        answer.figures = figures(1024.0);
+        assert_eq!(one(&answer).ratio, Some(4.0));
+        answer.figures = figures(0.0);
+        assert_eq!(one(&answer).ratio, None);
+        assert_eq!(one(&answered("caches", "L3 of CPU 0", Verdict::Refused, None)).ratio, None);
     }
 
     #[test]
     fn refusals_that_name_no_pair_are_one() {
-        let silent = plain("faults", "at 1 thread", "refused");
-        let answers = read(&report(&[weighed("a", "b", 2.0), silent.clone(), silent])).expect("a report");
+        let silent = answered("faults", "at 1 thread", Verdict::Refused, None);
+        let answers = read(&[weighed("a", "b", 2.0), silent.clone(), silent]).expect("a report");
         assert_eq!(answers.iter().map(Answer::names_no_pair).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]
     fn what_cannot_be_compared_is_not_read() {
-        let twice = [plain("numa", "by a chase", "equivalent"), plain("numa", "by a chase", "different")];
-        assert!(read(&report(&twice)).is_err_and(|reason| reason.contains("by a chase")));
-        assert!(read(&report(&[])).is_err());
-        assert!(read(&json!({})).is_err());
-        assert!(read(&report(&[plain("numa", "", "perhaps")])).is_err());
-        assert!(read(&report(&[json!({"experiment": "numa", "verdict": "refused"})])).is_err());
+        let twice = [Verdict::Equivalent, Verdict::Different]
+            .map(|verdict| answered("numa", "by a chase", verdict, None));
+        assert!(read(&twice).is_err_and(|reason| reason.contains("by a chase")));
+        assert!(read(&[]).is_err());
     }
 }

@@ -9,7 +9,9 @@
 //! refusal becomes the reference of the later ones: verdicts under load must hold among themselves. Where the quiet
 //! runs contradict each other, that is the finding, and there is nothing to hold the others against.
 
-use super::answer::{Answer, Key, Verdict};
+use tenbin_model::Verdict;
+
+use super::answer::{Answer, Key};
 
 /// A run by its name, and its answers.
 pub(super) type Said = (String, Vec<Answer>);
@@ -163,6 +165,7 @@ fn find<'a>(answers: &'a [Answer], key: &Key) -> Option<&'a Answer> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::word;
     use super::Verdict::{Different, Equivalent, Refused};
     use super::*;
 
@@ -178,7 +181,7 @@ mod tests {
     fn answer(cell: &str, (verdict, ratio): Word) -> Answer {
         let key =
             Key { experiment: "faults".into(), cell: cell.into(), pair: Some(("a".into(), "b".into())) };
-        Answer { key, verdict, ratio: Some(ratio), sentence: format!("{verdict}, {ratio}") }
+        Answer { key, verdict, ratio: Some(ratio), sentence: format!("{}, {ratio}", word(verdict)) }
     }
 
     fn runs(name: &str, words: &[Word]) -> Vec<Said> {

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use tenbin_model::Report;
+use tenbin_model::machine::Observed;
 
 use super::Run;
+use super::answer::word;
 use super::comparison::{Contradiction, Quiet, Row};
 
 /// Everything that the text tells of.
@@ -45,17 +47,12 @@ impl Table<'_> {
     fn head(&self) -> String {
         let mut text = String::from("# Do verdicts hold under load?\n\n");
         if let Some(run) = self.quiet.first() {
-            let said = |path: &str| run.report.pointer(path).and_then(Value::as_str).unwrap_or("unknown");
-            let kernel = said("/machine/kernel/known").split(" (").next().unwrap_or_default();
-            put(
-                &mut text,
-                format_args!(
-                    "- tenbin {}, begun {}",
-                    said("/provenance/version"),
-                    said("/provenance/started")
-                ),
-            );
-            put(&mut text, format_args!("- {}; {kernel}", said("/machine/cpu_model/known")));
+            let Report { provenance, machine, .. } = &run.report;
+            let known = |word: &Observed<String>| word.known().map_or("unknown", String::as_str).to_owned();
+            let kernel = known(&machine.kernel);
+            let kernel = kernel.split(" (").next().unwrap_or_default();
+            put(&mut text, format_args!("- tenbin {}, begun {}", provenance.version, provenance.started));
+            put(&mut text, format_args!("- {}; {kernel}", known(&machine.cpu_model)));
         }
         put(
             &mut text,
@@ -139,7 +136,7 @@ fn detail(experiment: &str, rows: &[Row]) -> String {
         for Contradiction { reference, against } in &row.contradictions {
             put(&mut text, format_args!("\nContradiction: {}\n", row.key));
             for (run, answer) in [reference, against] {
-                put(&mut text, format_args!("- {run}: {}. {}", answer.verdict, answer.sentence));
+                put(&mut text, format_args!("- {run}: {}. {}", word(answer.verdict), answer.sentence));
             }
         }
     }
@@ -148,8 +145,8 @@ fn detail(experiment: &str, rows: &[Row]) -> String {
 
 fn quiet(quiet: Quiet) -> String {
     match quiet {
-        Quiet::Agreed(verdict) => verdict.to_string(),
-        Quiet::Sometimes(verdict, times) => format!("{verdict}, in {times} only"),
+        Quiet::Agreed(verdict) => word(verdict).into(),
+        Quiet::Sometimes(verdict, times) => format!("{}, in {times} only", word(verdict)),
         Quiet::Contradictory => "they disagree".into(),
         Quiet::Absent => "not asked".into(),
     }
@@ -182,23 +179,41 @@ fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tenbin_model::run::Effort;
+    use tenbin_model::{Machine, Provenance, Verdict};
 
     use super::super::answer;
+    use super::super::answer::tests::answered;
     use super::super::comparison::compare;
     use super::*;
 
-    fn run(name: &str, load: f64, verdict: &str, ratio: f64) -> Run {
-        let report = json!({
-            "provenance": {"version": "9.9.9", "started": "2000-01-01T00:00:00Z"},
-            "machine": {"cpu_model": {"known": "a processor"}, "kernel": {"known": "Linux version 1.2 (gcc)"}},
-            "answers": [
-                {"experiment": "caches", "cell": "L1", "verdict": "equivalent", "sentence": "Agreed.", "evidence": null},
-                {"experiment": "faults", "cell": "at 1 thread", "verdict": verdict, "sentence": format!("By {ratio}."),
-                 "evidence": {"left": "a", "right": "b", "ratio": ratio}},
+    fn run(name: &str, load: f64, verdict: Verdict, ratio: f64) -> Run {
+        let mut machine = Machine::unobserved("a test");
+        machine.cpu_model = Observed::Known("a processor".into());
+        machine.kernel = Observed::Known("Linux version 1.2 (gcc)".into());
+        let sentence = |answer, sentence: String| tenbin_model::Answer { sentence, ..answer };
+        let faults = answered("faults", "at 1 thread", verdict, Some(("a", "b", ratio)));
+        let report = Report {
+            schema: Report::SCHEMA.into(),
+            run: None,
+            provenance: Provenance {
+                version: "9.9.9".into(),
+                started: "2000-01-01T00:00:00Z".into(),
+                seed: 1,
+                effort: Effort::Quick,
+                arguments: Vec::new(),
+            },
+            machine,
+            instrument: None,
+            scope: None,
+            answers: vec![
+                sentence(answered("caches", "L1", Verdict::Equivalent, None), "Agreed.".into()),
+                sentence(faults, format!("By {ratio}.")),
             ],
-        });
-        let answers = answer::read(&report).expect("a report");
+            findings: Vec::new(),
+            checks: Vec::new(),
+        };
+        let answers = answer::read(&report.answers).expect("a report");
         Run { name: name.into(), answers, load: Some(load), report }
     }
 
@@ -212,9 +227,11 @@ mod tests {
 
     #[test]
     fn the_whole_text() {
-        let quiet = [run("quiet run 1", 0.5, "different", 1.5)];
-        let loaded =
-            [run("run 1 under load", 3.0, "refused", 1.2), run("run 2 under load", 4.06, "different", 0.5)];
+        let quiet = [run("quiet run 1", 0.5, Verdict::Different, 1.5)];
+        let loaded = [
+            run("run 1 under load", 3.0, Verdict::Refused, 1.2),
+            run("run 2 under load", 4.06, Verdict::Different, 0.5),
+        ];
         let expected = "\
 # Do verdicts hold under load?
 
@@ -256,8 +273,11 @@ Contradiction: a / b, at 1 thread
 
     #[test]
     fn quiet_runs_that_disagree_are_told() {
-        let quiet = [run("quiet run 1", 0.1, "different", 1.5), run("quiet run 2", 0.1, "equivalent", 1.0)];
-        let text = told(&quiet, &[run("run 1 under load", 4.0, "different", 1.5)]);
+        let quiet = [
+            run("quiet run 1", 0.1, Verdict::Different, 1.5),
+            run("quiet run 2", 0.1, Verdict::Equivalent, 1.0),
+        ];
+        let text = told(&quiet, &[run("run 1 under load", 4.0, Verdict::Different, 1.5)]);
         assert!(text.contains("| a / b, at 1 thread | they disagree | 0 | 0 | 0 | 1 | 0 |"), "{text}");
         assert!(text.contains("- quiet run 2: equivalent. By 1."), "{text}");
     }
