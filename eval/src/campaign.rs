@@ -1,6 +1,8 @@
-//! Thousands of random litmus tests: both models of `crates/proof` against a second reading of the manual, and against herd.
+//! Thousands of random litmus tests: both models of `crates/proof` against a second reading of the manual,
+//! and against herd.
 //!
-//! The work is done by a test of that crate (`crates/proof/tests/campaign`), which `cargo xtask test` runs with few of them.
+//! The work is done by a test of that crate (`crates/proof/tests/campaign`), which `cargo xtask test` runs
+//! with few of them.
 
 use std::path::PathBuf;
 
@@ -17,7 +19,8 @@ pub(crate) struct Arguments {
     /// What they are drawn from: the same seed means the same tests.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A herd7 of your own, which is asked about others of them: `HERDLIB` in the environment says where its models are.
+    /// A herd7 of your own, which is asked about others of them: `HERDLIB` in the environment says where its
+    /// models are.
     #[arg(long, value_name = "PROGRAM")]
     herd: Option<PathBuf>,
     /// How many tests herd is asked about under each model.

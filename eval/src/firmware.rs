@@ -1,10 +1,10 @@
-//! The boot handshakes in `firmware`: they build without a warning, the sound ones start every hart in QEMU, and the
-//! broken ones fail there as they are said to. The boot checker says of every one what is known of it and what
-//! `docs/boot.md` shows, and QEMU follows what it found under SC.
+//! The boot handshakes in `firmware`: they build without a warning, the sound ones start every hart in QEMU,
+//! and the broken ones fail there as they are said to. The boot checker says of every one what is known of it
+//! and what `docs/boot.md` shows, and QEMU follows what it found under SC.
 //!
-//! The file's watchdog decides between arriving and hanging, by QEMU's clock. Where a schedule matters, and wherever a
-//! run has to hang, QEMU counts instructions (`-icount`): then one hart runs at a time, in turns that do not depend on
-//! how busy this machine is, and neither does the clock.
+//! The file's watchdog decides between arriving and hanging, by QEMU's clock. Where a schedule matters, and
+//! wherever a run has to hang, QEMU counts instructions (`-icount`): then one hart runs at a time, in turns
+//! that do not depend on how busy this machine is, and neither does the clock.
 
 pub(crate) mod answer;
 pub(crate) mod emulator;
@@ -22,12 +22,12 @@ use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
-/// Ticks of the guest's clock, ten million a second, until the watchdog ends a run whose instructions are counted: 40 s of
-/// that time, 625 million instructions.
+/// Ticks of the guest's clock, ten million a second, until the watchdog ends a run whose instructions are
+/// counted: 40 s of that time, 625 million instructions.
 const PATIENCE: u64 = 400_000_000;
 
-/// The same where the clock is the host's: 20 minutes. A sound handshake ends when it arrives, some hundred times sooner.
-/// So only a hang takes that long, however slow the host is.
+/// The same where the clock is the host's: 20 minutes. A sound handshake ends when it arrives, some hundred
+/// times sooner. So only a hang takes that long, however slow the host is.
 const PATIENCE_OF_THE_HOST: u64 = 12_000_000_000;
 
 /// Rounds that keep a hart for several turns of all others.
@@ -39,7 +39,8 @@ const COUNTED: Schedule = Schedule::Counted(6);
 /// The handshakes that must start every hart, whatever the boot hart and whoever is late.
 const SOUND: &[&str] = &["slots", "change", "lottery", "doorbell"];
 
-/// Words of garbage that mislead a handshake if anything does: the values that it waits for, in the wrong places.
+/// Words of garbage that mislead a handshake if anything does: the values that it waits for, in the wrong
+/// places.
 const GARBAGE_OF_CHANGE: &[&[(&str, u64, u64)]] = &[
     &[("order", 1, 3), ("echo", 1, 1), ("order", 3, 3), ("echo", 3, 2)],
     &[("order", 1, 2), ("echo", 1, 1), ("order", 0, 3), ("echo", 0, 3)],
@@ -128,7 +129,8 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
 fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for &name in SOUND {
-        // Where instructions are counted, QEMU 7.2 may leave a hart asleep that was woken (firmware/README.md).
+        // Where instructions are counted, QEMU 7.2 may leave a hart asleep that was woken
+        // (firmware/README.md).
         let turns = if name == "doorbell" { Schedule::Turns } else { COUNTED };
         for (harts, boot_hart, late) in [(2, 0, 1), (2, 0, 0), (2, 1, 0), (4, 0, 3), (4, 2, 2)] {
             for schedule in [Schedule::Threads, turns] {
@@ -209,7 +211,8 @@ fn bugs() -> Vec<Trial> {
             "clearing starts nobody",
         ),
         trial("lottery_broken", 0, &[], End::Hung, "a late hart overwrites the status"),
-        // Its harts sleep, and where instructions are counted QEMU 7.2 may leave one asleep. So it is also shown to arrive.
+        // Its harts sleep, and where instructions are counted QEMU 7.2 may leave one asleep. So it is also
+        // shown to arrive.
         trial("doorbell_broken", 0, &[], End::Arrived, "no ring in the gap, no bug"),
         trial("doorbell_broken", 0, &[("meet", 0, 1)], End::Hung, "a ring between test and clear is lost"),
     ]

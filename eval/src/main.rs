@@ -1,7 +1,8 @@
-//! What weighs tenbin and its peers, and what holds tenbin's answers against what is known. Started by `cargo xtask`.
+//! What weighs tenbin and its peers, and what holds tenbin's answers against what is known. Started by
+//! `cargo xtask`.
 //!
-//! It links the nouns of tenbin's answers and its statistics, and asks the tenbin binary and other programs, as other
-//! processes.
+//! It links the nouns of tenbin's answers and its statistics, and asks the tenbin binary and other programs,
+//! as other processes.
 
 mod arena;
 mod bench;
@@ -33,7 +34,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
     Arena(arena::Arguments),
-    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and with herd.
+    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and
+    /// with herd.
     LitmusCampaign(campaign::Arguments),
     /// Ask again under load, and say whether the verdicts hold.
     ///

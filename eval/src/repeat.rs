@@ -1,8 +1,8 @@
 //! Are equal runs called equal?
 //!
-//! The same experiments are measured again and again into a store of their own; then all pairs of runs are compared, each with
-//! the others as what is known besides, and random halves of them. Nothing differs but the moment, so at most the level that
-//! `tenbin compare` states may be called different.
+//! The same experiments are measured again and again into a store of their own; then all pairs of runs are
+//! compared, each with the others as what is known besides, and random halves of them. Nothing differs but
+//! the moment, so at most the level that `tenbin compare` states may be called different.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

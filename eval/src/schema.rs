@@ -18,7 +18,8 @@ const DOES_NOT_FIT: i32 = 1;
 const REMEDY: &str =
     "compare the report with the schema, both kept in the folder xtask/schema of the target folder";
 
-/// Take a survey's report, a calibration's, the lists, a run, those of `blame`, of litmus tests and of a boot, and validate each, whole and spoilt.
+/// Take a survey's report, a calibration's, the lists, a run, those of `blame`, of litmus tests and of a
+/// boot, and validate each, whole and spoilt.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let host = Architecture::HERE;
     let binary = workspace.build(host, Profile::Dev)?;
@@ -142,7 +143,8 @@ const ANSWERS: &[Answer] = &[
         status: 0,
         spoilt: spoilt_litmus,
     },
-    // A boot that is blamed for what it does not do, so that the answer has a run in it: only hart 0 is told to go to `done`.
+    // A boot that is blamed for what it does not do, so that the answer has a run in it: only hart 0 is told
+    // to go to `done`.
     Answer {
         name: "boot",
         arguments: &[

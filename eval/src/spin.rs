@@ -1,8 +1,8 @@
 //! The boot checker beside SPIN: the same handshakes on the same machines, under sequential consistency.
 //!
-//! tenbin reads the instructions. SPIN reads `firmware/promela`, where the same sources stand once more, transcribed by
-//! hand. Beside the two stands what is known without either (`firmware/README.md`), so that a transcription cannot go
-//! wrong together with the checker.
+//! tenbin reads the instructions. SPIN reads `firmware/promela`, where the same sources stand once more,
+//! transcribed by hand. Beside the two stands what is known without either (`firmware/README.md`), so that a
+//! transcription cannot go wrong together with the checker.
 
 mod answer;
 mod verifier;
@@ -91,7 +91,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     ))
 }
 
-/// What SPIN says of one case. Not optimised: these verifiers run for less time than it takes to optimise them.
+/// What SPIN says of one case. Not optimised: these verifiers run for less time than it takes to optimise
+/// them.
 fn verify(workspace: &Workspace, folder: &Path, case: &Case) -> Result<Verified, Failure> {
     let (verifier, _) = Verifier::build(workspace, folder, case, "-O0")?;
     verifier.run()
@@ -111,7 +112,8 @@ fn cases() -> Vec<Case> {
 fn known(case: &Case) -> Wrong {
     let (crowd, other) = (case.harts > 2, case.boot_hart != 0);
     match case.handshake.as_str() {
-        // Garbage that is a hart's number starts that hart; the boot hart then waits for it, except for hart 0.
+        // Garbage that is a hart's number starts that hart; the boot hart then waits for it, except for hart
+        // 0.
         "one_flag" => Wrong { hangs: crowd || !other, early: true, stale: true },
         // Clearing starts hart 0 where it is not the boot hart. A late hart erases another's answer.
         "two_flags" => Wrong { hangs: crowd || other, early: other, stale: other },

@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
     /// Busy processes for each CPU. With 0, quiet runs are compared with quiet runs.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(..=64))]
     load: u16,
-    /// Let the busy processes start, stop and move from CPU to CPU, each in stretches of 50 ms to 2 s of its own, as a
-    /// neighbour does.
+    /// Let the busy processes start, stop and move from CPU to CPU, each in stretches of 50 ms to 2 s of its
+    /// own, as a neighbour does.
     #[arg(long)]
     moving: bool,
     /// The longest that one run may take.

@@ -43,7 +43,8 @@ pub trait Target: Copy {
     /// `binary`, run here: by the emulator if need be.
     fn command(self, binary: &Path) -> Command;
 
-    /// Compiles the C file `source` into a dynamic program `to`, and lays what it needs to run into `tree/lib`.
+    /// Compiles the C file `source` into a dynamic program `to`, and lays what it needs to run into
+    /// `tree/lib`.
     fn compile_dynamic(self, source: &Path, to: &Path, tree: &Path) -> Result<(), Failure>;
 }
 

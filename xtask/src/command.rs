@@ -16,8 +16,8 @@ use crate::workspace::Workspace;
 /// Longer than any single program should take whose output is wanted.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Longer than any program should take whose output is shown, all tests of the workspace and their build on a machine that
-/// is busy with other things among them.
+/// Longer than any program should take whose output is shown, all tests of the workspace and their build on a
+/// machine that is busy with other things among them.
 const LONG_PATIENCE: Duration = Duration::from_secs(2 * 3600);
 
 /// A program to be started, with what will be said about it.
@@ -104,8 +104,8 @@ impl Command {
         self.judge(end.map_err(|fault| self.unstarted(&fault))?, "")
     }
 
-    /// As [`Command::run`], for tests of cargo: the failure holds what each failed test printed, so that it is read where
-    /// the failure is read, and not only in the midst of a long output.
+    /// As [`Command::run`], for tests of cargo: the failure holds what each failed test printed, so that it
+    /// is read where the failure is read, and not only in the midst of a long output.
     pub fn run_tests(self) -> Result<(), Failure> {
         self.announce();
         let mut reports = Reports::default();

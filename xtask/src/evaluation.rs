@@ -34,7 +34,8 @@ fn program(workspace: &Workspace) -> Result<PathBuf, Failure> {
     Ok(built(workspace).join(Architecture::HERE.names().target).join("debug/tenbin-eval"))
 }
 
-/// Lets its program be this process from now on, told to do `task` with these words. Where that succeeds it does not return.
+/// Lets its program be this process from now on, told to do `task` with these words. Where that succeeds it
+/// does not return.
 pub(crate) fn become_it(workspace: &Workspace, task: &str, words: &[String]) -> Failure {
     let program = match program(workspace) {
         Ok(program) => program,

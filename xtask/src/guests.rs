@@ -30,8 +30,8 @@ pub fn needs() -> Vec<Requirement> {
 /// The tests of ptrace, by the beginning of their names.
 pub(crate) const TRACING: &str = "tracee::tests";
 
-/// What `tenbin run calls` must say in a guest, whatever its architecture: times are refused, and a call is followed
-/// down to the kernel.
+/// What `tenbin run calls` must say in a guest, whatever its architecture: times are refused, and a call is
+/// followed down to the kernel.
 const SAID_OF_CALLS: &[&str] = &[
     "Refused",
     "glibc's fork() issues clone(",
@@ -42,13 +42,14 @@ const SAID_OF_CALLS: &[&str] = &[
     "glibc's printf() to a terminal issues",
 ];
 
-/// What `tenbin run fib` must say in a guest of numbers that it reads from the kernel: all algorithms kept their
-/// promise, and the planted fault did not.
+/// What `tenbin run fib` must say in a guest of numbers that it reads from the kernel: all algorithms kept
+/// their promise, and the planted fault did not.
 const SAID_OF_FIB: &[&str] =
     &["Refused", "5 of 5 variants met the specification", "1 of 1 planted faults were caught"];
 
-/// What a guest with two memory nodes does of the seed's remedy: the counts before and after, then three that are ended while
-/// settings are switched. Each state is waited for, and not for ever. A shell in the background ignores SIGINT for its children.
+/// What a guest with two memory nodes does of the seed's remedy: the counts before and after, then three that
+/// are ended while settings are switched. Each state is waited for, and not for ever. A shell in the
+/// background ignores SIGINT for its children.
 const REMEDY: &str = r#"
 huge=/sys/kernel/mm/transparent_hugepage/enabled
 state() { echo "$(cat /proc/sys/kernel/numa_balancing) $(cat $huge)"; }

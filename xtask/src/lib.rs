@@ -1,8 +1,8 @@
 //! The chores of the house: checks, tests and releases. Run as `cargo xtask`.
 //!
 //! It builds against the bottom of tenbin alone. It starts cargo, the tenbin binary and the toolchain's
-//! tools as other processes, and looks at what they say. What weighs tenbin and its peers is in the workspace `eval`, which
-//! it builds and starts; what both need is public here.
+//! tools as other processes, and looks at what they say. What weighs tenbin and its peers is in the workspace
+//! `eval`, which it builds and starts; what both need is public here.
 
 pub mod architecture;
 pub mod command;
@@ -77,7 +77,8 @@ enum Chore {
     /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
     #[command(disable_help_flag = true)]
     Arena(Words),
-    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and with herd.
+    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and
+    /// with herd.
     #[command(disable_help_flag = true)]
     LitmusCampaign(Words),
     /// Ask again under load, and say whether the verdicts hold.
@@ -90,7 +91,8 @@ enum Chore {
     /// Fails if that is more than one comparison in a hundred.
     #[command(disable_help_flag = true)]
     Repeat(Words),
-    /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing finished is lost.
+    /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
+    /// finished is lost.
     Killed {
         /// How often to kill each command.
         #[arg(long, default_value_t = 50)]

@@ -97,9 +97,9 @@ fn documentation(workspace: &Workspace) -> Result<(), Failure> {
     command.arguments(["doc", "--workspace", "--no-deps"]).run()
 }
 
-/// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of mappings
-/// that is a process's own, the system call that a process waits in, this very program as another process. Those of
-/// ptrace run in a guest of the architecture instead.
+/// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of
+/// mappings that is a process's own, the system call that a process waits in, this very program as another
+/// process. Those of ptrace run in a guest of the architecture instead.
 const OF_A_KERNEL: &[&str] = &[
     guests::TRACING,
     "memory_is_bounded",
@@ -122,8 +122,8 @@ fn reach(workspace: &Workspace, architecture: Architecture) -> Result<(), Failur
             architecture.names().target,
             "--",
         ])
-        // One at a time: who forks while another thread is at work may leave the child with a lock of the emulator's own
-        // that nobody opens any more (QEMU 7.2), and then waits for ever.
+        // One at a time: who forks while another thread is at work may leave the child with a lock of the
+        // emulator's own that nobody opens any more (QEMU 7.2), and then waits for ever.
         .arguments(["--test-threads", "1"])
         .arguments(OF_A_KERNEL.iter().flat_map(|test| ["--skip", test]))
         .run_tests()

@@ -67,6 +67,18 @@ const RULES: &[Rule] = &[
         check: layout::file_length,
     },
     Rule {
+        name: "formatted",
+        sentence: "Every Rust file of a crate is reached by `mod` lines, so that `cargo fmt` sees it.",
+        remedy: "declare it by a `mod` line that no macro hides, or remove it",
+        check: layout::formatted,
+    },
+    Rule {
+        name: "line-width",
+        sentence: "No line of Rust is wider than max_width of rustfmt.toml, but for what a string holds.",
+        remedy: "wrap it",
+        check: layout::line_width,
+    },
+    Rule {
         name: "no-machine-paths",
         sentence: "No file names an absolute path of somebody's machine.",
         remedy: "make the path relative, or take it from the environment",

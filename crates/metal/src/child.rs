@@ -1,10 +1,10 @@
 //! A child process that cannot get away: bounded in time, memory and output, and dead when its parent is.
 //!
-//! What is examined may crash, hang, scribble or fork. So a child and all that it starts are a process group, led by a
-//! guardian: a process that does nothing but wait for the end of this one, however that comes, and then kills the group.
-//! The group is killed as well when the child has ended or its deadline has passed. A descendant that leaves the group
-//! (setsid(2)) is not followed, but for the time of [`Orphans`]. The child itself is also killed by the kernel when the
-//! thread that started it ends (`PR_SET_PDEATHSIG`, prctl(2)).
+//! What is examined may crash, hang, scribble or fork. So a child and all that it starts are a process group,
+//! led by a guardian: a process that does nothing but wait for the end of this one, however that comes, and
+//! then kills the group. The group is killed as well when the child has ended or its deadline has passed. A
+//! descendant that leaves the group (setsid(2)) is not followed, but for the time of [`Orphans`]. The child
+//! itself is also killed by the kernel when the thread that started it ends (`PR_SET_PDEATHSIG`, prctl(2)).
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -28,14 +28,14 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::fault::Fault;
 use crate::signals::Held;
 
-/// How long a child that was killed may take to be gone. One that sleeps in a driver that has lost its way is not gone until the
-/// driver lets it go, which may be never.
+/// How long a child that was killed may take to be gone. One that sleeps in a driver that has lost its way is
+/// not gone until the driver lets it go, which may be never.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// In a child that was just forked: has the kernel kill it when the thread that forked it ends.
 ///
-/// A parent that is gone already would never be told of: then somebody else is the parent by now, and the child has to
-/// end by itself. It makes two system calls, allocates nothing and locks nothing.
+/// A parent that is gone already would never be told of: then somebody else is the parent by now, and the
+/// child has to end by itself. It makes two system calls, allocates nothing and locks nothing.
 ///
 /// # Errors
 /// `ESRCH` where `parent`, the process that forked, is gone; and what the kernel said.
@@ -51,7 +51,8 @@ pub struct Bounds {
     pub deadline: Duration,
     /// Bytes of address space (`RLIMIT_AS`); none for no bound.
     pub memory: Option<u64>,
-    /// Bytes of a file that it writes (`RLIMIT_FSIZE`): more ends it by `SIGXFSZ`, or is refused. None for no bound.
+    /// Bytes of a file that it writes (`RLIMIT_FSIZE`): more ends it by `SIGXFSZ`, or is refused. None for no
+    /// bound.
     pub file: Option<u64>,
     /// Bytes of standard output and of standard error that are kept, each. The rest is read and dropped.
     pub output: usize,
@@ -129,11 +130,13 @@ pub struct Finished {
     pub time: Duration,
 }
 
-/// Runs `command` to its end or to its deadline with the standard input, output and error that it says, those of this
-/// process unless it says otherwise, and in this process's group: a terminal stays the child's to read, and what
-/// interrupts this process interrupts the child. What the child starts itself is not ended with it.
+/// Runs `command` to its end or to its deadline with the standard input, output and error that it says, those
+/// of this process unless it says otherwise, and in this process's group: a terminal stays the child's to
+/// read, and what interrupts this process interrupts the child. What the child starts itself is not ended
+/// with it.
 ///
-/// As in system(3), a terminal's interrupt and quit (`SIGINT`, `SIGQUIT`) are the child's alone to answer while it runs.
+/// As in system(3), a terminal's interrupt and quit (`SIGINT`, `SIGQUIT`) are the child's alone to answer
+/// while it runs.
 ///
 /// # Errors
 /// A fault where the child cannot be started or watched. How it ends is no fault.
@@ -147,8 +150,8 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
         die_with(parent)?;
         was.iter().try_for_each(|(signal, was)| dispose(*signal, was).map(drop))
     };
-    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
-    // lock; sigaction(2) may be called there.
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes
+    // no lock; sigaction(2) may be called there.
     unsafe { command.pre_exec(as_it_was) };
     let started = Instant::now();
     let mut running = Alone(command.spawn().map_err(|error| fault("start", error))?);
@@ -165,7 +168,8 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
     }
 }
 
-/// The time for which this process ignores what a terminal sends to interrupt and to quit; then it is as it was.
+/// The time for which this process ignores what a terminal sends to interrupt and to quit; then it is as it
+/// was.
 struct Undisturbed {
     was: [(i32, libc::sigaction); 2],
 }
@@ -192,12 +196,13 @@ impl Drop for Undisturbed {
     }
 }
 
-/// Sets what a signal does, and gives what it did. `action` ignores it, is the default, or what an earlier call gave.
+/// Sets what a signal does, and gives what it did. `action` ignores it, is the default, or what an earlier
+/// call gave.
 fn dispose(signal: i32, action: &libc::sigaction) -> Result<libc::sigaction, io::Error> {
     // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
     let mut was: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: both point to structures that outlive the call. No handler is set that was not set before: the callers
-    // in this file pass the action that ignores, the default one, or one that this function gave.
+    // SAFETY: both point to structures that outlive the call. No handler is set that was not set before: the
+    // callers in this file pass the action that ignores, the default one, or one that this function gave.
     let answer = unsafe { libc::sigaction(signal, action, &raw mut was) };
     if answer == 0 { Ok(was) } else { Err(io::Error::last_os_error()) }
 }
@@ -214,8 +219,8 @@ pub fn monotonic() -> Duration {
     Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// The time for which this process is the parent of whatever its descendants leave behind (`PR_SET_CHILD_SUBREAPER`,
-/// prctl(2)). When it is over, those are killed and waited for.
+/// The time for which this process is the parent of whatever its descendants leave behind
+/// (`PR_SET_CHILD_SUBREAPER`, prctl(2)). When it is over, those are killed and waited for.
 ///
 /// For a program that starts no other children from its first thread meanwhile: that thread gets the orphans.
 #[derive(Debug)]
@@ -274,7 +279,8 @@ impl Drop for Alone {
     }
 }
 
-/// Runs `command` to its end or to its deadline, and keeps what it writes. Its standard input is what `command` says.
+/// Runs `command` to its end or to its deadline, and keeps what it writes. Its standard input is what
+/// `command` says.
 ///
 /// # Errors
 /// A fault where the child cannot be started or watched. How it ends is no fault.
@@ -286,8 +292,8 @@ pub fn run(mut command: Command, bounds: Bounds) -> Result<Finished, Fault> {
     Ok(Finished { end, stdout, stderr, time: running.time })
 }
 
-/// As [`run`], with each line that it writes to standard output given to `each` as it comes, without its end, and nothing
-/// kept. Standard error is what `command` says.
+/// As [`run`], with each line that it writes to standard output given to `each` as it comes, without its end,
+/// and nothing kept. Standard error is what `command` says.
 ///
 /// # Errors
 /// As [`run`].
@@ -306,8 +312,8 @@ pub fn feed(mut command: Command, bounds: Bounds, each: &mut dyn FnMut(&[u8])) -
     Ok(end)
 }
 
-/// Starts `command` and lets it run, with the standard input, output and error that it says. The deadline is of interest to
-/// [`Running::wait`] alone.
+/// Starts `command` and lets it run, with the standard input, output and error that it says. The deadline is
+/// of interest to [`Running::wait`] alone.
 ///
 /// # Errors
 /// As [`run`].
@@ -325,8 +331,8 @@ pub fn start(mut command: Command, bounds: Bounds) -> Result<Running, Fault> {
         }
         bounds.impose().map_err(io::Error::from)
     };
-    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
-    // lock; rustix turns them into bare instructions, and sigaction(2) may be called there.
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes
+    // no lock; rustix turns them into bare instructions, and sigaction(2) may be called there.
     unsafe { command.pre_exec(bounded) };
     let started = Instant::now();
     let mut child = command.spawn().map_err(|error| fault("start", error))?;
@@ -369,7 +375,8 @@ impl Running {
         self.follow(&mut |_| {})
     }
 
-    /// Reads what it writes until it has ended. `heard` is called whenever there may be more of standard output.
+    /// Reads what it writes until it has ended. `heard` is called whenever there may be more of standard
+    /// output.
     fn follow(&mut self, heard: &mut dyn FnMut(&mut Vec<u8>)) -> Result<End, Fault> {
         let mut out_of_time = false;
         loop {
@@ -434,22 +441,24 @@ struct Guardian {
 }
 
 impl Guardian {
-    /// A group with nobody in it but its guardian, which is this program once more, forked and never executed.
+    /// A group with nobody in it but its guardian, which is this program once more, forked and never
+    /// executed.
     fn start() -> io::Result<Self> {
         let parent = pidfd_open(getpid(), PidfdFlags::empty())?;
         let stand_guard = move || {
             // What a terminal or anybody else sends to the group is for others. They stay blocked for ever.
             std::mem::forget(Held::all().map_err(|_| Errno::PERM)?);
-            // With them goes the pipe by which `spawn` is told of an exec: from now on the parent knows that it stands.
+            // With them goes the pipe by which `spawn` is told of an exec: from now on the parent knows that
+            // it stands.
             close_all_but(parent.as_raw_fd());
             // Only a stop interrupts it; then it waits on.
             while poll(&mut [PollFd::new(&parent, PollFlags::IN)], None).is_err() {}
             kill_current_process_group(Signal::KILL).map_err(io::Error::from)
         };
         let mut command = Command::new("/proc/self/exe");
-        // SAFETY: the closure runs after a fork. It makes system calls only, allocates nothing and takes no lock, and the
-        // call at its end ends this process. That it closes descriptors of others is nothing to those: a forked process
-        // has its own.
+        // SAFETY: the closure runs after a fork. It makes system calls only, allocates nothing and takes no
+        // lock, and the call at its end ends this process. That it closes descriptors of others is nothing to
+        // those: a forked process has its own.
         unsafe { command.pre_exec(stand_guard) };
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self { process: command.process_group(0).spawn()?, reaped: false })
@@ -461,8 +470,8 @@ impl Guardian {
 
     /// Kills the group.
     fn end(&mut self) {
-        // The guardian's number is the group's as long as it has not been waited for. It may have been killed by one of its
-        // group, and even then there may be others. That nobody is left is no error.
+        // The guardian's number is the group's as long as it has not been waited for. It may have been killed
+        // by one of its group, and even then there may be others. That nobody is left is no error.
         if !self.reaped {
             let _ = kill_process_group(self.group(), Signal::KILL);
             let _ = self.process.wait();

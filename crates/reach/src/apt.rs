@@ -93,8 +93,8 @@ impl Apt {
         self.flaw.take().unwrap_or(error)
     }
 
-    /// Whether the lists have `package`, or one version of it: `NAME=VERSION`. Lists of which some could not be
-    /// fetched say yes, and never no.
+    /// Whether the lists have `package`, or one version of it: `NAME=VERSION`. Lists of which some could not
+    /// be fetched say yes, and never no.
     ///
     /// # Errors
     /// What kept lists from being fetched, where it is not in the others.
@@ -113,8 +113,8 @@ impl Apt {
         self.flaw.take().map_or(Ok(()), Err)
     }
 
-    /// What apt shows of a package, if it is in the lists. Of a version that is not, while the name is, apt says
-    /// nothing and calls that a success; of a name that is not, it fails.
+    /// What apt shows of a package, if it is in the lists. Of a version that is not, while the name is, apt
+    /// says nothing and calls that a success; of a name that is not, it fails.
     fn shown(&self, package: &str) -> Result<Option<String>, Error> {
         let shown = self.own("apt-cache").words(["--no-all-versions", "show", package]);
         match shown.read(package, PATIENCE) {
@@ -133,8 +133,8 @@ impl Apt {
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// Fetches `packages`, each a name or `NAME=VERSION`, unpacks them below `into`, and gives the names of their
-    /// files, which tell versions.
+    /// Fetches `packages`, each a name or `NAME=VERSION`, unpacks them below `into`, and gives the names of
+    /// their files, which tell versions.
     ///
     /// # Errors
     /// [`Error::Fetch`] where one cannot be brought.

@@ -16,10 +16,10 @@ pub(crate) fn emulated(architecture: Architecture) -> [&'static str; 4] {
 
 /// As [`emulated`], where instructions are counted.
 ///
-/// QEMU counts each repetition of a string instruction. A CPU of x86 that says that `rep stosb` and `rep movsb`
-/// are fast (ERMS, FSRM) has its kernel clear and copy byte by byte, and the count would be one of bytes. Without
-/// them the kernel takes `rep stosq` and `rep movsq`, so a repetition is a word, as it is in a plain loop
-/// (`arch/x86/lib/memset_64.S`, `copy_user_64.S`).
+/// QEMU counts each repetition of a string instruction. A CPU of x86 that says that `rep stosb` and
+/// `rep movsb` are fast (ERMS, FSRM) has its kernel clear and copy byte by byte, and the count would be one
+/// of bytes. Without them the kernel takes `rep stosq` and `rep movsq`, so a repetition is a word, as it is
+/// in a plain loop (`arch/x86/lib/memset_64.S`, `copy_user_64.S`).
 pub(crate) fn counted(architecture: Architecture) -> [&'static str; 4] {
     match architecture {
         Architecture::X86_64 => ["-machine", "q35", "-cpu", "max,-erms,-fsrm"],

@@ -38,9 +38,10 @@ const PANIC: &str = "Kernel panic";
 
 /// A machine that runs one command and is gone.
 ///
-/// Its CPU is emulated, if nobody says otherwise: what it says of time means nothing. Root is a file system in memory with a busybox
-/// under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`, `/tmp`, with debugfs and tracefs
-/// at their places below `/sys/kernel`. There is no network but the loopback and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
+/// Its CPU is emulated, if nobody says otherwise: what it says of time means nothing. Root is a file system
+/// in memory with a busybox under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`,
+/// `/tmp`, with debugfs and tracefs at their places below `/sys/kernel`. There is no network but the loopback
+/// and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
 #[derive(Clone, Debug)]
 pub struct Guest {
     /// Of what kind its CPU is.
@@ -132,15 +133,15 @@ impl Guest {
     /// afterwards.
     ///
     /// # Errors
-    /// [`Error::Missing`] without the emulator, [`Error::Request`] where the command, a place or the number of
-    /// CPUs makes no sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where the
-    /// guest gave no whole answer, and [`Error::File`] where something cannot be read or written here.
+    /// [`Error::Missing`] without the emulator, [`Error::Request`] where the command, a place or the number
+    /// of CPUs makes no sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where
+    /// the guest gave no whole answer, and [`Error::File`] where something cannot be read or written here.
     pub fn run(&self) -> Result<Outcome, Error> {
         self.run_watched(&mut |_| {})
     }
 
-    /// As [`Guest::run`], and tells `each` every line of the console as soon as it is over, those included that
-    /// [`Console`] leaves out.
+    /// As [`Guest::run`], and tells `each` every line of the console as soon as it is over, those included
+    /// that [`Console`] leaves out.
     ///
     /// `each` is called by the thread that reads the console: while it does not return, the lines that come
     /// wait, and are then said to have come later.
@@ -186,8 +187,8 @@ impl Guest {
     ///
     /// # Errors
     /// [`Error::Missing`] without the emulator, [`Error::Request`] where KVM cannot have such a guest on any
-    /// machine like this, and [`Error::File`] where something cannot be read or written here. That it does not
-    /// work is none.
+    /// machine like this, and [`Error::File`] where something cannot be read or written here. That it does
+    /// not work is none.
     pub fn try_kvm(&self, patience: Duration) -> Result<Kvm, Error> {
         let mut guest = Self::new(self.architecture, self.kernel.clone(), ["uname", "-m"]);
         (guest.cpus, guest.accelerator, guest.deadline) = (self.cpus, Accelerator::Kvm, patience);
@@ -244,8 +245,8 @@ impl Guest {
         let machine =
             ["-m", &memory, "-smp", &cpus, "-initrd", &place_of(&files.root), "-append", &parameters];
         let file = |name: &str, place: String| format!("file,id={name},path={place}");
-        // An answer must be out before the guest is off: without ioeventfd, the CPU that rings the bell of the
-        // port carries the bytes itself.
+        // An answer must be out before the guest is off: without ioeventfd, the CPU that rings the bell of
+        // the port carries the bytes itself.
         let channels = [
             "-chardev",
             &file("console", place_of(&files.console)),

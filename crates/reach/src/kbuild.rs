@@ -19,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LINES: usize = 12;
 
 /// The variables that make gets of this process's environment. make takes every other one for a setting
-/// (`KCFLAGS`, `LLVM`, `ARCH`, `KBUILD_OUTPUT`, `MAKEFILES`), and what is built is kept under a name that knows
-/// nothing of it.
+/// (`KCFLAGS`, `LLVM`, `ARCH`, `KBUILD_OUTPUT`, `MAKEFILES`), and what is built is kept under a name that
+/// knows nothing of it.
 const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR"];
 
 /// What make is told in every build.
@@ -56,14 +56,15 @@ impl Build {
             // The kernel notes that its compiler could align all functions by one flag, which is newer than
             // this compiler may be. Without the note it uses the flag that every compiler has.
             "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
-            // Nothing is to be warned of with the headers that the modules are tried with. With others it may be, and
-            // is no error: the modules do not ask for that themselves.
+            // Nothing is to be warned of with the headers that the modules are tried with. With others it may
+            // be, and is no error: the modules do not ask for that themselves.
             "KCFLAGS=-Werror".to_owned(),
         ]);
         Ok(build)
     }
 
-    /// For a kernel of the user's own, whose headers know their compiler, unless it is of another architecture.
+    /// For a kernel of the user's own, whose headers know their compiler, unless it is of another
+    /// architecture.
     ///
     /// # Errors
     /// As [`Build::of_debian`].
@@ -86,11 +87,12 @@ impl Build {
         self.words.iter().map(String::as_bytes)
     }
 
-    /// Builds all modules in the folder `scratch`, a path from the root, which is made, and puts them into the folder `into`, which is made.
+    /// Builds all modules in the folder `scratch`, a path from the root, which is made, and puts them into
+    /// the folder `into`, which is made.
     ///
     /// # Errors
-    /// [`Error::Build`] where they do not build, [`Error::Missing`] where the tools need a library that is not here,
-    /// [`Error::File`] where a folder cannot be written.
+    /// [`Error::Build`] where they do not build, [`Error::Missing`] where the tools need a library that is
+    /// not here, [`Error::File`] where a folder cannot be written.
     pub(crate) fn run(&self, scratch: &Path, into: &Path) -> Result<(), Error> {
         write_sources(scratch)?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
@@ -135,7 +137,8 @@ fn find_make() -> Result<(), Error> {
 /// Insists that the kernel's build system can work in `folder`, or below it; else says what to do: `remedy`.
 ///
 /// # Errors
-/// [`Error::Request`] where a path holds what make, a shell or a compiler's flags would take for something else.
+/// [`Error::Request`] where a path holds what make, a shell or a compiler's flags would take for something
+/// else.
 pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
     let absolute = std::path::absolute(folder).map_err(Error::file("read", folder))?;
     // make follows links.
@@ -154,8 +157,8 @@ pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that all
-/// modules were tried with, else the usual one.
+/// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that
+/// all modules were tried with, else the usual one.
 fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(String, String), Error> {
     let (prefix, package) = if host == Some(architecture) {
         (String::new(), "gcc".to_owned())

@@ -51,7 +51,8 @@ impl Program {
         self
     }
 
-    /// Of this process's environment it gets the variables `names` and no others. Without this, it gets all of them.
+    /// Of this process's environment it gets the variables `names` and no others. Without this, it gets all
+    /// of them.
     pub(crate) fn inherits(mut self, names: &'static [&'static str]) -> Self {
         self.inherited = Some(names);
         self
@@ -66,14 +67,14 @@ impl Program {
     /// Runs it to its end, or to the end of `time`. What it says goes to the files `out` and `error`.
     ///
     /// # Errors
-    /// [`Error::Missing`] where it is not in the path; [`Error::Process`] or [`Error::File`] where it cannot be started or
-    /// minded.
+    /// [`Error::Missing`] where it is not in the path; [`Error::Process`] or [`Error::File`] where it cannot
+    /// be started or minded.
     pub(crate) fn run(&self, out: &File, error: &File, time: Duration) -> Result<End, Error> {
         self.started(Stdio::null(), out, error, time)?.wait().map_err(|fault| self.fault(fault))
     }
 
-    /// Starts it and lets it run, with `input` for its standard input; else as [`Program::run`]. Whoever has what this gives
-    /// has the deadline too.
+    /// Starts it and lets it run, with `input` for its standard input; else as [`Program::run`]. Whoever has
+    /// what this gives has the deadline too.
     ///
     /// # Errors
     /// As [`Program::run`].

@@ -1,7 +1,9 @@
-//! The module `fibdrv` in guests: numbers, errors, readers at the same time, signals, and nothing left behind.
+//! The module `fibdrv` in guests: numbers, errors, readers at the same time, signals, and nothing left
+//! behind.
 //!
-//! They need the emulators, a compiler for each architecture, and the network for what is not in the user's cache
-//! yet, so they are ignored unless `cargo xtask test guests` asks for them. A time is shown and never judged.
+//! They need the emulators, a compiler for each architecture, and the network for what is not in the user's
+//! cache yet, so they are ignored unless `cargo xtask test guests` asks for them. A time is shown and never
+//! judged.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

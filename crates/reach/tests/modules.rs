@@ -1,7 +1,7 @@
 //! Our kernel modules, built for real kernels of Debian and loaded into guests.
 //!
-//! Building needs make, compilers, and the network for headers that are not in the user's cache yet. So these are
-//! ignored unless `cargo xtask test guests` asks for them. Nothing is loaded on this machine.
+//! Building needs make, compilers, and the network for headers that are not in the user's cache yet. So these
+//! are ignored unless `cargo xtask test guests` asks for them. Nothing is loaded on this machine.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,8 @@
-//! The module `oneshot_timer` in guests of two kernels: it goes off, refuses wrong parameters, and goes at any time.
+//! The module `oneshot_timer` in guests of two kernels: it goes off, refuses wrong parameters, and goes at
+//! any time.
 //!
-//! Ignored unless `cargo xtask test guests` asks for them, as all tests that boot a guest. How late the timer is, is
-//! shown and not judged: an emulated machine says nothing of that.
+//! Ignored unless `cargo xtask test guests` asks for them, as all tests that boot a guest. How late the timer
+//! is, is shown and not judged: an emulated machine says nothing of that.
 
 use std::time::Duration;
 

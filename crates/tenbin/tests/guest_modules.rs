@@ -1,5 +1,5 @@
-//! `tenbin guest modules` and `guest run --module` as a user meets them, with shell scripts in place of make, the
-//! compilers and the emulator.
+//! `tenbin guest modules` and `guest run --module` as a user meets them, with shell scripts in place of make,
+//! the compilers and the emulator.
 //!
 //! What only a real build shows is shown by `cargo xtask test guests`.
 
@@ -24,8 +24,8 @@ const MAKE: &str = "for word; do case $word in M=*) folder=${word#M=} ;; esac; d
         read -r first <\"$folder/$name/Kbuild\" && echo \"$name: $first\" >\"$folder/$name/$name.ko\" || exit 2
     done; echo \"$@\" >>made";
 
-/// A folder with a cache that holds a kernel and its headers for x86_64, and a path that holds a few programs, make and
-/// compilers among them.
+/// A folder with a cache that holds a kernel and its headers for x86_64, and a path that holds a few
+/// programs, make and compilers among them.
 struct Desk(TempDir);
 
 impl Desk {

@@ -1,13 +1,15 @@
-//! How soon a verdict about a handshake is there: `tenbin boot check` beside SPIN on the same handshake and as many harts.
+//! How soon a verdict about a handshake is there: `tenbin boot check` beside SPIN on the same handshake and
+//! as many harts.
 //!
-//! Both are asked the same (`crate::spin`), and both must say the same. tenbin is given the machine code; SPIN is given
-//! the transcription, from which it makes a C program that has to be compiled. Where that program ends at once, compiling
-//! it without optimisation is quicker in all, so SPIN is asked in both ways, and its searches also stand alone. Every
-//! round asks for everything once, in a random order; a ratio is one of a single round.
+//! Both are asked the same (`crate::spin`), and both must say the same. tenbin is given the machine code;
+//! SPIN is given the transcription, from which it makes a C program that has to be compiled. Where that
+//! program ends at once, compiling it without optimisation is quicker in all, so SPIN is asked in both ways,
+//! and its searches also stand alone. Every round asks for everything once, in a random order; a ratio is one
+//! of a single round.
 //!
-//! The same question is not quite the same work. SPIN stops at the first fair cycle, and looks at all states for the
-//! other faults only; tenbin looks for the shortest run of every kind. SPIN's states are those of a program of a few
-//! statements, and tenbin's are those of the machine code.
+//! The same question is not quite the same work. SPIN stops at the first fair cycle, and looks at all states
+//! for the other faults only; tenbin looks for the shortest run of every kind. SPIN's states are those of a
+//! program of a few statements, and tenbin's are those of the machine code.
 
 mod table;
 
@@ -34,7 +36,8 @@ const SEED: u64 = 0x626f_6f74;
 #[group(skip)]
 pub(super) struct Arguments {
     /// For boot: how many harts.
-    #[arg(long, value_delimiter = ',', default_values_t = HARTS, value_parser = clap::value_parser!(u64).range(2..=8))]
+    #[arg(long, value_delimiter = ',', default_values_t = HARTS,
+          value_parser = clap::value_parser!(u64).range(2..=8))]
     harts: Vec<u64>,
     /// For boot: the hart that boots, 0 or 1.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1))]

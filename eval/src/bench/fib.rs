@@ -1,4 +1,5 @@
-//! What a Fibonacci number takes in a kernel, in instructions, and whether many readers at once are all answered right.
+//! What a Fibonacci number takes in a kernel, in instructions, and whether many readers at once are all
+//! answered right.
 //!
 //! Everything is asked in guests, of the module `fibdrv`, and answered by `tenbin run fib`.
 
@@ -60,8 +61,8 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// The caches that `kvmalloc` takes from, and the kernel's log, before and after. A page more or less is no leak: one
-/// a read would be thousands.
+/// The caches that `kvmalloc` takes from, and the kernel's log, before and after. A page more or less is no
+/// leak: one a read would be thousands.
 const SOAK: &str = "insmod /modules/fibdrv.ko; \
     objects() { awk '/^kmalloc-(cg-)?[0-9]/ { sum += $2 } END { print sum }' /proc/slabinfo; }; \
     pages() { awk '/^(nr_slab_unreclaimable|nr_kernel_stack) / { print $1, $2 }' /proc/vmstat; \

@@ -1,9 +1,10 @@
 //! The boot handshakes in QEMU, many times, with everything random that the firmware must not depend on.
 //!
-//! Of each run are drawn: how many harts there are, which one boots, how late each comes, how long the boot hart works before it
-//! starts the others, how the harts take turns, and every word that the file leaves undetermined. What is called sound must
-//! arrive, every time; then this says that chance finds nothing, and no more. What is known to be broken shows how often
-//! chance does find it: in the memory of an emulator, all zeros, and in one that is as full of garbage as a real one.
+//! Of each run are drawn: how many harts there are, which one boots, how late each comes, how long the boot
+//! hart works before it starts the others, how the harts take turns, and every word that the file leaves
+//! undetermined. What is called sound must arrive, every time; then this says that chance finds nothing, and
+//! no more. What is known to be broken shows how often chance does find it: in the memory of an emulator, all
+//! zeros, and in one that is as full of garbage as a real one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +25,8 @@ use xtask::workspace::Workspace;
 /// Rounds that a hart is late, or that the boot hart works, are below 2 to this.
 const LATEST: u32 = 21;
 
-/// Where instructions are counted, one takes 2^n ns, and a hart's turn 100 ms: 1.5 million instructions to a tenth of a million.
+/// Where instructions are counted, one takes 2^n ns, and a hart's turn 100 ms: 1.5 million instructions to a
+/// tenth of a million.
 const SHIFTS: std::ops::RangeInclusive<u32> = 6..=10;
 
 /// The same for those that may hang, which then end sooner.
@@ -138,7 +140,8 @@ struct Words {
     stacks: Vec<u64>,
 }
 
-/// Do all runs, and print how they ended. A run that ends as it must not is printed with the command that repeats it.
+/// Do all runs, and print how they ended. A run that ends as it must not is printed with the command that
+/// repeats it.
 pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
     requirement::insist(&requirement::firmware_in_qemu())?;
     let folder = emulator::build(workspace)?;
@@ -187,7 +190,8 @@ fn files(folder: &Path) -> Result<BTreeMap<&'static str, Firmware>, Failure> {
     SUBJECTS.iter().map(|it| Ok((it.name, Firmware::read(folder, it.name)?))).collect()
 }
 
-/// Every run, in order: the sound handshakes one after the other until there are enough, then the broken ones.
+/// Every run, in order: the sound handshakes one after the other until there are enough, then the broken
+/// ones.
 fn draw_all(
     seed: u64,
     arguments: &Arguments,
@@ -279,8 +283,9 @@ fn garbage<R: Rng>(generator: &mut R, harts: u64, stacks: &[u64]) -> u64 {
     }
 }
 
-/// Ticks until the watchdog ends the run: 60 s of the host's clock for what must arrive, 3 s for what may hang; ten times as
-/// much, or fifty times, of a clock that counts instructions, as such a second is soon over.
+/// Ticks until the watchdog ends the run: 60 s of the host's clock for what must arrive, 3 s for what may
+/// hang; ten times as much, or fifty times, of a clock that counts instructions, as such a second is soon
+/// over.
 fn patience(schedule: Schedule, sound: bool) -> u64 {
     let seconds = match (schedule, sound) {
         (Schedule::Counted(_), true) => 600,

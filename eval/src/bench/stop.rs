@@ -1,8 +1,8 @@
 //! How exactly a guest stands still: the module `stop_machine`, timed by this machine's clock.
 //!
-//! The guest's kernel writes a line before a stop and one after it. When they come out of its serial line is told by
-//! this machine, whose clock nobody stops. Beside that stands what the module says of itself, and the loop of the seed,
-//! which prints the date every second.
+//! The guest's kernel writes a line before a stop and one after it. When they come out of its serial line is
+//! told by this machine, whose clock nobody stops. Beside that stands what the module says of itself, and the
+//! loop of the seed, which prints the date every second.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ const LENGTHS: [u32; 3] = [500, 2_000, 5_000];
 /// How often each is asked for.
 const ROUNDS: usize = 5;
 
-/// The guests. Of those that boot here, arm64 has the kernel of the first and the emulated board of the second.
+/// The guests. Of those that boot here, arm64 has the kernel of the first and the emulated board of the
+/// second.
 const ARCHITECTURES: [&str; 2] = ["x86_64", "riscv64"];
 
 /// What the kernel's lines say before and after a stop.

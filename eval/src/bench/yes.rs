@@ -1,9 +1,10 @@
-//! How fast lines go through a pipe: `tenbin yes` beside GNU's, uutils' and the seed's three, through four readers.
+//! How fast lines go through a pipe: `tenbin yes` beside GNU's, uutils' and the seed's three, through four
+//! readers.
 //!
-//! Writer and reader are pinned to one CPU each, as the seed had them. In every round every pair of them carries as
-//! many bytes as take it about a third of a second, in a random order; a ratio is one of a single round, so that what
-//! the machine does meanwhile is in both of its sides. What each writer hands to each reader is compared first, byte for
-//! byte; where a reader gives on what it takes (pv, head), behind it.
+//! Writer and reader are pinned to one CPU each, as the seed had them. In every round every pair of them
+//! carries as many bytes as take it about a third of a second, in a random order; a ratio is one of a single
+//! round, so that what the machine does meanwhile is in both of its sides. What each writer hands to each
+//! reader is compared first, byte for byte; where a reader gives on what it takes (pv, head), behind it.
 
 mod cell;
 mod table;

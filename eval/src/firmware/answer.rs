@@ -1,4 +1,5 @@
-//! What `tenbin boot check --json` answers, as far as steps hold it against something: a verdict for each machine.
+//! What `tenbin boot check --json` answers, as far as steps hold it against something: a verdict for each
+//! machine.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -47,7 +48,8 @@ impl Machine {
     }
 }
 
-/// The faults that were found by their names in JSON, none if the machine is sound; or why that is not the whole answer.
+/// The faults that were found by their names in JSON, none if the machine is sound; or why that is not the
+/// whole answer.
 pub(crate) type Verdict = Result<BTreeSet<String>, String>;
 
 /// What was said of one machine.

@@ -58,8 +58,9 @@ pub(crate) enum Schedule {
     Threads,
     /// One thread: a hart runs until it sleeps or 100 ms of the host's time are over.
     Turns,
-    /// One thread, and time is counted in instructions, one every 2^n ns: a hart runs until it sleeps or 100 ms of that time are
-    /// over, and the schedule is the same every time. Not for harts that sleep while another waits for them: `firmware/README.md`.
+    /// One thread, and time is counted in instructions, one every 2^n ns: a hart runs until it sleeps or 100
+    /// ms of that time are over, and the schedule is the same every time. Not for harts that sleep while
+    /// another waits for them: `firmware/README.md`.
     Counted(u32),
 }
 

@@ -1,4 +1,5 @@
-//! What `tenbin boot replay` must say of every run that `tenbin boot check` found under SC: QEMU showed it, every time.
+//! What `tenbin boot replay` must say of every run that `tenbin boot check` found under SC: QEMU showed it,
+//! every time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,8 +26,8 @@ pub(super) fn follow(tenbin: Command, answer: &Path) -> Result<Output, Failure> 
     command.argument(format!("--times={TIMES}")).argument("--json").patience(DEADLINE).capture()
 }
 
-/// Every run of `checked` that was not shown so often, and whatever else is wrong with what the replay left behind. Of runs that end before
-/// what QEMU `executes`, every one of which it is not said.
+/// Every run of `checked` that was not shown so often, and whatever else is wrong with what the replay left
+/// behind. Of runs that end before what QEMU `executes`, every one of which it is not said.
 pub(super) fn judge(checked: &[Checked], output: &Output, executes: bool) -> Vec<String> {
     let replayed = match read(&output.text) {
         Ok(replayed) => replayed,

@@ -1,7 +1,9 @@
-//! What `docs/boot.md` shows of the checker is what the checker says: every transcript there is made anew and compared.
+//! What `docs/boot.md` shows of the checker is what the checker says: every transcript there is made anew and
+//! compared.
 //!
-//! A transcript is a block of text whose first line is `$ tenbin boot check` and its arguments. What follows stands in the answer as it is
-//! shown, in that order; where it says `...`, something is left out. Only times may differ.
+//! A transcript is a block of text whose first line is `$ tenbin boot check` and its arguments. What follows
+//! stands in the answer as it is shown, in that order; where it says `...`, something is left out. Only times
+//! may differ.
 
 use std::path::Path;
 use std::time::Duration;
@@ -98,7 +100,8 @@ fn missing<'a>(transcript: &Transcript<'a>, answer: &str) -> Option<&'a str> {
     None
 }
 
-/// Makes every transcript of the document anew, from the files in the folder `out`; what is not as it is shown.
+/// Makes every transcript of the document anew, from the files in the folder `out`; what is not as it is
+/// shown.
 pub(super) fn differences(
     document: &Path,
     out: &Path,

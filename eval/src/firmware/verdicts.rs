@@ -1,8 +1,8 @@
 //! What `tenbin boot check` must say of every file on 2 and 3 harts, under each memory model.
 //!
-//! The table is a part of that in `docs/boot.md`. What it says of the first three files under SC is known by hand too
-//! (`firmware/README.md`) and from SPIN; the rest is what the checker said when the table was written. From then on no
-//! verdict changes unless somebody changes the table.
+//! The table is a part of that in `docs/boot.md`. What it says of the first three files under SC is known by
+//! hand too (`firmware/README.md`) and from SPIN; the rest is what the checker said when the table was
+//! written. From then on no verdict changes unless somebody changes the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -42,7 +42,8 @@ impl Boots {
     }
 }
 
-/// A file, numbers of harts, boot harts, memory models, and the faults on all these machines: none if they are sound.
+/// A file, numbers of harts, boot harts, memory models, and the faults on all these machines: none if they
+/// are sound.
 type Row = (&'static str, &'static [u64], Boots, &'static [&'static str], &'static [&'static str]);
 
 /// Nothing can go wrong.

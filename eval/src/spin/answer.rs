@@ -30,7 +30,8 @@ pub(crate) struct Answer {
 /// Everything that was answered.
 pub(crate) type Answers = BTreeMap<Case, Answer>;
 
-/// The question, to be added to tenbin's name: about `handshakes` in the folder `files`, with so many `harts`.
+/// The question, to be added to tenbin's name: about `handshakes` in the folder `files`, with so many
+/// `harts`.
 pub(crate) fn question(
     tenbin: Command,
     files: &Path,

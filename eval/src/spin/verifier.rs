@@ -1,9 +1,9 @@
 //! SPIN's own way: a C program for each case, generated, compiled, and run twice.
 //!
-//! One run searches for fair cycles in which not all harts have arrived, and stops at the first. The other one looks at
-//! every state that comes before the arrival of all, and reports each violated assertion, since the first could hide
-//! one of another kind. One program does both, as compiling it takes longer than anything else; `-DSAFETY` would quicken
-//! the second run alone.
+//! One run searches for fair cycles in which not all harts have arrived, and stops at the first. The other
+//! one looks at every state that comes before the arrival of all, and reports each violated assertion, since
+//! the first could hide one of another kind. One program does both, as compiling it takes longer than
+//! anything else; `-DSAFETY` would quicken the second run alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,8 +19,8 @@ const FOLDER: &str = "firmware/promela";
 /// Longer than any of these programs needs by far.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// How deep a search may go, and room for as many states as 2 to the power of this before more is made: more than
-/// these need, and no more, since making room takes time.
+/// How deep a search may go, and room for as many states as 2 to the power of this before more is made: more
+/// than these need, and no more, since making room takes time.
 const DEPTH: &str = "-m100000";
 const ROOM: &str = "-w18";
 
@@ -133,7 +133,8 @@ fn violated(text: &str) -> Result<(bool, bool, u64), String> {
     Ok((early, stale, search.states))
 }
 
-/// What a verifier printed; only a search that ended by itself counts, or one that stopped at what it was to find.
+/// What a verifier printed; only a search that ended by itself counts, or one that stopped at what it was to
+/// find.
 fn read(text: &str, stops_at_the_first: bool) -> Result<Search, String> {
     if !text.contains("Full statespace search for:") {
         return Err("it did not search".into());

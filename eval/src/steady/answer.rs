@@ -17,8 +17,8 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) experiment: String,
-    /// The label of the cell. A buffer whose size follows what the run itself measured names that size: of another size
-    /// another thing was asked.
+    /// The label of the cell. A buffer whose size follows what the run itself measured names that size: of
+    /// another size another thing was asked.
     pub(super) cell: String,
     /// The two variants in alphabetical order, where two were weighed.
     pub(super) pair: Option<(String, String)>,

@@ -6,8 +6,8 @@
 //! ratios lie on opposite sides of 1. A refusal contradicts nothing, and nothing contradicts it.
 //!
 //! Where the quiet runs only refused, or had no such answer, the first verdict under load that is no
-//! refusal becomes the reference of the later ones: verdicts under load must hold among themselves. Where the quiet
-//! runs contradict each other, that is the finding, and there is nothing to hold the others against.
+//! refusal becomes the reference of the later ones: verdicts under load must hold among themselves. Where the
+//! quiet runs contradict each other, that is the finding, and there is nothing to hold the others against.
 
 use tenbin_model::Verdict;
 

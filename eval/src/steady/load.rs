@@ -74,8 +74,8 @@ pub(super) fn of_this_program(seconds: u64, moving: Option<u64>) -> Command {
     command
 }
 
-/// Keep a CPU busy until `time` is over or `input` ends: one that the kernel chooses, or, of a neighbour that moves, one
-/// CPU or none, drawn anew for each stretch.
+/// Keep a CPU busy until `time` is over or `input` ends: one that the kernel chooses, or, of a neighbour that
+/// moves, one CPU or none, drawn anew for each stretch.
 pub(crate) fn busy(time: Duration, mut input: impl Read + Send + 'static, moving: Option<u64>) {
     let begun = Instant::now();
     let (gone, ended) = mpsc::channel::<()>();
@@ -132,7 +132,8 @@ impl Stretches {
         Self { generator: Pcg64::seed_from_u64(seed), cpus: cpus.unwrap_or_else(|| vec![0]) }
     }
 
-    /// A CPU, or none in a quarter of the stretches, and 50 ms to 2 s: regimes of every share of a cell's time.
+    /// A CPU, or none in a quarter of the stretches, and 50 ms to 2 s: regimes of every share of a cell's
+    /// time.
     fn draw(&mut self) -> (Option<usize>, Duration) {
         let place = self.cpus[self.generator.random_range(0..self.cpus.len())];
         let idle = self.generator.random_range(0..4) == 0;

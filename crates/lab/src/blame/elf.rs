@@ -1,5 +1,5 @@
-//! Whether a file is a shared library of this machine with a given function, read from the file before anything of it
-//! is run.
+//! Whether a file is a shared library of this machine with a given function, read from the file before
+//! anything of it is run.
 
 use std::env::consts::ARCH;
 use std::fs;

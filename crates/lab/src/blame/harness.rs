@@ -79,8 +79,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         self.within
     }
 
-    /// Calls the library with each input, in one process for as long as that lives. None for what was not called
-    /// any more: behind a few calls that did not return there are no others.
+    /// Calls the library with each input, in one process for as long as that lives. None for what was not
+    /// called any more: behind a few calls that did not return there are no others.
     ///
     /// # Errors
     /// A usage error where the library cannot be loaded; a fault where the program cannot be run.
@@ -155,7 +155,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
             });
         }
         if end != End::Exited(0) {
-            // The program itself ends with 0. What else ends it is the library's doing: a worker may kill its parent.
+            // The program itself ends with 0. What else ends it is the library's doing: a worker may kill its
+            // parent.
             let lost = match end {
                 End::Signalled(signal) => Came::Signalled(signal),
                 End::Exited(status) => Came::Exited(status),

@@ -84,7 +84,8 @@ impl Convention for Architecture {
             Self::Aarch64 => aarch64::Sysno::new(number).map(|call| call.name()),
             Self::Riscv64 => riscv64::Sysno::new(number).map(|call| call.name()),
         }?;
-        // One number of the generic table has two names, for 32 and 64 bits: `__NR3264_fstatat` of asm-generic/unistd.h.
+        // One number of the generic table has two names, for 32 and 64 bits: `__NR3264_fstatat` of
+        // asm-generic/unistd.h.
         Some(if name == "fstatat" { "newfstatat" } else { name })
     }
 }

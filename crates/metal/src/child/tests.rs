@@ -24,8 +24,8 @@ fn a_signal_is_told_from_a_status() {
     assert_eq!(run(shell("kill -SEGV $$"), ample()).unwrap().end, End::Signalled(libc::SIGSEGV));
 }
 
-/// Waits for the end of the process whose number was written. Killed is not gone yet; that it is no more at all is as
-/// good.
+/// Waits for the end of the process whose number was written. Killed is not gone yet; that it is no more at
+/// all is as good.
 fn gone(number: &[u8]) -> bool {
     let number: i32 = std::str::from_utf8(number).unwrap().trim().parse().unwrap();
     match pidfd_open(Pid::from_raw(number).unwrap(), PidfdFlags::empty()) {
@@ -129,7 +129,8 @@ fn a_file_is_bounded_and_what_was_written_stays() {
 
 const STARTED: &str = "TENBIN_TEST_CHILD_GROUP";
 
-/// Killed, ended or crashed: a process of its own, whose child's child holds its output open. That closes when both are gone.
+/// Killed, ended or crashed: a process of its own, whose child's child holds its output open. That closes
+/// when both are gone.
 #[test]
 fn however_the_process_ends_its_groups_end() {
     if let Ok(signal) = std::env::var(STARTED) {

@@ -168,7 +168,8 @@ mod tests {
         }
     }
 
-    /// A child that is forked between two pipefuls has every page in common with the writer: the next write to one would copy it.
+    /// A child that is forked between two pipefuls has every page in common with the writer: the next write
+    /// to one would copy it.
     #[test]
     fn a_child_that_is_forked_meanwhile_changes_no_hazard() {
         let how = How::TwoBuffers { gift: false };
@@ -178,7 +179,8 @@ mod tests {
         let held = thread::scope(|scope| {
             let sent = scope.spawn(move || {
                 sender.send(CAPACITY).unwrap();
-                // SAFETY: the child calls two functions that are safe after a fork of several threads, and ends by a signal.
+                // SAFETY: the child calls two functions that are safe after a fork of several threads, and
+                // ends by a signal.
                 let child = unsafe { libc::fork() };
                 if child == 0 {
                     loop {

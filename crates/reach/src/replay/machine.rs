@@ -16,7 +16,8 @@ use crate::process::{Program, tail, unnamed};
 
 use super::follow::Parted;
 
-/// Where harts are after a reset, and where the code ends that QEMU puts there (`hw/riscv/virt.c`, `VIRT_MROM`).
+/// Where harts are after a reset, and where the code ends that QEMU puts there (`hw/riscv/virt.c`,
+/// `VIRT_MROM`).
 const RESET_VECTOR: std::ops::Range<u64> = 0x1000..0x10000;
 
 /// More instructions than the reset vector has.
@@ -66,9 +67,9 @@ impl Machine {
         }
     }
 
-    /// Steps every hart through the reset vector and puts it at `entry`, where the vector of this board would not go
-    /// if the file begins elsewhere than memory does. All its registers but a0 hold `registers` then: what the vector leaves in them is
-    /// this board's.
+    /// Steps every hart through the reset vector and puts it at `entry`, where the vector of this board would
+    /// not go if the file begins elsewhere than memory does. All its registers but a0 hold `registers` then:
+    /// what the vector leaves in them is this board's.
     pub(super) fn prepare(&mut self, entry: u64, registers: u64) -> Result<(), Parted> {
         for hart in 0..self.harts {
             let mut left = RESET_INSTRUCTIONS;

@@ -28,7 +28,8 @@ const INTERRUPTED: &str = "tenbin was interrupted before it was decided";
 /// Decides litmus tests, as many at a time as there are CPUs.
 ///
 /// # Errors
-/// Internal, where the answer cannot be written as JSON. What kept a test from an answer stands in the answer.
+/// Internal, where the answer cannot be written as JSON. What kept a test from an answer stands in the
+/// answer.
 pub(super) fn litmus(asked: &arguments::Litmus) -> Result<Answer, Trouble> {
     interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let files = asked.files.iter().flat_map(|path| tests_at(path)).collect();
@@ -88,8 +89,8 @@ fn below(folder: &Path, found: &mut Vec<Named>) {
     }
 }
 
-/// Settles all of them, and keeps their order. First as many at a time as there are CPUs, each with its share of the memory; then,
-/// alone and with all of it, those that a share was too little for.
+/// Settles all of them, and keeps their order. First as many at a time as there are CPUs, each with its share
+/// of the memory; then, alone and with all of it, those that a share was too little for.
 fn all(files: Vec<Named>, asked: &arguments::Litmus) -> Vec<Tried> {
     let count = files.len();
     let shares = usize::try_from(asked.limit.0 / LEAST).unwrap_or(usize::MAX);
@@ -157,8 +158,8 @@ fn unreadable(path: &Path, line: Option<usize>, why: String) -> Tried {
     Tried { file: path.display().to_string(), name: None, settled: Settled::Unreadable { line, why } }
 }
 
-/// What a file holds, so that parts of it may be shown. Bytes that are no UTF-8 and characters that would move a
-/// terminal's cursor can stand in comments and strings only, and there they do not matter.
+/// What a file holds, so that parts of it may be shown. Bytes that are no UTF-8 and characters that would
+/// move a terminal's cursor can stand in comments and strings only, and there they do not matter.
 fn text_of(path: &Path) -> io::Result<String> {
     // Whoever opens a pipe waits for its writer, and some devices never end.
     if !fs::metadata(path)?.is_file() {

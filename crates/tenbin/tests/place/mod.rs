@@ -48,8 +48,8 @@ impl Place {
 /// Longer than all tests of one file take, on a machine that is busy with other things.
 const DEADLINE: Duration = Duration::from_secs(3600);
 
-/// Ends these tests when they take too long: one of them waits for a process that never ends. The harness has no bound of
-/// its own, and says of each test whether it has ended.
+/// Ends these tests when they take too long: one of them waits for a process that never ends. The harness has
+/// no bound of its own, and says of each test whether it has ended.
 pub fn deadline() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

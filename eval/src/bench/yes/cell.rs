@@ -40,7 +40,8 @@ impl Cell<'_> {
         ended.map(|()| seconds)
     }
 
-    /// Carries so many bytes and compares them. What a reader takes and does not give on is read from the writer.
+    /// Carries so many bytes and compares them. What a reader takes and does not give on is read from the
+    /// writer.
     pub(super) fn verify(&self, bytes: u64) -> Result<(), Failure> {
         let mut writer = self.writer()?;
         let gives_on = !["splice", "read"].contains(&self.program.name);
