@@ -7,6 +7,8 @@
 //!
 //! Whatever gets its name there is whole: it was made in a folder beside it, by whoever held the lock.
 
+#![expect(clippy::disallowed_methods, reason = "somebody else who fetches is waited for, and not for ever")]
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

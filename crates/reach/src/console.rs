@@ -342,6 +342,7 @@ mod tests {
         let (reader, mut writer) = pipe().unwrap();
         let (over, alive) = pipe().unwrap();
         std::thread::scope(|scope| {
+            #[expect(clippy::disallowed_methods, reason = "a console is told by time")]
             let start = Instant::now();
             let thread = scope.spawn(move || watch(reader, over, start, &mut |_| {}));
             script(&mut writer);

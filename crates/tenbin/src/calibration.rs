@@ -1,5 +1,7 @@
 //! From arguments to a calibration: load is made, pairs are weighed and judged one by one.
 
+#![expect(clippy::disallowed_methods, reason = "the date and the running time of budgets")]
+
 use std::num::NonZero;
 use std::time::Instant;
 

@@ -1,6 +1,8 @@
 //! From a request to a run: the machine is observed, the engine is given its rule, its clock and its
 //! listener.
 
+#![expect(clippy::disallowed_methods, reason = "the date and the running time of budgets")]
+
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 

@@ -6,6 +6,7 @@
 //! commands whose name holds `TENBIN_KILLED_ONLY`. One test and nothing beside it: orphans of what it kills
 //! become children of this process.
 
+#![expect(clippy::disallowed_methods, reason = "children have deadlines")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;

@@ -185,7 +185,9 @@ mod tests {
                 if child == 0 {
                     loop {
                         // SAFETY: as above.
-                        unsafe { (libc::alarm(60), libc::pause()) };
+                        unsafe { libc::alarm(60) };
+                        // SAFETY: as above.
+                        unsafe { libc::pause() };
                     }
                 }
                 (0..3).for_each(|_| sender.send(CAPACITY).unwrap());
@@ -194,7 +196,9 @@ mod tests {
             let held = hold(pipe.output, CAPACITY, 4, &text).unwrap();
             let child = sent.join().unwrap();
             // SAFETY: the child is this process's own and was not waited for.
-            unsafe { (libc::kill(child, libc::SIGKILL), libc::waitpid(child, std::ptr::null_mut(), 0)) };
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            // SAFETY: as above; no status is asked for.
+            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
             held
         });
         assert_eq!(held.changed, held.lines);

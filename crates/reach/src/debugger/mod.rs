@@ -7,6 +7,8 @@
 //! Source: *Debugging with GDB*, appendix "GDB Remote Serial Protocol", sections "Packets", "General Query
 //! Packets" and "Stop Reply Packets"; QEMU's manual, "GDB usage".
 
+#![expect(clippy::disallowed_methods, reason = "an emulator has a deadline")]
+
 mod packet;
 
 use std::io::{self, ErrorKind, Read, Write};

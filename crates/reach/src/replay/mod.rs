@@ -9,6 +9,8 @@
 //! Every replay has an emulator of its own. Its reset would be quicker by a twentieth of a second, and leaves
 //! registers and all memory that the file has no bytes for as they were.
 
+#![expect(clippy::disallowed_methods, reason = "an emulator has a deadline")]
+
 mod follow;
 mod machine;
 

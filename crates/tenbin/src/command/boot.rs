@@ -1,5 +1,7 @@
 //! `tenbin boot`: what the machine code of several RISC-V harts can do.
 
+#![expect(clippy::disallowed_methods, reason = "the running time of budgets")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};

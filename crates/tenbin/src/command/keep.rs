@@ -1,5 +1,7 @@
 //! Keeping what was measured: in the store, and where that fails in a file that a store can take.
 
+#![expect(clippy::disallowed_methods, reason = "the date in the name of a file")]
+
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;

@@ -1,5 +1,7 @@
 //! Where a test of the program runs it, and how it reads what the program said.
 
+#![expect(clippy::disallowed_methods, reason = "a test has a deadline")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;

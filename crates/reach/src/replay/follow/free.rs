@@ -1,5 +1,7 @@
 //! What harts do when they are let go behind a run: whether those that cannot arrive do not.
 
+#![expect(clippy::disallowed_methods, reason = "harts run freely for a time")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
