@@ -4,16 +4,13 @@
 
 use std::path::Path;
 
+use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use xtask::architecture::{Architecture, Target};
 use xtask::command::{Command, status_in_words};
 use xtask::failure::Failure;
-use xtask::requirement::PYTHON;
 use xtask::workspace::{Profile, Workspace};
-
-/// What `eval/validate.py` ends with when the document does not fit.
-const DOES_NOT_FIT: i32 = 1;
 
 const REMEDY: &str =
     "compare the report with the schema, both kept in the folder xtask/schema of the target folder";
@@ -32,17 +29,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
             let ended = status_in_words(output.code);
             return Err(Failure::new(tried, format!("{ended}\n{}", output.diagnostics.trim_end()), REMEDY));
         }
-        hold(workspace, host.command(&binary), &folder, name, &output.text, *spoilt)?;
+        hold(host.command(&binary), &folder, name, &output.text, *spoilt)?;
     }
-    check_comparison(workspace, &|| host.command(&binary), &folder)
+    check_comparison(&|| host.command(&binary), &folder)
 }
 
 /// Validate what `compare` says of two runs, which are made here: their names are known only then.
-fn check_comparison(
-    workspace: &Workspace,
-    tenbin: &dyn Fn() -> Command,
-    folder: &Path,
-) -> Result<(), Failure> {
+fn check_comparison(tenbin: &dyn Fn() -> Command, folder: &Path) -> Result<(), Failure> {
     let store = folder.join("store.db");
     let run = || {
         let run = tenbin().arguments(["run", "null", "--quick", "--json"]).variable("TENBIN_STORE", &store);
@@ -56,40 +49,40 @@ fn check_comparison(
     let (one, other) = (run()?, run()?);
     let compare = tenbin().arguments(["compare", &one, &other, "--json"]).variable("TENBIN_STORE", &store);
     // Answered or refused is the runs' business; either has a shape.
-    hold(workspace, tenbin(), folder, "compare", &compare.capture()?.text, spoilt_comparison)
+    hold(tenbin(), folder, "compare", &compare.capture()?.text, spoilt_comparison)
 }
 
 /// Validate a replay, whole and spoilt; the step that has QEMU takes one, and names a folder for the files.
-pub(crate) fn check_replay(
-    workspace: &Workspace,
-    tenbin: Command,
-    folder: &Path,
-    replay: &str,
-) -> Result<(), Failure> {
-    hold(workspace, tenbin, folder, "replay", replay, spoilt_replay)
+pub(crate) fn check_replay(tenbin: Command, folder: &Path, replay: &str) -> Result<(), Failure> {
+    hold(tenbin, folder, "replay", replay, spoilt_replay)
 }
 
 /// Hold `report`, which `tenbin schema` calls `name`, against its schema, whole and spoilt.
-fn hold(
-    workspace: &Workspace,
-    tenbin: Command,
-    folder: &Path,
-    name: &str,
-    report: &str,
-    spoilt: Spoil,
-) -> Result<(), Failure> {
-    let schema = folder.join(format!("{name}.schema.json"));
-    write(&schema, &tenbin.arguments(["schema", name]).read()?)?;
+fn hold(tenbin: Command, folder: &Path, name: &str, report: &str, spoilt: Spoil) -> Result<(), Failure> {
+    let schema = tenbin.arguments(["schema", name]).read()?;
+    write(&folder.join(format!("{name}.schema.json")), &schema)?;
+    let validator = validator(&schema)
+        .map_err(|reason| Failure::new(format!("read the schema called {name}"), reason, REMEDY))?;
     let failure = |reason: String| Failure::new(format!("read a report called {name}"), reason, REMEDY);
     let value = serde_json::from_str::<Value>(report).map_err(|error| failure(error.to_string()))?;
     let path = folder.join(format!("{name}.json"));
     write(&path, report)?;
-    expect(workspace, &schema, &path, Some(0), "the report does not fit the schema")?;
+    let faults = faults(&validator, &value);
+    if !faults.is_empty() {
+        let reason = format!("the report does not fit the schema: {}", faults.join("; "));
+        return Err(Failure::new(format!("validate {}", path.display()), reason, REMEDY));
+    }
+    println!("{}: it fits", path.display());
 
     for (kind, spoilt) in spoilt(&value).ok_or_else(|| failure("there is nothing in it".into()))? {
         let path = folder.join(format!("{name}-{kind}.json"));
         write(&path, &spoilt.to_string())?;
-        expect(workspace, &schema, &path, Some(DOES_NOT_FIT), "a spoilt report fits the schema")?;
+        let faults = self::faults(&validator, &spoilt);
+        if faults.is_empty() {
+            let tried = format!("validate {}", path.display());
+            return Err(Failure::new(tried, "a spoilt report fits the schema", REMEDY));
+        }
+        println!("{}: it does not fit, as it must: {}", path.display(), faults.join("; "));
     }
     Ok(())
 }
@@ -283,25 +276,19 @@ fn spoilt_replay(replay: &Value) -> Option<Spoilt> {
     Some([("machine-missing", machine), ("outcome-unknown", outcome), ("times-a-word", times)])
 }
 
-fn expect(
-    workspace: &Workspace,
-    schema: &Path,
-    document: &Path,
-    code: Option<i32>,
-    otherwise: &str,
-) -> Result<(), Failure> {
-    let script = workspace.root().join("eval/validate.py");
-    let output = Command::new(PYTHON).arguments([script.as_path(), schema, document]).capture()?;
-    print!("{}{}", output.text, output.diagnostics);
-    if output.code == code {
-        return Ok(());
-    }
-    let name = document.display();
-    Err(Failure::new(
-        format!("validate {name}"),
-        format!("{} ({otherwise})", status_in_words(output.code)),
-        REMEDY,
-    ))
+/// What holds documents against this schema, which itself must be one of JSON Schema 2020-12.
+fn validator(schema: &str) -> Result<Validator, String> {
+    let schema = serde_json::from_str::<Value>(schema).map_err(|error| error.to_string())?;
+    jsonschema::draft202012::meta::validate(&schema).map_err(|error| error.to_string())?;
+    let options = jsonschema::draft202012::options().should_validate_formats(true);
+    options.build(&schema).map_err(|error| error.to_string())
+}
+
+/// Every place in `document` that does not fit.
+fn faults(validator: &Validator, document: &Value) -> Vec<String> {
+    let fault = |error: jsonschema::ValidationError<'_>| format!("{}: {error}", error.instance_path());
+    // What is wrong may be a whole document, which nobody reads on a terminal.
+    validator.iter_errors(document).map(|error| fault(error).chars().take(200).collect()).collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
@@ -313,6 +300,16 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_told_with_its_place() {
+        let schema = r#"{"type": "object", "properties": {"a": {"enum": ["b"]}}, "required": ["a"]}"#;
+        let validator = validator(schema).expect("it is a schema");
+        assert_eq!(faults(&validator, &json!({"a": "b"})), Vec::<String>::new());
+        assert!(faults(&validator, &json!({"a": "c"}))[0].starts_with("/a: "));
+        assert_eq!(faults(&validator, &json!({})).len(), 1);
+        assert!(self::validator(r#"{"type": "thing"}"#).is_err() && self::validator("{").is_err());
+    }
 
     #[test]
     fn each_spoilt_report_differs_and_an_empty_one_cannot_be_spoilt() {

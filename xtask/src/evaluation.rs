@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process;
+use std::time::Duration;
 
 use crate::architecture::Architecture;
 use crate::command::Command;
@@ -47,7 +48,9 @@ pub(crate) fn become_it(workspace: &Workspace, task: &str, words: &[String]) -> 
 
 /// Has it do a step of `cargo xtask test`.
 pub(crate) fn check(workspace: &Workspace, step: &str) -> Result<(), Failure> {
-    Command::new(program(workspace)?).arguments(["check", step]).run()
+    // Each program that it starts has a deadline of its own.
+    let patience = Duration::from_secs(24 * 3600);
+    Command::new(program(workspace)?).arguments(["check", step]).patience(patience).run()
 }
 
 /// That it is formatted, that clippy finds nothing in it, and its tests.

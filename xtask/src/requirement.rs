@@ -124,11 +124,10 @@ pub fn firmware() -> Vec<Requirement> {
     ]
 }
 
-/// What builds the firmware, the machine that it runs on, and what validates a replay.
+/// What builds the firmware, and the machine that it runs on.
 pub fn firmware_in_qemu() -> Vec<Requirement> {
     let mut needs = firmware();
     needs.push(Requirement::program("qemu-system-misc", "qemu-system-riscv64"));
-    needs.push(validator());
     needs
 }
 
@@ -137,11 +136,6 @@ pub fn spin() -> Vec<Requirement> {
     let mut needs = vec![Requirement::program("spin", "spin"), Requirement::program("gcc", "cc")];
     needs.extend(firmware());
     needs
-}
-
-/// What holds a document against its schema.
-pub fn validator() -> Requirement {
-    Requirement::python("python3-jsonschema", "jsonschema")
 }
 
 /// Where the toolchain's disassembler is.
