@@ -1,14 +1,16 @@
 //! A build script: writes the list of the items that the modules of a file hold, one item a module.
 //!
-//! A question, a workload or a contract is a file and the line that declares it. With a list written by hand it would be two lines
-//! that must agree; with modules that a macro declares, rustfmt would not see their files.
+//! A question, a workload or a contract is a file and the line that declares it. With a list written by hand
+//! it would be two lines that must agree; with modules that a macro declares, rustfmt would not see their
+//! files.
 
 use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// For each list: the file that declares the modules, the list's name and type, and one element, where `*` stands for the module.
+/// For each list: the file that declares the modules, the list's name and type, and one element, where `*`
+/// stands for the module.
 const LISTS: &[[&str; 4]] = &[
     ["src/experiments/mod.rs", "EXPERIMENTS", "&[Experiment]", "*::EXPERIMENT"],
     ["src/ladder/works.rs", "WORKS", "&[Work]", "*::WORK"],

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-use crate::architecture::{ARCHITECTURES, Architecture};
+use crate::architecture::{self, Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
@@ -29,7 +29,7 @@ struct Place {
 }
 
 /// What reading the kernels of `architecture` needs.
-pub(crate) fn needs(architecture: &Architecture) -> Vec<Requirement> {
+pub(crate) fn needs(architecture: Architecture) -> Vec<Requirement> {
     let mut needs = architecture.to_run();
     needs.push(requirement::disassembler());
     needs
@@ -38,21 +38,21 @@ pub(crate) fn needs(architecture: &Architecture) -> Vec<Requirement> {
 /// Check the architecture called `name`, or all of them.
 pub(crate) fn run(workspace: &Workspace, name: Option<&str>) -> Result<(), Failure> {
     let chosen = match name {
-        Some(name) => vec![Architecture::named(name)?],
-        None => ARCHITECTURES.iter().collect(),
+        Some(name) => vec![architecture::named(name)?],
+        None => Architecture::ALL.to_vec(),
     };
-    let needs = chosen.iter().flat_map(|architecture| needs(architecture)).collect::<Vec<_>>();
+    let needs = chosen.iter().flat_map(|&architecture| needs(architecture)).collect::<Vec<_>>();
     requirement::insist(&needs)?;
     chosen.into_iter().try_for_each(|architecture| check(workspace, architecture))
 }
 
 /// Build tenbin for `architecture` and check each of its kernels.
-pub(crate) fn check(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failure> {
+pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
     examine(architecture, &workspace.build(architecture, Profile::Dev)?)
 }
 
 /// Check each kernel of `binary`, which was built for `architecture`.
-pub(crate) fn examine(architecture: &Architecture, binary: &Path) -> Result<(), Failure> {
+pub(crate) fn examine(architecture: Architecture, binary: &Path) -> Result<(), Failure> {
     let remedy = "make `tenbin kernels --json` print the table of kernels";
     let text = architecture.command(binary).arguments(["kernels", "--json"]).remedy(remedy).read()?;
     let kernels = table::parse(&text)?;
@@ -67,25 +67,25 @@ pub(crate) fn examine(architecture: &Architecture, binary: &Path) -> Result<(), 
         read += 1;
         instructions += listing.len();
         let end = place.address + place.size;
-        let found = judgement::faults(architecture.name, kernel, &listing, place.address..end);
+        let found = judgement::faults(architecture.name(), kernel, &listing, place.address..end);
         if !found.is_empty() {
             println!("{}\n{}", place.symbol, text.trim_end());
         }
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", place.symbol)));
     }
     for fault in &faults {
-        println!("{}: {fault}", architecture.name);
+        println!("{}: {fault}", architecture.name());
     }
     println!(
         "disassembly {}: {read} kernels, {instructions} instructions, {} faults",
-        architecture.name,
+        architecture.name(),
         faults.len()
     );
     if faults.is_empty() {
         return Ok(());
     }
     Err(Failure::new(
-        format!("approve the kernels of {}", architecture.name),
+        format!("approve the kernels of {}", architecture.name()),
         faults.join("; "),
         "correct the kernel in crates/metal/src/kernels, or its entry in the table there",
     ))
@@ -122,7 +122,7 @@ fn places(binary: &Path) -> Result<Vec<Place>, Failure> {
 /// Exactly the bytes of one kernel, as text.
 fn disassemble(
     disassembler: &Path,
-    architecture: &Architecture,
+    architecture: Architecture,
     binary: &Path,
     place: &Place,
 ) -> Result<String, Failure> {
@@ -130,8 +130,16 @@ fn disassemble(
         .arguments(["--disassemble", "--no-show-raw-insn"])
         .argument(format!("--start-address={:#x}", place.address))
         .argument(format!("--stop-address={:#x}", place.address + place.size));
-    if !architecture.features.is_empty() {
-        command = command.argument(format!("--mattr={}", architecture.features));
+    // What the disassembler must be told to know every instruction that a kernel may use.
+    let features = match architecture {
+        Architecture::X86_64 => None,
+        Architecture::Aarch64 => Some("+all"),
+        Architecture::Riscv64 => {
+            Some("+zacas,+zawrs,+zihintpause,+zihintntl,+zicbom,+zicboz,+zicbop,+zba,+zbb,+zbs")
+        }
+    };
+    if let Some(features) = features {
+        command = command.argument(format!("--mattr={features}"));
     }
     command.argument(binary).remedy("run `rustup component add llvm-tools`").read()
 }

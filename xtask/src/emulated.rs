@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
@@ -16,7 +16,7 @@ const REFUSED: i32 = 3;
 const EXPERIMENT: &str = "atomics";
 
 /// Build tenbin for `architecture` and ask it under the emulator.
-pub(crate) fn check(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failure> {
+pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
     let binary = workspace.build(architecture, Profile::Dev)?;
     let store = workspace.scratch("emulated")?.join("store.db");
     let ask = |arguments: &[&str]| -> Result<(Option<i32>, String, String), Failure> {
@@ -52,7 +52,7 @@ pub(crate) fn check(workspace: &Workspace, architecture: &Architecture) -> Resul
         return Ok(());
     }
     Err(Failure::new(
-        format!("approve tenbin on an emulated {}", architecture.name),
+        format!("approve tenbin on an emulated {}", architecture.name()),
         faults.join("; "),
         "run the command that is printed above: an emulated CPU must be named, refused for timing, and still checked",
     ))

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a chore did not succeed.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     tried: String,
     reason: String,
     remedy: String,
@@ -12,16 +12,12 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// "could not `tried`: `reason`", and then `remedy` as an instruction.
-    pub(crate) fn new(
-        tried: impl Into<String>,
-        reason: impl fmt::Display,
-        remedy: impl Into<String>,
-    ) -> Self {
+    pub fn new(tried: impl Into<String>, reason: impl fmt::Display, remedy: impl Into<String>) -> Self {
         Self { tried: tried.into(), reason: reason.to_string(), remedy: remedy.into() }
     }
 
     /// The same with what is likely to be its reason.
-    pub(crate) fn beside(mut self, likely: &str) -> Self {
+    pub fn beside(mut self, likely: &str) -> Self {
         self.remedy = format!("{likely}; then {}", self.remedy);
         self
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::architecture::{ARCHITECTURES, Architecture};
+use crate::architecture::{self, Architecture, Target};
 use crate::command::{Command, Output, status_in_words};
 use crate::failure::Failure;
 use crate::modules;
@@ -10,19 +10,18 @@ use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
 
 /// What fetching, booting, and building modules for a guest's kernel needs.
-pub(crate) fn needs() -> Vec<Requirement> {
+pub fn needs() -> Vec<Requirement> {
     let mut needs = vec![
         Requirement::program("qemu-system-x86", "qemu-system-x86_64"),
         Requirement::program("qemu-system-arm", "qemu-system-aarch64"),
         Requirement::program("qemu-system-misc", "qemu-system-riscv64"),
-        Requirement::program("util-linux", "setpriv"),
         Requirement::program("apt", "apt-get"),
         Requirement::program("dpkg", "dpkg-deb"),
         Requirement::file("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg"),
         Requirement::program("make", "make"),
         Requirement::program("gcc", "gcc"),
     ];
-    needs.extend(ARCHITECTURES.iter().filter(|it| it.foreign()).flat_map(Architecture::to_build));
+    needs.extend(architecture::foreign().flat_map(Target::to_build));
     // Some carry modules of ours, which are built for their kernels.
     needs.extend(modules::build_needs());
     needs
@@ -31,8 +30,8 @@ pub(crate) fn needs() -> Vec<Requirement> {
 /// The tests of ptrace, by the beginning of their names.
 pub(crate) const TRACING: &str = "tracee::tests";
 
-/// What `tenbin run calls` must say in a guest, whatever its architecture: times are refused, and a call is followed
-/// down to the kernel.
+/// What `tenbin run calls` must say in a guest, whatever its architecture: times are refused, and a call is
+/// followed down to the kernel.
 const SAID_OF_CALLS: &[&str] = &[
     "Refused",
     "glibc's fork() issues clone(",
@@ -43,13 +42,14 @@ const SAID_OF_CALLS: &[&str] = &[
     "glibc's printf() to a terminal issues",
 ];
 
-/// What `tenbin run fib` must say in a guest of numbers that it reads from the kernel: all algorithms kept their
-/// promise, and the planted fault did not.
+/// What `tenbin run fib` must say in a guest of numbers that it reads from the kernel: all algorithms kept
+/// their promise, and the planted fault did not.
 const SAID_OF_FIB: &[&str] =
     &["Refused", "5 of 5 variants met the specification", "1 of 1 planted faults were caught"];
 
-/// What a guest with two memory nodes does of the seed's remedy: the counts before and after, then three that are ended while
-/// settings are switched. Each state is waited for, and not for ever. A shell in the background ignores SIGINT for its children.
+/// What a guest with two memory nodes does of the seed's remedy: the counts before and after, then three that
+/// are ended while settings are switched. Each state is waited for, and not for ever. A shell in the
+/// background ignores SIGINT for its children.
 const REMEDY: &str = r#"
 huge=/sys/kernel/mm/transparent_hugepage/enabled
 state() { echo "$(cat /proc/sys/kernel/numa_balancing) $(cat $huge)"; }
@@ -94,26 +94,26 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run_tests()?;
-    let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
-    ARCHITECTURES.iter().filter(|it| it.foreign()).try_for_each(|it| {
+    let tenbin = workspace.build(Architecture::HERE, Profile::Dev)?;
+    architecture::foreign().try_for_each(|it| {
         tracing(workspace, &tenbin, it)?;
         calls(workspace, &tenbin, it)
     })?;
-    FIB.iter().try_for_each(|name| fib(workspace, &tenbin, Architecture::named(name)?))?;
+    FIB.iter().try_for_each(|name| fib(workspace, &tenbin, architecture::named(name)?))?;
     remedy(&tenbin)
 }
 
 /// Has a guest's tenbin switch NUMA balancing and huge pages, and be ended in the middle of it.
 fn remedy(tenbin: &Path) -> Result<(), Failure> {
     let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", Architecture::host()?.name, "--seconds", "900"])
+        .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--seconds", "900"])
         .arguments(["--cpus", "2", "--nodes", "2", "--", "sh", "-c", REMEDY])
         .capture()?;
     refused_and_said(&output, "switch the kernel's settings in a guest with two nodes", SAID_OF_REMEDY)
 }
 
 /// Runs the tests of ptrace in a guest.
-fn tracing(workspace: &Workspace, tenbin: &Path, architecture: &Architecture) -> Result<(), Failure> {
+fn tracing(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
     let built = Command::cargo(workspace)
         .variables(architecture.cargo_variables())
         .arguments([
@@ -123,7 +123,7 @@ fn tracing(workspace: &Workspace, tenbin: &Path, architecture: &Architecture) ->
             "--lib",
             "--no-run",
             "--target",
-            architecture.target,
+            architecture.names().target,
         ])
         .arguments(["--message-format", "json"])
         .read()?;
@@ -135,31 +135,31 @@ fn tracing(workspace: &Workspace, tenbin: &Path, architecture: &Architecture) ->
             Failure::new("find the tests that were built", "cargo names none", "see its output")
         })?;
     Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name, "--seconds", "300", "--carry"])
+        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--carry"])
         .argument(format!("{tests}:/tests"))
         .arguments(["--", "/tests", TRACING])
         .run()
 }
 
 /// Has a guest's tenbin hold the numbers that the module `fibdrv` answers against those of user space.
-fn fib(workspace: &Workspace, tenbin: &Path, architecture: &Architecture) -> Result<(), Failure> {
+fn fib(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
     workspace.build(architecture, Profile::Dev)?;
     let script = "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99";
     let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name, "--seconds", "400", "--module", "fibdrv"])
+        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "400", "--module", "fibdrv"])
         .arguments(["--", "sh", "-c", script])
         .capture()?;
     refused_and_said(&output, "read numbers from a guest's kernel", SAID_OF_FIB)
 }
 
 /// Has a guest's tenbin follow calls by ptrace, which no emulator of programs has.
-fn calls(workspace: &Workspace, tenbin: &Path, architecture: &Architecture) -> Result<(), Failure> {
-    let tree = workspace.scratch(&format!("guest-{}", architecture.name))?;
+fn calls(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
+    let tree = workspace.scratch(&format!("guest-{}", architecture.name()))?;
     let source = workspace.root().join("crates/lab/src/trace/probe.c");
     architecture.compile_dynamic(&source, &tree.join("probe"), &tree)?;
     workspace.build(architecture, Profile::Dev)?;
     let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name, "--seconds", "300", "--carry-tree"])
+        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--carry-tree"])
         .argument(&tree)
         .arguments(["--", "tenbin", "run", "calls", "--no-store", "--set", "probe=/probe"])
         .capture()?;

@@ -1,5 +1,5 @@
-//! The kernel modules in `kmod`: they build against every kernel that guests boot, the kernel's own checkers find
-//! nothing, and what no kernel here compiles is checked by its types.
+//! The kernel modules in `kmod`: they build against every kernel that guests boot, the kernel's own checkers
+//! find nothing, and what no kernel here compiles is checked by its types.
 //!
 //! Nothing is loaded here: that is for guests (`cargo xtask test guests`).
 

@@ -11,11 +11,11 @@ use crate::command::Command;
 use crate::failure::Failure;
 
 /// The Python that Debian's packages install for; another one may come first in the path.
-pub(crate) const PYTHON: &str = "/usr/bin/python3";
+pub const PYTHON: &str = "/usr/bin/python3";
 
 /// Something that must be installed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Requirement {
+pub struct Requirement {
     source: Source,
     name: String,
     evidence: Evidence,
@@ -45,17 +45,17 @@ enum Evidence {
 
 impl Requirement {
     /// The Debian package `package`, which brings `program`.
-    pub(crate) fn program(package: &str, program: &str) -> Self {
+    pub fn program(package: &str, program: &str) -> Self {
         Self { source: Source::Package, name: package.into(), evidence: Evidence::Program(program.into()) }
     }
 
     /// The Debian package `package`, which brings `file`.
-    pub(crate) fn file(package: &str, file: &str) -> Self {
+    pub fn file(package: &str, file: &str) -> Self {
         Self { source: Source::Package, name: package.into(), evidence: Evidence::File(file.into()) }
     }
 
     /// The Debian package `package`, which brings the Python module `module`.
-    pub(crate) fn python(package: &str, module: &str) -> Self {
+    pub fn python(package: &str, module: &str) -> Self {
         Self {
             source: Source::Package,
             name: package.into(),
@@ -64,7 +64,7 @@ impl Requirement {
     }
 
     /// The standard library for the target `triple`.
-    pub(crate) fn target(triple: &str) -> Self {
+    pub fn target(triple: &str) -> Self {
         let evidence = Evidence::Toolchain(format!("lib/rustlib/{triple}/lib"));
         Self { source: Source::Target, name: triple.into(), evidence }
     }
@@ -102,34 +102,56 @@ fn seen<T>(result: Result<T, Failure>) -> Option<T> {
 }
 
 /// The formatter.
-pub(crate) fn rustfmt() -> Requirement {
+pub fn rustfmt() -> Requirement {
     Requirement::component("rustfmt", "bin/cargo-fmt".into())
 }
 
 /// The linter.
-pub(crate) fn clippy() -> Requirement {
+pub fn clippy() -> Requirement {
     Requirement::component("clippy", "bin/cargo-clippy".into())
 }
 
 /// The toolchain's disassembler.
-pub(crate) fn disassembler() -> Requirement {
+pub fn disassembler() -> Requirement {
     Requirement::component("llvm-tools", disassembler_below_root())
 }
 
+/// What builds the firmware.
+pub fn firmware() -> Vec<Requirement> {
+    vec![
+        Requirement::program("make", "make"),
+        Requirement::program("gcc-riscv64-linux-gnu", "riscv64-linux-gnu-gcc"),
+    ]
+}
+
+/// What builds the firmware, and the machine that it runs on.
+pub fn firmware_in_qemu() -> Vec<Requirement> {
+    let mut needs = firmware();
+    needs.push(Requirement::program("qemu-system-misc", "qemu-system-riscv64"));
+    needs
+}
+
+/// SPIN and its compiler, and the firmware's.
+pub fn spin() -> Vec<Requirement> {
+    let mut needs = vec![Requirement::program("spin", "spin"), Requirement::program("gcc", "cc")];
+    needs.extend(firmware());
+    needs
+}
+
 /// Where the toolchain's disassembler is.
-pub(crate) fn disassembler_path() -> Result<PathBuf, Failure> {
+pub fn disassembler_path() -> Result<PathBuf, Failure> {
     Ok(toolchain_root()?.join(disassembler_below_root()))
 }
 
 /// Install what is missing of `needs`, as far as that is possible, and give what is still missing.
-pub(crate) fn provide(needs: &[Requirement]) -> Vec<Requirement> {
+pub fn provide(needs: &[Requirement]) -> Vec<Requirement> {
     let missing = missing(needs);
     install(&missing);
     self::missing(&missing)
 }
 
 /// Install what is missing of `needs`, and fail if anything still is.
-pub(crate) fn insist(needs: &[Requirement]) -> Result<(), Failure> {
+pub fn insist(needs: &[Requirement]) -> Result<(), Failure> {
     let missing = provide(needs);
     if missing.is_empty() {
         return Ok(());
@@ -138,13 +160,13 @@ pub(crate) fn insist(needs: &[Requirement]) -> Result<(), Failure> {
 }
 
 /// "missing: a, b".
-pub(crate) fn in_words(missing: &[Requirement]) -> String {
+pub fn in_words(missing: &[Requirement]) -> String {
     let names = missing.iter().map(|requirement| requirement.name.as_str()).collect::<Vec<_>>();
     format!("missing: {}", names.join(", "))
 }
 
 /// The commands that would install them, for a person to type.
-pub(crate) fn remedies(missing: &[Requirement]) -> String {
+pub fn remedies(missing: &[Requirement]) -> String {
     missing.iter().map(Requirement::remedy).collect::<Vec<_>>().join(" && ")
 }
 

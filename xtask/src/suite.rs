@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use crate::architecture::{ARCHITECTURES, Architecture};
+use crate::architecture::{self, Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{arena, disassembly, emulated, firmware, guests, modules, schema, spin, statistics, tidy};
+use crate::{disassembly, emulated, evaluation, guests, modules, statistics, tidy};
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
 ///
@@ -46,17 +46,17 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         Step::new("tests", vec![], tests(&["--workspace", "--no-fail-fast"])),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
-    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
-        let name = format!("reach {}", architecture.name);
+    for architecture in architecture::foreign() {
+        let name = format!("reach {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
     }
-    for architecture in ARCHITECTURES {
-        let name = format!("disassembly {}", architecture.name);
+    for architecture in Architecture::ALL {
+        let name = format!("disassembly {}", architecture.name());
         let needs = disassembly::needs(architecture);
         steps.push(Step::new(name, needs, move || disassembly::check(workspace, architecture)));
     }
-    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.foreign()) {
-        let name = format!("emulated {}", architecture.name);
+    for architecture in architecture::foreign() {
+        let name = format!("emulated {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || emulated::check(workspace, architecture)));
     }
     steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
@@ -76,11 +76,14 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         // The tests of the firmware belong to the step that builds it.
         tests(&["--package", "tenbin-boot", "--no-fail-fast", "--", "--ignored", "--skip", "firmware"]),
     ));
-    steps.push(Step::new("firmware", firmware::needs(), move || firmware::check(workspace)));
-    steps.push(Step::new("spin", spin::needs(), move || spin::check(workspace)));
+    let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
+    steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")));
+    steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
     steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)));
-    steps.push(Step::new("arena", vec![], move || arena::check(workspace)));
-    steps.push(Step::new("schema", schema::needs(), move || schema::check(workspace)));
+    let lint = vec![requirement::rustfmt(), requirement::clippy()];
+    steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
+    steps.push(Step::new("arena", vec![], evaluation("arena")));
+    steps.push(Step::new("schema", vec![], evaluation("schema")));
     steps.push(Step {
         name: "statistics".into(),
         needs: statistics::needs(),
@@ -94,9 +97,9 @@ fn documentation(workspace: &Workspace) -> Result<(), Failure> {
     command.arguments(["doc", "--workspace", "--no-deps"]).run()
 }
 
-/// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of mappings
-/// that is a process's own, the system call that a process waits in, this very program as another process. Those of
-/// ptrace run in a guest of the architecture instead.
+/// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of
+/// mappings that is a process's own, the system call that a process waits in, this very program as another
+/// process. Those of ptrace run in a guest of the architecture instead.
 const OF_A_KERNEL: &[&str] = &[
     guests::TRACING,
     "memory_is_bounded",
@@ -106,7 +109,7 @@ const OF_A_KERNEL: &[&str] = &[
 ];
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.
-fn reach(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failure> {
+fn reach(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
     println!("not run under an emulator of programs: {}", OF_A_KERNEL.join(", "));
     Command::cargo(workspace)
         .variables(architecture.cargo_variables())
@@ -116,11 +119,11 @@ fn reach(workspace: &Workspace, architecture: &Architecture) -> Result<(), Failu
             "tenbin-metal",
             "--no-fail-fast",
             "--target",
-            architecture.target,
+            architecture.names().target,
             "--",
         ])
-        // One at a time: who forks while another thread is at work may leave the child with a lock of the emulator's own
-        // that nobody opens any more (QEMU 7.2), and then waits for ever.
+        // One at a time: who forks while another thread is at work may leave the child with a lock of the
+        // emulator's own that nobody opens any more (QEMU 7.2), and then waits for ever.
         .arguments(["--test-threads", "1"])
         .arguments(OF_A_KERNEL.iter().flat_map(|test| ["--skip", test]))
         .run_tests()
@@ -134,9 +137,9 @@ mod tests {
     fn every_architecture_is_read_and_every_other_one_is_reached() {
         let workspace = Workspace::find().expect("the test runs in the repository");
         let names = steps(&workspace).into_iter().map(|step| step.name).collect::<Vec<_>>();
-        for architecture in ARCHITECTURES {
-            assert!(names.contains(&format!("disassembly {}", architecture.name)));
-            assert_eq!(names.contains(&format!("reach {}", architecture.name)), architecture.foreign());
+        for architecture in Architecture::ALL {
+            assert!(names.contains(&format!("disassembly {}", architecture.name())));
+            assert_eq!(names.contains(&format!("reach {}", architecture.name())), architecture.foreign());
         }
     }
 }

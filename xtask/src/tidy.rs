@@ -6,7 +6,6 @@
 mod dependencies;
 mod documents;
 mod edges;
-mod language;
 mod layout;
 mod manifest;
 mod scan;
@@ -50,34 +49,10 @@ const RULES: &[Rule] = &[
         check: documents::links_resolve,
     },
     Rule {
-        name: "unsafe-in-metal",
-        sentence: "The keyword `unsafe` stands only in crates/metal.",
-        remedy: "move the code to crates/metal, behind a safe function",
-        check: language::unsafe_in_metal,
-    },
-    Rule {
-        name: "printing",
-        sentence: "Only crates/tenbin, xtask, build scripts and tests print.",
-        remedy: "return a value, or give an event to a sink",
-        check: language::printing,
-    },
-    Rule {
-        name: "exit-in-main",
-        sentence: "Only a main.rs ends the process.",
-        remedy: "return an error",
-        check: language::exit_in_main,
-    },
-    Rule {
-        name: "ignored-with-reason",
-        sentence: "A test that is ignored gives its reason.",
-        remedy: "write #[ignore = \"why\"]",
-        check: language::ignored_with_reason,
-    },
-    Rule {
         name: "nothing-unfinished",
         sentence: "No file holds a mark of unfinished work.",
         remedy: "finish it, or say in a document that it is missing",
-        check: language::nothing_unfinished,
+        check: text::nothing_unfinished,
     },
     Rule {
         name: "no-drawers",
@@ -90,6 +65,18 @@ const RULES: &[Rule] = &[
         sentence: "No Rust file outside tests is longer than one reading holds; the exceptions are listed.",
         remedy: "split it, or list it in xtask/src/tidy/layout.rs if its units are uniform",
         check: layout::file_length,
+    },
+    Rule {
+        name: "formatted",
+        sentence: "Every Rust file of a crate is reached by `mod` lines, so that `cargo fmt` sees it.",
+        remedy: "declare it by a `mod` line that no macro hides, or remove it",
+        check: layout::formatted,
+    },
+    Rule {
+        name: "line-width",
+        sentence: "No line of Rust is wider than max_width of rustfmt.toml, but for what a string holds.",
+        remedy: "wrap it",
+        check: layout::line_width,
     },
     Rule {
         name: "no-machine-paths",
@@ -111,7 +98,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "manifest-inherits",
-        sentence: "Every crate takes its version, edition, licence and dependencies from the workspace.",
+        sentence: "Every crate takes version, edition, licence, dependencies and lints from its workspace.",
         remedy: "write `.workspace = true`",
         check: dependencies::inherited,
     },

@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
 
 /// The root of the repository and cargo's target folder.
-pub(crate) struct Workspace {
+pub struct Workspace {
     root: PathBuf,
     target: PathBuf,
 }
 
 /// Which of cargo's profiles a binary was built with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Profile {
+pub enum Profile {
     Dev,
     Release,
 }
 
 impl Workspace {
     /// The workspace of the current folder.
-    pub(crate) fn find() -> Result<Self, Failure> {
+    pub fn find() -> Result<Self, Failure> {
         let start = match env::var_os("CARGO_MANIFEST_DIR") {
             Some(folder) => PathBuf::from(folder),
             None => env::current_dir().map_err(|error| {
@@ -45,17 +45,17 @@ impl Workspace {
         Ok(workspace)
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Cargo's target folder, wherever the environment puts it.
-    pub(crate) fn target(&self) -> &Path {
+    pub fn target(&self) -> &Path {
         &self.target
     }
 
     /// What `cargo metadata` says, called with `arguments`.
-    pub(crate) fn metadata(&self, arguments: &[&str]) -> Result<Value, Failure> {
+    pub fn metadata(&self, arguments: &[&str]) -> Result<Value, Failure> {
         let text = Command::cargo(self)
             .arguments(["metadata", "--format-version", "1"])
             .arguments(arguments.iter().copied())
@@ -67,9 +67,9 @@ impl Workspace {
     }
 
     /// Build tenbin for `architecture` and give the binary's path.
-    pub(crate) fn build(&self, architecture: &Architecture, profile: Profile) -> Result<PathBuf, Failure> {
+    pub fn build(&self, architecture: Architecture, profile: Profile) -> Result<PathBuf, Failure> {
         let mut command = Command::cargo(self)
-            .arguments(["build", "--package", "tenbin", "--target", architecture.target])
+            .arguments(["build", "--package", "tenbin", "--target", architecture.names().target])
             .variables(architecture.cargo_variables())
             .remedy("correct what the compiler names above");
         if profile == Profile::Release {
@@ -77,11 +77,11 @@ impl Workspace {
         }
         command.run()?;
         let folder = if profile == Profile::Release { "release" } else { "debug" };
-        Ok(self.target.join(architecture.target).join(folder).join("tenbin"))
+        Ok(self.target.join(architecture.names().target).join(folder).join("tenbin"))
     }
 
     /// An empty folder of our own below the target folder, for files that a step leaves.
-    pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf, Failure> {
+    pub fn scratch(&self, name: &str) -> Result<PathBuf, Failure> {
         let folder = self.target.join("xtask").join(name);
         let failure = |error| {
             Failure::new(

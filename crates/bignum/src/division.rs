@@ -195,8 +195,8 @@ impl Halves {
         }
     }
 
-    /// For a quotient that is shorter than the divisor: divides by as many of the divisor's highest limbs, and
-    /// corrects what the others make of it.
+    /// For a quotient that is shorter than the divisor: divides by as many of the divisor's highest limbs,
+    /// and corrects what the others make of it.
     fn by_upper_part(&mut self, quotient: &mut [Limb], rest: &mut [Limb], divisor: &[Limb]) {
         let lower = divisor.len() - quotient.len();
         let (divisor_low, divisor_high) = divisor.split_at(lower);

@@ -1,12 +1,12 @@
 //! Whose fault is it? A function behind an ABI held against requirement, specification and precondition.
 //!
-//! The words are those of seed 002 and of [`tenbin_model::Attribution`]. A specification is searched for faults of
-//! its own without any library; a library is called with all small inputs and with random ones, by a program that
-//! may be lost; two libraries are compared where neither breaks the specification; a program's own calls are watched.
-//! `docs/blame.md` says how each is found and what is not.
+//! The words are those of seed 002 and of [`tenbin_model::Attribution`]. A specification is searched for
+//! faults of its own without any library; a library is called with all small inputs and with random ones, by
+//! a program that may be lost; two libraries are compared where neither breaks the specification; a program's
+//! own calls are watched. `docs/blame.md` says how each is found and what is not.
 //!
-//! Reading order: [`mod@contract`], `blame/contracts/sort.rs`, `blame/search.rs`, `blame/examine.rs`, `blame/harness.rs`
-//! with `blame/call.c`, `blame/watched.rs` with `blame/watch.c`.
+//! Reading order: [`mod@contract`], `blame/contracts/sort.rs`, `blame/search.rs`, `blame/examine.rs`,
+//! `blame/harness.rs` with `blame/call.c`, `blame/watched.rs` with `blame/watch.c`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,7 +36,8 @@ use contract::{Contract, Input, Outcome, Specification};
 /// How long one call may take unless somebody says otherwise.
 const CALL: Duration = Duration::from_secs(10);
 
-/// How long one call of a program that is watched may take unless somebody says otherwise; the program may take twice that.
+/// How long one call of a program that is watched may take unless somebody says otherwise; the program may
+/// take twice that.
 const PROGRAM: Duration = Duration::from_secs(300);
 
 /// What is to be examined.
@@ -54,7 +55,8 @@ pub struct Request {
     pub within: Option<Duration>,
     /// A program with its arguments, whose calls are watched instead.
     pub program: Vec<OsString>,
-    /// Whether what that program writes to standard output goes to standard error, because the other one is for the answer alone.
+    /// Whether what that program writes to standard output goes to standard error, because the other one is
+    /// for the answer alone.
     pub output_aside: bool,
 }
 
@@ -69,10 +71,12 @@ pub trait Examined: Sync {
     /// A usage error where there is no such specification.
     fn described(&self, specification: Option<&str>) -> Result<Contracted, Unfit>;
 
-    /// Examines what is asked and says whose fault what is. `told` hears what is done now; none when a program begins whose terminal it is.
+    /// Examines what is asked and says whose fault what is. `told` hears what is done now; none when a
+    /// program begins whose terminal it is.
     ///
     /// # Errors
-    /// A usage error for what cannot be examined, what is missing where there is no compiler, a fault of the machine.
+    /// A usage error for what cannot be examined, what is missing where there is no compiler, a fault of the
+    /// machine.
     fn examine(&self, request: &Request, told: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit>;
 }
 
@@ -151,7 +155,8 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         if request.libraries.is_empty() {
             return Ok(blame);
         }
-        // What a library starts and leaves behind is ours to end, whatever becomes of the program that calls it.
+        // What a library starts and leaves behind is ours to end, whatever becomes of the program that calls
+        // it.
         let _orphans = child::Orphans::adopt()?;
         told(Some("compiling the program that calls the library"));
         let harness = harness::Harness::new(self, request.within.unwrap_or(CALL))?;

@@ -1,8 +1,9 @@
 //! Small C programs of ours, compiled on the machine that they run on.
 //!
-//! A static binary cannot load a shared library: the library brings the C library of its machine, and two of those in
-//! one process do not get on. So what must meet the machine's own C library is a dynamic program of its own, built by
-//! the machine's own compiler (`$CC`, else `cc`) into a folder that vanishes, however this process ends.
+//! A static binary cannot load a shared library: the library brings the C library of its machine, and two of
+//! those in one process do not get on. So what must meet the machine's own C library is a dynamic program of
+//! its own, built by the machine's own compiler (`$CC`, else `cc`) into a folder that vanishes, however this
+//! process ends.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -40,11 +41,12 @@ const EACCES: i32 = 13;
 /// How a shell, or a program that stands in front of a compiler, ends when there is no such program.
 const NO_SUCH_PROGRAM: i32 = 127;
 
-/// What makes the folder: a shell that leaves a guardian behind, which makes one in the folder `$1` for the process `$2`, says `=` and
-/// its path, or `!` and why there is none, and reads until nobody has the other end of its standard input open, which nobody ever writes
-/// to. Then it removes the folder, and again where a compiler that outlived its parent has just written there. What a terminal or a
-/// shutdown sends to end programs does not end it: it is the one that has to be there afterwards. The shell itself ends at once, because
-/// who traces waits for all children.
+/// What makes the folder: a shell that leaves a guardian behind, which makes one in the folder `$1` for the
+/// process `$2`, says `=` and its path, or `!` and why there is none, and reads until nobody has the other
+/// end of its standard input open, which nobody ever writes to. Then it removes the folder, and again where a
+/// compiler that outlived its parent has just written there. What a terminal or a shutdown sends to end
+/// programs does not end it: it is the one that has to be there afterwards. The shell itself ends at once,
+/// because who traces waits for all children.
 const GUARDIAN: &str = r#"
 exec 3<&0
 {
@@ -60,7 +62,8 @@ exec 3<&0
 } <&3 3<&- &
 "#;
 
-/// A folder that a guardian, a process of its own, removes when this is dropped or this process has ended, in whatever way.
+/// A folder that a guardian, a process of its own, removes when this is dropped or this process has ended, in
+/// whatever way.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
@@ -81,7 +84,8 @@ impl Folder {
             Fault::system(tried, error)
         };
         let within = std::path::absolute(within).map_err(fault)?;
-        // A group of its own: a terminal interrupts this process's. Standard error stays: who waits for its end waits for the guardian's.
+        // A group of its own: a terminal interrupts this process's. Standard error stays: who waits for its
+        // end waits for the guardian's.
         let mut shell = Command::new("sh")
             .args(["-c", GUARDIAN, "sh"])
             .arg(&within)
@@ -128,8 +132,8 @@ impl Workshop {
     /// An empty one, for `needed`, the sentence that says what it is for.
     ///
     /// # Errors
-    /// What is missing where there is no compiler; a refusal where there is one that does not work; a fault where
-    /// no folder can be made.
+    /// What is missing where there is no compiler; a refusal where there is one that does not work; a fault
+    /// where no folder can be made.
     pub fn open(needed: &str) -> Result<Self, Unfit> {
         let compiler = env::var_os("CC").filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into());
         Self::with(compiler, needed)
@@ -273,8 +277,8 @@ mod tests {
         }
     }
 
-    /// A compiler of a line of shell, in `folder`. The shell reads it: a file that has just been written may not be
-    /// executed while another test starts a process.
+    /// A compiler of a line of shell, in `folder`. The shell reads it: a file that has just been written may
+    /// not be executed while another test starts a process.
     fn script(folder: &Path, name: &str, lines: &str) -> OsString {
         let path = folder.join(name);
         fs::write(&path, format!("{lines}\n")).unwrap();

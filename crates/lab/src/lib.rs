@@ -4,7 +4,8 @@
 //! opens no result file, does no statistics, and holds no `unsafe`: whatever touches hardware is a
 //! primitive of [`tenbin_metal`].
 //!
-//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`], [`compiled`], [`trace`], [`blame`], [`yes`].
+//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`], [`compiled`], [`trace`],
+//! [`blame`], [`yes`].
 
 pub mod blame;
 pub mod compiled;

@@ -20,8 +20,8 @@ pub fn allowance(machine: &Machine) -> Bytes {
     Bytes(free.0 / 2)
 }
 
-/// Whether `wanted` bytes for `what` may be taken. `less` is asked for the words behind `--set` that ask for so much less that it
-/// fits into the room it is given, if any do; use [`largest`] to find them.
+/// Whether `wanted` bytes for `what` may be taken. `less` is asked for the words behind `--set` that ask for
+/// so much less that it fits into the room it is given, if any do; use [`largest`] to find them.
 ///
 /// # Errors
 /// A refusal with both figures where it is more than the allowance.
@@ -53,8 +53,8 @@ pub fn within_allowance(
     }))
 }
 
-/// The largest number of at most two significant digits below `asked`, and not below `least`, that `fits`: what is free when the advice
-/// is followed is not to the last byte what was free when it was given.
+/// The largest number of at most two significant digits below `asked`, and not below `least`, that `fits`:
+/// what is free when the advice is followed is not to the last byte what was free when it was given.
 pub fn largest(least: u64, asked: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     let mut scale = 1;
     while asked / scale >= 100 {

@@ -37,7 +37,8 @@ pub fn rows(table: &str) -> Vec<Row> {
         .collect()
 }
 
-/// The figures of `descriptor` as a run in which nothing was measured: each is a finding. None where there are none.
+/// The figures of `descriptor` as a run in which nothing was measured: each is a finding. None where there
+/// are none.
 ///
 /// For experiments of which nobody published samples that a judge could judge.
 pub fn figures(descriptor: Descriptor) -> Option<Run> {

@@ -1,7 +1,7 @@
 //! A cell of a real experiment, run whole through the engine with something planted in it: for tests.
 //!
-//! Checks, gauges, calibration and blocks are the engine's own. The clock is the machine's, and nothing depends on it:
-//! blocks are counted.
+//! Checks, gauges, calibration and blocks are the engine's own. The clock is the machine's, and nothing
+//! depends on it: blocks are counted.
 
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Arrangement, Cell, Descriptor, Finding, Gauge, Picoseconds, Sample};

@@ -1,7 +1,8 @@
 //! Evidence that repeats, before anything is accused.
 //!
-//! A sum that is wrong is wrong whoever else runs on the machine. A clock that was set, a page that was taken back or a parent
-//! that ended in the middle of a look is not the fault of what was looked at, and does not come again at once.
+//! A sum that is wrong is wrong whoever else runs on the machine. A clock that was set, a page that was taken
+//! back or a parent that ended in the middle of a look is not the fault of what was looked at, and does not
+//! come again at once.
 
 use tenbin_metal::Fault;
 

@@ -7,8 +7,8 @@ use tenbin_model::Refusal;
 
 use crate::experiment::Unfit;
 
-/// What a call that failed with this error number (errno(3), Linux's generic numbers) needs, and what helps. None where the number
-/// names no shortage and no right that was withheld.
+/// What a call that failed with this error number (errno(3), Linux's generic numbers) needs, and what helps.
+/// None where the number names no shortage and no right that was withheld.
 ///
 /// Both are read as parts of a [`Refusal`].
 pub(crate) fn of(number: i32) -> Option<(&'static str, &'static str)> {
@@ -57,7 +57,8 @@ pub(crate) fn refusal(fault: &Fault) -> Option<Refusal> {
 
 /// Whether a limit, and nothing in what was asked, is what stood in the way.
 pub(crate) fn is_limit(fault: &Fault) -> bool {
-    matches!(fault, Fault::System { error, .. } if matches!(error.raw_os_error(), Some(EAGAIN | ENOMEM | ENFILE | EMFILE)))
+    let Fault::System { error, .. } = fault else { return false };
+    matches!(error.raw_os_error(), Some(EAGAIN | ENOMEM | ENFILE | EMFILE))
 }
 
 /// A fault, or that refusal.

@@ -1,9 +1,10 @@
 //! What a call of the C library becomes: API, ABI, system call, seen by ptrace.
 //!
-//! A small program of ours (`trace/probe.c`) calls one function once. It is linked by the machine's own compiler against
-//! the machine's own C library, so what is seen is what that library does here: which file defines the function and in
-//! which version it is bound, the registers at its entry, and every system call until it returns, in every process and
-//! thread that it makes. It works on x86-64, arm64 and riscv64; the tables of all three are in every build.
+//! A small program of ours (`trace/probe.c`) calls one function once. It is linked by the machine's own
+//! compiler against the machine's own C library, so what is seen is what that library does here: which file
+//! defines the function and in which version it is bound, the registers at its entry, and every system call
+//! until it returns, in every process and thread that it makes. It works on x86-64, arm64 and riscv64; the
+//! tables of all three are in every build.
 //!
 //! Reading order: [`findings`], then `trace/follow.rs`.
 
@@ -19,7 +20,7 @@ use tenbin_metal::calls::Watchers;
 use tenbin_metal::child::End;
 use tenbin_metal::tracee::{self, Tracee, Trouble};
 use tenbin_metal::{Fault, terminal};
-use tenbin_model::{Finding, Refusal};
+use tenbin_model::{Architecture, Finding, Refusal};
 
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
@@ -37,14 +38,14 @@ mod tests;
 mod words;
 
 pub use api::{USUAL, known};
-pub use architecture::Architecture;
 
 use api::{Api, Case};
 use follow::Reached;
 use image::Image;
 use seen::Seen;
 
-/// The source of the probe, for those who compile it elsewhere (`cc -fno-builtin -fno-optimize-sibling-calls -pthread`).
+/// The source of the probe, for those who compile it elsewhere
+/// (`cc -fno-builtin -fno-optimize-sibling-calls -pthread`).
 pub const PROBE: &str = include_str!("trace/probe.c");
 
 /// How the probe is compiled: every call must be one, of the function that is named.
@@ -112,13 +113,13 @@ impl Asked {
     }
 }
 
-/// What the calls of `asked` become here: a finding for each way to call each function, in the order of the request.
-/// Where one cannot be traced and another can, its finding says why.
+/// What the calls of `asked` become here: a finding for each way to call each function, in the order of the
+/// request. Where one cannot be traced and another can, its finding says why.
 ///
 /// # Errors
-/// Where nothing could be traced, why the first could not. A usage error for a probe that cannot be one or does not
-/// make the call. What is missing where there is no compiler and no probe. A refusal where the kernel does not let this
-/// process trace, is too old to tell, or where the probe does not end.
+/// Where nothing could be traced, why the first could not. A usage error for a probe that cannot be one or
+/// does not make the call. What is missing where there is no compiler and no probe. A refusal where the
+/// kernel does not let this process trace, is too old to tell, or where the probe does not end.
 pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
     // Lives as long as the program in it is used.
     let mut workshop = None;
@@ -207,8 +208,8 @@ fn untraced(experiment: &str, api: &Api, case: &Case, why: &Unfit) -> Finding {
     }
 }
 
-/// Looks at a probe that was compiled elsewhere before anything runs: whether it is there, a dynamic program of this
-/// architecture, and takes any of the functions from a library.
+/// Looks at a probe that was compiled elsewhere before anything runs: whether it is there, a dynamic program
+/// of this architecture, and takes any of the functions from a library.
 ///
 /// # Errors
 /// The usage errors of [`findings`], but for a probe that does not know how to make a call that is in it.
@@ -241,8 +242,8 @@ fn probe(path: &Path) -> Result<(PathBuf, Image), Unfit> {
     match image.architecture {
         Some(Architecture::HERE) => {}
         Some(other) => {
-            let here = Architecture::HERE.name();
-            return Err(usage(format!("is for {}, and this machine is {here}", other.name())));
+            let [theirs, here] = [other, Architecture::HERE].map(|it| it.names().sentence);
+            return Err(usage(format!("is for {theirs}, and this machine is {here}")));
         }
         None => return Err(usage("is for an architecture that is not known here".into())),
     }
@@ -306,8 +307,8 @@ fn trace(
 /// Bytes of the probe's standard error that are kept.
 const COMPLAINT: u64 = 2000;
 
-/// What the probe writes to standard error: the beginning, in one line. The rest is read, so that nobody waits for room,
-/// and dropped.
+/// What the probe writes to standard error: the beginning, in one line. The rest is read, so that nobody
+/// waits for room, and dropped.
 fn complaint(mut errors: impl Read) -> String {
     let mut kept = Vec::new();
     // What cannot be read is not quoted.

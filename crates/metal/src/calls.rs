@@ -1,8 +1,8 @@
 //! One question, asked in different ways: of the vDSO, of the kernel, of the C library.
 //!
-//! A [`Call`] is a question with its way and with the memory that the answer is written to. It is repeated by a kernel
-//! in assembler ([`crate::kernels`]), so that nothing but the call itself is in a turn. What answered is kept: it can be
-//! held against what the plain system call says.
+//! A [`Call`] is a question with its way and with the memory that the answer is written to. It is repeated by
+//! a kernel in assembler ([`crate::kernels`]), so that nothing but the call itself is in a turn. What
+//! answered is kept: it can be held against what the plain system call says.
 
 mod random;
 mod watchers;
@@ -75,16 +75,19 @@ pub const UNKNOWN: i64 = -(libc::ENOSYS as i64);
 
 /// Asks the kernel for [`Question::Unknown`] once: what it answered.
 ///
-/// Unlike [`Call::run`] this locks nothing, so a task of a [`crate::Crew`], which runs in a child of its own, may do it.
+/// Unlike [`Call::run`] this locks nothing, so a task of a [`crate::Crew`], which runs in a child of its own,
+/// may do it.
 pub fn answer_to_unknown() -> i64 {
-    // SAFETY: a number that stands for no call does nothing; a filter may end this process for it, which breaks nothing.
+    // SAFETY: a number that stands for no call does nothing; a filter may end this process for it, which
+    // breaks nothing.
     unsafe { calls::system(1, NO_SUCH_CALL, &[0; 5]) as i64 }
 }
 
 /// Bytes of one random answer: a key.
 pub const RANDOM_BYTES: usize = 32;
 
-/// A number far behind the last system call of every architecture, and below the bit that marks an x32 call on x86-64.
+/// A number far behind the last system call of every architecture, and below the bit that marks an x32 call
+/// on x86-64.
 const NO_SUCH_CALL: usize = 0x3fff;
 
 /// What the last of some calls answered.
@@ -92,8 +95,8 @@ const NO_SUCH_CALL: usize = 0x3fff;
 pub struct Answer {
     /// What it returned: below 0 where a system call failed.
     pub returned: i64,
-    /// What it wrote to memory: two words of a time, the CPU and its node, the random bytes; as it lay there before where
-    /// nothing was written.
+    /// What it wrote to memory: two words of a time, the CPU and its node, the random bytes; as it lay there
+    /// before where nothing was written.
     pub written: [u64; 4],
 }
 
@@ -133,7 +136,8 @@ struct Room {
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// A function in this process: where its code lies, and words that stand before the arguments of the question.
+    /// A function in this process: where its code lies, and words that stand before the arguments of the
+    /// question.
     Function { entry: usize, number: Option<usize> },
     /// The kernel, by number.
     System { number: usize },
@@ -181,15 +185,16 @@ impl Call {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let arguments = self.arguments(&mut room);
         let returned = match self.way {
-            // SAFETY: `entry` is a C function of the vDSO or of the library that takes what `arguments` has for this
-            // question, as its ABI says; the memory named there is `room`'s, large enough for each answer, held until
-            // the calls are over and written to by nobody else.
+            // SAFETY: `entry` is a C function of the vDSO or of the library that takes what `arguments` has
+            // for this question, as its ABI says; the memory named there is `room`'s, large enough for each
+            // answer, held until the calls are over and written to by nobody else.
             Way::Function { entry, .. } => unsafe { calls::function(n, entry, &arguments) },
-            // SAFETY: each question is a call that takes at most three arguments, comes back at once and writes to `room`
-            // alone, which is held as above; a number that stands for no call does nothing.
+            // SAFETY: each question is a call that takes at most three arguments, comes back at once and
+            // writes to `room` alone, which is held as above; a number that stands for no call does nothing.
             Way::System { number } => unsafe { calls::system(n, number, &arguments) },
         };
-        // The library answers with an `int` where the kernel answers with a word: its upper half says nothing.
+        // The library answers with an `int` where the kernel answers with a word: its upper half says
+        // nothing.
         let narrow = matches!(self.way, Way::Function { number: None, .. })
             && !matches!(self.question, Question::Random | Question::Seconds);
         let returned = if narrow { i64::from(returned as i32) } else { returned as i64 };

@@ -44,8 +44,8 @@ struct Course {
 }
 
 impl Chase {
-    /// Makes a cycle through every `spacing` bytes of `bytes` bytes of memory of this `kind`, and of no byte more:
-    /// the mapping has whole pages, and what it has beyond `bytes` is never touched.
+    /// Makes a cycle through every `spacing` bytes of `bytes` bytes of memory of this `kind`, and of no byte
+    /// more: the mapping has whole pages, and what it has beyond `bytes` is never touched.
     ///
     /// `below` draws a whole number below its argument, uniformly. The cycle is single by construction (S.
     /// Sattolo, "An algorithm to generate a random cyclic permutation", 1986): a chase through a permutation
@@ -80,7 +80,8 @@ impl Chase {
         Ok(Self { pages, spacing, lines, position: AtomicUsize::new(base), course, warmed })
     }
 
-    /// Bytes that [`new`](Self::new) takes beside the memory of the cycle, while the order of its lines is drawn.
+    /// Bytes that [`new`](Self::new) takes beside the memory of the cycle, while the order of its lines is
+    /// drawn.
     pub const fn scratch(bytes: u64, spacing: u64) -> u64 {
         bytes / spacing * size_of::<u32>() as u64
     }
@@ -118,27 +119,30 @@ impl Chase {
         self.position.store(end, Ordering::Relaxed);
     }
 
-    /// Lines in the cycle that the first line belongs to: [`lines`](Self::lines) if, and only if, there is one cycle.
+    /// Lines in the cycle that the first line belongs to: [`lines`](Self::lines) if, and only if, there is
+    /// one cycle.
     ///
     /// The pointers are followed when this is asked for the first time, each read waiting for the one before.
     pub fn cycle_length(&self) -> usize {
         self.course().length
     }
 
-    /// Reads at most `most_lines` lines, in the order of the cycle, and lets the next walk begin where a read is
-    /// worth timing: for an eighth of the cycle it meets lines that were used longest ago.
+    /// Reads at most `most_lines` lines, in the order of the cycle, and lets the next walk begin where a read
+    /// is worth timing: for an eighth of the cycle it meets lines that were used longest ago.
     ///
     /// Why the order matters: a cache that drops what was used longest ago keeps nothing of a cycle that is a
     /// little larger than itself, if it is walked round and round, and so the step from hit to miss is sharp.
     /// Lines that were read out of turn, just before the walk, would be found there, and the step would be
-    /// smeared. So the eighth that is about to be walked is read first and the seven others behind it: between the
-    /// last use of a line and its use in the walk about seven eighths of all lines are used, or more.
+    /// smeared. So the eighth that is about to be walked is read first and the seven others behind it:
+    /// between the last use of a line and its use in the walk about seven eighths of all lines are used, or
+    /// more.
     ///
-    /// A walk of the whole cycle would do the same, one latency after another. Here eight walks read each eighth
-    /// at once, which takes a fraction of the time; it is never to be weighed.
+    /// A walk of the whole cycle would do the same, one latency after another. Here eight walks read each
+    /// eighth at once, which takes a fraction of the time; it is never to be weighed.
     ///
-    /// If `most_lines` is less than [`lines`](Self::lines), the eighth that is to be walked is not read at all and
-    /// the others in part. Every time another eighth comes first: after eight, all lines have had their turn.
+    /// If `most_lines` is less than [`lines`](Self::lines), the eighth that is to be walked is not read at
+    /// all and the others in part. Every time another eighth comes first: after eight, all lines have had
+    /// their turn.
     pub fn warm(&self, most_lines: usize) {
         let first = self.warmed.fetch_add(1, Ordering::Relaxed) % PARTS;
         let end = self.sweep(first, most_lines, |line| self.after(line));
@@ -147,8 +151,8 @@ impl Chase {
         self.position.store(self.course().stretches[first * WALKS], Ordering::Relaxed);
     }
 
-    /// Goes over the parts, from number `first` on, and lets `read` say what each line says. Returns where the
-    /// walks of the last part ended.
+    /// Goes over the parts, from number `first` on, and lets `read` say what each line says. Returns where
+    /// the walks of the last part ended.
     fn sweep(&self, first: usize, most_lines: usize, mut read: impl FnMut(usize) -> usize) -> [usize; WALKS] {
         let whole = most_lines >= self.lines;
         let most = if whole { usize::MAX } else { most_lines / ((PARTS - 1) * WALKS) };

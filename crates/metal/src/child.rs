@@ -1,31 +1,41 @@
 //! A child process that cannot get away: bounded in time, memory and output, and dead when its parent is.
 //!
-//! What is examined may crash, hang, scribble or fork. So it runs in a process group of its own, which is killed as a
-//! whole when the deadline passes, and the kernel kills the child if the thread that started it ends first
-//! (`PR_SET_PDEATHSIG`, prctl(2)). A descendant that leaves the group is not followed, but for the time of [`Orphans`].
+//! What is examined may crash, hang, scribble or fork. So a child and all that it starts are a process group,
+//! led by a guardian: a process that does nothing but wait for the end of this one, however that comes, and
+//! then kills the group. The group is killed as well when the child has ended or its deadline has passed. A
+//! descendant that leaves the group (setsid(2)) is not followed, but for the time of [`Orphans`]. The child
+//! itself is also killed by the kernel when the thread that started it ends (`PR_SET_PDEATHSIG`, prctl(2)).
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::mem::take;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, child_subreaper, getpid, getppid, kill_process,
-    kill_process_group, pidfd_open, set_child_subreaper, set_parent_process_death_signal, setrlimit, waitpid,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, child_subreaper, getpid, getppid, getrlimit,
+    kill_current_process_group, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
+    set_parent_process_death_signal, setrlimit, waitpid,
 };
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::fault::Fault;
+use crate::signals::Held;
+
+/// How long a child that was killed may take to be gone. One that sleeps in a driver that has lost its way is
+/// not gone until the driver lets it go, which may be never.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// In a child that was just forked: has the kernel kill it when the thread that forked it ends.
 ///
-/// A parent that is gone already would never be told of: then somebody else is the parent by now, and the child has to
-/// end by itself. It makes two system calls, allocates nothing and locks nothing.
+/// A parent that is gone already would never be told of: then somebody else is the parent by now, and the
+/// child has to end by itself. It makes two system calls, allocates nothing and locks nothing.
 ///
 /// # Errors
 /// `ESRCH` where `parent`, the process that forked, is gone; and what the kernel said.
@@ -41,14 +51,31 @@ pub struct Bounds {
     pub deadline: Duration,
     /// Bytes of address space (`RLIMIT_AS`); none for no bound.
     pub memory: Option<u64>,
+    /// Bytes of a file that it writes (`RLIMIT_FSIZE`): more ends it by `SIGXFSZ`, or is refused. None for no
+    /// bound.
+    pub file: Option<u64>,
     /// Bytes of standard output and of standard error that are kept, each. The rest is read and dropped.
     pub output: usize,
 }
 
 impl Bounds {
-    /// A deadline, no bound on memory, 1 MiB of output.
+    /// A deadline, no bound on memory and files, 1 MiB of output.
     pub fn within(deadline: Duration) -> Self {
-        Self { deadline, memory: None, output: 1 << 20 }
+        Self { deadline, memory: None, file: None, output: 1 << 20 }
+    }
+
+    /// Has this process and those that it starts keep them. It makes system calls only.
+    fn impose(&self) -> Result<(), Errno> {
+        // A core file would be left behind.
+        let resources =
+            [(Resource::Core, Some(0)), (Resource::As, self.memory), (Resource::Fsize, self.file)];
+        for (resource, bound) in resources {
+            let Some(bound) = bound else { continue };
+            // One that is lower already stays.
+            let bound = Some(getrlimit(resource).maximum.map_or(bound, |maximum| maximum.min(bound)));
+            setrlimit(resource, Rlimit { current: bound, maximum: bound })?;
+        }
+        Ok(())
     }
 }
 
@@ -63,6 +90,33 @@ pub enum End {
     OutOfTime,
 }
 
+impl End {
+    /// Whether it ended itself and calls that a success.
+    pub fn success(self) -> bool {
+        self == Self::Exited(0)
+    }
+}
+
+impl From<ExitStatus> for End {
+    fn from(status: ExitStatus) -> Self {
+        match status.code() {
+            Some(code) => Self::Exited(code),
+            None => Self::Signalled(status.signal().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Display for End {
+    /// In the words of [`ExitStatus`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => ExitStatus::from_raw(code << 8).fmt(f),
+            Self::Signalled(signal) => ExitStatus::from_raw(*signal).fmt(f),
+            Self::OutOfTime => f.write_str("still running at its deadline"),
+        }
+    }
+}
+
 /// A child that has ended, and what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
@@ -72,19 +126,23 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// Its standard error, up to the bound.
     pub stderr: Vec<u8>,
+    /// From its start to its end.
+    pub time: Duration,
 }
 
-/// Runs `command` to its end or to its deadline with the standard input, output and error that it says, those of this
-/// process unless it says otherwise, and in this process's group: a terminal stays the child's to read, and what
-/// interrupts this process interrupts the child. What the child starts itself is not ended with it.
+/// Runs `command` to its end or to its deadline with the standard input, output and error that it says, those
+/// of this process unless it says otherwise, and in this process's group: a terminal stays the child's to
+/// read, and what interrupts this process interrupts the child. What the child starts itself is not ended
+/// with it.
 ///
-/// As in system(3), a terminal's interrupt and quit (`SIGINT`, `SIGQUIT`) are the child's alone to answer while it runs.
+/// As in system(3), a terminal's interrupt and quit (`SIGINT`, `SIGQUIT`) are the child's alone to answer
+/// while it runs.
 ///
 /// # Errors
 /// A fault where the child cannot be started or watched. How it ends is no fault.
 pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
+    let fault = |what: &str, error: io::Error| Fault::system(format!("{what} `{name}`"), error);
     let undisturbed = Undisturbed::begin().map_err(|error| fault("prepare for", error))?;
     let was = undisturbed.was;
     let parent = getpid();
@@ -92,8 +150,8 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
         die_with(parent)?;
         was.iter().try_for_each(|(signal, was)| dispose(*signal, was).map(drop))
     };
-    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
-    // lock; sigaction(2) may be called there.
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes
+    // no lock; sigaction(2) may be called there.
     unsafe { command.pre_exec(as_it_was) };
     let started = Instant::now();
     let mut running = Alone(command.spawn().map_err(|error| fault("start", error))?);
@@ -105,22 +163,19 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
             return Ok(End::OutOfTime);
         }
         if wait_for(&pidfd, &[], left).map_err(|error| fault("watch", error))? {
-            let status = running.0.wait().map_err(|error| fault("wait for", error))?;
-            return Ok(match status.code() {
-                Some(code) => End::Exited(code),
-                None => End::Signalled(status.signal().unwrap_or_default()),
-            });
+            return running.0.wait().map(End::from).map_err(|error| fault("wait for", error));
         }
     }
 }
 
-/// The time for which this process ignores what a terminal sends to interrupt and to quit; then it is as it was.
+/// The time for which this process ignores what a terminal sends to interrupt and to quit; then it is as it
+/// was.
 struct Undisturbed {
     was: [(i32, libc::sigaction); 2],
 }
 
 impl Undisturbed {
-    fn begin() -> Result<Self, std::io::Error> {
+    fn begin() -> Result<Self, io::Error> {
         // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
         let mut ignored: libc::sigaction = unsafe { std::mem::zeroed() };
         ignored.sa_sigaction = libc::SIG_IGN;
@@ -141,14 +196,21 @@ impl Drop for Undisturbed {
     }
 }
 
-/// Sets what a signal does, and gives what it did. `action` ignores it, or is what an earlier call gave.
-fn dispose(signal: i32, action: &libc::sigaction) -> Result<libc::sigaction, std::io::Error> {
+/// Sets what a signal does, and gives what it did. `action` ignores it, is the default, or what an earlier
+/// call gave.
+fn dispose(signal: i32, action: &libc::sigaction) -> Result<libc::sigaction, io::Error> {
     // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
     let mut was: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: both point to structures that outlive the call. No handler is set that was not set before: the callers
-    // in this file pass the action that ignores, or one that this function gave.
+    // SAFETY: both point to structures that outlive the call. No handler is set that was not set before: the
+    // callers in this file pass the action that ignores, the default one, or one that this function gave.
     let answer = unsafe { libc::sigaction(signal, action, &raw mut was) };
-    if answer == 0 { Ok(was) } else { Err(std::io::Error::last_os_error()) }
+    if answer == 0 { Ok(was) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a signal do what it does by default.
+fn default(signal: i32) -> io::Result<()> {
+    // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
+    dispose(signal, &unsafe { std::mem::zeroed() }).map(drop)
 }
 
 /// The time since an unnamed point in the past, the same for all processes (`CLOCK_MONOTONIC`).
@@ -157,8 +219,8 @@ pub fn monotonic() -> Duration {
     Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// The time for which this process is the parent of whatever its descendants leave behind (`PR_SET_CHILD_SUBREAPER`,
-/// prctl(2)). When it is over, those are killed and waited for.
+/// The time for which this process is the parent of whatever its descendants leave behind
+/// (`PR_SET_CHILD_SUBREAPER`, prctl(2)). When it is over, those are killed and waited for.
 ///
 /// For a program that starts no other children from its first thread meanwhile: that thread gets the orphans.
 #[derive(Debug)]
@@ -217,63 +279,238 @@ impl Drop for Alone {
     }
 }
 
-/// Runs `command` to its end or to its deadline. Its standard input is what `command` says.
+/// Runs `command` to its end or to its deadline, and keeps what it writes. Its standard input is what
+/// `command` says.
 ///
 /// # Errors
 /// A fault where the child cannot be started or watched. How it ends is no fault.
 pub fn run(mut command: Command, bounds: Bounds) -> Result<Finished, Fault> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = start(command, bounds)?;
+    let end = running.follow(&mut |_| {})?;
+    let (stdout, stderr) = (take(&mut running.stdout.kept), take(&mut running.stderr.kept));
+    Ok(Finished { end, stdout, stderr, time: running.time })
+}
+
+/// As [`run`], with each line that it writes to standard output given to `each` as it comes, without its end,
+/// and nothing kept. Standard error is what `command` says.
+///
+/// # Errors
+/// As [`run`].
+pub fn feed(mut command: Command, bounds: Bounds, each: &mut dyn FnMut(&[u8])) -> Result<End, Fault> {
+    command.stdout(Stdio::piped());
+    let mut running = start(command, Bounds { output: usize::MAX, ..bounds })?;
+    let end = running.follow(&mut |stdout: &mut Vec<u8>| {
+        while let Some(length) = stdout.iter().position(|&byte| byte == b'\n') {
+            each(&stdout[..length]);
+            stdout.drain(..=length);
+        }
+    })?;
+    if !running.stdout.kept.is_empty() {
+        each(&running.stdout.kept);
+    }
+    Ok(end)
+}
+
+/// Starts `command` and lets it run, with the standard input, output and error that it says. The deadline is
+/// of interest to [`Running::wait`] alone.
+///
+/// # Errors
+/// As [`run`].
+pub fn start(mut command: Command, bounds: Bounds) -> Result<Running, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let fault = |what: &str, error: std::io::Error| Fault::system(format!("{what} `{name}`"), error);
-    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (memory, parent) = (bounds.memory, getpid());
+    let fault = |what: &str, error: io::Error| Fault::system(format!("{what} `{name}`"), error);
+    let guardian = Guardian::start().map_err(|error| fault("guard", error))?;
+    command.process_group(guardian.group().as_raw_nonzero().get());
+    let parent = getpid();
     let bounded = move || {
         die_with(parent)?;
-        // A core file would be left behind.
-        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-        if memory.is_some() {
-            setrlimit(Resource::As, Rlimit { current: memory, maximum: memory })?;
+        // What this process was told to ignore is no business of the child's. Those two cannot be ignored.
+        for signal in (1..32).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)) {
+            default(signal)?;
         }
-        Ok(())
+        bounds.impose().map_err(io::Error::from)
     };
-    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
-    // lock; rustix turns them into bare instructions.
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes
+    // no lock; rustix turns them into bare instructions, and sigaction(2) may be called there.
     unsafe { command.pre_exec(bounded) };
     let started = Instant::now();
-    let mut running = Running::new(command.spawn().map_err(|error| fault("start", error))?);
-    let pidfd =
-        pidfd_open(running.pid(), PidfdFlags::empty()).map_err(|error| fault("watch", error.into()))?;
-    let mut stdout = Stream::new(running.child.stdout.take().map(OwnedFd::from), bounds.output);
-    let mut stderr = Stream::new(running.child.stderr.take().map(OwnedFd::from), bounds.output);
-    let mut out_of_time = false;
-    loop {
-        let left = bounds.deadline.saturating_sub(started.elapsed());
-        if left.is_zero() {
-            out_of_time = true;
-            break;
+    let mut child = command.spawn().map_err(|error| fault("start", error))?;
+    let stdout = Stream::new(child.stdout.take().map(OwnedFd::from), bounds.output);
+    let stderr = Stream::new(child.stderr.take().map(OwnedFd::from), bounds.output);
+    // Its own child: it exists, as a zombie at least, until it is waited for.
+    let pidfd = match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+        Ok(pidfd) => pidfd,
+        Err(error) => {
+            drop(guardian);
+            let _ = child.wait();
+            return Err(fault("watch", error.into()));
         }
-        let ended = wait_for(&pidfd, &[&stdout, &stderr], left).map_err(|error| fault("watch", error))?;
-        stdout.drain().map_err(|error| fault("read the output of", error))?;
-        stderr.drain().map_err(|error| fault("read the output of", error))?;
-        if ended {
-            break;
+    };
+    let (deadline, time) = (bounds.deadline, Duration::ZERO);
+    Ok(Running { name, child, pidfd, guardian, deadline, started, time, stdout, stderr })
+}
+
+/// A child that was started. It is killed with its group when this is dropped, and waited for.
+#[derive(Debug)]
+pub struct Running {
+    name: String,
+    child: Child,
+    pidfd: OwnedFd,
+    guardian: Guardian,
+    deadline: Duration,
+    started: Instant,
+    /// From its start to its end.
+    time: Duration,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+impl Running {
+    /// Waits for its end or its deadline; then what is left of its group is killed.
+    ///
+    /// # Errors
+    /// A fault where the child cannot be watched.
+    pub fn wait(mut self) -> Result<End, Fault> {
+        self.follow(&mut |_| {})
+    }
+
+    /// Reads what it writes until it has ended. `heard` is called whenever there may be more of standard
+    /// output.
+    fn follow(&mut self, heard: &mut dyn FnMut(&mut Vec<u8>)) -> Result<End, Fault> {
+        let mut out_of_time = false;
+        loop {
+            let left = self.deadline.saturating_sub(self.started.elapsed());
+            out_of_time = out_of_time || left.is_zero();
+            if out_of_time || self.ended(left).map_err(|error| self.fault("watch", error))? {
+                break;
+            }
+            self.drain(heard)?;
+        }
+        self.time = self.started.elapsed();
+        let end = self.end();
+        self.drain(heard)?;
+        match end.map_err(|error| self.fault("wait for", error))? {
+            Some(status) if !out_of_time => Ok(status.into()),
+            _ => Ok(End::OutOfTime),
         }
     }
-    let status = running.end().map_err(|error| fault("wait for", error))?;
-    stdout.drain().map_err(|error| fault("read the output of", error))?;
-    stderr.drain().map_err(|error| fault("read the output of", error))?;
-    let end = match (out_of_time, status.code(), status.signal()) {
-        (true, _, _) => End::OutOfTime,
-        (false, Some(code), _) => End::Exited(code),
-        (false, None, signal) => End::Signalled(signal.unwrap_or_default()),
+
+    fn drain(&mut self, heard: &mut dyn FnMut(&mut Vec<u8>)) -> Result<(), Fault> {
+        let drained = self.stdout.drain().and_then(|()| self.stderr.drain());
+        drained.map_err(|error| self.fault("read the output of", error))?;
+        heard(&mut self.stdout.kept);
+        Ok(())
+    }
+
+    /// Whether it has ended, waiting until it has or a stream has something to say, at most `left`.
+    fn ended(&self, left: Duration) -> io::Result<bool> {
+        wait_for(&self.pidfd, &[&self.stdout, &self.stderr], left)
+    }
+
+    /// Kills what is left of the group and collects the child, if it can die.
+    fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.guardian.end();
+        let until = Instant::now() + FAREWELL;
+        // Whoever waits without an end for one that cannot die has no deadline.
+        while self.child.try_wait()?.is_none() && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            wait_for(&self.pidfd, &[], left)?;
+        }
+        self.child.try_wait()
+    }
+
+    fn fault(&self, what: &str, error: io::Error) -> Fault {
+        Fault::system(format!("{what} `{}`", self.name), error)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // There is nobody here to tell.
+        let _ = self.end();
+    }
+}
+
+/// The process that leads a group and kills it, itself included, when this process is no more.
+#[derive(Debug)]
+struct Guardian {
+    process: Child,
+    /// It was waited for: its number may be another's by now.
+    reaped: bool,
+}
+
+impl Guardian {
+    /// A group with nobody in it but its guardian, which is this program once more, forked and never
+    /// executed.
+    fn start() -> io::Result<Self> {
+        let parent = pidfd_open(getpid(), PidfdFlags::empty())?;
+        let stand_guard = move || {
+            // What a terminal or anybody else sends to the group is for others. They stay blocked for ever.
+            std::mem::forget(Held::all().map_err(|_| Errno::PERM)?);
+            // With them goes the pipe by which `spawn` is told of an exec: from now on the parent knows that
+            // it stands.
+            close_all_but(parent.as_raw_fd());
+            // Only a stop interrupts it; then it waits on.
+            while poll(&mut [PollFd::new(&parent, PollFlags::IN)], None).is_err() {}
+            kill_current_process_group(Signal::KILL).map_err(io::Error::from)
+        };
+        let mut command = Command::new("/proc/self/exe");
+        // SAFETY: the closure runs after a fork. It makes system calls only, allocates nothing and takes no
+        // lock, and the call at its end ends this process. That it closes descriptors of others is nothing to
+        // those: a forked process has its own.
+        unsafe { command.pre_exec(stand_guard) };
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { process: command.process_group(0).spawn()?, reaped: false })
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    /// Kills the group.
+    fn end(&mut self) {
+        // The guardian's number is the group's as long as it has not been waited for. It may have been killed
+        // by one of its group, and even then there may be others. That nobody is left is no error.
+        if !self.reaped {
+            let _ = kill_process_group(self.group(), Signal::KILL);
+            let _ = self.process.wait();
+        }
+        self.reaped = true;
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Closes all descriptors of this process but one, which is none of the standard ones.
+fn close_all_but(kept: RawFd) {
+    let all = |first: libc::c_uint, last: libc::c_uint| {
+        // SAFETY: numbers and no address. The caller, a forked process, uses no other descriptor any more.
+        unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) == 0 }
     };
-    Ok(Finished { end, stdout: stdout.kept, stderr: stderr.kept })
+    let number = kept.cast_unsigned();
+    if all(0, number - 1) && all(number + 1, libc::c_uint::MAX) {
+        return;
+    }
+    // Before Linux 5.9.
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
+    for other in (0..i32::try_from(limit).unwrap_or(i32::MAX)).filter(|&other| other != kept) {
+        // SAFETY: as above.
+        unsafe { libc::close(other) };
+    }
 }
 
 /// Waits until the child has ended (true) or a stream has something to say or ended (false), at most `left`.
-fn wait_for(pidfd: &OwnedFd, streams: &[&Stream], left: Duration) -> Result<bool, std::io::Error> {
+fn wait_for(pidfd: &OwnedFd, streams: &[&Stream], left: Duration) -> Result<bool, io::Error> {
     let open = streams.iter().filter_map(|stream| stream.from.as_ref());
     let mut watched = vec![PollFd::new(pidfd, PollFlags::IN)];
     watched.extend(open.map(|from| PollFd::from_borrowed_fd(from.as_fd(), PollFlags::IN)));
+    // Whoever has more time asks again, and the kernel takes no time that is beyond its clocks.
+    let left = left.min(Duration::from_secs(3600));
     let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
     match poll(&mut watched, Some(&left)) {
         Ok(_) => Ok(!watched[0].revents().is_empty()),
@@ -282,45 +519,8 @@ fn wait_for(pidfd: &OwnedFd, streams: &[&Stream], left: Duration) -> Result<bool
     }
 }
 
-/// A child that is killed with its group when it is dropped, and waited for.
-struct Running {
-    child: Child,
-    /// It has been waited for: its number may be another's by now.
-    reaped: bool,
-}
-
-impl Running {
-    /// Takes a child that leads a process group of its own.
-    fn new(child: Child) -> Self {
-        Self { child, reaped: false }
-    }
-
-    fn pid(&self) -> Pid {
-        // Its own child: it exists, as a zombie at least, until it is waited for.
-        Pid::from_child(&self.child)
-    }
-
-    /// Kills what is left of the group and waits for the child.
-    fn end(&mut self) -> Result<ExitStatus, std::io::Error> {
-        // The child's number is the group's as long as it has not been waited for, and even when it has ended there may
-        // be others in the group. So this comes before any wait. That nobody is left in it is no error.
-        if !self.reaped {
-            let _ = kill_process_group(self.pid(), Signal::KILL);
-        }
-        self.reaped = true;
-        self.child.wait()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if !self.reaped {
-            let _ = self.end();
-        }
-    }
-}
-
 /// One stream of the child, read without waiting.
+#[derive(Debug)]
 struct Stream {
     from: Option<File>,
     kept: Vec<u8>,
@@ -340,7 +540,7 @@ impl Stream {
     }
 
     /// Reads what is there.
-    fn drain(&mut self) -> Result<(), std::io::Error> {
+    fn drain(&mut self) -> Result<(), io::Error> {
         let mut part = [0; 1 << 16];
         while let Some(from) = &mut self.from {
             match from.read(&mut part) {
@@ -359,120 +559,4 @@ impl Stream {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::null());
-        command
-    }
-
-    fn ample() -> Bounds {
-        Bounds::within(Duration::from_secs(60))
-    }
-
-    #[test]
-    fn status_and_output_come_back() {
-        let finished = run(shell("echo out; echo err >&2; exit 7"), ample()).unwrap();
-        assert_eq!(finished.end, End::Exited(7));
-        assert_eq!((finished.stdout.as_slice(), finished.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
-    }
-
-    #[test]
-    fn a_signal_is_told_from_a_status() {
-        assert_eq!(run(shell("kill -SEGV $$"), ample()).unwrap().end, End::Signalled(libc::SIGSEGV));
-    }
-
-    /// Waits for the end of the process whose number was written. Killed is not gone yet; that it is no more at all is as
-    /// good.
-    fn gone(number: &[u8]) -> bool {
-        let number: i32 = std::str::from_utf8(number).unwrap().trim().parse().unwrap();
-        match pidfd_open(Pid::from_raw(number).unwrap(), PidfdFlags::empty()) {
-            Ok(pidfd) => wait_for(&pidfd, &[], Duration::from_secs(60)).unwrap(),
-            Err(error) => error == Errno::SRCH,
-        }
-    }
-
-    #[test]
-    fn a_child_that_hangs_is_ended_with_all_its_group() {
-        // How soon a shell has come to speak is the machine's business: one that has not gets more time.
-        let spoke = [200, 2_000, 20_000, 200_000].into_iter().any(|milliseconds| {
-            let bounds = Bounds::within(Duration::from_millis(milliseconds));
-            // The grandchild holds the output open and would keep a reader waiting for ever.
-            let finished = run(shell("sleep 1000 & echo $!; wait"), bounds).unwrap();
-            assert_eq!(finished.end, End::OutOfTime);
-            let spoke = finished.stdout.ends_with(b"\n");
-            assert!(!spoke || gone(&finished.stdout));
-            spoke
-        });
-        assert!(spoke);
-    }
-
-    #[test]
-    fn a_child_that_ends_takes_what_it_left_behind_with_it() {
-        let finished = run(shell("sleep 1000 & echo $!; exit 3"), ample()).unwrap();
-        assert_eq!(finished.end, End::Exited(3));
-        assert!(gone(&finished.stdout));
-    }
-
-    #[test]
-    fn a_child_that_has_ended_and_is_dropped_unwaited_takes_its_group_with_it() {
-        let mut command = shell("sleep 1000 >/dev/null & echo $!");
-        let mut running = Running::new(command.process_group(0).stdout(Stdio::piped()).spawn().unwrap());
-        let mut said = Vec::new();
-        running.child.stdout.take().unwrap().read_to_end(&mut said).unwrap();
-        let pidfd = pidfd_open(running.pid(), PidfdFlags::empty()).unwrap();
-        assert!(wait_for(&pidfd, &[], Duration::from_secs(60)).unwrap(), "the shell has ended");
-        drop(running);
-        assert!(gone(&said));
-    }
-
-    #[test]
-    fn a_child_whose_parent_is_gone_does_not_begin() {
-        let spawned = |parent: Pid| {
-            let mut command = shell("exit 0");
-            // SAFETY: two system calls; nothing is allocated.
-            unsafe { command.pre_exec(move || die_with(parent).map_err(Into::into)) };
-            command.status().map(|status| status.code())
-        };
-        assert_eq!(spawned(getpid()).unwrap(), Some(0));
-        // Somebody else is the parent: the one that was said is not there any more.
-        let other = Pid::from_raw(i32::MAX).unwrap();
-        assert_eq!(spawned(other).unwrap_err().raw_os_error(), Some(libc::ESRCH));
-    }
-
-    #[test]
-    fn output_beyond_the_bound_is_dropped_and_the_child_still_ends() {
-        let finished = run(shell("head -c 300000 /dev/zero"), Bounds { output: 1000, ..ample() }).unwrap();
-        assert_eq!((finished.end, finished.stdout.len()), (End::Exited(0), 1000));
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let greedy = "exec 2>/dev/null; dd if=/dev/zero of=/dev/null bs=512M count=1";
-        let without = run(shell(greedy), ample()).unwrap();
-        let within = run(shell(greedy), Bounds { memory: Some(128 << 20), ..ample() }).unwrap();
-        assert_eq!(without.end, End::Exited(0));
-        assert_ne!(within.end, End::Exited(0));
-    }
-
-    #[test]
-    fn a_child_whose_output_passes_through_writes_where_it_is_told_and_ends_in_time() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let mut command = shell("echo through; exit 5");
-        command.stdout(file.reopen().unwrap());
-        assert_eq!(through(command, Duration::from_secs(60)).unwrap(), End::Exited(5));
-        assert_eq!(std::fs::read(file.path()).unwrap(), b"through\n");
-        assert_eq!(through(shell("kill -KILL $$"), Duration::from_secs(60)).unwrap(), End::Signalled(9));
-        let hangs = shell("exec sleep 1000");
-        assert_eq!(through(hangs, Duration::from_millis(100)).unwrap(), End::OutOfTime);
-        assert!(through(Command::new("/no/such/program"), Duration::from_secs(60)).is_err());
-    }
-
-    #[test]
-    fn a_program_that_is_not_there_is_a_fault_that_names_it() {
-        let fault = run(Command::new("/no/such/program"), ample()).unwrap_err();
-        assert!(fault.to_string().contains("/no/such/program"), "{fault}");
-    }
-}
+mod tests;

@@ -21,28 +21,29 @@ use crate::team::{Lap, Stint, Task};
 use child::{Birth, Board, Slot};
 pub use shared::{Atomics, Shared};
 
-/// Workers on CPUs, as a [`crate::Team`] is, but each a process: what they share in the kernel is the machine, and no
-/// address space with its locks.
+/// Workers on CPUs, as a [`crate::Team`] is, but each a process: what they share in the kernel is the
+/// machine, and no address space with its locks.
 ///
-/// All workers are children. The caller only tells them when and then sleeps: it belongs to none of the CPUs, its own
-/// address space, which is a large one, is never what is measured, and somebody must be free to notice that a worker
-/// died. For the same reason the workers sleep between epochs and do not spin: a team of threads may have the CPUs
-/// meanwhile. Those with a CPU of their own start together, spinning only until all have come.
+/// All workers are children. The caller only tells them when and then sleeps: it belongs to none of the CPUs,
+/// its own address space, which is a large one, is never what is measured, and somebody must be free to
+/// notice that a worker died. For the same reason the workers sleep between epochs and do not spin: a team of
+/// threads may have the CPUs meanwhile. Those with a CPU of their own start together, spinning only until all
+/// have come.
 ///
-/// Ticks of one process can be held against those of another: the counter is the CPU's, and the kernel's clock belongs
-/// to no process either. The children count by the factor that the parent measured.
+/// Ticks of one process can be held against those of another: the counter is the CPU's, and the kernel's
+/// clock belongs to no process either. The children count by the factor that the parent measured.
 ///
 /// # What a task may do
-/// Tasks are made before the fork, and each child runs its copy of them. A child lacks the other threads of the process
-/// it was forked from, so whatever one of those held locked stays locked in it. A task must therefore not allocate,
-/// not lock, not print and not panic; it may compute, make system calls, and use what was made before: private memory
-/// as it was at the fork, of which each child has its own copy, and [`Shared`] memory, through which the parent tells
-/// it more than a number. A task that breaks this may hang, and is then reported as late; it is no unsoundness, as
-/// the C libraries keep their allocators whole over a fork. It must end on its own; one that does not is killed when
-/// the crew is dropped.
+/// Tasks are made before the fork, and each child runs its copy of them. A child lacks the other threads of
+/// the process it was forked from, so whatever one of those held locked stays locked in it. A task must
+/// therefore not allocate, not lock, not print and not panic; it may compute, make system calls, and use what
+/// was made before: private memory as it was at the fork, of which each child has its own copy, and
+/// [`Shared`] memory, through which the parent tells it more than a number. A task that breaks this may hang,
+/// and is then reported as late; it is no unsoundness, as the C libraries keep their allocators whole over a
+/// fork. It must end on its own; one that does not is killed when the crew is dropped.
 ///
-/// The children die with the *thread* that gathered them, however it ends (`PR_SET_PDEATHSIG`). So a crew stays with
-/// its thread. Dropping it leaves no child behind.
+/// The children die with the *thread* that gathered them, however it ends (`PR_SET_PDEATHSIG`). So a crew
+/// stays with its thread. Dropping it leaves no child behind.
 pub struct Crew {
     clock: Clock,
     cpus: Vec<Cpu>,
@@ -63,8 +64,8 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// How long children may take to leave before they are killed, and killed ones to be gone.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// How often the parent looks whether a child has died while it waits. Short enough for a person, and rare enough that
-/// hardly an epoch is disturbed.
+/// How often the parent looks whether a child has died while it waits. Short enough for a person, and rare
+/// enough that hardly an epoch is disturbed.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A child, and how it ended once it has been waited for.
@@ -117,10 +118,10 @@ impl Crew {
                 board: &crew.board[0],
                 slot: &crew.slots[worker],
             };
-            // SAFETY: the child calls `live` and nothing else, which does not return, so no value of the parent is
-            // used or dropped twice. `live` makes system calls and uses atomic words alone, as a child of a process with
-            // several threads must (fork(2)); what the tasks do is in the hands of who made them, and can at worst
-            // wait for ever, as the doc of `Crew` says.
+            // SAFETY: the child calls `live` and nothing else, which does not return, so no value of the
+            // parent is used or dropped twice. `live` makes system calls and uses atomic words alone, as a
+            // child of a process with several threads must (fork(2)); what the tasks do is in the hands of
+            // who made them, and can at worst wait for ever, as the doc of `Crew` says.
             let forked = unsafe { libc::fork() };
             if forked == 0 {
                 child::live(&birth);
@@ -132,7 +133,8 @@ impl Crew {
             };
             crew.children.push(Child { pid, end: None });
         }
-        // A crew that is forked later would carry them along, and what a process has decides what forking it costs.
+        // A crew that is forked later would carry them along, and what a process has decides what forking it
+        // costs.
         crew.board.keep_from_later_children();
         crew.slots.keep_from_later_children();
         crew.await_finished()?;
@@ -175,9 +177,9 @@ impl Crew {
     /// Runs `iterations` of the task of this number on every worker and times them.
     ///
     /// # Errors
-    /// [`Fault::PinNotHeld`] when a worker was elsewhere before or after its part, [`Fault::Late`] when one did not
-    /// come to the end, [`Fault::Died`] when one is no more. After the latter two every lap is an error: the others
-    /// were told to leave.
+    /// [`Fault::PinNotHeld`] when a worker was elsewhere before or after its part, [`Fault::Late`] when one
+    /// did not come to the end, [`Fault::Died`] when one is no more. After the latter two every lap is an
+    /// error: the others were told to leave.
     ///
     /// # Panics
     /// If there is no such task.
@@ -262,7 +264,8 @@ impl Crew {
 }
 
 impl Child {
-    /// How it ended, in words; none while it lives. One that has ended is taken off the kernel's list by this.
+    /// How it ended, in words; none while it lives. One that has ended is taken off the kernel's list by
+    /// this.
     fn ended(&mut self) -> Option<&str> {
         if self.end.is_none() {
             self.end = match waitpid(Some(self.pid), WaitOptions::NOHANG) {

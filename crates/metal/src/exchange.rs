@@ -9,26 +9,27 @@ use crate::pages::{PageKind, Pages};
 
 /// Places in an [`Exchange`].
 ///
-/// Which slice of a shared cache, and which directory, holds a line depends on its address, and the cost with it.
-/// So one pair of cores is asked at several addresses.
+/// Which slice of a shared cache, and which directory, holds a line depends on its address, and the cost with
+/// it. So one pair of cores is asked at several addresses.
 pub const PLACES: usize = 16;
 
 /// Bytes from one place to the next, and from the first line of a place to the second.
 ///
 /// Lines have 64 or 128 bytes, and x86 fetches their neighbours too (Intel, "64 and IA-32 Architectures
-/// Optimization Reference Manual", the spatial prefetcher): at four times 64 nothing moves that was not meant.
+/// Optimization Reference Manual", the spatial prefetcher): at four times 64 nothing moves that was not
+/// meant.
 const PLACE: usize = 512;
 const SECOND_LINE: usize = 256;
 
 /// How the two workers speak to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// One line: the first worker changes 2i to 2i + 1, the second 2i + 1 to 2i + 2, each by a compare-and-swap
-    /// that is tried until it succeeds. The method of N. Viennot's core-to-core-latency, with numbers where that
-    /// has a flag.
+    /// One line: the first worker changes 2i to 2i + 1, the second 2i + 1 to 2i + 2, each by a
+    /// compare-and-swap that is tried until it succeeds. The method of N. Viennot's core-to-core-latency,
+    /// with numbers where that has a flag.
     CompareAndSwap,
-    /// Two lines, each stored by one worker and loaded by the other: the first stores i and waits for i, the second
-    /// waits for i and stores i. The method of E. Rigtorp's c2clat.
+    /// Two lines, each stored by one worker and loaded by the other: the first stores i and waits for i, the
+    /// second waits for i and stores i. The method of E. Rigtorp's c2clat.
     Flags,
 }
 
@@ -52,15 +53,15 @@ impl Protocol {
         }
     }
 
-    /// Whether this can stand in the two lines of a place where the follower answered so many rounds from a reset: it
-    /// has answered all that the leader began, or all but the last.
+    /// Whether this can stand in the two lines of a place where the follower answered so many rounds from a
+    /// reset: it has answered all that the leader began, or all but the last.
     pub const fn may_stand(self, value: (u64, u64), followed: u64) -> bool {
         let (first, second) = self.value_after(followed);
         (value.0 == first || value.0 == first + 1) && value.1 == second
     }
 
-    /// Turns of a wait after which the partner is taken for gone: some seconds, and so hundreds of time slices. A
-    /// turn is about one cycle for a load that hits, and twenty for a compare-and-swap on x86.
+    /// Turns of a wait after which the partner is taken for gone: some seconds, and so hundreds of time
+    /// slices. A turn is about one cycle for a load that hits, and twenty for a compare-and-swap on x86.
     const fn patience(self) -> u64 {
         match self {
             Self::CompareAndSwap => 1 << 30,
@@ -71,9 +72,9 @@ impl Protocol {
 
 /// Fresh memory with [`PLACES`] places at which two workers can meet.
 ///
-/// At each place one worker calls [`lead`](Self::lead) and another [`follow`](Self::follow), at the same time, with
-/// the same protocol and as many rounds. They go on from where the place stands, so it need not be reset between
-/// two exchanges by one protocol that were both completed.
+/// At each place one worker calls [`lead`](Self::lead) and another [`follow`](Self::follow), at the same
+/// time, with the same protocol and as many rounds. They go on from where the place stands, so it need not be
+/// reset between two exchanges by one protocol that were both completed.
 #[derive(Debug)]
 pub struct Exchange {
     /// Keeps the mapping and is never looked into: `start` is the only way in.
@@ -101,13 +102,15 @@ impl Exchange {
         Ok(Self { _pages: pages, start, patience: None, given_up: AtomicU64::new(0) })
     }
 
-    /// The same with waits of `turns` turns. Without this a wait lasts for some seconds before it is given up.
+    /// The same with waits of `turns` turns. Without this a wait lasts for some seconds before it is given
+    /// up.
     #[must_use]
     pub fn with_patience(self, turns: u64) -> Self {
         Self { patience: Some(turns), ..self }
     }
 
-    /// Puts the place back to 0, and the count of waits that were [given up](Self::given_up). Nobody may be exchanging.
+    /// Puts the place back to 0, and the count of waits that were [given up](Self::given_up). Nobody may be
+    /// exchanging.
     ///
     /// # Panics
     /// If there is no such place.
@@ -118,8 +121,8 @@ impl Exchange {
         self.given_up.store(0, Ordering::Relaxed);
     }
 
-    /// Waits that were given up since the last reset: of an exchange, 2 if both partners did, and 1 if only one of
-    /// them did, because the other one had done what it was asked for.
+    /// Waits that were given up since the last reset: of an exchange, 2 if both partners did, and 1 if only
+    /// one of them did, because the other one had done what it was asked for.
     pub fn given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
     }
@@ -134,8 +137,8 @@ impl Exchange {
 
     /// Leads `rounds` rounds and returns how many were answered.
     ///
-    /// Fewer than `rounds` means that a wait was given up: the partner is not there, or stopped. The place must be
-    /// [`reset`](Self::reset) then.
+    /// Fewer than `rounds` means that a wait was given up: the partner is not there, or stopped. The place
+    /// must be [`reset`](Self::reset) then.
     ///
     /// # Panics
     /// If there is no such place.
@@ -145,8 +148,8 @@ impl Exchange {
         let answered = match protocol {
             Protocol::CompareAndSwap => {
                 let done = swaps(line, rounds, turns, stands, 1);
-                // That a swap succeeds says that the one before it was answered. The last answer is waited for by
-                // a swap that changes nothing.
+                // That a swap succeeds says that the one before it was answered. The last answer is waited
+                // for by a swap that changes nothing.
                 let answer = stands.wrapping_add(2 * rounds);
                 let answered = done == rounds && (rounds == 0 || swaps(line, 1, turns, answer, 0) == 1);
                 if answered { rounds } else { done.saturating_sub(1) }
@@ -167,8 +170,8 @@ impl Exchange {
         let answered = match protocol {
             Protocol::CompareAndSwap => {
                 let line = self.line(place, false);
-                // Even before the leader's first change and odd after it, which is what is expected; and it goes
-                // no further without an answer.
+                // Even before the leader's first change and odd after it, which is what is expected; and it
+                // goes no further without an answer.
                 let first = line.load(Ordering::Acquire) | 1;
                 swaps(line, rounds, turns, first, 1)
             }
@@ -207,8 +210,8 @@ impl Exchange {
         let bytes = place * PLACE + if second { SECOND_LINE } else { 0 };
         // SAFETY: `bytes` is below the length that `new` mapped, since `place` is below `PLACES`.
         let line = unsafe { self.start.byte_add(bytes) };
-        // SAFETY: it is aligned, since pages and both distances are; mapped and initialised until `self` is dropped;
-        // and every access to it is an atomic one of a whole word.
+        // SAFETY: it is aligned, since pages and both distances are; mapped and initialised until `self` is
+        // dropped; and every access to it is an atomic one of a whole word.
         unsafe { line.as_ref() }
     }
 }
@@ -286,8 +289,8 @@ mod tests {
         }
     }
 
-    /// How long the waits must be for the follower to come in time depends on the machine, so they grow until it does;
-    /// that the fault is seen must not depend on it.
+    /// How long the waits must be for the follower to come in time depends on the machine, so they grow until
+    /// it does; that the fault is seen must not depend on it.
     #[test]
     fn a_partner_that_stops_short_is_seen() {
         let rounds = 5;

@@ -1,23 +1,23 @@
 //! What the parent left to this process, noted before the runtime of Rust changes it.
 //!
-//! That runtime sets `SIGPIPE` to be ignored and opens `/dev/null` in the place of a standard descriptor that is
-//! closed. A program that must end as others do when nobody reads, or complain when there is nowhere to write, has to
-//! know what was before. So a function in `.init_array`, which the C library calls before `main` (System V ABI,
-//! "Initialization and Termination Functions"), asks.
+//! That runtime sets `SIGPIPE` to be ignored and opens `/dev/null` in the place of a standard descriptor that
+//! is closed. A program that must end as others do when nobody reads, or complain when there is nowhere to
+//! write, has to know what was before. So a function in `.init_array`, which the C library calls before
+//! `main` (System V ABI, "Initialization and Termination Functions"), asks.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Signals that the parent had this process ignore, a bit each: signal n is bit n - 1. Both words are written once, before
-/// there is a second thread.
+/// Signals that the parent had this process ignore, a bit each: signal n is bit n - 1. Both words are written
+/// once, before there is a second thread.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
 static STANDARD_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// The signals of POSIX: numbers from here on are for real time, and nobody ignores them for somebody else.
 const SIGNALS: std::ops::Range<i32> = 1..32;
 
-// SAFETY: `.init_array` holds addresses of functions that the C library calls once before `main`; this one has the C
-// calling convention, ignores the arguments that glibc passes, and neither allocates nor unwinds.
+// SAFETY: `.init_array` holds addresses of functions that the C library calls once before `main`; this one
+// has the C calling convention, ignores the arguments that glibc passes, and neither allocates nor unwinds.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static NOTE: extern "C" fn() = note;
@@ -54,35 +54,39 @@ pub fn pipe_signal_was_ignored() -> bool {
     was_ignored(libc::SIGPIPE)
 }
 
-/// Calls `handler` for each of these signals that arrives from now on. System calls that it interrupts go on after it where
-/// the kernel can have that (signal(7)).
+/// Calls `handler` for each of these signals that arrives from now on. System calls that it interrupts go on
+/// after it where the kernel can have that (signal(7)).
 ///
-/// `handler` must do what a handler may do (signal-safety(7)): the two in this crate do nothing, or note a number.
+/// `handler` must do what a handler may do (signal-safety(7)): the two in this crate do nothing, or note a
+/// number.
 pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
     // SAFETY: all bytes zero are a value of this plain C structure: an empty mask, no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as *const () as libc::sighandler_t;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is live, and its handler takes a number and may be called at any time, as the caller guarantees.
+    // SAFETY: `action` is live, and its handler takes a number and may be called at any time, as the caller
+    // guarantees.
     match unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Signals that stay as the parent left them. `SIGHUP` is what `nohup` ignores for all that a command starts. The three of
-/// job control would come again and again if they were handled: a write to a terminal is restarted after the handler.
-/// `SIGCHLD` and `SIGPIPE` have functions of their own here.
+/// Signals that stay as the parent left them. `SIGHUP` is what `nohup` ignores for all that a command starts.
+/// The three of job control would come again and again if they were handled: a write to a terminal is
+/// restarted after the handler. `SIGCHLD` and `SIGPIPE` have functions of their own here.
 const LEFT_ALONE: [i32; 6] =
     [libc::SIGHUP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGCHLD, libc::SIGPIPE];
 
-/// Keeps the programs that this process starts from ignoring what the parent had this process ignore: a shell that starts
-/// a command in the background ignores `SIGINT` and `SIGQUIT` for it, and a child that must end by one would not.
+/// Keeps the programs that this process starts from ignoring what the parent had this process ignore: a shell
+/// that starts a command in the background ignores `SIGINT` and `SIGQUIT` for it, and a child that must end
+/// by one would not.
 ///
-/// This process goes on doing nothing when such a signal arrives, by a handler that does nothing: `execve` gives a signal
-/// that is handled its default disposition, and leaves alone one that is ignored (execve(2)). So it holds for every
-/// child, whoever starts it. `SIGXFSZ`, which would end this process where a limit on the size of files is reached, is
-/// handled in the same way: the write then fails and says why (setrlimit(2)).
+/// This process goes on doing nothing when such a signal arrives, by a handler that does nothing: `execve`
+/// gives a signal that is handled its default disposition, and leaves alone one that is ignored (execve(2)).
+/// So it holds for every child, whoever starts it. `SIGXFSZ`, which would end this process where a limit on
+/// the size of files is reached, is handled in the same way: the write then fails and says why
+/// (setrlimit(2)).
 pub fn hand_on_default_signals() {
     extern "C" fn nothing(_: i32) {}
     let ignored = SIGNALS.filter(|&signal| was_ignored(signal) && !LEFT_ALONE.contains(&signal));
@@ -105,7 +109,8 @@ pub fn restore_pipe_signal() -> io::Result<()> {
     if pipe_signal_was_ignored() {
         return Ok(());
     }
-    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal handler.
+    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal
+    // handler.
     match unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) } {
         libc::SIG_ERR => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -114,12 +119,13 @@ pub fn restore_pipe_signal() -> io::Result<()> {
 
 /// Gives `SIGCHLD` its default disposition, whatever the parent left.
 ///
-/// Where it is ignored, which `execve` hands on, the kernel takes children off its list itself, and every wait for one
-/// fails in the end (wait(2), on `ECHILD`). A program that waits for its children has to say so before it makes the
-/// first. Those that it starts do not inherit it either. It cannot fail: the kernel refuses no disposition of this signal
-/// (sigaction(2)).
+/// Where it is ignored, which `execve` hands on, the kernel takes children off its list itself, and every
+/// wait for one fails in the end (wait(2), on `ECHILD`). A program that waits for its children has to say so
+/// before it makes the first. Those that it starts do not inherit it either. It cannot fail: the kernel
+/// refuses no disposition of this signal (sigaction(2)).
 pub fn keep_children_until_waited_for() {
-    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal handler.
+    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal
+    // handler.
     let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 

@@ -1,14 +1,15 @@
-//! A clock that counts instructions: some emulators can be told to advance time by one nanosecond an instruction.
+//! A clock that counts instructions: some emulators can be told to advance time by one nanosecond an
+//! instruction.
 //!
-//! Then a time is a count, whatever machine emulates, and says nothing about a CPU's speed. It is a count of what was
-//! executed: each repetition of a string instruction (`rep stos` of x86) is one, and ticks of the kernel are in it. Whether
-//! it is so is found out by measuring, and not by being told.
+//! Then a time is a count, whatever machine emulates, and says nothing about a CPU's speed. It is a count of
+//! what was executed: each repetition of a string instruction (`rep stos` of x86) is one, and ticks of the
+//! kernel are in it. Whether it is so is found out by measuring, and not by being told.
 
 use crate::clock::Clock;
 use crate::kernels::{TURN, empty_loop};
 
-/// Turns of the shorter of two loops. Both end well within a tick of the kernel, and what a clock of 10 MHz cannot tell
-/// is a part in five thousand of the difference at the most.
+/// Turns of the shorter of two loops. Both end well within a tick of the kernel, and what a clock of 10 MHz
+/// cannot tell is a part in five thousand of the difference at the most.
 const TURNS: u64 = 200_000;
 
 /// How often each loop is timed. The shortest counts: an interrupt can only lengthen it.
@@ -20,11 +21,12 @@ const TOLERANCE: f64 = 0.001;
 /// How often it must come out right.
 const ROUNDS: usize = 2;
 
-/// What the two rounds found: nanoseconds of `clock` for an instruction, by a loop whose instructions are known.
+/// What the two rounds found: nanoseconds of `clock` for an instruction, by a loop whose instructions are
+/// known.
 ///
-/// What a reading of the clock costs falls out, because the loop of N turns is taken from that of 2 N. A CPU of a
-/// gigahertz that ends one instruction in each cycle shows the same figure, so the answer means something only where the
-/// CPU is known to be emulated.
+/// What a reading of the clock costs falls out, because the loop of N turns is taken from that of 2 N. A CPU
+/// of a gigahertz that ends one instruction in each cycle shows the same figure, so the answer means
+/// something only where the CPU is known to be emulated.
 pub fn nanoseconds_each(clock: Clock) -> [f64; ROUNDS] {
     let shortest = |turns: u64| {
         let timed = (0..TRIES).map(|_| {

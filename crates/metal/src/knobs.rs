@@ -22,9 +22,10 @@ struct Knob {
 
 /// Settings as they were, with a guardian that puts them back.
 ///
-/// The guardian is a process of its own, in a session of its own, that no signal reaches but SIGKILL. It waits for the end of this
-/// process, however that comes (SIGKILL, a crash, a panic that aborts), writes back what was there and ends. Whoever kills both at
-/// once (a control group that is killed, the end of the machine) leaves what was set.
+/// The guardian is a process of its own, in a session of its own, that no signal reaches but SIGKILL. It
+/// waits for the end of this process, however that comes (SIGKILL, a crash, a panic that aborts), writes back
+/// what was there and ends. Whoever kills both at once (a control group that is killed, the end of the
+/// machine) leaves what was set.
 #[derive(Debug)]
 pub struct Switched {
     knobs: Vec<Knob>,
@@ -86,8 +87,8 @@ impl Switched {
     /// Puts everything back, reads it, and lets the guardian go.
     ///
     /// # Errors
-    /// [`Fault::System`] that names the first setting that is not what it was. The guardian is left to try again when this
-    /// process ends.
+    /// [`Fault::System`] that names the first setting that is not what it was. The guardian is left to try
+    /// again when this process ends.
     pub fn restore(mut self) -> Result<(), Fault> {
         self.put_back()
     }
@@ -125,9 +126,9 @@ fn guardian(knobs: &[Knob]) -> Result<Pid, Fault> {
     let parent = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| fault(error.into()))?;
     // The child keeps them blocked for ever.
     let held = Held::all()?;
-    // SAFETY: the child runs the lines up to its exit alone: system calls, and reads of values that were made before the fork. It
-    // allocates nothing, takes no lock, unwinds nowhere and drops nothing, as a child of a process with several
-    // threads must (fork(2)).
+    // SAFETY: the child runs the lines up to its exit alone: system calls, and reads of values that were made
+    // before the fork. It allocates nothing, takes no lock, unwinds nowhere and drops nothing, as a child of
+    // a process with several threads must (fork(2)).
     let forked = unsafe { libc::fork() };
     if forked == 0 {
         let _ = setsid();
@@ -208,8 +209,8 @@ mod tests {
         assert!(!absent.exists());
     }
 
-    /// Killed, ended, interrupted, crashed or panicked: a process of its own, whose guardian holds its output open until it has
-    /// done its work.
+    /// Killed, ended, interrupted, crashed or panicked: a process of its own, whose guardian holds its output
+    /// open until it has done its work.
     #[test]
     fn however_the_process_ends_the_settings_are_put_back() {
         if let Ok(asked) = std::env::var(SWITCHED) {

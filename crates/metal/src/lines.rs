@@ -25,7 +25,8 @@ unsafe impl Send for Field {}
 unsafe impl Sync for Field {}
 
 impl Field {
-    /// Maps at least `bytes` bytes, in whole pages, zeroed. A page gets its place from who first stores to it.
+    /// Maps at least `bytes` bytes, in whole pages, zeroed. A page gets its place from who first stores to
+    /// it.
     ///
     /// # Errors
     /// [`Fault::System`] when the kernel has no room.
@@ -79,8 +80,8 @@ impl Field {
     /// If the track leaves this field, or has no line at `position`.
     pub fn write(&self, track: &Track, position: usize, lines: u64, value: u8) -> usize {
         let round = self.round(track, position);
-        // SAFETY: `round` checked that it lies inside this mapping, which lives as long as `self`. Others reach
-        // these bytes through this type alone, whose every access is atomic and of single bytes.
+        // SAFETY: `round` checked that it lies inside this mapping, which lives as long as `self`. Others
+        // reach these bytes through this type alone, whose every access is atomic and of single bytes.
         let end = unsafe { store_lines(round, lines, value) };
         end - round.start
     }
@@ -99,7 +100,8 @@ impl Field {
         end - round.start
     }
 
-    /// The planted fault: as [`write`](Self::write), but nothing is ever stored to the last line of the track.
+    /// The planted fault: as [`write`](Self::write), but nothing is ever stored to the last line of the
+    /// track.
     ///
     /// It is the same line in every round, so the fault stays to be seen however many rounds there are.
     ///
@@ -136,15 +138,16 @@ impl Field {
 
     fn bytes(&self) -> &[AtomicU8] {
         let start = self.start.as_ptr().cast::<AtomicU8>();
-        // SAFETY: `length` bytes from `start` are mapped and initialised until `self` is dropped; an `AtomicU8`
-        // is a byte, and every access to these bytes is atomic.
+        // SAFETY: `length` bytes from `start` are mapped and initialised until `self` is dropped; an
+        // `AtomicU8` is a byte, and every access to these bytes is atomic.
         unsafe { std::slice::from_raw_parts(start, self.length) }
     }
 }
 
 /// A part of a [`Field`] to go over again and again, one byte a line.
 ///
-/// Two tracks that differ in nothing but their offsets touch the same lines and no byte in common: false sharing.
+/// Two tracks that differ in nothing but their offsets touch the same lines and no byte in common: false
+/// sharing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
     start: usize,
@@ -154,10 +157,12 @@ pub struct Track {
 }
 
 impl Track {
-    /// The bytes at `offset` in every `spacing` bytes of `range`, which is in bytes from the start of a field.
+    /// The bytes at `offset` in every `spacing` bytes of `range`, which is in bytes from the start of a
+    /// field.
     ///
     /// # Panics
-    /// If `range` is not a whole number of lines of `spacing` bytes and at least one, or `offset` is no byte of one.
+    /// If `range` is not a whole number of lines of `spacing` bytes and at least one, or `offset` is no byte
+    /// of one.
     pub fn new(range: Range<usize>, spacing: usize, offset: usize) -> Self {
         let Range { start, end } = range;
         assert!(start < end && spacing > 0, "no line of {spacing} bytes lies between {start} and {end}");

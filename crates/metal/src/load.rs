@@ -16,8 +16,9 @@ use crate::kernels;
 /// Threads that always want a CPU, until this is dropped. They die with the process, whatever ends it.
 ///
 /// Each goes from one stretch of work to the next: computing, walking through memory that does not fit a
-/// second-level cache, system calls. Kinds and lengths are drawn from the seed, 50 µs to 20 ms, so that what is measured
-/// meets neighbours of all kinds in no rhythm. The scheduler places them: only the set of CPUs is given.
+/// second-level cache, system calls. Kinds and lengths are drawn from the seed, 50 µs to 20 ms, so that what
+/// is measured meets neighbours of all kinds in no rhythm. The scheduler places them: only the set of CPUs is
+/// given.
 #[derive(Debug)]
 pub struct Load {
     stop: Arc<AtomicBool>,

@@ -1,19 +1,21 @@
 //! The heap: the C library's, and a sentence where it has nothing left.
 //!
-//! Where memory runs out the standard library ends the process by `SIGABRT`, as a fault of the program would. A limit
-//! that the user set (`ulimit -v`) is none: it is told, and the process ends with the status of a failure.
+//! Where memory runs out the standard library ends the process by `SIGABRT`, as a fault of the program would.
+//! A limit that the user set (`ulimit -v`) is none: it is told, and the process ends with the status of a
+//! failure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// The exit status of "tenbin failed".
 const FAILED: i32 = 1;
 
-/// The allocator of the C library. A request that it cannot meet ends the process with a sentence on standard error.
+/// The allocator of the C library. A request that it cannot meet ends the process with a sentence on standard
+/// error.
 #[derive(Clone, Copy, Debug)]
 pub struct Heap;
 
-// SAFETY: every method hands its arguments on to `System`, whose contract is the same, and what comes back is what it
-// gave; it is null never, which the contract allows.
+// SAFETY: every method hands its arguments on to `System`, whose contract is the same, and what comes back is
+// what it gave; it is null never, which the contract allows.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of this method, which is that of `System`'s.
@@ -55,7 +57,8 @@ fn exhausted(size: usize) -> ! {
         b" bytes: there is no memory left; free some, raise the limit that is set (ulimit -v), or ask for less\n",
     ];
     for part in parts {
-        // SAFETY: the bytes are live, and as many as the length says. A standard error that is closed is no reason to fail.
+        // SAFETY: the bytes are live, and as many as the length says. A standard error that is closed is no
+        // reason to fail.
         let _ = unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
     }
     // SAFETY: it takes a number and does not return; no destructor is run, which could allocate.

@@ -1,11 +1,11 @@
 //! One descriptor that a text goes to, and the system calls that may carry it there.
 //!
-//! A buffer of a pipe is a reference to memory, and need not be one page. What was sent through a stream socket of
-//! the family `AF_UNIX` lies in pieces of up to 32 KiB (`UNIX_SKB_FRAGS_SZ` in Linux's `net/unix/af_unix.c`), and
-//! `splice(2)` moves each piece into a pipe as one buffer (`__splice_segment` in `net/core/skbuff.c`). A pipe that
-//! was filled so is the source; `tee(2)` gives the outlet's pipe further references to its buffers, eight times as
-//! many bytes for each place in the pipe as pages have. Nothing is written into that memory again, so a reader that
-//! keeps a buffer keeps what was sent.
+//! A buffer of a pipe is a reference to memory, and need not be one page. What was sent through a stream
+//! socket of the family `AF_UNIX` lies in pieces of up to 32 KiB (`UNIX_SKB_FRAGS_SZ` in Linux's
+//! `net/unix/af_unix.c`), and `splice(2)` moves each piece into a pipe as one buffer (`__splice_segment` in
+//! `net/core/skbuff.c`). A pipe that was filled so is the source; `tee(2)` gives the outlet's pipe further
+//! references to its buffers, eight times as many bytes for each place in the pipe as pages have. Nothing is
+//! written into that memory again, so a reader that keeps a buffer keeps what was sent.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -66,7 +66,8 @@ impl Ends {
     /// A pipe that never waits to be filled, with `places` for buffers if the kernel grants that many.
     fn new(places: usize) -> io::Result<Self> {
         let (output, input) = pipe_with(PipeFlags::CLOEXEC)?;
-        // Not the end that is read: `tee` from one that does not wait does not wait for its other pipe either.
+        // Not the end that is read: `tee` from one that does not wait does not wait for its other pipe
+        // either.
         rustix::fs::fcntl_setfl(&input, OFlags::NONBLOCK)?;
         // Fewer places are no fault: what does not fit is found out when the pipe is filled.
         let _ = fcntl_setpipe_size(&input, places * rustix::param::page_size());
@@ -95,8 +96,8 @@ impl<F: AsFd> Outlet<F> {
         self.kind
     }
 
-    /// Asks for so many places in the output's pipe. A kernel that refuses leaves it as it was, and one that is longer
-    /// stays so.
+    /// Asks for so many places in the output's pipe. A kernel that refuses leaves it as it was, and one that
+    /// is longer stays so.
     pub fn lengthen(&self, places: usize) {
         let bytes = places * rustix::param::page_size();
         if fcntl_getpipe_size(&self.output).is_ok_and(|there| there < bytes) {
@@ -177,7 +178,8 @@ impl<F: AsFd> Outlet<F> {
         Ok(copied)
     }
 
-    /// Moves up to `bytes` bytes from the beginning of the front to the end of the spare pipe, without copying.
+    /// Moves up to `bytes` bytes from the beginning of the front to the end of the spare pipe, without
+    /// copying.
     ///
     /// # Errors
     /// `splice(2)`'s.
@@ -213,9 +215,9 @@ impl<F: AsFd> Outlet<F> {
             return Err(rustix::io::Errno::BADF.into());
         }
         let slices = [IoSliceRaw::from_slice(bytes)];
-        // SAFETY: the slice is live during the call, and the kernel only reads from it: `new` found a pipe that is
-        // open for writing, which does not change while a descriptor is open, and whoever gave the descriptor gives
-        // the same one every time.
+        // SAFETY: the slice is live during the call, and the kernel only reads from it: `new` found a pipe
+        // that is open for writing, which does not change while a descriptor is open, and whoever gave the
+        // descriptor gives the same one every time.
         let given = unsafe { vmsplice(&self.output, &slices, SpliceFlags::empty()) };
         Ok(given?)
     }

@@ -13,8 +13,8 @@ use crate::fault::Fault;
 pub enum PageKind {
     /// Base pages, with transparent huge pages advised against.
     Base,
-    /// Transparent huge pages, where the kernel grants them; advice, not a promise. Base pages where it has none, or
-    /// none of a modest size; see [`modest_huge_page`].
+    /// Transparent huge pages, where the kernel grants them; advice, not a promise. Base pages where it has
+    /// none, or none of a modest size; see [`modest_huge_page`].
     Huge,
 }
 
@@ -32,8 +32,9 @@ unsafe impl Send for Pages {}
 // SAFETY: shared access is read-only through `Deref`.
 unsafe impl Sync for Pages {}
 
-/// The largest huge page that is asked for. With base pages of 4 KiB a huge one has 2 MiB, with 16 KiB 32 MiB and
-/// with 64 KiB 512 MiB: the last is more than most buffers, and clearing one takes longer than most epochs.
+/// The largest huge page that is asked for. With base pages of 4 KiB a huge one has 2 MiB, with 16 KiB 32 MiB
+/// and with 64 KiB 512 MiB: the last is more than most buffers, and clearing one takes longer than most
+/// epochs.
 const LARGEST_HUGE: usize = 32 << 20;
 
 /// The size of a transparent huge page, by the kernel's word; none where it has none.
@@ -55,8 +56,8 @@ fn modest(huge: Option<usize>, page: usize) -> Option<usize> {
 }
 
 impl Pages {
-    /// Bytes that become resident at the most when `length` bytes of this kind are touched: a single one in huge pages
-    /// takes a whole huge page.
+    /// Bytes that become resident at the most when `length` bytes of this kind are touched: a single one in
+    /// huge pages takes a whole huge page.
     pub fn most_resident(length: u64, kind: PageKind) -> u64 {
         let huge = if kind == PageKind::Huge { modest_huge_page() } else { None };
         let whole = huge.unwrap_or_else(rustix::param::page_size) as u64;
@@ -104,8 +105,8 @@ impl Pages {
 }
 
 impl Pages {
-    /// Keeps them from children that are forked from here on (`MADV_DONTFORK`): what a child has in common, the next write
-    /// copies, and whoever holds the page by the kernel's own reference keeps the old one.
+    /// Keeps them from children that are forked from here on (`MADV_DONTFORK`): what a child has in common,
+    /// the next write copies, and whoever holds the page by the kernel's own reference keeps the old one.
     pub(crate) fn keep_from_later_children(&self) {
         // SAFETY: the range is this mapping; a child that is forked later runs none of its owner's code.
         let advised = unsafe { madvise(self.base.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
@@ -123,7 +124,8 @@ impl Pages {
     }
 }
 
-/// How many bytes the kernel keeps in huge pages in the mappings that overlap `addresses`, by the `smaps` at `path`.
+/// How many bytes the kernel keeps in huge pages in the mappings that overlap `addresses`, by the `smaps` at
+/// `path`.
 ///
 /// # Errors
 /// [`Fault::System`] when the file cannot be read or does not say.
@@ -161,8 +163,8 @@ impl Drop for Pages {
     }
 }
 
-/// The sum of `AnonHugePages` over the mappings in the text of an `smaps` that overlap `addresses`. Advice can split
-/// a mapping in several, and two neighbours can be merged into one.
+/// The sum of `AnonHugePages` over the mappings in the text of an `smaps` that overlap `addresses`. Advice
+/// can split a mapping in several, and two neighbours can be merged into one.
 fn huge_bytes_by(smaps: &str, addresses: Range<u64>) -> Option<u64> {
     let mapping = |line: &str| {
         let (first, rest) = line.split_once('-')?;

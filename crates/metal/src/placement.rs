@@ -72,14 +72,15 @@ impl Placement {
     /// Asks the kernel about the pages that hold `memory`.
     ///
     /// # Errors
-    /// [`Fault::System`] when the kernel answers neither with nodes nor with one of the reasons in [`Answer`].
+    /// [`Fault::System`] when the kernel answers neither with nodes nor with one of the reasons in
+    /// [`Answer`].
     pub fn of(memory: &[u8]) -> Result<Answer, Fault> {
         let start = memory.as_ptr().addr();
         Self::at(start..start + memory.len())
     }
 
-    /// The same for a range of addresses, of memory that others may store to meanwhile. What is not mapped counts as
-    /// absent.
+    /// The same for a range of addresses, of memory that others may store to meanwhile. What is not mapped
+    /// counts as absent.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -134,9 +135,9 @@ impl Placement {
         Self { pages: asked_about(bytes).map(|at| Page { at, node: Some(node) }).collect() }
     }
 
-    /// Holds the memory at `addresses` to a node from here on: nothing is moved, and the kernel's balancing of memory
-    /// between nodes passes it over (`vma_policy_mof` in the kernel's `mm/mempolicy.c`), so that whoever reads it is not
-    /// stopped by faults that ask where it should be.
+    /// Holds the memory at `addresses` to a node from here on: nothing is moved, and the kernel's balancing
+    /// of memory between nodes passes it over (`vma_policy_mof` in the kernel's `mm/mempolicy.c`), so that
+    /// whoever reads it is not stopped by faults that ask where it should be.
     ///
     /// What is not known of policies here (`ENOSYS`, `EPERM`) is left as it is.
     ///
@@ -151,8 +152,8 @@ impl Placement {
         let (length, flags) = (addresses.end - first, 0);
         // One more than there are bits: the kernel takes one away (mbind(2), under BUGS of set_mempolicy(2)).
         let bits = nodes.len() * WORD + 1;
-        // SAFETY: the call reads as many bits as the vector has and sets a policy of a range of addresses; it moves no
-        // page without a flag that asks for it, and contents stay as they are.
+        // SAFETY: the call reads as many bits as the vector has and sets a policy of a range of addresses; it
+        // moves no page without a flag that asks for it, and contents stay as they are.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_mbind,

@@ -1,10 +1,12 @@
 //! A look at the CPUs of a cell between two blocks: what may tell why they were in another state before.
 //!
-//! On a virtual machine the host decides where CPUs run and how much of the time, and says nothing when it decides
-//! otherwise. Three things show it from inside: the time that it took (`steal` in `proc_stat(5)`), the time of
-//! instructions that depend on nothing but the clock of the core, and the time that a line takes from one CPU to another.
+//! On a virtual machine the host decides where CPUs run and how much of the time, and says nothing when it
+//! decides otherwise. Three things show it from inside: the time that it took (`steal` in `proc_stat(5)`),
+//! the time of instructions that depend on nothing but the clock of the core, and the time that a line takes
+//! from one CPU to another.
 //!
-//! A look takes some hundred microseconds and leaves nothing behind: its threads and its pins are gone when it returns.
+//! A look takes some hundred microseconds and leaves nothing behind: its threads and its pins are gone when
+//! it returns.
 
 use std::sync::Arc;
 
@@ -30,8 +32,8 @@ const TIMES: usize = 3;
 
 const STAT: &str = "/proc/stat";
 
-/// Looks at `cpus`, of which the first two are timed. What could not be had is left out; block and running time are
-/// the caller's to fill in.
+/// Looks at `cpus`, of which the first two are timed. What could not be had is left out; block and running
+/// time are the caller's to fill in.
 pub fn probe(clock: Clock, cpus: &[Cpu]) -> Probe {
     let mut unique: Vec<Cpu> = Vec::new();
     for &cpu in cpus {
@@ -79,7 +81,8 @@ fn timed(clock: Clock, cpus: &[Cpu]) -> Result<(Vec<Picoseconds>, Option<Picosec
     let mut line: Option<Picoseconds> = None;
     for _ in 0..TIMES {
         let lap = team.lap(&hand_over, ROUNDS)?;
-        // The other CPU did not run in time: how long a line takes is not known, and to ask again would take as long.
+        // The other CPU did not run in time: how long a line takes is not known, and to ask again would take
+        // as long.
         if lap.shares.iter().any(|share| share.failures > 0) {
             break;
         }
@@ -89,8 +92,8 @@ fn timed(clock: Clock, cpus: &[Cpu]) -> Result<(Vec<Picoseconds>, Option<Picosec
     Ok((spins, line))
 }
 
-/// The time stolen from these CPUs, by the text of `/proc/stat` that counts in this many ticks a second. None where one
-/// of them is not listed, or the kernel has no such column.
+/// The time stolen from these CPUs, by the text of `/proc/stat` that counts in this many ticks a second. None
+/// where one of them is not listed, or the kernel has no such column.
 fn stolen(text: &str, cpus: &[Cpu], ticks_per_second: u64) -> Option<Picoseconds> {
     let of = |cpu: &Cpu| -> Option<u64> {
         let name = format!("cpu{}", cpu.0);

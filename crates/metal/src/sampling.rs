@@ -7,9 +7,9 @@ use std::io;
 use perf_event::events::{Event, Hardware, Software};
 use perf_event::{Builder, SampleFlag, Sampler};
 
-/// One sample for so many nanoseconds of the kernel's clock, or so many cycles: some thousands a second. Prime, so that
-/// they fall in step with nothing. A period and no frequency: the kernel comes to a frequency by way of very short
-/// periods, and short work would be sampled at its beginning only.
+/// One sample for so many nanoseconds of the kernel's clock, or so many cycles: some thousands a second.
+/// Prime, so that they fall in step with nothing. A period and no frequency: the kernel comes to a frequency
+/// by way of very short periods, and short work would be sampled at its beginning only.
 const NANOSECONDS: u64 = 250_007;
 const CYCLES: u64 = 1_000_003;
 

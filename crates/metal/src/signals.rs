@@ -6,8 +6,8 @@ use crate::fault::Fault;
 
 /// This thread, with every signal that can be blocked kept pending until this is dropped; then they arrive.
 ///
-/// A signal to the whole process goes to another thread if there is one that does not hold it, and SIGKILL and SIGSTOP
-/// cannot be held (signal(7), sigprocmask(2)).
+/// A signal to the whole process goes to another thread if there is one that does not hold it, and SIGKILL
+/// and SIGSTOP cannot be held (signal(7), sigprocmask(2)).
 #[derive(Debug)]
 pub struct Held {
     before: libc::sigset_t,

@@ -1,9 +1,9 @@
-//! Children, made in every way that Linux has: a process that copies its parent's memory, one that borrows it, one that
-//! runs a program, a thread.
+//! Children, made in every way that Linux has: a process that copies its parent's memory, one that borrows
+//! it, one that runs a program, a thread.
 //!
-//! All that a child does is in `call`: it ends at once, and only where it is watched does it leave word of itself before.
-//! So what is timed is the kernel's work and none of a child's. No child can stay: each ends by itself a few instructions
-//! after its birth, whatever has become of who made it.
+//! All that a child does is in `call`: it ends at once, and only where it is watched does it leave word of
+//! itself before. So what is timed is the kernel's work and none of a child's. No child can stay: each ends
+//! by itself a few instructions after its birth, whatever has become of who made it.
 
 mod call;
 mod program;
@@ -30,22 +30,23 @@ pub const ASKED: i32 = program::STATUS;
 /// How a child is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// `clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)`, the system call that glibc's `fork` issues; musl's
-    /// issues `fork` itself on x86-64. What they do around it in user mode is not in it.
+    /// `clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)`, the system call that glibc's `fork`
+    /// issues; musl's issues `fork` itself on x86-64. What they do around it in user mode is not in it.
     Fork,
     /// The same call; the child then executes a program that ends at once.
     ForkExec,
-    /// `clone(CLONE_VM | CLONE_VFORK | SIGCHLD)`, which is `vfork`: the child has the parent's memory, and the parent
-    /// does not go on until the child has ended.
+    /// `clone(CLONE_VM | CLONE_VFORK | SIGCHLD)`, which is `vfork`: the child has the parent's memory, and
+    /// the parent does not go on until the child has ended.
     Vfork,
     /// The C library's `posix_spawn` of a program that ends at once.
     PosixSpawn,
     /// `clone3` with the flags of [`Way::Fork`].
     Clone3,
-    /// `clone3(CLONE_VM)` with a stack of its own: a process that shares the memory and runs beside its parent.
+    /// `clone3(CLONE_VM)` with a stack of its own: a process that shares the memory and runs beside its
+    /// parent.
     Clone3Shared,
-    /// `clone` with the flags of `pthread_create`; what the C library does around it in user mode, such as mapping a
-    /// stack, is not in it.
+    /// `clone` with the flags of `pthread_create`; what the C library does around it in user mode, such as
+    /// mapping a stack, is not in it.
     Thread,
     /// Planted: called a fork, and shares the memory.
     ForkThatShares,
@@ -54,8 +55,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether the child has its parent's memory and no copy of it; none where a program of its own was executed by
-    /// somebody else's code, so that nobody can see.
+    /// Whether the child has its parent's memory and no copy of it; none where a program of its own was
+    /// executed by somebody else's code, so that nobody can see.
     pub fn shares_memory(self) -> Option<bool> {
         match self {
             Self::Vfork | Self::Clone3Shared | Self::Thread => Some(true),
@@ -91,7 +92,8 @@ impl Way {
 /// What was seen of one child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watched {
-    /// How many children came by: what they added to a word that all processes share. None for one whose code is not ours.
+    /// How many children came by: what they added to a word that all processes share. None for one whose code
+    /// is not ours.
     pub runs: Option<u64>,
     /// What the child read in the word that its parent had written just before the call.
     pub read: u64,
@@ -123,8 +125,9 @@ pub struct Footprint {
     pub page_tables: Bytes,
 }
 
-/// Makes children for whoever has it: it is set up once, and after that allocates nothing and locks nothing, so a task
-/// of a [`crate::Crew`] may use it. It serves one thread at a time: another that asks meanwhile is refused with `EBUSY`.
+/// Makes children for whoever has it: it is set up once, and after that allocates nothing and locks nothing,
+/// so a task of a [`crate::Crew`] may use it. It serves one thread at a time: another that asks meanwhile is
+/// refused with `EBUSY`.
 #[derive(Debug)]
 pub struct Spawner {
     /// A program that ends at once, in memory.
@@ -164,16 +167,17 @@ const STACK: usize = 16 << 10;
 
 /// Gives the kernel back what this process has freed and its C library keeps (malloc_trim(3)).
 ///
-/// What experiments before this one have freed would be copied with every child of whoever is forked from here.
+/// What experiments before this one have freed would be copied with every child of whoever is forked from
+/// here.
 fn give_back_what_is_freed() {
-    // SAFETY: the call takes a number and no address; it locks the allocator as any other call of it does, and what is
-    // in use stays where it is.
+    // SAFETY: the call takes a number and no address; it locks the allocator as any other call of it does,
+    // and what is in use stays where it is.
     unsafe { libc::malloc_trim(0) };
 }
 
 impl Spawner {
-    /// Prepares a program, a stack and the words, and gives back what this process has freed: a parent that is forked
-    /// from it afterwards has less beside its buffer.
+    /// Prepares a program, a stack and the words, and gives back what this process has freed: a parent that
+    /// is forked from it afterwards has less beside its buffer.
     ///
     /// # Errors
     /// [`Fault::System`] when there is no memory for them.
@@ -194,8 +198,8 @@ impl Spawner {
         })
     }
 
-    /// Makes so many children, one after the other, each waited for before the next. `before` is done before each, and is
-    /// in none of the times. What came of it is left for [`tally`](Self::tally).
+    /// Makes so many children, one after the other, each waited for before the next. `before` is done before
+    /// each, and is in none of the times. What came of it is left for [`tally`](Self::tally).
     ///
     /// Nothing is allocated and nothing locked, if `before` does neither.
     pub fn repeat(&self, way: Way, clock: &Clock, children: u64, before: impl Fn()) {
@@ -231,8 +235,8 @@ impl Spawner {
         }
     }
 
-    /// Makes one child that leaves word of itself, after writing `said` for it to read. What was seen is left for
-    /// [`watched`](Self::watched).
+    /// Makes one child that leaves word of itself, after writing `said` for it to read. What was seen is left
+    /// for [`watched`](Self::watched).
     ///
     /// Nothing is allocated and nothing locked.
     pub fn watch(&self, way: Way, said: u64) {
@@ -267,7 +271,8 @@ impl Spawner {
 
     /// Why children cannot be made this way here, in words; none if they can. It makes one.
     ///
-    /// An emulator may know no `clone3`, make a process that shares memory as `fork` does, or not execute a program.
+    /// An emulator may know no `clone3`, make a process that shares memory as `fork` does, or not execute a
+    /// program.
     pub fn missing(&self, way: Way) -> Option<String> {
         const SAID: u64 = 0x7465_6e62_696e;
         self.watch(way, SAID);
@@ -294,8 +299,8 @@ impl Spawner {
         self.words[word].load(Ordering::Relaxed)
     }
 
-    /// Makes a child, calls `made` when the call is back, and waits for the child. One that is watched leaves word of
-    /// itself. The status, if it ended with one.
+    /// Makes a child, calls `made` when the call is back, and waits for the child. One that is watched leaves
+    /// word of itself. The status, if it ended with one.
     ///
     /// # Errors
     /// The error number; `EBUSY` while there is another child.
@@ -365,10 +370,10 @@ impl Spawner {
             status: if way == Way::ForkWithAnotherStatus { ASKED + 1 } else { ASKED },
             thread: way == Way::Thread,
         };
-        // SAFETY: every address in `birth` is one of this value's or of this frame's, and this frame does not end before
-        // the child has: it is waited for below, and `made` reads a clock and does not panic. A child that shares the
-        // memory runs on a stack that `self` owns and that `busy`, set by `child`, keeps for it alone, or on this one
-        // while the kernel holds this thread (`CLONE_VFORK`).
+        // SAFETY: every address in `birth` is one of this value's or of this frame's, and this frame does not
+        // end before the child has: it is waited for below, and `made` reads a clock and does not panic. A
+        // child that shares the memory runs on a stack that `self` owns and that `busy`, set by `child`,
+        // keeps for it alone, or on this one while the kernel holds this thread (`CLONE_VFORK`).
         let answer = unsafe { call::make(&birth) };
         made();
         match answer {
@@ -384,8 +389,8 @@ impl Spawner {
         let (list, empty) = (arguments.list().cast(), arguments.empty().cast());
         let mut process = 0;
         let (actions, attributes) = (std::ptr::null(), std::ptr::null());
-        // SAFETY: path and lists are ended as they must be and live across the call; without actions and attributes
-        // nothing is changed on the way; `process` is a place for its number.
+        // SAFETY: path and lists are ended as they must be and live across the call; without actions and
+        // attributes nothing is changed on the way; `process` is a place for its number.
         let error = unsafe {
             libc::posix_spawn(&raw mut process, self.path.as_ptr(), actions, attributes, list, empty)
         };
@@ -411,15 +416,16 @@ impl Spawner {
         }
     }
 
-    /// Waits until the kernel has cleared the thread's number: it does that last of all in the thread's memory
-    /// (`CLONE_CHILD_CLEARTID`, clone(2)).
+    /// Waits until the kernel has cleared the thread's number: it does that last of all in the thread's
+    /// memory (`CLONE_CHILD_CLEARTID`, clone(2)).
     fn join(&self) -> Result<Option<i32>, c_int> {
         loop {
             let number = self.thread.load(Ordering::Acquire);
             if number == 0 {
                 return Ok(None);
             }
-            // Not private: the kernel wakes it as a futex that processes may share. Every failure means the same: look again.
+            // Not private: the kernel wakes it as a futex that processes may share. Every failure means the
+            // same: look again.
             let _ = futex::wait(&self.thread, futex::Flags::empty(), number, None);
         }
     }

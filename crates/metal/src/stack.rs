@@ -14,9 +14,9 @@ pub const PLACES: usize = SPAN / ALIGNMENT;
 /// Stacks are aligned to this on every architecture that Linux has (the ABIs of x86-64, arm64 and RISC-V).
 const ALIGNMENT: usize = 16;
 
-/// By how much to lower a stack in the layout of this number: one of [`PLACES`], of which successive numbers take
-/// ones that lie far apart (the fractional parts of multiples of the golden ratio; Knuth, TAOCP volume 3,
-/// section 6.4).
+/// By how much to lower a stack in the layout of this number: one of [`PLACES`], of which successive numbers
+/// take ones that lie far apart (the fractional parts of multiples of the golden ratio; Knuth, TAOCP volume
+/// 3, section 6.4).
 pub fn place(layout: u32) -> usize {
     const FRACTION_OF_GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
     let fraction = u64::from(layout).wrapping_mul(FRACTION_OF_GOLDEN_RATIO);
@@ -33,8 +33,8 @@ pub fn place(layout: u32) -> usize {
 pub fn lowered<T, F: FnOnce() -> T>(bytes: usize, work: F) -> thread::Result<T> {
     let mut call = Call { work: Some(work), result: None };
     let argument = (&raw mut call).expose_provenance() as u64;
-    // SAFETY: `enter` is given the address of `call`, of the type that it was made for, which lives until this
-    // returns and which nobody else knows. `enter` catches every panic.
+    // SAFETY: `enter` is given the address of `call`, of the type that it was made for, which lives until
+    // this returns and which nobody else knows. `enter` catches every panic.
     unsafe { kernels::on_lower_stack(enter::<T, F>, argument, bytes) };
     // It is there: `enter` has returned.
     call.result.unwrap_or_else(|| Err(Box::new("the work was not called")))

@@ -31,8 +31,8 @@ const ENDS: [&str; 2] = ["_etext", "_einittext"];
 /// (`include/linux/module_symbol.h`, `is_mapping_symbol`).
 const LABELS: [&str; 3] = [".L", "L0", "$"];
 
-/// No function is taken to be longer where nothing says where it ends: behind the last one of a module, for example.
-/// Those of the kernel have some tens of kibibytes at most.
+/// No function is taken to be longer where nothing says where it ends: behind the last one of a module, for
+/// example. Those of the kernel have some tens of kibibytes at most.
 const LONGEST: u64 = 64 << 10;
 
 /// A line of the file.
@@ -123,8 +123,8 @@ impl Symbols {
 
     /// The functions in `text`, a line each: address, type, name, and the module in brackets.
     ///
-    /// Where several share an address a global one goes before a weak and a local one, and a plain name before one
-    /// with underscores in front.
+    /// Where several share an address a global one goes before a weak and a local one, and a plain name
+    /// before one with underscores in front.
     ///
     /// # Errors
     /// [`NoSymbols::Hidden`] or [`NoSymbols::Empty`].
@@ -148,10 +148,11 @@ impl Symbols {
         Ok(Self { functions: functions.collect() })
     }
 
-    /// The function that `address` is in: the last one that begins at or below it, unless that has ended there.
+    /// The function that `address` is in: the last one that begins at or below it, unless that has ended
+    /// there.
     ///
-    /// It ends where the next one of the kernel or of its module begins, or where their code ends. Where nothing says
-    /// that, it ends at whatever else is named behind it, and after 64 KiB.
+    /// It ends where the next one of the kernel or of its module begins, or where their code ends. Where
+    /// nothing says that, it ends at whatever else is named behind it, and after 64 KiB.
     pub fn at(&self, address: u64) -> Option<Place<'_>> {
         let after = self.functions.partition_point(|function| function.start <= address);
         let function = self.functions.get(after.checked_sub(1)?)?;

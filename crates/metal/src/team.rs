@@ -310,7 +310,8 @@ fn serve(board: &Board, clock: Clock, exclusive: bool, index: usize, cpu: Cpu) {
     }
 }
 
-/// Runs one worker's part on a stack that begins `lower` bytes below, and times it, pin read back on both sides.
+/// Runs one worker's part on a stack that begins `lower` bytes below, and times it, pin read back on both
+/// sides.
 fn stint(
     clock: Clock,
     task: &Task,

@@ -6,7 +6,8 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 
 use crate::fault::Fault;
 
-/// A pseudo-terminal (pty(7)): what the program writes to is the second; the first must stay open as long, and reads it.
+/// A pseudo-terminal (pty(7)): what the program writes to is the second; the first must stay open as long,
+/// and reads it.
 ///
 /// # Errors
 /// A fault where the machine has no `/dev/ptmx`, or no terminal left.

@@ -1,12 +1,12 @@
 //! Timers that are armed, waited for and timed: how late each one fires.
 //!
-//! Whoever waits is a process of its own, held on a CPU (a [`Crew`]). `setitimer` has one timer for a whole process and a
-//! signal that any thread of it may get; timer slack belongs to a thread. In a process with one thread all ways of waiting
-//! meet the same, and no setting of the caller is touched.
+//! Whoever waits is a process of its own, held on a CPU (a [`Crew`]). `setitimer` has one timer for a whole
+//! process and a signal that any thread of it may get; timer slack belongs to a thread. In a process with one
+//! thread all ways of waiting meet the same, and no setting of the caller is touched.
 //!
-//! All times are readings of `CLOCK_MONOTONIC`, the clock that the timers themselves run on. The counter of the CPU would
-//! not do: NTP may slew the one against the other by 500 parts in a million (adjtimex(2)), which is 5 ms of 10 s, and a
-//! timer could seem to fire too soon.
+//! All times are readings of `CLOCK_MONOTONIC`, the clock that the timers themselves run on. The counter of
+//! the CPU would not do: NTP may slew the one against the other by 500 parts in a million (adjtimex(2)),
+//! which is 5 ms of 10 s, and a timer could seem to fire too soon.
 
 mod host;
 mod wait;
@@ -42,8 +42,8 @@ pub enum Way {
     Futex,
     /// `ppoll(2)` of no files with a time-out.
     Poll,
-    /// Wrong: sleeps for most of the time, then reads the clock until [`TOO_SOON`] before the end, and no longer. Where it
-    /// is kept from running then, it begins anew.
+    /// Wrong: sleeps for most of the time, then reads the clock until [`TOO_SOON`] before the end, and no
+    /// longer. Where it is kept from running then, it begins anew.
     TooSoon,
     /// Wrong: a `timerfd` that fires again and again when it was asked for once.
     Again,
@@ -75,10 +75,10 @@ impl Way {
         }
     }
 
-    /// Whether the kernel lets such a timer be late by the thread's slack, so that several can share an interrupt; `ppoll`
-    /// by a thousandth of its time up to 100 ms, where that is more (`fs/select.c`).
-    /// prctl(2), `PR_SET_TIMERSLACK`, names those calls; `timerfd` and `setitimer` start their timers without any
-    /// (`fs/timerfd.c`, `kernel/time/itimer.c`).
+    /// Whether the kernel lets such a timer be late by the thread's slack, so that several can share an
+    /// interrupt; `ppoll` by a thousandth of its time up to 100 ms, where that is more (`fs/select.c`).
+    /// prctl(2), `PR_SET_TIMERSLACK`, names those calls; `timerfd` and `setitimer` start their timers without
+    /// any (`fs/timerfd.c`, `kernel/time/itimer.c`).
     pub fn has_slack(self) -> bool {
         matches!(self, Self::Sleep | Self::Futex | Self::Poll)
     }
@@ -98,7 +98,8 @@ impl Way {
 pub enum Slack {
     /// As the process has it: 50 µs unless somebody changed it.
     AsFound,
-    /// 1 ns, the least that can be set. It is set before the timer is armed and taken back after it has fired.
+    /// 1 ns, the least that can be set. It is set before the timer is armed and taken back after it has
+    /// fired.
     Least,
 }
 
@@ -109,7 +110,8 @@ pub struct Order {
     pub way: Way,
     /// With which slack.
     pub slack: Slack,
-    /// For how long. Counted in whole nanoseconds, by `setitimer` in whole microseconds; what is beyond is cut off.
+    /// For how long. Counted in whole nanoseconds, by `setitimer` in whole microseconds; what is beyond is
+    /// cut off.
     pub length: Picoseconds,
     /// How long after all orders were given it is armed; zero for at once.
     pub after: Picoseconds,
@@ -120,12 +122,13 @@ pub struct Order {
 pub struct Firing {
     /// The order.
     pub order: Order,
-    /// The wait. Its time is the lateness: from the moment for which the timer was armed until the caller ran again, as
-    /// `CLOCK_MONOTONIC` was read just before arming and just after; zero where it was early.
+    /// The wait. Its time is the lateness: from the moment for which the timer was armed until the caller ran
+    /// again, as `CLOCK_MONOTONIC` was read just before arming and just after; zero where it was early.
     pub lap: Lap,
     /// By how much the caller ran again too soon, if it did.
     pub early: Option<Picoseconds>,
-    /// How often the timer fired until the caller had run again. A call that returned without its time-out: 0.
+    /// How often the timer fired until the caller had run again. A call that returned without its time-out:
+    /// 0.
     pub fired: u64,
     /// Whether the timer was still armed after that.
     pub armed: bool,
@@ -257,7 +260,8 @@ impl Waiters {
     /// Waits for these timers, each by a process of its own, and says what came of each, in their order.
     ///
     /// # Errors
-    /// Those of [`Crew::lap`]: a timer that never fires is a worker that is late. [`Fault::System`] when a call failed.
+    /// Those of [`Crew::lap`]: a timer that never fires is a worker that is late. [`Fault::System`] when a
+    /// call failed.
     ///
     /// # Panics
     /// If there are more orders than processes.
@@ -298,7 +302,8 @@ pub fn slack() -> Result<Picoseconds, Fault> {
     Ok(Picoseconds::from_nanos(slack))
 }
 
-/// The grid on which the kernel's timers lie: 1 ns with high resolution timers, else a tick (clock_getres(2), time(7)).
+/// The grid on which the kernel's timers lie: 1 ns with high resolution timers, else a tick (clock_getres(2),
+/// time(7)).
 pub fn resolution() -> Picoseconds {
     let step = clock_getres(ClockId::Monotonic);
     Picoseconds::from_nanos(step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64)

@@ -18,14 +18,15 @@ use crate::pages::{self, modest_huge_page};
 pub enum Advised {
     /// Base pages only (`MADV_NOHUGEPAGE`).
     Base,
-    /// Huge pages, please (`MADV_HUGEPAGE`); advice, not a promise. Base pages where no huge one is modest; see
-    /// [`modest_huge_page`].
+    /// Huge pages, please (`MADV_HUGEPAGE`); advice, not a promise. Base pages where no huge one is modest;
+    /// see [`modest_huge_page`].
     Huge,
     /// Nothing: the system's setting decides, as it does for most programs.
     Nothing,
 }
 
-/// A private anonymous mapping that the threads of this process share, none of which is there until it is touched.
+/// A private anonymous mapping that the threads of this process share, none of which is there until it is
+/// touched.
 ///
 /// That is the memory of vm-scalability's `usemem --prealloc`: it maps `/dev/zero` privately once, which the
 /// kernel makes anonymous, and its threads share the address space.
@@ -42,8 +43,8 @@ pub struct Region {
 
 // SAFETY: the mapping belongs to this value alone and is plain memory that any thread may use.
 unsafe impl Send for Region {}
-// SAFETY: everything that can be done by shared reference is an atomic access or a system call that the kernel
-// serialises; no reference to the memory's bytes as plain data is ever handed out.
+// SAFETY: everything that can be done by shared reference is an atomic access or a system call that the
+// kernel serialises; no reference to the memory's bytes as plain data is ever handed out.
 unsafe impl Sync for Region {}
 
 impl Region {
@@ -56,8 +57,9 @@ impl Region {
         let pages = bytes.max(1).div_ceil(page);
         let length = pages * page;
         let huge = modest_huge_page().unwrap_or(page);
-        // Room to align by hand, as mmap promises a base page's alignment only; and a rim at both ends that may not
-        // be accessed, so that the kernel does not merge this mapping with a neighbour and count the two as one.
+        // Room to align by hand, as mmap promises a base page's alignment only; and a rim at both ends that
+        // may not be accessed, so that the kernel does not merge this mapping with a neighbour and count the
+        // two as one.
         let mapped = length.next_multiple_of(huge) + 2 * huge;
         // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
         let base = unsafe {
@@ -101,8 +103,8 @@ impl Region {
 
     /// Writes one word to each of the pages numbered `base + page` for each `page` of `order`, in that order.
     ///
-    /// The loop is an ordinary one and no kernel in assembler: a fault costs hundreds of nanoseconds and the loop
-    /// about one, and what it does cost is measured by touching pages that are there.
+    /// The loop is an ordinary one and no kernel in assembler: a fault costs hundreds of nanoseconds and the
+    /// loop about one, and what it does cost is measured by touching pages that are there.
     ///
     /// # Panics
     /// If a number is that of no page.
@@ -127,9 +129,9 @@ impl Region {
 
     /// Writes `writes` words, each at a place drawn from the whole region: `usemem --random`.
     ///
-    /// `state` is the generator's: xorshift64*, whose upper bits are scaled to the number of words (Vigna, "An
-    /// experimental exploration of Marsaglia's xorshift generators, scrambled", 2016). It must not be 0, and
-    /// where to go on from is returned.
+    /// `state` is the generator's: xorshift64*, whose upper bits are scaled to the number of words (Vigna,
+    /// "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016). It must not be 0,
+    /// and where to go on from is returned.
     pub fn write_at_random(&self, mut state: u64, writes: u64) -> u64 {
         let words = (self.pages * self.page / size_of::<u64>()) as u64;
         for _ in 0..writes {
@@ -161,8 +163,8 @@ impl Region {
         Ok(self.advise(pages, Advice::LinuxDontNeed)?)
     }
 
-    /// Lets the kernel provide these pages in one call (`MADV_POPULATE_WRITE`, Linux 5.14): what a fault costs
-    /// apart from the exception is in it, allocating and clearing above all.
+    /// Lets the kernel provide these pages in one call (`MADV_POPULATE_WRITE`, Linux 5.14): what a fault
+    /// costs apart from the exception is in it, allocating and clearing above all.
     ///
     /// # Errors
     /// [`Fault::System`] when the kernel refuses; see [`can_populate`].
@@ -172,7 +174,8 @@ impl Region {
             .map_err(|error| Fault::system(format!("madvise(MADV_POPULATE_WRITE) of {count} pages"), error))
     }
 
-    /// How many of these pages are there, by the kernel's word (`mincore(2)`). It misses what was swapped out.
+    /// How many of these pages are there, by the kernel's word (`mincore(2)`). It misses what was swapped
+    /// out.
     ///
     /// # Errors
     /// [`Fault::System`] when the kernel does not say.
@@ -192,8 +195,8 @@ impl Region {
             let some = first..pages.end.min(first + AT_ONCE);
             let (start, count) = (self.address(&some), some.len());
             let mut seen = [0_u8; AT_ONCE];
-            // SAFETY: `seen` has a byte for each page of the range, which is no longer than it, and it is all that is
-            // written.
+            // SAFETY: `seen` has a byte for each page of the range, which is no longer than it, and it is all
+            // that is written.
             let status = unsafe { libc::mincore(start.cast(), count * self.page, seen.as_mut_ptr()) };
             if status != 0 {
                 return Err(io::Error::last_os_error());
@@ -243,8 +246,8 @@ impl Region {
 
     fn advise(&self, pages: Range<usize>, advice: Advice) -> Result<(), Errno> {
         let (start, bytes) = (self.address(&pages), pages.len() * self.page);
-        // SAFETY: the range lies inside this mapping. Its contents may become zeros, which is a value that every
-        // atomic access may meet; nothing else refers to them.
+        // SAFETY: the range lies inside this mapping. Its contents may become zeros, which is a value that
+        // every atomic access may meet; nothing else refers to them.
         unsafe { madvise(start.cast(), bytes, advice) }
     }
 
@@ -253,21 +256,24 @@ impl Region {
         assert!(word < self.pages * self.page / size_of::<u64>(), "there is no word {word}");
         // SAFETY: the word is inside the region, by the line above.
         let place = unsafe { self.start.as_ptr().add(word * size_of::<u64>()) };
-        // SAFETY: aligned, as a page's start is and every eighth byte after it; mapped until `self` is dropped, which
-        // the returned lifetime excludes; and every access of any thread is an atomic one to a whole word.
+        // SAFETY: aligned, as a page's start is and every eighth byte after it; mapped until `self` is
+        // dropped, which the returned lifetime excludes; and every access of any thread is an atomic one to a
+        // whole word.
         unsafe { AtomicU64::from_ptr(place.cast()) }
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: this mapping was made by `map` with this base and length, and no reference to it outlives `self`.
+        // SAFETY: this mapping was made by `map` with this base and length, and no reference to it outlives
+        // `self`.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
         debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
     }
 }
 
-/// How much of what a process has at these addresses the kernel keeps in huge pages; see [`Region::huge_bytes`].
+/// How much of what a process has at these addresses the kernel keeps in huge pages; see
+/// [`Region::huge_bytes`].
 ///
 /// # Errors
 /// [`Fault::System`] when the file cannot be read or does not say.
@@ -280,8 +286,8 @@ pub fn page() -> usize {
     rustix::param::page_size()
 }
 
-/// Forbids this process and its later children huge pages, whatever is advised (`PR_SET_THP_DISABLE`, Linux 3.15).
-/// For a task of a [`crate::Crew`]: nothing is allocated.
+/// Forbids this process and its later children huge pages, whatever is advised (`PR_SET_THP_DISABLE`, Linux
+/// 3.15). For a task of a [`crate::Crew`]: nothing is allocated.
 ///
 /// # Errors
 /// What the kernel said: one without transparent huge pages does not know it.
@@ -395,7 +401,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn as_many_pages_are_there_as_different_ones_were_touched(order in prop::collection::vec(0_u32..48, 0..96)) {
+        fn as_many_pages_are_there_as_different_ones_were_touched(
+            order in prop::collection::vec(0_u32..48, 0..96),
+        ) {
             let region = Region::map(48 * rustix::param::page_size(), Advised::Base).unwrap();
             region.touch(0, &order);
             let different: std::collections::BTreeSet<u32> = order.iter().copied().collect();

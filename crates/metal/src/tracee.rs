@@ -1,14 +1,14 @@
 //! A program that is watched by ptrace(2): its system calls, its breakpoints, its children and threads.
 //!
-//! The kernel lets only the thread that started a tracee ask about it, and says what happened only to a thread that
-//! waits. So [`traced`] gives the work a thread of its own, whose only children are the tracees, and the thread that
-//! asked keeps the time: when the deadline passes it kills every tracee, which wakes the waiting one. Nothing survives:
-//! the kernel kills the tracees with the thread that traces them (`PTRACE_O_EXITKILL`), and the program leads a process
-//! group of its own.
+//! The kernel lets only the thread that started a tracee ask about it, and says what happened only to a
+//! thread that waits. So [`traced`] gives the work a thread of its own, whose only children are the tracees,
+//! and the thread that asked keeps the time: when the deadline passes it kills every tracee, which wakes the
+//! waiting one. Nothing survives: the kernel kills the tracees with the thread that traces them
+//! (`PTRACE_O_EXITKILL`), and the program leads a process group of its own.
 //!
 //! What a system call was asked comes from `PTRACE_GET_SYSCALL_INFO` (Linux 5.3), which is the same on every
-//! architecture. Nothing is stepped by single instructions, which riscv64 could not do for long: a breakpoint is lifted
-//! when it is hit, and planted again where the caller knows that it is time.
+//! architecture. Nothing is stepped by single instructions, which riscv64 could not do for long: a breakpoint
+//! is lifted when it is hit, and planted again where the caller knows that it is time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -182,12 +182,12 @@ enum Half {
 
 /// Starts `command` under ptrace and does `work` with it, in a thread of its own, for `deadline` at the most.
 ///
-/// The program stands before its first instruction. When `work` has ended, what is left of it is killed. Memory is
-/// not bounded and standard streams are what `command` says.
+/// The program stands before its first instruction. When `work` has ended, what is left of it is killed.
+/// Memory is not bounded and standard streams are what `command` says.
 ///
 /// # Errors
-/// [`Trouble::Forbidden`] where tracing is not permitted, [`Trouble::OutOfTime`] where the deadline passed, a fault
-/// where the program cannot be started, and what `work` says.
+/// [`Trouble::Forbidden`] where tracing is not permitted, [`Trouble::OutOfTime`] where the deadline passed, a
+/// fault where the program cannot be started, and what `work` says.
 pub fn traced<T: Send>(
     command: Command,
     deadline: Duration,
@@ -226,8 +226,8 @@ impl<'a> Tracee<'a> {
             setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
             request::trace_me()
         };
-        // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes no
-        // lock; an error is a number.
+        // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and
+        // takes no lock; an error is a number.
         unsafe { command.pre_exec(prepared) };
         let started = command.spawn().map_err(|error| match error.raw_os_error() {
             // A program that may not be executed answers EACCES.
@@ -262,8 +262,8 @@ impl<'a> Tracee<'a> {
     /// Waits until a thread stops; none when there is no thread left.
     ///
     /// # Errors
-    /// [`Trouble::OutOfTime`] at the deadline; [`Trouble::Unsupported`] where the kernel cannot tell what a system
-    /// call was asked; a fault where waiting fails.
+    /// [`Trouble::OutOfTime`] at the deadline; [`Trouble::Unsupported`] where the kernel cannot tell what a
+    /// system call was asked; a fault where waiting fails.
     pub fn next_stop(&mut self) -> Result<Option<(Thread, Stop)>, Trouble> {
         loop {
             if let Some(thread) = self.begun.pop_front() {
@@ -354,7 +354,8 @@ impl<'a> Tracee<'a> {
         written.map_err(|error| self.failed(thread, "lift a breakpoint from", error))
     }
 
-    /// Takes a breakpoint that a thread stopped at out of its memory, so that it goes on as if there had been none.
+    /// Takes a breakpoint that a thread stopped at out of its memory, so that it goes on as if there had been
+    /// none.
     ///
     /// # Errors
     /// As [`plant`](Self::plant) and [`registers`](Self::registers).
@@ -375,8 +376,8 @@ impl<'a> Tracee<'a> {
             | WaitIdOptions::NOWAIT
             | WaitIdOptions::from_bits_retain(OURS);
         loop {
-            // Only looked at: a number must stay the thread's own as long as the keeper of time may kill it. It is
-            // given back under the lock.
+            // Only looked at: a number must stay the thread's own as long as the keeper of time may kill it.
+            // It is given back under the lock.
             match waitid(WaitId::All, looked) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
@@ -425,8 +426,8 @@ impl<'a> Tracee<'a> {
             libc::PTRACE_EVENT_CLONE => born(Birth::Cloned)?,
             libc::PTRACE_EVENT_VFORK_DONE => return Ok(Some(Stop::Released)),
             libc::PTRACE_EVENT_EXEC => {
-                // A thread that executes takes the number of the first one, and the end of its own is never told of
-                // (ptrace(2), "execve(2) under ptrace").
+                // A thread that executes takes the number of the first one, and the end of its own is never
+                // told of (ptrace(2), "execve(2) under ptrace").
                 let before = request::message(thread).map_err(|error| self.failed(thread, "ask", error))?;
                 if let Some(before) = Thread::try_from(before).ok().filter(|&before| before != thread) {
                     self.lock().threads.remove(&before);

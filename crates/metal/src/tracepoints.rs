@@ -1,7 +1,7 @@
 //! Events of the kernel's own tracepoints, counted or recorded for one thread while it works, with privilege.
 //!
-//! All of it hangs on file descriptors (`perf_event_open(2)`): no setting of the tracing file system is changed, and
-//! what a killed process was counting ends with its descriptors.
+//! All of it hangs on file descriptors (`perf_event_open(2)`): no setting of the tracing file system is
+//! changed, and what a killed process was counting ends with its descriptors.
 
 use std::fmt;
 use std::fs;
@@ -14,8 +14,8 @@ use perf_event::{Builder, Counter, SampleFlag, Sampler};
 /// Where the tracing file system is mounted: since Linux 4.1, and before (`Documentation/trace/ftrace.rst`).
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Bytes of the ring of one event that is recorded. Together they are emptied between two pieces of work, so one ring
-/// holds what one piece leaves: at 100 bytes a record some 2 600 of them.
+/// Bytes of the ring of one event that is recorded. Together they are emptied between two pieces of work, so
+/// one ring holds what one piece leaves: at 100 bytes a record some 2 600 of them.
 const RING: usize = 256 << 10;
 
 /// The number of a record that holds an event, and of one that says how many were dropped
@@ -133,8 +133,8 @@ impl Tracepoints {
         Ok(Self { counters })
     }
 
-    /// Runs `work` on this thread and returns what it returned, and how often this thread passed each tracepoint
-    /// meanwhile, by name. The counts are exact: every event is counted, none is sampled.
+    /// Runs `work` on this thread and returns what it returned, and how often this thread passed each
+    /// tracepoint meanwhile, by name. The counts are exact: every event is counted, none is sampled.
     ///
     /// # Errors
     /// A counter could not be switched or read.
@@ -157,16 +157,18 @@ impl Tracepoints {
     }
 }
 
-/// A recorder of tracepoints for the thread that opened it: every event becomes a record in a ring, as a tracer has it.
+/// A recorder of tracepoints for the thread that opened it: every event becomes a record in a ring, as a
+/// tracer has it.
 ///
-/// It stands for the cost of being traced. A tracer that writes another kind of record, or writes those of the
-/// whole machine, costs something else.
+/// It stands for the cost of being traced. A tracer that writes another kind of record, or writes those of
+/// the whole machine, costs something else.
 pub struct Recorder {
     rings: Vec<Sampler>,
 }
 
 impl Recorder {
-    /// A recorder of those of `names` that this kernel has: time, address and the event's own fields. It stands still.
+    /// A recorder of those of `names` that this kernel has: time, address and the event's own fields. It
+    /// stands still.
     ///
     /// # Errors
     /// As [`Tracepoints::open`].

@@ -7,8 +7,9 @@ use tenbin_model::Picoseconds;
 
 /// A reading of `getrusage(2)` for one thread.
 ///
-/// The sum of both times is exact to a microsecond. How it is divided is not, on most kernels: they count in which mode
-/// ticks met the thread and divide all of its life by that, what it did outside of the work included.
+/// The sum of both times is exact to a microsecond. How it is divided is not, on most kernels: they count in
+/// which mode ticks met the thread and divide all of its life by that, what it did outside of the work
+/// included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Time in user mode.
@@ -19,8 +20,8 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Context switches that were forced on it.
     pub involuntary_switches: u64,
-    /// Page faults that were answered without reading from a disk. A page that the kernel fills in the middle of
-    /// a system call counts as well, though no exception was taken (`mm_account_fault` in `mm/memory.c`).
+    /// Page faults that were answered without reading from a disk. A page that the kernel fills in the middle
+    /// of a system call counts as well, though no exception was taken (`mm_account_fault` in `mm/memory.c`).
     pub minor_faults: u64,
     /// Page faults that had to wait for a disk.
     pub major_faults: u64,
@@ -29,9 +30,9 @@ pub struct Usage {
 impl Usage {
     /// The calling thread's usage so far.
     pub fn of_this_thread() -> Self {
-        // Time is charged at ticks and when a thread stops running. This clock charges what has run since, which
-        // `getrusage` then divides (`task_sched_runtime` and `cputime_adjust` in `kernel/sched`); without it an epoch
-        // shorter than a tick would mostly have cost nothing.
+        // Time is charged at ticks and when a thread stops running. This clock charges what has run since,
+        // which `getrusage` then divides (`task_sched_runtime` and `cputime_adjust` in `kernel/sched`);
+        // without it an epoch shorter than a tick would mostly have cost nothing.
         let _ = clock_gettime(ClockId::ThreadCPUTime);
         let mut raw = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: `raw` is a live, writable `rusage`; the kernel writes within it or fails.
@@ -97,8 +98,8 @@ mod tests {
         assert_eq!(first.since(&second).voluntary_switches, 0);
     }
 
-    /// Between two ticks the kernel charges a thread with nothing unless it is asked to: work that is shorter than a
-    /// tick, by a thread that sleeps before the next one, would never have been charged.
+    /// Between two ticks the kernel charges a thread with nothing unless it is asked to: work that is shorter
+    /// than a tick, by a thread that sleeps before the next one, would never have been charged.
     #[test]
     fn time_is_charged_though_no_tick_came_by() {
         let spent = || {

@@ -1,8 +1,9 @@
 //! The vDSO: a shared object of the kernel's that lies in every process, and what it offers.
 //!
-//! Its functions answer from memory that the kernel keeps up to date, so asking for the time need not enter the kernel.
-//! Where it lies is told to each program at its start (`AT_SYSINFO_EHDR`), and what it holds is in its own table of
-//! symbols. Sources: vdso(7) for the names and versions by architecture; `Documentation/ABI/stable/vdso` of the kernel.
+//! Its functions answer from memory that the kernel keeps up to date, so asking for the time need not enter
+//! the kernel. Where it lies is told to each program at its start (`AT_SYSINFO_EHDR`), and what it holds is
+//! in its own table of symbols. Sources: vdso(7) for the names and versions by architecture;
+//! `Documentation/ABI/stable/vdso` of the kernel.
 
 mod image;
 
@@ -69,8 +70,8 @@ impl Vdso {
         if base == 0 {
             return Err(NoVdso::NotGiven);
         }
-        // SAFETY: the kernel mapped its image there for as long as the process lives, at least a page of it, readable;
-        // nobody writes to it, and nothing in this program unmaps it.
+        // SAFETY: the kernel mapped its image there for as long as the process lives, at least a page of it,
+        // readable; nobody writes to it, and nothing in this program unmaps it.
         let first = unsafe { std::slice::from_raw_parts(base as *const u8, LEAST_PAGE) };
         let length = extent(first).map_err(NoVdso::Unreadable)?;
         if length > LONGEST {
@@ -92,8 +93,8 @@ impl Vdso {
         format!("{PREFIX}{call}")
     }
 
-    /// Where the code of `call` lies in this process; none where this kernel's vDSO does not offer it under the version
-    /// that this architecture's ABI names.
+    /// Where the code of `call` lies in this process; none where this kernel's vDSO does not offer it under
+    /// the version that this architecture's ABI names.
     pub(crate) fn address_of(&self, call: &str) -> Option<usize> {
         let name = Self::name_of(call);
         let offered = |symbol: &&Symbol| {

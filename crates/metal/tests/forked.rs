@@ -9,7 +9,8 @@ use tenbin_metal::spawn::Way;
 use tenbin_metal::touch::{Advised, Region, forbid_huge_pages, page};
 use tenbin_metal::{Clock, Crew, Spawner, Task, allowed_cpus};
 
-/// The system's allocator, counted. Each process has its own count, and inherits that of its parent at the fork.
+/// The system's allocator, counted. Each process has its own count, and inherits that of its parent at the
+/// fork.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -23,7 +24,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory came from `alloc` above, and so from `System`, with this layout: the caller's promise.
+        // SAFETY: the memory came from `alloc` above, and so from `System`, with this layout: the caller's
+        // promise.
         unsafe { System.dealloc(memory, layout) }
     }
 }

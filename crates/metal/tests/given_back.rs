@@ -1,4 +1,5 @@
-//! What a process has freed is not copied with its children: alone in its process, so that nobody else allocates.
+//! What a process has freed is not copied with its children: alone in its process, so that nobody else
+//! allocates.
 
 use tenbin_metal::spawn::{Spawner, footprint};
 

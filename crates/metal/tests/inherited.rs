@@ -1,4 +1,5 @@
-//! A crew that is forked later has no mapping of an earlier one: alone in its process, so that nobody else maps anything.
+//! A crew that is forked later has no mapping of an earlier one: alone in its process, so that nobody else
+//! maps anything.
 
 use tenbin_metal::crew::Shared;
 use tenbin_metal::{Clock, Crew, allowed_cpus};

@@ -4,8 +4,9 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`].
 
+pub mod architecture;
 pub mod attribution;
 pub mod blame;
 pub mod calibration;
@@ -18,6 +19,7 @@ pub mod topology;
 pub mod unit;
 pub mod verdict;
 
+pub use architecture::{Architecture, NotAnArchitecture};
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};

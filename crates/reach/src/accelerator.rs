@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use crate::error::Error;
 
 /// What makes a guest's CPUs go.
@@ -18,8 +19,8 @@ pub enum Accelerator {
     /// waiting takes no time here.
     ///
     /// It is QEMU's `-icount shift=0,align=off,sleep=off`. How long an instruction takes on a real CPU is not
-    /// in these figures: a division, a miss of every cache and a `nop` are one nanosecond each. Each repetition
-    /// of a string instruction (`rep stos` of x86) is one too.
+    /// in these figures: a division, a miss of every cache and a `nop` are one nanosecond each. Each
+    /// repetition of a string instruction (`rep stos` of x86) is one too.
     Counted,
     /// The CPUs of this machine, by `/dev/kvm`: only for its own architecture. See [`Guest::try_kvm`].
     ///
@@ -53,8 +54,8 @@ impl FromStr for Accelerator {
 }
 
 impl Accelerator {
-    /// Whether it can make so many CPUs of `architecture` go on a machine like this. Whether KVM works here is
-    /// another question.
+    /// Whether it can make so many CPUs of `architecture` go on a machine like this. Whether KVM works here
+    /// is another question.
     ///
     /// # Errors
     /// [`Error::Request`] where it cannot.

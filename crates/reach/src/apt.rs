@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use crate::cache::listed;
 use crate::error::Error;
 use crate::kernel::Suite;
@@ -92,8 +93,8 @@ impl Apt {
         self.flaw.take().unwrap_or(error)
     }
 
-    /// Whether the lists have `package`, or one version of it: `NAME=VERSION`. Lists of which some could not be
-    /// fetched say yes, and never no.
+    /// Whether the lists have `package`, or one version of it: `NAME=VERSION`. Lists of which some could not
+    /// be fetched say yes, and never no.
     ///
     /// # Errors
     /// What kept lists from being fetched, where it is not in the others.
@@ -112,8 +113,8 @@ impl Apt {
         self.flaw.take().map_or(Ok(()), Err)
     }
 
-    /// What apt shows of a package, if it is in the lists. Of a version that is not, while the name is, apt says
-    /// nothing and calls that a success; of a name that is not, it fails.
+    /// What apt shows of a package, if it is in the lists. Of a version that is not, while the name is, apt
+    /// says nothing and calls that a success; of a name that is not, it fails.
     fn shown(&self, package: &str) -> Result<Option<String>, Error> {
         let shown = self.own("apt-cache").words(["--no-all-versions", "show", package]);
         match shown.read(package, PATIENCE) {
@@ -132,8 +133,8 @@ impl Apt {
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// Fetches `packages`, each a name or `NAME=VERSION`, unpacks them below `into`, and gives the names of their
-    /// files, which tell versions.
+    /// Fetches `packages`, each a name or `NAME=VERSION`, unpacks them below `into`, and gives the names of
+    /// their files, which tell versions.
     ///
     /// # Errors
     /// [`Error::Fetch`] where one cannot be brought.
@@ -154,7 +155,7 @@ impl Apt {
 
     /// Debian's name of the architecture that packages are fetched for.
     pub(crate) fn architecture(&self) -> &'static str {
-        self.architecture.debian()
+        self.architecture.names().debian
     }
 }
 
@@ -167,7 +168,7 @@ pub(crate) fn dependency<'a>(record: &'a str, beginning: &str) -> Option<&'a str
 
 /// The sources: the release, its security updates and, if asked for, its backports, signed by Debian.
 fn source_lines(mirrors: &Mirrors, architecture: Architecture, suite: Suite) -> String {
-    let options = format!("[arch={} signed-by={KEYS}]", architecture.debian());
+    let options = format!("[arch={} signed-by={KEYS}]", architecture.names().debian);
     let (Mirrors { main, security }, release) = (mirrors, suite.release());
     let mut text =
         format!("deb {options} {main} {release} main\ndeb {options} {security} {release}-security main\n");
@@ -194,7 +195,7 @@ fn settings(folder: &Path, architecture: Architecture, inherited: &str) -> Strin
     };
     let mut text = inherited.lines().filter(wanted).fold(String::new(), |text, line| text + line + "\n");
     let path = |name: &str| folder.join(name).display().to_string();
-    let (nothing, debian) = ("/dev/null".to_owned(), architecture.debian().to_owned());
+    let (nothing, debian) = ("/dev/null".to_owned(), architecture.names().debian.to_owned());
     let own = [
         ("Acquire::Languages", "none".to_owned()),
         ("Acquire::Retries", "3".to_owned()),

@@ -118,13 +118,17 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(
-            entries in prop::collection::vec((prop::collection::vec(1_u8.., 1..40), prop::collection::vec(any::<u8>(), 0..40)), 0..10)
+            entries in prop::collection::vec(
+                (prop::collection::vec(1_u8.., 1..40), prop::collection::vec(any::<u8>(), 0..40)),
+                0..10,
+            )
         ) {
             let mut archive = Archive::new(Vec::new());
             for (name, content) in &entries {
                 archive.add(name, Kind::File, 0o640, content).unwrap();
             }
-            let expected = entries.into_iter().map(|(name, content)| (name, 0o100_640, content)).collect::<Vec<_>>();
+            let expected = entries.into_iter()
+                .map(|(name, content)| (name, 0o100_640, content)).collect::<Vec<_>>();
             prop_assert_eq!(read(&archive.finish().unwrap()), expected);
         }
     }

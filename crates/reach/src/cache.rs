@@ -1,10 +1,13 @@
 //! A folder of kernels, each fetched from Debian once, with what was built for them.
 //!
-//! A kernel has a folder, `SUITE-ARCHITECTURE`: `image`, `busybox`, `modules` (those of Debian that a guest needs), `origin` (the
-//! packages they are from). When modules of ours are first asked for, `headers` of the image's version are put
-//! there, and `built-KEY` for each state of the sources. A kernel of the user's own has `own-KEY` alone.
+//! A kernel has a folder, `SUITE-ARCHITECTURE`: `image`, `busybox`, `modules` (those of Debian that a guest
+//! needs), `origin` (the packages they are from). When modules of ours are first asked for, `headers` of the
+//! image's version are put there, and `built-KEY` for each state of the sources. A kernel of the user's own
+//! has `own-KEY` alone.
 //!
 //! Whatever gets its name there is whole: it was made in a folder beside it, by whoever held the lock.
+
+#![expect(clippy::disallowed_methods, reason = "somebody else who fetches is waited for, and not for ever")]
 
 use std::fs;
 use std::io;
@@ -15,8 +18,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use tenbin_model::Architecture;
+
 use crate::apt::{Apt, dependency};
-use crate::architecture::Architecture;
 use crate::error::Error;
 use crate::headers::{self, Image};
 use crate::kbuild::{self, Build};
@@ -62,8 +66,8 @@ impl Cache {
         Self { folder: folder.into(), waits: |_| {} }
     }
 
-    /// The same cache, which calls `waits` with its folder, once, when it has to wait because another process writes
-    /// there. After an hour it waits no longer, and that is an [`Error::File`].
+    /// The same cache, which calls `waits` with its folder, once, when it has to wait because another process
+    /// writes there. After an hour it waits no longer, and that is an [`Error::File`].
     pub fn telling(self, waits: fn(&Path)) -> Self {
         Self { waits, ..self }
     }
@@ -118,11 +122,11 @@ impl Cache {
         Ok(Kernel { image: place.join("image"), busybox: place.join("busybox"), modules })
     }
 
-    /// The folder that modules for that kernel are built with, a path from the root: `make -C` it. Fetched now if
-    /// it is not here yet (15 MB, which are up to 95 MB when they are unpacked), and the kernel too.
+    /// The folder that modules for that kernel are built with, a path from the root: `make -C` it. Fetched
+    /// now if it is not here yet (15 MB, which are up to 95 MB when they are unpacked), and the kernel too.
     ///
-    /// Headers are of the version of the image. If the archive has none of that version any more, the kernel is
-    /// fetched anew together with its headers, and replaces the old one: [`Cache::version`] tells.
+    /// Headers are of the version of the image. If the archive has none of that version any more, the kernel
+    /// is fetched anew together with its headers, and replaces the old one: [`Cache::version`] tells.
     ///
     /// # Errors
     /// As [`Cache::kernel`]; and [`Error::Request`] where there are no tools for this machine.
@@ -143,8 +147,8 @@ impl Cache {
     /// kept in the cache.
     ///
     /// # Errors
-    /// As [`Cache::headers`]; [`Error::Request`] also where the cache's path holds what make cannot handle (a space, a
-    /// colon); [`Error::Missing`] also without make, a compiler or a library that the kernel's
+    /// As [`Cache::headers`]; [`Error::Request`] also where the cache's path holds what make cannot handle (a
+    /// space, a colon); [`Error::Missing`] also without make, a compiler or a library that the kernel's
     /// tools need, and [`Error::Build`] where they do not build.
     pub fn modules(
         &self,
@@ -168,8 +172,8 @@ impl Cache {
     /// `lib/modules/VERSION/build`.
     ///
     /// # Errors
-    /// [`Error::Request`] where the image does not tell its version by its name; [`Error::Missing`] without its
-    /// headers; and as [`Cache::modules`].
+    /// [`Error::Request`] where the image does not tell its version by its name; [`Error::Missing`] without
+    /// its headers; and as [`Cache::modules`].
     pub fn own_modules(
         &self,
         architecture: Architecture,
@@ -193,11 +197,12 @@ impl Cache {
     }
 
     /// A kernel of the user's own, with the busybox of the usual suite. If the file is called
-    /// `vmlinuz-VERSION` or `vmlinux-VERSION` and lies in a folder beside `lib/modules/VERSION`, as in `/boot`,
-    /// modules are taken from there.
+    /// `vmlinuz-VERSION` or `vmlinux-VERSION` and lies in a folder beside `lib/modules/VERSION`, as in
+    /// `/boot`, modules are taken from there.
     ///
     /// # Errors
-    /// [`Error::Request`] where `image` is no file, or no image of a kernel for `architecture`; and as [`Cache::kernel`].
+    /// [`Error::Request`] where `image` is no file, or no image of a kernel for `architecture`; and as
+    /// [`Cache::kernel`].
     pub fn own_kernel(&self, architecture: Architecture, image: &Path) -> Result<Kernel, Error> {
         let (image, own) = own_release(image)?;
         insist_image(&image, architecture)?;
@@ -294,8 +299,8 @@ impl Cache {
     }
 }
 
-/// Removes a folder, or as much of it as can be while somebody still writes there: a program whose tenbin was killed
-/// a moment ago. The rest is left to the next turn.
+/// Removes a folder, or as much of it as can be while somebody still writes there: a program whose tenbin was
+/// killed a moment ago. The rest is left to the next turn.
 fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if [io::ErrorKind::DirectoryNotEmpty, io::ErrorKind::NotFound].contains(&error.kind()) => {
@@ -317,8 +322,8 @@ fn name(whole: &Path, place: &Path) -> Result<(), Error> {
     fs::rename(whole, place).map_err(Error::file("write", place))
 }
 
-/// Removes the modules beside the new ones in `built` that are a month older: of sources that a tenbin had then. Whoever
-/// still has that one builds them again. Only who holds the lock may.
+/// Removes the modules beside the new ones in `built` that are a month older: of sources that a tenbin had
+/// then. Whoever still has that one builds them again. Only who holds the lock may.
 fn forget(built: &Path) -> io::Result<()> {
     let Some(oldest) = fs::metadata(built)?.modified()?.checked_sub(MONTH) else { return Ok(()) };
     for entry in fs::read_dir(built.parent().unwrap_or(built))? {
@@ -359,16 +364,17 @@ fn complete(turn: &Turn, architecture: Architecture, suite: Suite, place: &Path)
     replace(&whole, place, &turn.folder("old"))
 }
 
-/// Puts the folder `whole` in the place of the folder `place`, which then is `whole`, or `old`: both go with the turn.
+/// Puts the folder `whole` in the place of the folder `place`, which then is `whole`, or `old`: both go with
+/// the turn.
 ///
-/// Whoever found the old kernel and has not opened all of it yet finds the new one under the same names; of a module
-/// that is not there any more it says so. So a guest may get an image and modules of two versions: the kernel refuses
-/// what was not built for it, and the next guest has one version again.
+/// Whoever found the old kernel and has not opened all of it yet finds the new one under the same names; of a
+/// module that is not there any more it says so. So a guest may get an image and modules of two versions: the
+/// kernel refuses what was not built for it, and the next guest has one version again.
 fn replace(whole: &Path, place: &Path, old: &Path) -> Result<(), Error> {
     match renameat_with(CWD, whole, CWD, place, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(()),
-        // Not every file system can exchange. Who is killed between the two leaves no kernel, and the next one
-        // fetches it.
+        // Not every file system can exchange. Who is killed between the two leaves no kernel, and the next
+        // one fetches it.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             name(place, old)?;
             name(whole, place)
@@ -377,8 +383,8 @@ fn replace(whole: &Path, place: &Path, old: &Path) -> Result<(), Error> {
     }
 }
 
-/// Fetches kernel and busybox, unpacks them into one folder, and puts what a guest needs of them into another; both
-/// are made.
+/// Fetches kernel and busybox, unpacks them into one folder, and puts what a guest needs of them into
+/// another; both are made.
 fn fetch_kernel(apt: &mut Apt, unpacked: &Path, into: &Path) -> Result<(), Error> {
     let meta = format!("linux-image-{}", apt.architecture());
     let record = apt.record(&meta)?;

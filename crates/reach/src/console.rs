@@ -13,7 +13,8 @@ use rustix::io::Errno;
 /// How much of a console's beginning is kept, and as much of its end, in bytes: text, and [`COST`] a line.
 const KEPT: usize = 4 << 20;
 
-/// What a line costs beside its text, in bytes. Without it, empty lines would cost nothing and fill the memory.
+/// What a line costs beside its text, in bytes. Without it, empty lines would cost nothing and fill the
+/// memory.
 const COST: usize = 64;
 
 /// How long a line may become, in bytes. What is longer is cut into several, all but the last without an end.
@@ -188,7 +189,8 @@ impl<'a> Recorder<'a> {
 /// Reads `pipe` until nobody has it open for writing, or until the other end of `over` is closed and the
 /// pipe is empty. Every line goes to `each` when it is over.
 ///
-/// Somebody whom the emulator left behind may hold the pipe open for ever, so its end alone is not waited for.
+/// Somebody whom the emulator left behind may hold the pipe open for ever, so its end alone is not waited
+/// for.
 pub(crate) fn watch(
     mut pipe: PipeReader,
     over: PipeReader,
@@ -312,7 +314,8 @@ mod tests {
             let mut cuts = cuts.into_iter().map(|cut| cut.min(text.len())).collect::<Vec<_>>();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();
-            let parts = cuts.windows(2).map(|pair| (&text.as_bytes()[pair[0]..pair[1]], 7)).collect::<Vec<_>>();
+            let parts = cuts.windows(2)
+                .map(|pair| (&text.as_bytes()[pair[0]..pair[1]], 7)).collect::<Vec<_>>();
             let lines = |parts: &[(&[u8], u64)]| record(KEPT, parts).0.lines;
             prop_assert_eq!(lines(&parts), lines(&[(text.as_bytes(), 7)]));
         }
@@ -339,6 +342,7 @@ mod tests {
         let (reader, mut writer) = pipe().unwrap();
         let (over, alive) = pipe().unwrap();
         std::thread::scope(|scope| {
+            #[expect(clippy::disallowed_methods, reason = "a console is told by time")]
             let start = Instant::now();
             let thread = scope.spawn(move || watch(reader, over, start, &mut |_| {}));
             script(&mut writer);

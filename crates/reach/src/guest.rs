@@ -1,5 +1,7 @@
 //! A guest: what it shall do, and how it is booted, minded and read.
 
+#![expect(clippy::disallowed_methods, reason = "a guest's console is told by time")]
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufReader, BufWriter, PipeWriter, Seek, pipe};
@@ -8,15 +10,18 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tenbin_metal::child::End;
+use tenbin_model::Architecture;
+
 use crate::accelerator::Accelerator;
 use crate::answer::{self, Answer, Channel, File};
-use crate::architecture::Architecture;
+use crate::board;
 use crate::cargo::Cargo;
 use crate::console::{self, Console, Line};
 use crate::error::{Error, Silence};
 use crate::initramfs::{self, INIT_PATH};
 use crate::kernel::Kernel;
-use crate::process::{End, Program, place_of, tail, unnamed};
+use crate::process::{Program, place_of, tail, unnamed};
 
 /// Memory that a guest has beside twice its root, in MiB: the root is there packed and unpacked at first.
 const MEMORY: u64 = 512;
@@ -35,9 +40,10 @@ const PANIC: &str = "Kernel panic";
 
 /// A machine that runs one command and is gone.
 ///
-/// Its CPU is emulated, if nobody says otherwise: what it says of time means nothing. Root is a file system in memory with a busybox
-/// under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`, `/tmp`, with debugfs and tracefs
-/// at their places below `/sys/kernel`. There is no network but the loopback and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
+/// Its CPU is emulated, if nobody says otherwise: what it says of time means nothing. Root is a file system
+/// in memory with a busybox under its usual names, what is carried there, and `/proc`, `/sys`, `/dev`,
+/// `/tmp`, with debugfs and tracefs at their places below `/sys/kernel`. There is no network but the loopback
+/// and no disk. The command runs as root in `/tmp`, with nothing to read on standard input.
 #[derive(Clone, Debug)]
 pub struct Guest {
     /// Of what kind its CPU is.
@@ -129,15 +135,15 @@ impl Guest {
     /// afterwards.
     ///
     /// # Errors
-    /// [`Error::Missing`] without the emulator, [`Error::Request`] where the command, a place or the number of
-    /// CPUs makes no sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where the
-    /// guest gave no whole answer, and [`Error::File`] where something cannot be read or written here.
+    /// [`Error::Missing`] without the emulator, [`Error::Request`] where the command, a place or the number
+    /// of CPUs makes no sense, [`Error::Emulator`] where the emulator would not work, [`Error::Silent`] where
+    /// the guest gave no whole answer, and [`Error::File`] where something cannot be read or written here.
     pub fn run(&self) -> Result<Outcome, Error> {
         self.run_watched(&mut |_| {})
     }
 
-    /// As [`Guest::run`], and tells `each` every line of the console as soon as it is over, those included that
-    /// [`Console`] leaves out.
+    /// As [`Guest::run`], and tells `each` every line of the console as soon as it is over, those included
+    /// that [`Console`] leaves out.
     ///
     /// `each` is called by the thread that reads the console: while it does not return, the lines that come
     /// wait, and are then said to have come later.
@@ -152,7 +158,8 @@ impl Guest {
                 "{nodes} memory nodes for {cpus} CPUs: each node has a CPU at least"
             )));
         }
-        let plumbing = |error| Error::Process { program: self.architecture.emulator().0.to_owned(), error };
+        let plumbing =
+            |error| Error::Process { program: self.architecture.names().emulator.0.to_owned(), error };
         let (reader, writer) = pipe().map_err(plumbing)?;
         let (over, alive) = pipe().map_err(plumbing)?;
         let files = Files {
@@ -171,7 +178,7 @@ impl Guest {
             drop(alive);
             Ok((end?, watcher.join().unwrap_or_else(|panic| resume_unwind(panic))))
         })?;
-        self.conclude(&end, console, &files)
+        self.conclude(end, console, &files)
     }
 
     /// Boots a guest of this kind under KVM, however this one shall run, and sees whether it answers within
@@ -182,8 +189,8 @@ impl Guest {
     ///
     /// # Errors
     /// [`Error::Missing`] without the emulator, [`Error::Request`] where KVM cannot have such a guest on any
-    /// machine like this, and [`Error::File`] where something cannot be read or written here. That it does not
-    /// work is none.
+    /// machine like this, and [`Error::File`] where something cannot be read or written here. That it does
+    /// not work is none.
     pub fn try_kvm(&self, patience: Duration) -> Result<Kvm, Error> {
         let mut guest = Self::new(self.architecture, self.kernel.clone(), ["uname", "-m"]);
         (guest.cpus, guest.accelerator, guest.deadline) = (self.cpus, Accelerator::Kvm, patience);
@@ -221,9 +228,9 @@ impl Guest {
     fn emulator(&self, files: &Files) -> Result<Program, Error> {
         let size = files.root.metadata().map_err(Error::file("read", &std::env::temp_dir()))?.len();
         let memory = (MEMORY + 2 * size.div_ceil(1 << 20)).next_multiple_of(u64::from(self.nodes));
-        let (name, package) = self.architecture.emulator();
+        let (name, package) = self.architecture.names().emulator;
         let image = fs::canonicalize(&self.kernel.image).map_err(Error::file("read", &self.kernel.image))?;
-        let mut parameters = format!("console={} panic=-1 quiet", self.architecture.console());
+        let mut parameters = format!("console={} panic=-1 quiet", board::console(self.architecture));
         parameters.push_str(&format!(" rdinit={INIT_PATH}"));
         for parameter in &self.parameters {
             parameters.push(' ');
@@ -233,15 +240,15 @@ impl Guest {
         let (memory, cpus) = (memory.to_string(), self.cpus.to_string());
         let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"];
         let board = match self.accelerator {
-            Accelerator::Emulated => self.architecture.board(),
-            Accelerator::Counted => self.architecture.counted_board(),
-            Accelerator::Kvm => self.architecture.own_board(),
+            Accelerator::Emulated => board::emulated(self.architecture),
+            Accelerator::Counted => board::counted(self.architecture),
+            Accelerator::Kvm => board::own(self.architecture),
         };
         let machine =
             ["-m", &memory, "-smp", &cpus, "-initrd", &place_of(&files.root), "-append", &parameters];
         let file = |name: &str, place: String| format!("file,id={name},path={place}");
-        // An answer must be out before the guest is off: without ioeventfd, the CPU that rings the bell of the
-        // port carries the bytes itself.
+        // An answer must be out before the guest is off: without ioeventfd, the CPU that rings the bell of
+        // the port carries the bytes itself.
         let channels = [
             "-chardev",
             &file("console", place_of(&files.console)),
@@ -264,7 +271,7 @@ impl Guest {
     }
 
     /// What came of it, after the emulator ended like this.
-    fn conclude(&self, end: &End, console: Console, files: &Files) -> Result<Outcome, Error> {
+    fn conclude(&self, end: End, console: Console, files: &Files) -> Result<Outcome, Error> {
         let length = |file: &fs::File| file.metadata().map(|metadata| metadata.len());
         let read = |error| Error::file("read", &std::env::temp_dir())(error);
         // The guest uses one of the two and leaves the other alone.
@@ -294,16 +301,16 @@ impl Guest {
     }
 
     /// Why a guest that ended like this has sent no whole answer.
-    fn explain(&self, end: &End, why: String, console: &Console, complaints: &fs::File) -> Error {
+    fn explain(&self, end: End, why: String, console: &Console, complaints: &fs::File) -> Error {
         let text = what_matters(console);
         let silence = match end {
-            End::Deadline => Silence::Deadline(self.deadline),
-            End::Itself(status) if !status.success() => {
-                let said = format!("it ended with {status}: {}", tail(complaints));
-                return Error::Emulator { program: self.architecture.emulator().0, said };
+            End::OutOfTime => Silence::Deadline(self.deadline),
+            end if !end.success() => {
+                let said = format!("it ended with {end}: {}", tail(complaints));
+                return Error::Emulator { program: self.architecture.names().emulator.0, said };
             }
-            End::Itself(_) if text.contains(PANIC) => Silence::Panic,
-            End::Itself(_) => Silence::Ended(why),
+            _ if text.contains(PANIC) => Silence::Panic,
+            _ => Silence::Ended(why),
         };
         Error::Silent { silence, console: text }
     }
@@ -339,8 +346,6 @@ fn what_matters(console: &Console) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
 
     use super::*;
 
@@ -359,17 +364,16 @@ mod tests {
     fn how_a_guest_ended_says_why_it_is_silent() {
         let mut complaints = unnamed().unwrap();
         complaints.write_all(b"no such machine\n").unwrap();
-        let explain = |end, text: &str| guest().explain(&end, "why".to_owned(), &console(text), &complaints);
-        let ended = |code| End::Itself(ExitStatus::from_raw(code));
+        let explain = |end, text: &str| guest().explain(end, "why".to_owned(), &console(text), &complaints);
         let panic = "[1.0] Kernel panic - not syncing: x\n[1.1] Call trace";
         let silence = |error| match error {
             Error::Silent { silence, console } => (silence, console),
             other => panic!("{other}"),
         };
-        assert_eq!(silence(explain(ended(0), panic)), (Silence::Panic, panic.to_owned()));
-        assert_eq!(silence(explain(ended(0), "x")).0, Silence::Ended("why".to_owned()));
-        assert_eq!(silence(explain(End::Deadline, panic)).0, Silence::Deadline(Duration::from_secs(120)));
-        let error = explain(ended(256), "").to_string();
+        assert_eq!(silence(explain(End::Exited(0), panic)), (Silence::Panic, panic.to_owned()));
+        assert_eq!(silence(explain(End::Exited(0), "x")).0, Silence::Ended("why".to_owned()));
+        assert_eq!(silence(explain(End::OutOfTime, panic)).0, Silence::Deadline(Duration::from_secs(120)));
+        let error = explain(End::Exited(1), "").to_string();
         assert!(error.contains("exit status: 1: no such machine"), "{error}");
     }
 

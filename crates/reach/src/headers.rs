@@ -1,17 +1,18 @@
 //! The headers of a kernel of Debian, and the tools that build modules with them.
 //!
-//! Headers are of the kernel's architecture and of the very version of its image: a kernel refuses modules that
-//! were built for another one. Tools (`linux-kbuild`) are programs of this machine. They are taken from
-//! bookworm, its security updates and its backports, which have them for every kernel here: what was linked with an
-//! older C library runs with a newer one too, and not the other way round. For a machine of RISC-V, which bookworm was
-//! not made for, they are trixie's.
+//! Headers are of the kernel's architecture and of the very version of its image: a kernel refuses modules
+//! that were built for another one. Tools (`linux-kbuild`) are programs of this machine. They are taken from
+//! bookworm, its security updates and its backports, which have them for every kernel here: what was linked
+//! with an older C library runs with a newer one too, and not the other way round. For a machine of RISC-V,
+//! which bookworm was not made for, they are trixie's.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use tenbin_model::Architecture;
+
 use crate::apt::{Apt, dependency};
-use crate::architecture::Architecture;
 use crate::cache::listed;
 use crate::error::Error;
 use crate::kernel::Suite;
@@ -48,8 +49,8 @@ impl Image {
 /// Fetches the headers of `image` into the folder `into`, which is made, and the tools with them.
 ///
 /// # Errors
-/// [`Error::Fetch`] where the archive does not have them, [`Error::Request`] where Debian has no tools for this
-/// machine; and as [`Apt::prepare`].
+/// [`Error::Fetch`] where the archive does not have them, [`Error::Request`] where Debian has no tools for
+/// this machine; and as [`Apt::prepare`].
 pub(crate) fn fetch(apt: &mut Apt, image: &Image, scratch: &Path, into: &Path) -> Result<(), Error> {
     let package = image.headers();
     let record = apt.record(&package)?;
@@ -90,8 +91,9 @@ fn tools_of(host: Option<Architecture>) -> Result<(Architecture, Suite), Error> 
     }
 }
 
-/// The package of tools that is `wanted`, else the one for the same Linux, else the newest one for the same branch of
-/// it (the same first two numbers): within a branch, what modules are built with changes by corrections only.
+/// The package of tools that is `wanted`, else the one for the same Linux, else the newest one for the same
+/// branch of it (the same first two numbers): within a branch, what modules are built with changes by
+/// corrections only.
 fn closest<'a>(known: impl Iterator<Item = &'a str>, wanted: &str) -> Option<&'a str> {
     let asked = numbers(wanted);
     let branch = asked.get(..2)?;
@@ -119,8 +121,8 @@ pub(crate) fn folder(unpacked: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Debian's headers name the part that all architectures share by a path from the root. As a path from their own
-/// folder, where make is started, it holds wherever they are.
+/// Debian's headers name the part that all architectures share by a path from the root. As a path from their
+/// own folder, where make is started, it holds wherever they are.
 fn make_movable(folder: &Path) -> Result<(), Error> {
     let path = folder.join("Makefile");
     let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;

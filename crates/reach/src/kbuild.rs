@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::architecture::Architecture;
+use tenbin_metal::child::{End, Finished};
+use tenbin_model::Architecture;
+
 use crate::cache::copied;
 use crate::error::Error;
 use crate::module::{Module, write_sources};
-use crate::process::{End, Program, content, in_path, lacking, unnamed};
+use crate::process::{Program, in_path, lacking};
 
 /// How long a build may take.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -17,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LINES: usize = 12;
 
 /// The variables that make gets of this process's environment. make takes every other one for a setting
-/// (`KCFLAGS`, `LLVM`, `ARCH`, `KBUILD_OUTPUT`, `MAKEFILES`), and what is built is kept under a name that knows
-/// nothing of it.
+/// (`KCFLAGS`, `LLVM`, `ARCH`, `KBUILD_OUTPUT`, `MAKEFILES`), and what is built is kept under a name that
+/// knows nothing of it.
 const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR"];
 
 /// What make is told in every build.
@@ -54,14 +56,15 @@ impl Build {
             // The kernel notes that its compiler could align all functions by one flag, which is newer than
             // this compiler may be. Without the note it uses the flag that every compiler has.
             "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=".to_owned(),
-            // Nothing is to be warned of with the headers that the modules are tried with. With others it may be, and
-            // is no error: the modules do not ask for that themselves.
+            // Nothing is to be warned of with the headers that the modules are tried with. With others it may
+            // be, and is no error: the modules do not ask for that themselves.
             "KCFLAGS=-Werror".to_owned(),
         ]);
         Ok(build)
     }
 
-    /// For a kernel of the user's own, whose headers know their compiler, unless it is of another architecture.
+    /// For a kernel of the user's own, whose headers know their compiler, unless it is of another
+    /// architecture.
     ///
     /// # Errors
     /// As [`Build::of_debian`].
@@ -84,11 +87,12 @@ impl Build {
         self.words.iter().map(String::as_bytes)
     }
 
-    /// Builds all modules in the folder `scratch`, a path from the root, which is made, and puts them into the folder `into`, which is made.
+    /// Builds all modules in the folder `scratch`, a path from the root, which is made, and puts them into
+    /// the folder `into`, which is made.
     ///
     /// # Errors
-    /// [`Error::Build`] where they do not build, [`Error::Missing`] where the tools need a library that is not here,
-    /// [`Error::File`] where a folder cannot be written.
+    /// [`Error::Build`] where they do not build, [`Error::Missing`] where the tools need a library that is
+    /// not here, [`Error::File`] where a folder cannot be written.
     pub(crate) fn run(&self, scratch: &Path, into: &Path) -> Result<(), Error> {
         write_sources(scratch)?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
@@ -97,11 +101,10 @@ impl Build {
             .words([format!("M={}", scratch.display()), format!("-j{jobs}"), "modules".to_owned()])
             .words(&self.words)
             .inherits(INHERITED);
-        let (out, error) = (unnamed()?, unnamed()?);
-        let end = make.run(&out, &error, PATIENCE)?;
+        let Finished { end, stderr, .. } = make.capture(PATIENCE)?;
         if !end.success() {
-            let said = String::from_utf8_lossy(&content(&error)?).into_owned();
-            return Err(self.failure(&end, &said.replace(&format!("{}/", scratch.display()), "")));
+            let said = String::from_utf8_lossy(&stderr).into_owned();
+            return Err(self.failure(end, &said.replace(&format!("{}/", scratch.display()), "")));
         }
         fs::create_dir(into).map_err(Error::file("write", into))?;
         for module in Module::ALL {
@@ -111,13 +114,13 @@ impl Build {
         Ok(())
     }
 
-    fn failure(&self, end: &End, said: &str) -> Error {
+    fn failure(&self, end: End, said: &str) -> Error {
         if let Some((library, package)) = absent_library(said) {
             return lacking(library, "the kernel's tools need it to build modules", package);
         }
         let ending = match end {
-            End::Itself(status) => format!("make ended with {status}"),
-            End::Deadline => format!("make still ran after {} s", PATIENCE.as_secs()),
+            End::OutOfTime => format!("make still ran after {} s", PATIENCE.as_secs()),
+            end => format!("make ended with {end}"),
         };
         Error::Build {
             what: format!("with {}", self.headers.display()),
@@ -134,7 +137,8 @@ fn find_make() -> Result<(), Error> {
 /// Insists that the kernel's build system can work in `folder`, or below it; else says what to do: `remedy`.
 ///
 /// # Errors
-/// [`Error::Request`] where a path holds what make, a shell or a compiler's flags would take for something else.
+/// [`Error::Request`] where a path holds what make, a shell or a compiler's flags would take for something
+/// else.
 pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
     let absolute = std::path::absolute(folder).map_err(Error::file("read", folder))?;
     // make follows links.
@@ -153,22 +157,21 @@ pub(crate) fn insist_plain(folder: &Path, remedy: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that all
-/// modules were tried with, else the usual one.
+/// The prefix of the programs that build for `architecture`, and the compiler among them: of the version that
+/// all modules were tried with, else the usual one.
 fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(String, String), Error> {
-    let (prefix, package) = match architecture {
-        _ if host == Some(architecture) => ("", "gcc"),
-        Architecture::X86_64 => ("x86_64-linux-gnu-", "gcc-x86-64-linux-gnu"),
-        Architecture::Aarch64 => ("aarch64-linux-gnu-", "gcc-aarch64-linux-gnu"),
-        Architecture::Riscv64 => ("riscv64-linux-gnu-", "gcc-riscv64-linux-gnu"),
+    let (prefix, package) = if host == Some(architecture) {
+        (String::new(), "gcc".to_owned())
+    } else {
+        (format!("{}-", architecture.names().tools), architecture.cross_compiler().1)
     };
     let names = ["gcc-12", "gcc"].map(|name| format!("{prefix}{name}"));
     let found = names.iter().find(|name| in_path(name).is_some()).cloned();
     let lacks = || {
         let what = format!("the program {prefix}gcc");
-        lacking(what, "the kernel's modules are compiled with it", package)
+        lacking(what, "the kernel's modules are compiled with it", &package)
     };
-    Ok((prefix.to_owned(), found.ok_or_else(lacks)?))
+    Ok((prefix.clone(), found.ok_or_else(lacks)?))
 }
 
 /// The library that a tool did not find, and its package.
@@ -195,9 +198,6 @@ fn complaints(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
-
     use super::*;
 
     fn build() -> Build {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn failure(said: &str) -> Error {
-        build().failure(&End::Itself(ExitStatus::from_raw(512)), said)
+        build().failure(End::Exited(2), said)
     }
 
     #[test]

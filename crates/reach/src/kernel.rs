@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use crate::error::Error;
 
 /// The modules that a virtio port needs, in an order in which they can usually be loaded. A kernel that has
@@ -133,8 +134,9 @@ pub fn host_image(architecture: Architecture) -> Result<PathBuf, Error> {
     }
 }
 
-/// An image that exists, without links; and, if its name is `vmlinuz-VERSION` or `vmlinux-VERSION`, that version and the folder
-/// of its modules, `lib/modules/VERSION` beside the image's own folder. Neither need be there.
+/// An image that exists, without links; and, if its name is `vmlinuz-VERSION` or `vmlinux-VERSION`, that
+/// version and the folder of its modules, `lib/modules/VERSION` beside the image's own folder. Neither need
+/// be there.
 ///
 /// # Errors
 /// [`Error::Request`] where `image` is no file.
@@ -152,9 +154,10 @@ pub(crate) fn own_release(image: &Path) -> Result<(PathBuf, Option<(String, Path
     Ok((image, own))
 }
 
-/// What the beginning of a kernel's image holds, and where: the setup header of x86 (Documentation/arch/x86/boot.rst in Linux), the
-/// headers of arm64 (Documentation/arch/arm64/booting.rst) and RISC-V (Documentation/arch/riscv/boot-image-header.rst), and what QEMU takes of every
-/// architecture: ELF, gzip, and a compressed image with an EFI stub.
+/// What the beginning of a kernel's image holds, and where: the setup header of x86
+/// (Documentation/arch/x86/boot.rst in Linux), the headers of arm64 (Documentation/arch/arm64/booting.rst)
+/// and RISC-V (Documentation/arch/riscv/boot-image-header.rst), and what QEMU takes of every architecture:
+/// ELF, gzip, and a compressed image with an EFI stub.
 const MAGIC: [(usize, &[u8], Option<Architecture>); 6] = [
     (0x202, b"HdrS", Some(Architecture::X86_64)),
     (0x38, b"ARM\x64", Some(Architecture::Aarch64)),
@@ -164,7 +167,8 @@ const MAGIC: [(usize, &[u8], Option<Architecture>); 6] = [
     (4, b"zimg", None),
 ];
 
-/// Whether `image` begins as an image does that the emulator of `architecture` may boot: looked at before anything is fetched for it.
+/// Whether `image` begins as an image does that the emulator of `architecture` may boot: looked at before
+/// anything is fetched for it.
 ///
 /// # Errors
 /// [`Error::Request`] where it does not, or cannot be read.
@@ -187,9 +191,9 @@ pub(crate) fn insist_image(image: &Path, architecture: Architecture) -> Result<(
     Err(Error::Request(format!("{} {why}", image.display())))
 }
 
-/// The files of [`MODULES`] in `folders`, each after those that it says it depends on. Kernels differ in that:
-/// `virtio_ring` once needed `virtio`, and later the other way round. What a compressed file says is not
-/// read: it stays where [`MODULES`] has it.
+/// The files of [`MODULES`] in `folders`, each after those that it says it depends on. Kernels differ in
+/// that: `virtio_ring` once needed `virtio`, and later the other way round. What a compressed file says is
+/// not read: it stays where [`MODULES`] has it.
 ///
 /// # Errors
 /// [`Error::File`] where a module cannot be read.

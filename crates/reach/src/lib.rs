@@ -14,8 +14,8 @@
 mod accelerator;
 mod answer;
 mod apt;
-mod architecture;
 mod archive;
+mod board;
 mod cache;
 mod cargo;
 mod console;
@@ -33,7 +33,6 @@ mod sources;
 
 pub use accelerator::{Accelerator, NotAnAccelerator};
 pub use answer::{Channel, File};
-pub use architecture::{Architecture, NotAnArchitecture};
 pub use cache::Cache;
 pub use cargo::Cargo;
 pub use console::{Console, Gap, Line};

@@ -146,7 +146,8 @@ mod tests {
         assert!(error.contains("stop_machine, oneshot_timer, fibdrv"), "{error}");
     }
 
-    /// What a build reads: C, assembler, and the files of the kernel's build system. What a build leaves is not.
+    /// What a build reads: C, assembler, and the files of the kernel's build system. What a build leaves is
+    /// not.
     fn is_source(path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let written = [".c", ".h", ".S"].iter().any(|ending| name.ends_with(ending));

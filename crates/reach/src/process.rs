@@ -2,32 +2,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, PipeWriter, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process_group, pidfd_open, prlimit,
-};
-
+use tenbin_metal::Fault;
+use tenbin_metal::child::{self, Bounds, End, Finished, Running};
 use tenbin_model::Missing;
 
 use crate::error::Error;
 
 /// How much of what a program said is worth showing, in bytes.
 const SAID: u64 = 4096;
-
-/// How long a program that was killed may take to be gone. One that sleeps inside a driver that has lost its
-/// way is not gone until the driver lets it go, which may be never.
-const FAREWELL: Duration = Duration::from_secs(10);
-
-/// What the guardian of a process group does: it reads until nobody has the other end of its standard input open,
-/// which nobody ever writes to, and then kills the group, itself included (POSIX, `kill` with the process 0).
-const GUARDIAN: &str = "read -r nothing; kill -s KILL 0";
 
 /// A program with its words, before it is started.
 pub(crate) struct Program {
@@ -38,21 +26,6 @@ pub(crate) struct Program {
     variables: Vec<(&'static str, OsString)>,
     inherited: Option<&'static [&'static str]>,
     largest: Option<u64>,
-}
-
-/// How a program ended.
-pub(crate) enum End {
-    /// By itself.
-    Itself(ExitStatus),
-    /// It was killed when its time was over.
-    Deadline,
-}
-
-impl End {
-    /// Whether the program ended by itself and calls it a success.
-    pub(crate) fn success(&self) -> bool {
-        matches!(self, Self::Itself(status) if status.success())
-    }
 }
 
 impl Program {
@@ -78,55 +51,75 @@ impl Program {
         self
     }
 
-    /// Of this process's environment it gets the variables `names` and no others. Without this, it gets all of them.
+    /// Of this process's environment it gets the variables `names` and no others. Without this, it gets all
+    /// of them.
     pub(crate) fn inherits(mut self, names: &'static [&'static str]) -> Self {
         self.inherited = Some(names);
         self
     }
 
-    /// How large a file may become that it writes, in bytes. The kernel ends who writes more by SIGXFSZ, or
-    /// refuses the write (setrlimit(2)).
+    /// How large a file may become that it writes, in bytes.
     pub(crate) fn largest_file(mut self, bytes: u64) -> Self {
         self.largest = Some(bytes);
         self
     }
 
-    /// Runs it to its end, or to the end of `time`. What it says goes to the files `out` and `error`: a pipe
-    /// would need somebody to read it meanwhile.
-    ///
-    /// It ends with this process, killed by the kernel, however this process ends. `setpriv` arranges
-    /// that, because between fork and exec only `unsafe` code could. Its children and theirs are in a process group
-    /// that a guardian leads: a shell that kills the group when this process is over. What is left of the group
-    /// when this returns is killed too.
+    /// Runs it to its end, or to the end of `time`. What it says goes to the files `out` and `error`.
     ///
     /// # Errors
-    /// [`Error::Missing`] where it, `setpriv` or `sh` is not in the path; [`Error::Process`] or
-    /// [`Error::File`] where it cannot be started or minded.
+    /// [`Error::Missing`] where it is not in the path; [`Error::Process`] or [`Error::File`] where it cannot
+    /// be started or minded.
     pub(crate) fn run(&self, out: &File, error: &File, time: Duration) -> Result<End, Error> {
-        let started = Instant::now();
-        let trouble = |error| Error::Process { program: self.name.to_owned(), error };
-        let mut running = self.start(Stdio::null(), out, error)?;
-        let Some(child) = &mut running.0.member else { return Ok(End::Deadline) };
-        if !over(child, time.saturating_sub(started.elapsed())).map_err(trouble)? {
-            return Ok(End::Deadline);
-        }
-        child.wait().map(End::Itself).map_err(trouble)
+        self.started(Stdio::null(), out, error, time)?.wait().map_err(|fault| self.fault(fault))
     }
 
-    /// Starts it and lets it run, with `input` for its standard input; else as [`Program::run`]. Whoever has what this gives
-    /// has the deadline too.
+    /// Starts it and lets it run, with `input` for its standard input; else as [`Program::run`]. Whoever has
+    /// what this gives has the deadline too.
     ///
     /// # Errors
     /// As [`Program::run`].
     pub(crate) fn start(&self, input: Stdio, out: &File, error: &File) -> Result<Running, Error> {
-        let trouble = |error| Error::Process { program: self.name.to_owned(), error };
-        let setpriv = find("setpriv", "util-linux")?;
-        let program = find(self.name, self.package)?;
-        let mut group = Group::new(&find("sh", "dash")?)?;
-        let mut command = Command::new(setpriv);
-        command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(&self.words);
-        command.stdin(input).stdout(out.try_clone().map_err(trouble)?);
-        command.stderr(error.try_clone().map_err(trouble)?);
+        self.started(input, out, error, Duration::MAX)
+    }
+
+    fn started(&self, input: Stdio, out: &File, error: &File, time: Duration) -> Result<Running, Error> {
+        let mut command = self.command()?;
+        let clone = |file: &File| file.try_clone().map_err(|error| self.error(error));
+        command.stdin(input).stdout(clone(out)?).stderr(clone(error)?);
+        child::start(command, self.bounds(time)).map_err(|fault| self.fault(fault))
+    }
+
+    /// As [`Program::run`], with what it says kept.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub(crate) fn capture(&self, time: Duration) -> Result<Finished, Error> {
+        let mut command = self.command()?;
+        command.stdin(Stdio::null());
+        child::run(command, self.bounds(time)).map_err(|fault| self.fault(fault))
+    }
+
+    /// Runs it and gives what it wrote to standard output.
+    ///
+    /// # Errors
+    /// As [`Program::run`]; and [`Error::Fetch`] of `what` where it did not succeed, with what it said.
+    pub(crate) fn read(&self, what: &str, time: Duration) -> Result<String, Error> {
+        let Finished { end, stdout, stderr, .. } = self.capture(time)?;
+        let said = match end {
+            End::Exited(0) => return Ok(String::from_utf8_lossy(&stdout).into_owned()),
+            End::OutOfTime => format!("{} still ran after {} s", self.name, time.as_secs()),
+            end => format!("{} ended with {end}: {}", self.name, last_lines(&stderr)),
+        };
+        Err(Error::Fetch { what: what.to_owned(), said })
+    }
+
+    fn bounds(&self, time: Duration) -> Bounds {
+        Bounds { file: self.largest, output: usize::MAX, ..Bounds::within(time) }
+    }
+
+    fn command(&self) -> Result<Command, Error> {
+        let mut command = Command::new(find(self.name, self.package)?);
+        command.args(&self.words);
         if let Some(names) = self.inherited {
             command.env_clear();
             command.envs(names.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
@@ -135,100 +128,18 @@ impl Program {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let child = group.member.insert(command.process_group(group.number()).spawn().map_err(trouble)?);
-        self.limit(child).map_err(trouble)?;
-        Ok(Running(group))
+        Ok(command)
     }
 
-    /// Sets its limits, from outside: it has hardly begun, and has written nothing yet.
-    fn limit(&self, child: &Child) -> io::Result<()> {
-        let Some(largest) = self.largest else { return Ok(()) };
-        // An emulator that breaks off would leave a core as large as its guest.
-        for (resource, wanted) in [(Resource::Fsize, largest), (Resource::Core, 0)] {
-            let Rlimit { maximum, .. } = getrlimit(resource);
-            let current = Some(maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-            match prlimit(Some(Pid::from_child(child)), resource, Rlimit { current, maximum }) {
-                // It is over already.
-                Ok(_) | Err(rustix::io::Errno::SRCH) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+    fn fault(&self, fault: Fault) -> Error {
+        self.error(match fault {
+            Fault::System { error, .. } => error,
+            other => io::Error::other(other),
+        })
     }
 
-    /// Runs it and gives what it wrote to standard output.
-    ///
-    /// # Errors
-    /// As [`Program::run`]; and [`Error::Fetch`] of `what` where it did not succeed, with what it said.
-    pub(crate) fn read(&self, what: &str, time: Duration) -> Result<String, Error> {
-        let (out, error) = (unnamed()?, unnamed()?);
-        let end = self.run(&out, &error, time)?;
-        if end.success() {
-            return Ok(String::from_utf8_lossy(&content(&out)?).into_owned());
-        }
-        let said = match end {
-            End::Deadline => format!("{} still ran after {} s", self.name, time.as_secs()),
-            End::Itself(status) => format!("{} ended with {status}: {}", self.name, tail(&error)),
-        };
-        Err(Error::Fetch { what: what.to_owned(), said })
-    }
-}
-
-/// A program that was started. It is killed with all of its group when this is dropped.
-pub(crate) struct Running(Group);
-
-/// A process group, which is killed when this is dropped, and by its guardian if this process is over before that.
-/// A process may leave its group (setsid(2)); none of those that are started here does.
-struct Group {
-    guardian: Child,
-    /// The other end of the guardian's standard input. The kernel closes it however this process ends.
-    _leash: PipeWriter,
-    /// Who is collected with the guardian.
-    member: Option<Child>,
-}
-
-impl Group {
-    /// A group with nobody in it but its guardian, which the shell at `shell` is.
-    fn new(shell: &Path) -> Result<Self, Error> {
-        let trouble = |error| Error::Process { program: "sh".to_owned(), error };
-        let (end, leash) = io::pipe().map_err(trouble)?;
-        let mut command = Command::new(shell);
-        command.args(["-c", GUARDIAN]).env_clear().stdin(end).stdout(Stdio::null()).stderr(Stdio::null());
-        let guardian = command.process_group(0).spawn().map_err(trouble)?;
-        Ok(Self { guardian, _leash: leash, member: None })
-    }
-
-    fn number(&self) -> i32 {
-        Pid::from_child(&self.guardian).as_raw_nonzero().get()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // The guardian was not collected, so its number is still that of the group. A group that cannot be killed
-        // is over, and there is nobody here to tell.
-        let _ = kill_process_group(Pid::from_child(&self.guardian), Signal::KILL);
-        for child in self.member.iter_mut().chain([&mut self.guardian]) {
-            // Whoever waits without an end for one that cannot die has no deadline.
-            if !matches!(child.try_wait(), Ok(Some(_))) && matches!(over(child, FAREWELL), Ok(true)) {
-                let _ = child.wait();
-            }
-        }
-    }
-}
-
-/// Waits until `child` is over, for no longer than `time`: says whether it is.
-fn over(child: &Child, time: Duration) -> io::Result<bool> {
-    let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
-    let started = Instant::now();
-    loop {
-        let left = time.saturating_sub(started.elapsed());
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&left)) {
-            Ok(ready) => return Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+    fn error(&self, error: io::Error) -> Error {
+        Error::Process { program: self.name.to_owned(), error }
     }
 }
 
@@ -271,39 +182,26 @@ pub(crate) fn place_of(file: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// All that is in a file, wherever somebody stopped to read or write.
-///
-/// # Errors
-/// [`Error::File`] where it cannot be read.
-pub(crate) fn content(file: &File) -> Result<Vec<u8>, Error> {
-    from(file, SeekFrom::Start(0)).map_err(Error::file("read", &std::env::temp_dir()))
-}
-
-fn from(mut file: &File, start: SeekFrom) -> io::Result<Vec<u8>> {
-    file.seek(start)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// The last lines of a file that a program wrote, in one line.
-pub(crate) fn tail(file: &File) -> String {
+pub(crate) fn tail(mut file: &File) -> String {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
-    match from(file, SeekFrom::Start(length.saturating_sub(SAID))) {
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
-            lines[lines.len().saturating_sub(8)..].join("; ")
-        }
+    let mut bytes = Vec::new();
+    let read = file.seek(SeekFrom::Start(length.saturating_sub(SAID)));
+    match read.and_then(|_| file.read_to_end(&mut bytes)) {
+        Ok(_) => last_lines(&bytes),
         Err(error) => format!("(what it said cannot be read: {error})"),
     }
 }
 
+/// The last lines of what a program wrote, in one line.
+fn last_lines(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SAID as usize)..]);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    lines[lines.len().saturating_sub(8)..].join("; ")
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs::OpenOptions;
-    use std::os::unix::fs::OpenOptionsExt;
-
     use super::*;
 
     const LONG: Duration = Duration::from_secs(600);
@@ -336,28 +234,7 @@ mod tests {
         given.write_all(b"content").unwrap();
         let script = format!("cat '{}' > '{}'", place_of(&given), place_of(&taken));
         shell(&script).read("x", LONG).unwrap();
-        assert_eq!(content(&taken).unwrap(), b"content");
-    }
-
-    #[test]
-    fn who_writes_too_large_a_file_is_ended() {
-        for (bytes, expected) in [(1000, true), (1001, false)] {
-            let (out, error) = (unnamed().unwrap(), unnamed().unwrap());
-            let program =
-                shell("exec head -c \"$0\" /dev/zero").words([bytes.to_string()]).largest_file(1000);
-            assert_eq!(program.run(&out, &error, LONG).unwrap().success(), expected, "{bytes}");
-            assert_eq!(content(&out).unwrap().len(), 1000);
-        }
-    }
-
-    #[test]
-    fn a_deadline_beyond_all_clocks_is_one() {
-        assert!(
-            shell("exit 0")
-                .run(&unnamed().unwrap(), &unnamed().unwrap(), LONG * 1_000_000_000)
-                .unwrap()
-                .success()
-        );
+        assert_eq!(tail(&taken), "content");
     }
 
     #[test]
@@ -368,24 +245,6 @@ mod tests {
             matches!(&error, Error::Missing(it) if it.install == "apt-get install tenbin-no-such-package")
         );
         assert!(error.to_string().contains("the program tenbin-no-such-program"), "{error}");
-    }
-
-    #[test]
-    fn who_is_left_behind_is_ended_too() {
-        let scratch = tempfile::tempdir().unwrap();
-        let pipe = scratch.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
-        let now = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let mut reader = OpenOptions::new().read(true).custom_flags(now).open(&pipe).unwrap();
-        let script = format!("exec 9>'{0}'; tail -f /dev/null & echo begun >&9", pipe.display());
-        shell(&script).read("x", LONG).unwrap();
-        let mut said = [0; 64];
-        let length = reader.read(&mut said).unwrap();
-        assert_eq!(&said[..length], b"begun\n");
-        // A pipe that nobody has open for writing hangs up.
-        let patience = Timespec::try_from(LONG).unwrap();
-        assert_eq!(poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)), Ok(1));
-        assert_eq!(reader.read(&mut said).unwrap(), 0);
     }
 
     #[test]
@@ -406,32 +265,5 @@ mod tests {
         drop(running);
         // The other end is closed when it is gone.
         assert_eq!(ours.read(&mut heard).unwrap(), 0);
-    }
-
-    #[test]
-    fn who_is_late_is_ended_with_its_children() {
-        let scratch = tempfile::tempdir().unwrap();
-        let pipe = scratch.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
-        let now = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let mut reader = OpenOptions::new().read(true).custom_flags(now).open(&pipe).unwrap();
-        // A child of the shell holds the pipe open; that it came so far is what it writes. A shell that is
-        // so slow that its time was over before gets more of it.
-        let script = format!("(echo begun; exec tail -f /dev/null) > '{}' & wait", pipe.display());
-        let (out, error) = (unnamed().unwrap(), unnamed().unwrap());
-        let mut time = Duration::from_millis(200);
-        let mut said = [0; 64];
-        let length = loop {
-            assert!(matches!(shell(&script).run(&out, &error, time).unwrap(), End::Deadline));
-            match reader.read(&mut said) {
-                Ok(length) if length > 0 => break length,
-                _ => time *= 2,
-            }
-        };
-        assert_eq!(&said[..length], b"begun\n");
-        // The pipe hangs up when nobody has it open for writing any more.
-        let patience = Timespec::try_from(LONG).unwrap();
-        assert_eq!(poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)), Ok(1));
-        assert_eq!(reader.read(&mut said).unwrap(), 0);
     }
 }

@@ -1,13 +1,16 @@
-//! The module `fibdrv` in guests: numbers, errors, readers at the same time, signals, and nothing left behind.
+//! The module `fibdrv` in guests: numbers, errors, readers at the same time, signals, and nothing left
+//! behind.
 //!
-//! They need the emulators, a compiler for each architecture, and the network for what is not in the user's cache
-//! yet, so they are ignored unless `cargo xtask test guests` asks for them. A time is shown and never judged.
+//! They need the emulators, a compiler for each architecture, and the network for what is not in the user's
+//! cache yet, so they are ignored unless `cargo xtask test guests` asks for them. A time is shown and never
+//! judged.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
 
 /// What the guest runs. Everything that the kernel says after the first line must be harmless.
 const SCRIPT: &str = r#"

@@ -1,8 +1,8 @@
 //! Real guests, one for each architecture, and guests that go wrong.
 //!
 //! They need the emulators, and the network for kernels that are not in the user's cache yet. So they are
-//! ignored unless `cargo xtask test guests` asks for them. None depends on how fast the machine is: a deadline
-//! is long where an answer is expected, and where none is, the guest never gives one.
+//! ignored unless `cargo xtask test guests` asks for them. None depends on how fast the machine is: a
+//! deadline is long where an answer is expected, and where none is, the guest never gives one.
 
 use std::fs;
 use std::io;
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tenbin_model::Architecture;
 use tenbin_reach::{
-    Accelerator, Architecture, Cache, Cargo, Channel, Error, File, Guest, Kernel, Kvm, Line, Outcome,
-    Silence, Suite,
+    Accelerator, Cache, Cargo, Channel, Error, File, Guest, Kernel, Kvm, Line, Outcome, Silence, Suite,
 };
 
 /// What an answer may take on a machine that is busy with something else.
@@ -145,8 +145,8 @@ fn a_guest_that_sends_too_much_is_ended() {
     assert_eq!(silence(&guest).0, Silence::Flood(1 << 20));
 }
 
-/// One CPU of two is kept for the command, as noise is kept from it in seed 003; what traces is there; and lines
-/// of the console come in order.
+/// One CPU of two is kept for the command, as noise is kept from it in seed 003; what traces is there; and
+/// lines of the console come in order.
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
@@ -173,8 +173,8 @@ fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
     assert!(told.windows(2).all(|pair| pair[0].ended.is_none_or(|ended| ended <= pair[1].began)));
 }
 
-/// A program for x86-64 that reads the time stamp counter, goes round an empty loop of two instructions `loops`
-/// times, reads it again, and writes the difference in eight bytes; six times in all.
+/// A program for x86-64 that reads the time stamp counter, goes round an empty loop of two instructions
+/// `loops` times, reads it again, and writes the difference in eight bytes; six times in all.
 fn stopwatch(loops: u32) -> Vec<u8> {
     let begin: &[u8] = &[
         0x41, 0xbc, 6, 0, 0, 0, // mov r12d, 6
@@ -226,8 +226,8 @@ fn stopwatch(loops: u32) -> Vec<u8> {
     file
 }
 
-/// Where instructions are counted, the clock tells them to the instruction, however fast or busy this machine is;
-/// and waiting takes no time here.
+/// Where instructions are counted, the clock tells them to the instruction, however fast or busy this machine
+/// is; and waiting takes no time here.
 ///
 /// Now and then an interrupt comes between the two readings, and what it does counts as well. So the least of
 /// six is what is expected: two instructions a round, and five of those around the loop.
@@ -252,7 +252,8 @@ fn counted_instructions_are_the_time_of_a_guest() {
     assert!((1000..1010).contains(&slept), "{slept}");
 }
 
-/// Whatever the device of this machine does, the question has an answer, and where the answer is yes, it is so.
+/// Whatever the device of this machine does, the question has an answer, and where the answer is yes, it is
+/// so.
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_try_of_kvm_ends_with_a_guest_or_with_a_reason() {

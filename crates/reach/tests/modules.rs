@@ -1,14 +1,15 @@
 //! Our kernel modules, built for real kernels of Debian and loaded into guests.
 //!
-//! Building needs make, compilers, and the network for headers that are not in the user's cache yet. So these are
-//! ignored unless `cargo xtask test guests` asks for them. Nothing is loaded on this machine.
+//! Building needs make, compilers, and the network for headers that are not in the user's cache yet. So these
+//! are ignored unless `cargo xtask test guests` asks for them. Nothing is loaded on this machine.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
 
 /// What an answer may take on a machine that is busy with something else.
 const LONG: Duration = Duration::from_secs(300);
@@ -22,17 +23,11 @@ fn built(architecture: Architecture, suite: Suite) -> Vec<PathBuf> {
         Suite::Bookworm => "6.1.",
         Suite::Backports | Suite::Trixie => "6.12.",
     };
-    // The field `e_machine` of an ELF file.
-    let machine = match architecture {
-        Architecture::X86_64 => 62_u16,
-        Architecture::Aarch64 => 183,
-        Architecture::Riscv64 => 243,
-    };
     assert_eq!(paths.len(), Module::ALL.len());
     for (module, path) in Module::ALL.into_iter().zip(&paths) {
         assert!(path.ends_with(module.file()), "{}", path.display());
         let content = fs::read(path).expect("it is kept");
-        assert_eq!(content[18..20], machine.to_le_bytes(), "{}", path.display());
+        assert_eq!(content[18..20], architecture.names().elf.to_le_bytes(), "{}", path.display());
         for wanted in [format!("\0vermagic={linux}"), format!("\0name={module}\0")] {
             let found = content.windows(wanted.len()).any(|part| part == wanted.as_bytes());
             assert!(found, "{wanted:?} in {}", path.display());

@@ -1,11 +1,13 @@
-//! The module `oneshot_timer` in guests of two kernels: it goes off, refuses wrong parameters, and goes at any time.
+//! The module `oneshot_timer` in guests of two kernels: it goes off, refuses wrong parameters, and goes at
+//! any time.
 //!
-//! Ignored unless `cargo xtask test guests` asks for them, as all tests that boot a guest. How late the timer is, is
-//! shown and not judged: an emulated machine says nothing of that.
+//! Ignored unless `cargo xtask test guests` asks for them, as all tests that boot a guest. How late the timer
+//! is, is shown and not judged: an emulated machine says nothing of that.
 
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
 
 /// What an answer may take on a machine that is busy with something else.
 const LONG: Duration = Duration::from_secs(300);

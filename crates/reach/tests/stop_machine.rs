@@ -1,14 +1,16 @@
-//! The kernel module `stop_machine`, loaded and used in guests with two CPUs, on Linux 6.1 and 6.12. On 64-bit
-//! ARM, too: interrupts that are off are another number there than 1, which this module once took for on.
+//! The kernel module `stop_machine`, loaded and used in guests with two CPUs, on Linux 6.1 and 6.12. On
+//! 64-bit ARM, too: interrupts that are off are another number there than 1, which this module once took for
+//! on.
 //!
-//! What happens in a guest is in `stop_machine.sh`. None of it depends on how fast the machine is: it is asked
-//! what was seen during a stop, and never how long anything else took. How exact a stop is can only be told on a
-//! quiet machine, and is not asked here.
+//! What happens in a guest is in `stop_machine.sh`. None of it depends on how fast the machine is: it is
+//! asked what was seen during a stop, and never how long anything else took. How exact a stop is can only be
+//! told on a quiet machine, and is not asked here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenbin_reach::{Architecture, Cache, Cargo, Guest, Module, Suite};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
 
 /// What an answer may take on a machine that is busy with something else.
 const LONG: Duration = Duration::from_secs(300);
@@ -143,8 +145,8 @@ const INVALID: &str = "Invalid argument";
 const DENIED: &str = "Operation not permitted";
 const BUSY: &str = "Device or resource busy";
 
-/// Loads and uses it, at last for so many milliseconds, and gives the times that were seen: to be read, as no test
-/// depends on them.
+/// Loads and uses it, at last for so many milliseconds, and gives the times that were seen: to be read, as no
+/// test depends on them.
 fn works(architecture: Architecture, suite: Suite, last: u64) -> String {
     let loading = if last > 8000 { format!("msecs={last} force=1") } else { format!("msecs={last}") };
     let parts = Parts::of(architecture, suite, &loading);

@@ -172,7 +172,8 @@ impl Store {
     }
 }
 
-/// What stands for names of calibrations, in ascending order: none in a file of format 1 that may not be brought up to date.
+/// What stands for names of calibrations, in ascending order: none in a file of format 1 that may not be
+/// brought up to date.
 fn lenient(connection: &Connection, place: Place<'_>) -> Result<Vec<String>, Error> {
     let read = || match schema::has_table(connection, "calibration")? {
         true => names(connection, "calibration"),

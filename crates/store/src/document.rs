@@ -10,7 +10,8 @@ use crate::error::Unfaithful;
 /// A document of a few hundred kilobytes is large; this bounds what a damaged one can claim.
 const LARGEST: u64 = 256 << 20;
 
-/// Levels of compression. The first takes up to 30 MB to work in; the second, which packs a tenth less tightly, one, where that cannot be had.
+/// Levels of compression. The first takes up to 30 MB to work in; the second, which packs a tenth less
+/// tightly, one, where that cannot be had.
 const LEVELS: [i32; 2] = [12, 1];
 
 /// Writes a value as JSON. Fails if it holds something that JSON cannot hold, such as a NaN: kept, it

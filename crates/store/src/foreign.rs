@@ -51,8 +51,9 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Opens the file at the place as [`ForeignStore::open`] does. Where only the file itself can be read, and not its
-    /// log, it is read without. A journal must be read: without it the file may be in the middle of a change.
+    /// Opens the file at the place as [`ForeignStore::open`] does. Where only the file itself can be read,
+    /// and not its log, it is read without. A journal must be read: without it the file may be in the middle
+    /// of a change.
     pub(crate) fn open(place: Place<'_>) -> Result<Self, Error> {
         let (connection, log_unread, copy) = match connect(place) {
             Ok((connection, copy)) => (connection, false, copy),

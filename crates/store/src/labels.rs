@@ -15,8 +15,9 @@ use crate::store::Store;
 
 /// A name that a user gave to runs.
 ///
-/// One to 64 letters, digits, `.`, `_`, `-` and `+`, of which the first is a letter or a digit, and which are not all
-/// hexadecimal digits: those could begin the name of a run. Not `latest` or `calibration`, which mean something.
+/// One to 64 letters, digits, `.`, `_`, `-` and `+`, of which the first is a letter or a digit, and which are
+/// not all hexadecimal digits: those could begin the name of a run. Not `latest` or `calibration`, which mean
+/// something.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label(String);
 
@@ -104,8 +105,8 @@ impl Store {
         transaction.commit().map_err(sqlite)
     }
 
-    /// The labels of every run that has any, in ascending order. What cannot be a label is left out; where the table of
-    /// labels is damaged there are none, which [`Store::list`] says.
+    /// The labels of every run that has any, in ascending order. What cannot be a label is left out; where
+    /// the table of labels is damaged there are none, which [`Store::list`] says.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -133,7 +134,8 @@ pub(crate) fn of_file(connection: &Connection) -> rusqlite::Result<BTreeMap<RunI
     Ok(labels)
 }
 
-/// The labels of a file from elsewhere, by run: what cannot be a label is damage, since tenbin did not write it.
+/// The labels of a file from elsewhere, by run: what cannot be a label is damage, since tenbin did not write
+/// it.
 pub(crate) fn verified(
     connection: &Connection,
     place: Place<'_>,
@@ -145,7 +147,8 @@ pub(crate) fn verified(
     of_file(connection).map_err(|error| place.sqlite(error))
 }
 
-/// Labels and the names of the runs that bear them, in ascending order of the labels. Of runs that are not there, none.
+/// Labels and the names of the runs that bear them, in ascending order of the labels. Of runs that are not
+/// there, none.
 fn rows(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     if !schema::has_table(connection, "label")? {
         return Ok(Vec::new());
@@ -156,7 +159,8 @@ fn rows(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
         .collect()
 }
 
-/// Writes the labels of runs that are there, as part of a transaction, and says how many were new. The table must be there.
+/// Writes the labels of runs that are there, as part of a transaction, and says how many were new. The table
+/// must be there.
 pub(crate) fn insert(
     connection: &Connection,
     labels: &BTreeMap<RunId, Vec<Label>>,

@@ -71,8 +71,8 @@ pub fn csv(run: &Run, out: &mut impl Write) -> io::Result<()> {
 ///
 /// `BenchmarkAtomics/cell=at_2_threads/variant=lock_xadd-2  1000  12.5 ns/op`: the number behind the
 /// name is the number of workers, the next one counts operations. Where the quantity is bytes in a
-/// second, an operation is one iteration and `MB/s` follows (10⁶ bytes, as Go has it); how late an event came has the unit
-/// `ns-late/op`. Compare variants
+/// second, an operation is one iteration and `MB/s` follows (10⁶ bytes, as Go has it); how late an event came
+/// has the unit `ns-late/op`. Compare variants
 /// with `benchstat -col /variant FILE`.
 ///
 /// # Errors

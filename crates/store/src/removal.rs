@@ -9,7 +9,8 @@ use crate::schema;
 use crate::store::{Store, holds};
 
 impl Store {
-    /// Removes runs and calibrations, all or none, with the labels of the runs; and gives their room back to the disk where that can be done.
+    /// Removes runs and calibrations, all or none, with the labels of the runs; and gives their room back to
+    /// the disk where that can be done.
     ///
     /// # Errors
     /// There is no such run or calibration, or the store cannot be written. It is then as it was.
@@ -35,8 +36,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes all runs that bear no label but the `newest` ones of them by their start, and returns the names of those that
-    /// went. What is damaged stays, since nobody knows when it was measured.
+    /// Removes all runs that bear no label but the `newest` ones of them by their start, and returns the
+    /// names of those that went. What is damaged stays, since nobody knows when it was measured.
     ///
     /// # Errors
     /// The store cannot be read or written. It is then as it was.
@@ -56,9 +57,9 @@ impl Store {
         Ok(gone)
     }
 
-    /// Holds the store to a bound: of the runs that were measured into this very file and bear no label, the newest stay that
-    /// take `bytes` together, and the others go; their names are returned. Always stays: the newest run, what bears a label, and
-    /// what was imported. The room is used for the next runs.
+    /// Holds the store to a bound: of the runs that were measured into this very file and bear no label, the
+    /// newest stay that take `bytes` together, and the others go; their names are returned. Always stays: the
+    /// newest run, what bears a label, and what was imported. The room is used for the next runs.
     ///
     /// # Errors
     /// The store cannot be read or written. It is then as it was.
@@ -109,8 +110,8 @@ impl Store {
         Ok(outcome)
     }
 
-    /// Shrinks the file. Where another process reads it, or the disk has no room for the smaller copy, the room
-    /// stays with the file, which uses it for the next runs: no reason to fail.
+    /// Shrinks the file. Where another process reads it, or the disk has no room for the smaller copy, the
+    /// room stays with the file, which uses it for the next runs: no reason to fail.
     fn give_room_back(&self) {
         let _ = self.connection.execute_batch("VACUUM");
     }

@@ -42,9 +42,9 @@ const CALIBRATIONS: &str = "
     ) STRICT;
 ";
 
-/// What a file may have beside: labels that users gave to runs, and which runs were measured into this very file.
-/// Made when there is first something to write into them. They change nothing of what a run is, and a reader
-/// that does not know them passes over them, so they take no format of their own.
+/// What a file may have beside: labels that users gave to runs, and which runs were measured into this very
+/// file. Made when there is first something to write into them. They change nothing of what a run is, and a
+/// reader that does not know them passes over them, so they take no format of their own.
 const BESIDE: &str = "
     CREATE TABLE IF NOT EXISTS label (
         name TEXT NOT NULL,

@@ -104,8 +104,8 @@ impl Store {
         Self::open_with(path, false, journal_in(folder_of(path)))
     }
 
-    /// Opens the store at `path`, which must exist, to read it: where it cannot be written (it is another user's,
-    /// lies on a medium that is read only, or on a disk that is full) it is read as it is.
+    /// Opens the store at `path`, which must exist, to read it: where it cannot be written (it is another
+    /// user's, lies on a medium that is read only, or on a disk that is full) it is read as it is.
     ///
     /// # Errors
     /// As [`Store::open_existing`], but for those of writing.
@@ -141,7 +141,8 @@ impl Store {
         // After a power failure too, a run that was reported as kept is there.
         connection.pragma_update(None, "synchronous", "FULL").map_err(sqlite)?;
         if journal == Journal::Rollback {
-            // Should the file have come with a write-ahead log, this keeps the log's index out of shared memory.
+            // Should the file have come with a write-ahead log, this keeps the log's index out of shared
+            // memory.
             set(&connection, "locking_mode", "EXCLUSIVE").map_err(sqlite)?;
         }
         schema::establish(&mut connection, place, create)?;
@@ -196,7 +197,8 @@ impl Store {
         Ok(id)
     }
 
-    /// Writes the runs, calibrations and labels that are not there yet, all or none, and says which those were.
+    /// Writes the runs, calibrations and labels that are not there yet, all or none, and says which those
+    /// were.
     pub(crate) fn insert(&mut self, tried: Attempt, contents: &Contents) -> Result<Merge, Error> {
         let place = Place { tried, path: &self.path };
         let sqlite = |error| place.sqlite(error);
@@ -233,8 +235,8 @@ impl Store {
         Ok(merge)
     }
 
-    /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is damaged;
-    /// what cannot be a name is left out ([`Store::list`] has it).
+    /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is
+    /// damaged; what cannot be a name is left out ([`Store::list`] has it).
     ///
     /// # Errors
     /// The store cannot be read.
@@ -252,8 +254,8 @@ impl Store {
         Ok(self.list()?.runs)
     }
 
-    /// What the store holds, by start of the run, oldest first, and what of it is damaged: that hides nothing else.
-    /// Samples are not read, so damage to them is not seen here.
+    /// What the store holds, by start of the run, oldest first, and what of it is damaged: that hides nothing
+    /// else. Samples are not read, so damage to them is not seen here.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -283,7 +285,8 @@ impl Store {
         Ok(listing)
     }
 
-    /// The line of a run in the list, if there is the run; where its document is damaged, what is wrong with it.
+    /// The line of a run in the list, if there is the run; where its document is damaged, what is wrong with
+    /// it.
     fn entry(&self, id: &RunId) -> rusqlite::Result<Option<Result<Entry, String>>> {
         let row = self
             .connection
@@ -322,8 +325,8 @@ impl Store {
     /// Several of these may stand in a row, with commas between them. Never empty.
     ///
     /// # Errors
-    /// [`Error::UnknownRun`], and [`Error::AmbiguousRun`] where several names begin so, both with what there is;
-    /// or the store cannot be read.
+    /// [`Error::UnknownRun`], and [`Error::AmbiguousRun`] where several names begin so, both with what there
+    /// is; or the store cannot be read.
     pub fn resolve(&self, spec: &str) -> Result<Vec<RunId>, Error> {
         let mut runs = Vec::new();
         for word in spec.split(',') {
@@ -355,7 +358,8 @@ impl Store {
         }
         let lower = word.to_ascii_lowercase();
         let mut candidates = self.ids()?;
-        // Nothing begins every name, and means none: it is what a variable of a script holds that was never set.
+        // Nothing begins every name, and means none: it is what a variable of a script holds that was never
+        // set.
         candidates.retain(|id| !lower.is_empty() && id.to_string().starts_with(&lower));
         match candidates.as_slice() {
             [] => {
@@ -427,7 +431,8 @@ pub(crate) fn moment(started: &str) -> &str {
     started.trim_end_matches('Z')
 }
 
-/// What stands for names in a table, in ascending order. Where the table's index is damaged, the table is read without it.
+/// What stands for names in a table, in ascending order. Where the table's index is damaged, the table is
+/// read without it.
 pub(crate) fn names(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let read = |order: &str| -> rusqlite::Result<Vec<String>> {
         let mut select = connection.prepare(&format!("SELECT id FROM {table} {order}"))?;

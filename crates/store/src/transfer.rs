@@ -44,15 +44,15 @@ pub enum Existing {
 }
 
 impl Store {
-    /// Writes runs, with their labels, and calibrations to a file of their own, a store like this one. Every one is verified
-    /// on the way, and written once however often it is named.
+    /// Writes runs, with their labels, and calibrations to a file of their own, a store like this one. Every
+    /// one is verified on the way, and written once however often it is named.
     ///
     /// The file appears complete or not at all: it is written beside its place, brought to disk and
     /// then renamed. It has no log beside it and can be read from a medium that is read only.
     ///
     /// # Errors
-    /// A run or a calibration is unknown or damaged, the file exists ([`Existing::Refuse`]) or is this store, or
-    /// cannot be written.
+    /// A run or a calibration is unknown or damaged, the file exists ([`Existing::Refuse`]) or is this store,
+    /// or cannot be written.
     pub fn export(
         &self,
         runs: &[RunId],
@@ -81,8 +81,8 @@ impl Store {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| place.io(error))
     }
 
-    /// Writes what [`Store::export`] writes to `out`, where there is no file to be written: to a pipe, say. It goes by a file
-    /// in the folder for temporary ones, which is removed.
+    /// Writes what [`Store::export`] writes to `out`, where there is no file to be written: to a pipe, say.
+    /// It goes by a file in the folder for temporary ones, which is removed.
     ///
     /// # Errors
     /// As [`Store::export`]; and those of `out`, in the inner result.

@@ -328,7 +328,8 @@ fn paths_that_lead_nowhere_are_told_apart() {
     assert!(Store::open(&blank).is_ok());
 }
 
-/// What is wrong with one run hides no other: lists, `latest` and prefixes work, and the damaged one is named.
+/// What is wrong with one run hides no other: lists, `latest` and prefixes work, and the damaged one is
+/// named.
 #[test]
 fn a_damaged_document_hides_no_other_run() {
     let fixture = Fixture::new();

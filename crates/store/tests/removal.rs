@@ -1,4 +1,5 @@
-//! What is removed is gone with all that was its own, all of it or none, and the bound takes only what it may.
+//! What is removed is gone with all that was its own, all of it or none, and the bound takes only what it
+//! may.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -14,7 +14,8 @@ const LONGEST: Duration = Duration::from_secs(4 * 3600);
 /// The most that one process may say. A report has no samples.
 const MOST: usize = 256 << 20;
 
-/// Runs this program with these words, which make it answer in JSON, and reads the answer. It dies with this process.
+/// Runs this program with these words, which make it answer in JSON, and reads the answer. It dies with this
+/// process.
 ///
 /// # Errors
 /// It could not be started, ended without an answer, or took too long.

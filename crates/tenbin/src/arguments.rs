@@ -15,8 +15,8 @@ use clap_complete::Shell;
 pub use replay::Replay;
 use tenbin_boot::axiomatic::Model;
 use tenbin_boot::request::Size;
-use tenbin_model::Descriptor;
-use tenbin_reach::{Accelerator, Architecture, Module};
+use tenbin_model::{Architecture, Descriptor};
+use tenbin_reach::{Accelerator, Module};
 use tenbin_store::{Label, NotALabel};
 
 use crate::output::Trouble;
@@ -100,7 +100,8 @@ pub enum Request {
     Kernels(Form),
 }
 
-/// `tenbin kernels [--json]`, which chores ask. It is no command of a user's, so neither help nor completions nor a tip name it.
+/// `tenbin kernels [--json]`, which chores ask. It is no command of a user's, so neither help nor completions
+/// nor a tip name it.
 fn kernels(words: &[OsString]) -> Option<Form> {
     match words {
         [command] if command == "kernels" => Some(Form { json: false }),
@@ -134,9 +135,10 @@ The store is $TENBIN_STORE, else tenbin/store.db under the XDG data folder.";
 pub enum Command {
     /// Measure experiments and show everything about them
     ///
-    /// Each is shown as soon as it is known, and of several a sentence each at the end. An interrupt (Ctrl-C) ends it early: what
-    /// is finished is shown and kept; a second one ends it at once. All experiments take about 80 seconds with
-    /// --quick, 200 seconds without, and up to half an hour with --thorough; one takes 2 to 40 seconds.
+    /// Each is shown as soon as it is known, and of several a sentence each at the end. An interrupt (Ctrl-C)
+    /// ends it early: what is finished is shown and kept; a second one ends it at once. All experiments take
+    /// about 80 seconds with --quick, 200 seconds without, and up to half an hour with --thorough; one takes
+    /// 2 to 40 seconds.
     Run {
         /// Their names, as `tenbin list` has them; all of them if none is given
         #[arg(value_name = "EXPERIMENT")]
@@ -147,8 +149,9 @@ pub enum Command {
         /// Judge what somebody else published instead of measuring
         #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "label", "processes"])]
         from: Option<Origin>,
-        /// Measure in so many processes, one after the other, and answer over them: quickly in each, unless --thorough
-        /// is given. What a process has by chance is then in the interval; 8 answer one comparison, 13 answer 40
+        /// Measure in so many processes, one after the other, and answer over them: quickly in each, unless
+        /// --thorough is given. What a process has by chance is then in the interval; 8 answer one
+        /// comparison, 13 answer 40
         #[arg(long, value_name = "N", value_parser = processes)]
         processes: Option<NonZero<u32>>,
         #[command(flatten)]
@@ -176,24 +179,26 @@ pub enum Command {
     },
     /// Show an experiment's description, a run's answers, computed again from its samples, or a calibration
     Show {
-        /// An experiment's name, an id or the start of one, a label, `latest` (run) or `calibration` (of this machine)
+        /// An experiment's name, an id or the start of one, a label, `latest` (run) or `calibration` (of this
+        /// machine)
         what: String,
         #[command(flatten)]
         form: Form,
     },
     /// List the runs in the store; label or remove some
     ///
-    /// RUN is the start of an id, `latest`, or a label, which means every run that bears it; several may stand with commas
-    /// between them.
+    /// RUN is the start of an id, `latest`, or a label, which means every run that bears it; several may
+    /// stand with commas between them.
     Runs(Runs),
     /// Compare runs, one or several a side: first whether their machines are comparable, then ratio by ratio
     ///
-    /// What changes between runs no run shows, so two runs that differ say little: with one run a side they are held
-    /// against the other runs of the same that the store has, and mostly refused. With several a side (five, or
-    /// more where an experiment makes many comparisons), taken in turns, a change is told from that. The status
-    /// is 3 where everything was refused.
+    /// What changes between runs no run shows, so two runs that differ say little: with one run a side they
+    /// are held against the other runs of the same that the store has, and mostly refused. With several a
+    /// side (five, or more where an experiment makes many comparisons), taken in turns, a change is told from
+    /// that. The status is 3 where everything was refused.
     Compare {
-        /// The start of a run's id, `latest`, or a label, which means every run that bears it; several with commas between them
+        /// The start of a run's id, `latest`, or a label, which means every run that bears it; several with
+        /// commas between them
         #[arg(value_name = "RUN[,RUN...]")]
         first: String,
         /// The other side
@@ -219,9 +224,9 @@ pub enum Command {
     },
     /// Write a line again and again, as GNU's `yes` does, as fast as the machine lets it
     ///
-    /// The same arguments, messages and exit statuses (1 for whatever fails); a link to tenbin that is named `yes` is
-    /// one. With --verify in the first place it reads such lines instead, says how many are right, and names the
-    /// first that is not (4); 3 if nothing came.
+    /// The same arguments, messages and exit statuses (1 for whatever fails); a link to tenbin that is named
+    /// `yes` is one. With --verify in the first place it reads such lines instead, says how many are right,
+    /// and names the first that is not (4); 3 if nothing came.
     #[command(disable_help_flag = true)]
     Yes {
         /// `--verify [--lines N|all]`, then the strings of the line; `y` if there is none
@@ -230,8 +235,8 @@ pub enum Command {
     },
     /// Print a Fibonacci number, exactly
     ///
-    /// F(0) is 0 and F(1) is 1. In decimal, of any size: F(1000000) has 208988 digits and takes less than a second, the
-    /// largest one that may be asked for has 20898764 and takes minutes.
+    /// F(0) is 0 and F(1) is 1. In decimal, of any size: F(1000000) has 208988 digits and takes less than a
+    /// second, the largest one that may be asked for has 20898764 and takes minutes.
     Fib {
         /// Which one
         #[arg(value_name = "N", value_parser = clap::value_parser!(u64).range(..=100_000_000))]
@@ -373,8 +378,8 @@ pub struct Calibrate {
     /// So many pairs of each kind, however long that takes
     #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub pairs: Option<u32>,
-    /// Share the pairs among so many processes, one after the other (with --pairs: so many pairs in each): says how far
-    /// processes lie apart
+    /// Share the pairs among so many processes, one after the other (with --pairs: so many pairs in each):
+    /// says how far processes lie apart
     #[arg(long, value_name = "N", conflicts_with = "thorough", value_parser = processes)]
     pub processes: Option<NonZero<u32>>,
     /// The time for all pairs, in seconds
@@ -414,15 +419,16 @@ pub enum Guest {
     /// Boot a guest, run one command in it, and pass on its output and its exit status
     ///
     /// The guest has a busybox, this tenbin (/bin/tenbin, if it is here for that architecture), what is
-    /// carried, no disk and no network. Its CPU is emulated, unless --accel says otherwise. Its kernel is fetched from Debian once and kept in
-    /// a folder of its own; nothing else here changes. Takes about ten seconds and what the command takes, the first time for
-    /// a kernel also its download.
+    /// carried, no disk and no network. Its CPU is emulated, unless --accel says otherwise. Its kernel is
+    /// fetched from Debian once and kept in a folder of its own; nothing else here changes. Takes about ten
+    /// seconds and what the command takes, the first time for a kernel also its download.
     #[command(after_help = GUEST_STATUS)]
     Run(GuestRun),
     /// Build tenbin's kernel modules for a guest's kernel
     ///
-    /// They are stop_machine, oneshot_timer and fibdrv, compiled from the sources in this program. The headers are
-    /// fetched from Debian once, in the version of the kernel's image, and kept beside it. Nothing is loaded here.
+    /// They are stop_machine, oneshot_timer and fibdrv, compiled from the sources in this program. The
+    /// headers are fetched from Debian once, in the version of the kernel's image, and kept beside it.
+    /// Nothing is loaded here.
     Modules(GuestModules),
 }
 
@@ -437,7 +443,8 @@ pub struct GuestRun {
     /// x86_64, aarch64 or riscv64; this machine's if not given
     #[arg(long, value_name = "ARCHITECTURE")]
     pub arch: Option<Architecture>,
-    /// bookworm (Linux 6.1), backports or trixie (Linux 6.12), host, or a kernel's image; bookworm, but for riscv64
+    /// bookworm (Linux 6.1), backports or trixie (Linux 6.12), host, or a kernel's image; bookworm, but for
+    /// riscv64
     #[arg(long, value_name = "bookworm|backports|trixie|host|FILE")]
     pub kernel: Option<PathBuf>,
     /// Carry a kernel module of tenbin's, built for that kernel, as /modules/NAME.ko; COMMAND may load it
@@ -510,21 +517,23 @@ pub struct GuestModules {
 pub enum Boot {
     /// Say what litmus tests in herd's format for RISC-V may end with
     ///
-    /// Of one test all outcomes, as herd prints them, and whether what the condition says can happen. Of several a line
-    /// each; --json has all their outcomes. A set of outcomes is whole, or there is none.
+    /// Of one test all outcomes, as herd prints them, and whether what the condition says can happen. Of
+    /// several a line each; --json has all their outcomes. A set of outcomes is whole, or there is none.
     #[command(after_help = LITMUS_STATUS)]
     Litmus(Litmus),
     /// Say whether every hart always boots, whatever memory holds and whoever is late
     ///
-    /// Examines firmware for RV64 as it will run: every order in which the harts can step, everything that memory may hold
-    /// where the file does not say, every reordering that the memory model allows. Of what goes wrong it shows the shortest run. A file
-    /// whose symbols have the names below needs no options; for another one --arrived says where a hart is up.
+    /// Examines firmware for RV64 as it will run: every order in which the harts can step, everything that
+    /// memory may hold where the file does not say, every reordering that the memory model allows. Of what
+    /// goes wrong it shows the shortest run. A file whose symbols have the names below needs no options; for
+    /// another one --arrived says where a hart is up.
     #[command(after_help = CHECK_STATUS)]
     Check(Box<Check>),
     /// Have QEMU do what `boot check` found, step by step
     ///
-    /// Follows every run that ends in a fault: the same file in QEMU, its harts stepped through a debugger's port in the run's
-    /// order, every access compared. After a hang all harts run freely for a while, and still do not all arrive.
+    /// Follows every run that ends in a fault: the same file in QEMU, its harts stepped through a debugger's
+    /// port in the run's order, every access compared. After a hang all harts run freely for a while, and
+    /// still do not all arrive.
     #[command(after_help = REPLAY_STATUS)]
     Replay(Replay),
 }
@@ -583,13 +592,15 @@ pub struct Blame {
     /// List the contracts and their specifications
     #[arg(long, conflicts_with_all = ["contract", "libraries", "program", "specification", "within"])]
     pub list: bool,
-    /// Seed of every random input: of a library that does the same each time, the same seed says the same words
+    /// Seed of every random input: of a library that does the same each time, the same seed says the same
+    /// words
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Random inputs to try, beside all small ones
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub cases: u32,
-    /// Seconds that a call may take: 10 if not given, 300 if PROGRAM makes it, which itself may take twice as long
+    /// Seconds that a call may take: 10 if not given, 300 if PROGRAM makes it, which itself may take twice as
+    /// long
     #[arg(long, value_name = "S")]
     pub within: Option<f64>,
     #[command(flatten)]
@@ -691,7 +702,8 @@ mod tests {
         assert!(visited > 15, "{visited}");
     }
 
-    /// What is broken into lines by hand would be broken a second time. The list below `run` is left to the parser.
+    /// What is broken into lines by hand would be broken a second time. The list below `run` is left to the
+    /// parser.
     #[test]
     fn no_line_that_was_broken_by_hand_is_broken_again() {
         let mut held = 0;

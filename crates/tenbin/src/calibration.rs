@@ -1,5 +1,7 @@
 //! From arguments to a calibration: load is made, pairs are weighed and judged one by one.
 
+#![expect(clippy::disallowed_methods, reason = "the date and the running time of budgets")]
+
 use std::num::NonZero;
 use std::time::Instant;
 
@@ -92,7 +94,8 @@ impl Plan {
     /// Calibrates. Whoever interrupts it gets what was weighed by then.
     ///
     /// # Errors
-    /// The machine failed before the first pair: no CPU to pin to, no memory, no thread. Or it was interrupted by then.
+    /// The machine failed before the first pair: no CPU to pin to, no memory, no thread. Or it was
+    /// interrupted by then.
     pub fn calibrate(&self) -> Result<Outcome, Trouble> {
         let started = Timestamp::now();
         let clock_started = Instant::now();
@@ -172,8 +175,8 @@ impl Plan {
     }
 }
 
-/// Calibrates in `count` processes of this program, one after the other, and puts what they weighed together. The request was
-/// checked: it is a [`Plan`].
+/// Calibrates in `count` processes of this program, one after the other, and puts what they weighed together.
+/// The request was checked: it is a [`Plan`].
 ///
 /// # Errors
 /// One of them has no answer.

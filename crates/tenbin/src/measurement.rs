@@ -1,4 +1,7 @@
-//! From a request to a run: the machine is observed, the engine is given its rule, its clock and its listener.
+//! From a request to a run: the machine is observed, the engine is given its rule, its clock and its
+//! listener.
+
+#![expect(clippy::disallowed_methods, reason = "the date and the running time of budgets")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -43,7 +46,8 @@ impl Rule for BySignTest {
     }
 }
 
-/// What is to be measured: every step was planned once, so that wrong input is found before anything is measured.
+/// What is to be measured: every step was planned once, so that wrong input is found before anything is
+/// measured.
 pub struct Order {
     machine: Machine,
     clock: Clock,
@@ -100,8 +104,9 @@ impl Order {
         Ok(order)
     }
 
-    /// Plans every step by the firmware's word on the caches, for the sake of the values that `--set` gave, and says how
-    /// many cells each has. What the machine cannot answer is left for the measurement, which may know more by then.
+    /// Plans every step by the firmware's word on the caches, for the sake of the values that `--set` gave,
+    /// and says how many cells each has. What the machine cannot answer is left for the measurement, which
+    /// may know more by then.
     fn planned(&self) -> Result<Vec<usize>, Trouble> {
         let sizes = verdict::sizes(&self.machine, None);
         let plans = self.steps.iter().map(|step| (step.experiment.plan)(&self.request(step, &sizes)));
@@ -136,8 +141,8 @@ impl Order {
         asked.map(|step| step.descriptor.name.as_str()).collect()
     }
 
-    /// Measures, and hands every experiment that is finished to `answered` as a run of its own. Whoever interrupts it gets
-    /// what was finished.
+    /// Measures, and hands every experiment that is finished to `answered` as a run of its own. Whoever
+    /// interrupts it gets what was finished.
     ///
     /// # Errors
     /// What ended it before anything was finished.

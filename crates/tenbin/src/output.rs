@@ -264,8 +264,8 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Writes a file beside its place, brings it to disk and renames it: it appears whole or not at all.
-/// What is there and is no file (standard output, a device, a pipe) is written to as it stands; that its reader has
-/// left is no error.
+/// What is there and is no file (standard output, a device, a pipe) is written to as it stands; that its
+/// reader has left is no error.
 ///
 /// # Errors
 /// Names the path and the system's reason: a usage error where the path is wrong.

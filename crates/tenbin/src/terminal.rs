@@ -24,7 +24,8 @@ pub struct Progress {
     bar: ProgressBar,
 }
 
-/// A bar for experiments. What is going to be measured is known before the first cell, so its end stays where it is.
+/// A bar for experiments. What is going to be measured is known before the first cell, so its end stays where
+/// it is.
 pub struct Planned<'a> {
     progress: Progress,
     /// The most time that each experiment is expected to take; none is 0.
@@ -40,7 +41,8 @@ pub struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    /// A bar for experiments that are expected to take these times at most; `watch` is the time since the beginning.
+    /// A bar for experiments that are expected to take these times at most; `watch` is the time since the
+    /// beginning.
     pub fn new(times: Vec<Picoseconds>, watch: &'a dyn Fn() -> Picoseconds) -> Self {
         let progress = Progress::new();
         progress.bar.set_length(times.iter().map(|time| time.0).sum());
@@ -98,8 +100,8 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// The time that is left when `done` of `all` that was expected has taken `elapsed`. What was expected counts as much as
-/// half a minute of what was seen, so that the first cell decides little.
+/// The time that is left when `done` of `all` that was expected has taken `elapsed`. What was expected counts
+/// as much as half a minute of what was seen, so that the first cell decides little.
 fn left(elapsed: Picoseconds, (done, all): (Picoseconds, Picoseconds)) -> Picoseconds {
     const WEIGHT: f64 = 30e12;
     let pace = (elapsed.0 as f64 + WEIGHT) / (done.0 as f64 + WEIGHT);
@@ -131,8 +133,8 @@ impl Progress {
         Self { bar }
     }
 
-    /// Shows which part of a calibration is done after `elapsed`: drawn between two pairs, and not more often than anybody
-    /// can read.
+    /// Shows which part of a calibration is done after `elapsed`: drawn between two pairs, and not more often
+    /// than anybody can read.
     pub fn pair(&mut self, part: f64, elapsed: Picoseconds, work: &str) {
         let left = Picoseconds((elapsed.0 as f64 * (1.0 - part).max(0.0) / part.max(1e-3)) as u64);
         self.bar.set_length(100);
@@ -169,13 +171,15 @@ impl Progress {
         self.doing(&format!("replay {} of {all}, in QEMU", (done + 1).min(all)));
     }
 
-    /// Shows what is done where nothing can be counted, and the time since the first such. It ticks by itself: for what times nothing.
+    /// Shows what is done where nothing can be counted, and the time since the first such. It ticks by
+    /// itself: for what times nothing.
     pub fn doing(&self, what: &str) {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>3} {wide_msg}") {
             self.bar.set_style(style);
         }
         self.bar.set_message(ascii(what));
-        // A ticker is a thread, and starting one panics where the limits allow none. Whoever sees nothing needs none.
+        // A ticker is a thread, and starting one panics where the limits allow none. Whoever sees nothing
+        // needs none.
         if !self.bar.is_hidden() && thread::Builder::new().spawn(|| ()).is_ok() {
             self.bar.enable_steady_tick(Duration::from_millis(250));
         }

@@ -1,5 +1,6 @@
 //! `tenbin blame`: libraries and programs of known faults, and whose fault each is said to be.
 
+#![expect(clippy::disallowed_methods, reason = "children have deadlines")]
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -686,8 +687,8 @@ fn a_library_that_may_not_be_read_is_named() {
     let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     allow(place.folder.path(), 0o755);
     allow(&place.path("lib.so"), 0o000);
-    // Root may read anything, so root becomes nobody first; nobody may not enter root's folders, so the binary
-    // goes along.
+    // Root may read anything, so root becomes nobody first; nobody may not enter root's folders, so the
+    // binary goes along.
     let binary = place.path("tenbin");
     fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
     let mut command = if rustix::process::geteuid().is_root() {
@@ -734,8 +735,8 @@ fn the_schema_of_blame_is_published() {
     }
 }
 
-/// Of overlapping regions the specification says nothing, so a difference there is nobody's fault; nor does it clear a library that
-/// copies nothing.
+/// Of overlapping regions the specification says nothing, so a difference there is nobody's fault; nor does
+/// it clear a library that copies nothing.
 #[test]
 fn a_difference_clears_no_library_that_breaks_the_specification() {
     let place = Place::new();
@@ -777,11 +778,13 @@ fn too_few_open_files_are_no_fault_of_the_library() {
     assert!(!said.contains("status 101"), "{said}");
 }
 
-/// However tenbin ends: the guardian of the folder has its standard error, so the end of that is the guardian's.
+/// However tenbin ends: the guardian of the folder has its standard error, so the end of that is the
+/// guardian's.
 #[test]
 fn a_signal_leaves_no_folder_of_what_was_compiled() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
-        // The library opens a pipe that has a name, which lasts until somebody reads it: so this test knows when it is called.
+        // The library opens a pipe that has a name, which lasts until somebody reads it: so this test knows
+        // when it is called.
         let place = Place::new();
         let pipe = place.path("called");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
@@ -791,7 +794,8 @@ fn a_signal_leaves_no_folder_of_what_was_compiled() {
         library(&place, "lib.so", &c::sort(&body));
         let temporary = place.path("temporary");
         fs::create_dir(&temporary).unwrap();
-        // Whoever started the tests may have had them ignore some of these; env(1) becomes tenbin, under the same number.
+        // Whoever started the tests may have had them ignore some of these; env(1) becomes tenbin, under the
+        // same number.
         let mut tenbin = Command::new("env")
             .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tenbin")])
             .args(["blame", "sort", "./lib.so", "--within", "10000"])

@@ -73,7 +73,8 @@ fn what_cannot_be_traced_is_a_usage_error() {
     }
 }
 
-/// `env --ignore-signal` of GNU hands the disposition on, as a shell's `trap '' CHLD` or a careless supervisor does.
+/// `env --ignore-signal` of GNU hands the disposition on, as a shell's `trap '' CHLD` or a careless
+/// supervisor does.
 #[test]
 fn a_parent_that_ignored_the_end_of_its_children_takes_no_answer_away() {
     let ignoring = |program: &str| {

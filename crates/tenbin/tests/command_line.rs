@@ -198,8 +198,8 @@ fn a_store_that_cannot_be_one_is_refused_before_anything_is_measured() {
     assert_eq!(fs::read_to_string(place.path("notes.txt")).unwrap(), "shopping list\n");
 }
 
-/// Measures `null` with a store that cannot keep it, started by these words before the path of tenbin and its own; gives
-/// the exit status and standard error. The answer must be there.
+/// Measures `null` with a store that cannot keep it, started by these words before the path of tenbin and its
+/// own; gives the exit status and standard error. The answer must be there.
 fn unkept(place: &Place, before: &[&str], binary: &Path) -> (i32, String) {
     let mut words = before.iter().map(std::ffi::OsStr::new).chain([binary.as_os_str()]);
     let output = Command::new(words.next().unwrap())

@@ -1,5 +1,5 @@
-//! `tenbin guest modules` and `guest run --module` as a user meets them, with shell scripts in place of make, the
-//! compilers and the emulator.
+//! `tenbin guest modules` and `guest run --module` as a user meets them, with shell scripts in place of make,
+//! the compilers and the emulator.
 //!
 //! What only a real build shows is shown by `cargo xtask test guests`.
 
@@ -24,8 +24,8 @@ const MAKE: &str = "for word; do case $word in M=*) folder=${word#M=} ;; esac; d
         read -r first <\"$folder/$name/Kbuild\" && echo \"$name: $first\" >\"$folder/$name/$name.ko\" || exit 2
     done; echo \"$@\" >>made";
 
-/// A folder with a cache that holds a kernel and its headers for x86_64, and a path that holds a few programs, make and
-/// compilers among them.
+/// A folder with a cache that holds a kernel and its headers for x86_64, and a path that holds a few
+/// programs, make and compilers among them.
 struct Desk(TempDir);
 
 impl Desk {
@@ -39,7 +39,7 @@ impl Desk {
             fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
         }
         fs::write(desk.path(&format!("{headers}/Module.symvers")), "").unwrap();
-        for program in ["sh", "tar", "grep", "mkdir", "setpriv"] {
+        for program in ["sh", "tar", "grep", "mkdir"] {
             let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
             let real = folders.into_iter().find(|path| path.is_file());
             symlink(

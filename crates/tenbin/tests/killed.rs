@@ -1,10 +1,12 @@
-//! Every command, ended at random moments by a terminal, by a service manager and by SIGKILL: no process of it stays, no
-//! temporary folder, the store is sound, and what was finished is shown.
+//! Every command, ended at random moments by a terminal, by a service manager and by SIGKILL: no process of
+//! it stays, no temporary folder, the store is sound, and what was finished is shown.
 //!
-//! A few moments of each, the same every time. `cargo xtask killed` tries many: `TENBIN_KILLED_MOMENTS` of each command,
-//! of the first `TENBIN_KILLED_SECONDS` of it, by the seed `TENBIN_KILLED_SEED`, and of the commands whose name holds
-//! `TENBIN_KILLED_ONLY`. One test and nothing beside it: orphans of what it kills become children of this process.
+//! A few moments of each, the same every time. `cargo xtask killed` tries many: `TENBIN_KILLED_MOMENTS` of
+//! each command, of the first `TENBIN_KILLED_SECONDS` of it, by the seed `TENBIN_KILLED_SEED`, and of the
+//! commands whose name holds `TENBIN_KILLED_ONLY`. One test and nothing beside it: orphans of what it kills
+//! become children of this process.
 
+#![expect(clippy::disallowed_methods, reason = "children have deadlines")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;

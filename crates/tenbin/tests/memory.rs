@@ -1,5 +1,5 @@
-//! How much memory the program takes on this machine, by the kernel's own count, and what it says to a request for more
-//! than there is.
+//! How much memory the program takes on this machine, by the kernel's own count, and what it says to a
+//! request for more than there is.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,8 @@ use place::{Place, ending, text};
 
 /// Runs the program and returns its report, its exit status and the most memory that it held, in bytes.
 ///
-/// The kernel forgets the peak when the process ends, so it is read again and again until then; it only rises.
+/// The kernel forgets the peak when the process ends, so it is read again and again until then; it only
+/// rises.
 fn watched(arguments: &[&str]) -> (Value, i32, u64) {
     let place = Place::new();
     let answer = place.path("answer.json");
@@ -38,7 +39,8 @@ fn watched(arguments: &[&str]) -> (Value, i32, u64) {
     (serde_json::from_slice(&fs::read(answer).unwrap()).unwrap(), status.code().unwrap(), peak)
 }
 
-/// `VmHWM` of a `/proc/PID/status` (proc(5)): the most that was resident at once. Not there once the process has ended.
+/// `VmHWM` of a `/proc/PID/status` (proc(5)): the most that was resident at once. Not there once the process
+/// has ended.
 fn high_water(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
@@ -54,7 +56,8 @@ fn free(report: &Value) -> u64 {
 fn a_run_takes_less_than_half_of_what_is_free_and_refuses_to_take_more() {
     let (null, _, program) = watched(&["run", "null", "--quick"]);
     let cpus = null["machine"]["cpus"].as_array().unwrap().len();
-    // Where 64 GiB a buffer can be had, nobody shall wait for them; and one CPU is refused for another reason.
+    // Where 64 GiB a buffer can be had, nobody shall wait for them; and one CPU is refused for another
+    // reason.
     let too_large = free(&null) < 128 << 30 && cpus > 1;
     let caches_first = ["run", "numa", "--quick", "--set", "buffer=65536"];
     let (report, status, peak) =

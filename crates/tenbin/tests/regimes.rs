@@ -1,7 +1,7 @@
 //! A machine that changes while it is measured, planted: half of the blocks in one state, half in another.
 //!
-//! Whole, from the engine to the sentence, and nothing depends on how fast the machine is: blocks are counted, and what
-//! changes is whether two workers can meet at all.
+//! Whole, from the engine to the sentence, and nothing depends on how fast the machine is: blocks are
+//! counted, and what changes is whether two workers can meet at all.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -69,7 +69,8 @@ fn a_small_number_weighs_the_branch_and_a_large_one_the_digits() {
     let output = place.tenbin(&["run", "fib", "--quick", "--json", "--set", "n=92,99"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let checks = report["checks"].as_array().unwrap();
-    // Seven ways (ours finds F(92) in a table, which is no way) and a planted fault; then four, and the fault again.
+    // Seven ways (ours finds F(92) in a table, which is no way) and a planted fault; then four, and the fault
+    // again.
     assert_eq!(checks.len(), 7 + 1 + 4 + 1, "{checks:?}");
     assert!(checks.iter().all(|it| it["check"]["met"] != it["check"]["sabotage"]), "{checks:?}");
     let labels: Vec<&str> =

@@ -1,7 +1,7 @@
 //! `tenbin yes` beside GNU's, and byte for byte against the line itself.
 //!
-//! Every writer here ends because its reader leaves or its output is full; one that does not is killed after a minute,
-//! and its test fails.
+//! Every writer here ends because its reader leaves or its output is full; one that does not is killed after
+//! a minute, and its test fails.
 
 #![allow(clippy::unwrap_used)]
 

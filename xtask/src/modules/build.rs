@@ -48,8 +48,8 @@ impl Kernel {
 /// The modules, each a folder of its name and a file of its name in it.
 const MODULES: &[&str] = &["stop_machine", "oneshot_timer", "fibdrv"];
 
-/// What sparse must find: a pointer to user space that is read as if it were the kernel's, and a null pointer that
-/// is written as a number.
+/// What sparse must find: a pointer to user space that is read as if it were the kernel's, and a null pointer
+/// that is written as a number.
 const PLANTED: &str = "\nstatic int __user *planted = 0;\nint planted_read(void);\nint planted_read(void)\n{\n\treturn *planted;\n}\n";
 
 /// What sparse says of it.
@@ -90,7 +90,7 @@ pub(crate) fn sparse_needs() -> Vec<Requirement> {
 
 /// Build all modules for every kernel by `tenbin guest modules`; warnings are errors.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
-    let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
+    let tenbin = workspace.build(Architecture::HERE, Profile::Dev)?;
     let mut faults = strict(&workspace.root().join(FOLDER));
     for kernel in KERNELS {
         let Kernel { architecture, suite, words, .. } = kernel;
@@ -110,9 +110,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     judge("build the modules", &faults, "run the command that is printed above")
 }
 
-/// Modules that make errors of warnings themselves, or that nobody reads. A compiler or a kernel that is newer than
-/// those here warns of something else, and whoever has it shall have the module all the same. Here and in
-/// `crates/reach/src/kbuild.rs`, make is told to.
+/// Modules that make errors of warnings themselves, or that nobody reads. A compiler or a kernel that is
+/// newer than those here warns of something else, and whoever has it shall have the module all the same. Here
+/// and in `crates/reach/src/kbuild.rs`, make is told to.
 fn strict(folder: &Path) -> Vec<String> {
     let files = MODULES.iter().map(|name| format!("{name}/Kbuild"));
     files.filter_map(|file| demand(&file, fs::read_to_string(folder.join(&file)))).collect()
@@ -133,9 +133,10 @@ fn modules(tenbin: &Path, kernel: &Kernel) -> Command {
     Command::new(tenbin).arguments(["guest", "modules", "--arch", architecture, "--kernel", suite])
 }
 
-/// Have sparse read every module with the headers of every kernel where it can, and a fault that it must find.
+/// Have sparse read every module with the headers of every kernel where it can, and a fault that it must
+/// find.
 pub(crate) fn sparse(workspace: &Workspace) -> Result<(), Failure> {
-    let tenbin = workspace.build(Architecture::host()?, Profile::Dev)?;
+    let tenbin = workspace.build(Architecture::HERE, Profile::Dev)?;
     let mut faults = Vec::new();
     for kernel in KERNELS {
         let Kernel { architecture, suite, words, unread: reason } = kernel;

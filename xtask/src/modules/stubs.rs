@@ -1,8 +1,8 @@
 //! The branches of a module that no kernel here compiles, checked by their types.
 //!
-//! `kmod/compat/stubs` holds a few headers for each of some kernels, written for this. A compiler that sees no other
-//! header reads the module with them. That says nothing of the real kernel but that names and types are as they
-//! were described, and every line that is printed says so.
+//! `kmod/compat/stubs` holds a few headers for each of some kernels, written for this. A compiler that sees
+//! no other header reads the module with them. That says nothing of the real kernel but that names and types
+//! are as they were described, and every line that is printed says so.
 
 use std::fs;
 use std::path::Path;

@@ -20,8 +20,8 @@ const SCRIPTS: &[&str] = &["checkpatch.pl", "spelling.txt", "const_structs.check
 /// Not examined: a stub is the header that defines what checkpatch says one should use instead.
 const STUBS: &str = "compat/stubs";
 
-/// What checkpatch says of every question for the kernel's version. It is right in a kernel's own tree, where a file
-/// meets one version. Here a file meets several.
+/// What checkpatch says of every question for the kernel's version. It is right in a kernel's own tree, where
+/// a file meets one version. Here a file meets several.
 const OF_VERSIONS: &str = "LINUX_VERSION_CODE,CONSTANT_COMPARISON";
 
 /// Indented by blanks, and with one where the style wants none.

@@ -20,6 +20,16 @@ pub(super) fn inherited(tree: &Tree) -> Vec<Violation> {
                 ));
             }
         }
+        // Where `unsafe` may stand; and exported symbols, which a lint takes for the same.
+        let free = path.starts_with("crates/metal/") || path.starts_with("arena/");
+        let lints = |it: &Entry| match it.table.as_str() {
+            "lints" => it.key == "workspace" && it.value == "true",
+            table => table == "lints.rust" && it.key == "unsafe_code" && it.value == "\"forbid\"",
+        };
+        if !free && !entries.iter().any(lints) {
+            let message = "it neither takes the workspace's lints nor forbids unsafe_code";
+            violations.push(Violation::new(path, 1, message));
+        }
         for entry in entries.iter().filter(|it| is_dependency_table(&it.table)) {
             let plain = entry.key.ends_with(".workspace") && entry.value == "true";
             if !plain && !entry.value.contains("workspace = true") {
@@ -133,7 +143,7 @@ mod tests {
 
     const MEMBER: &str = "[package]\nversion.workspace = true\nedition.workspace = true\n\
         rust-version.workspace = true\nlicense.workspace = true\npublish.workspace = true\n\
-        [dependencies]\nclap.workspace = true\nlow.workspace = true\nserde = { workspace = true }\n";
+        [lints]\nworkspace = true\n[dependencies]\nclap.workspace = true\nlow.workspace = true\nserde = { workspace = true }\n";
     const WORKSPACE: &str = "[workspace.dependencies]\nlow = { path = \"crates/low\" }\nclap = { version = \"=4.6.7\" }\nserde = \"=1.0.1\"\n";
     const TABLE: &str = "| name | version | licence | reason |\n|---|---|---|---|\n| clap | 4.6.7 | MIT | the command line |\n| serde | 1.0.1 | MIT | JSON |\n";
 
@@ -158,7 +168,15 @@ mod tests {
         let own = MEMBER.replace("version.workspace = true\nedition", "version = \"1.0.0\"\nedition");
         assert_eq!(inherited(&tree(WORKSPACE, &own, TABLE)).len(), 1);
         let own = MEMBER.replace("clap.workspace = true", "clap = \"=4.6.7\"");
-        assert_eq!(inherited(&tree(WORKSPACE, &own, TABLE))[0].line, 8);
+        assert_eq!(inherited(&tree(WORKSPACE, &own, TABLE))[0].line, 10);
+    }
+
+    #[test]
+    fn a_crate_without_lints_may_be_unsafe_and_is_found() {
+        let none = MEMBER.replace("[lints]\nworkspace = true\n", "");
+        assert_eq!(inherited(&tree(WORKSPACE, &none, TABLE)).len(), 1);
+        let own = format!("{none}[lints.rust]\nunsafe_code = \"forbid\"\n");
+        assert_eq!(inherited(&tree(WORKSPACE, &own, TABLE)), []);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn matches(pattern: &str, path: &str) -> bool {
 }
 
 /// The path from the root that `target` names, seen from `document`; `None` if it leaves the root.
-fn target_of(document: &str, target: &str) -> Option<String> {
+pub(super) fn target_of(document: &str, target: &str) -> Option<String> {
     let mut parts = document.split('/').collect::<Vec<_>>();
     parts.pop();
     for part in target.trim_end_matches('/').split('/') {

@@ -23,7 +23,7 @@ const ROOMS: &[Room] = &[
     Room { name: "tenbin-stats", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-analysis", uses: &["tenbin-model", "tenbin-stats"], tests_use: &[] },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
-    Room { name: "tenbin-reach", uses: &["tenbin-boot", "tenbin-model"], tests_use: &[] },
+    Room { name: "tenbin-reach", uses: &["tenbin-boot", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room {
         name: "tenbin",
         uses: &[
@@ -39,7 +39,7 @@ const ROOMS: &[Room] = &[
         ],
         tests_use: &[],
     },
-    Room { name: "xtask", uses: &[], tests_use: &[] },
+    Room { name: "xtask", uses: &["tenbin-metal", "tenbin-model"], tests_use: &[] },
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

@@ -1,5 +1,6 @@
 //! Names of files, and how long they may be.
 
+use super::documents::target_of;
 use super::tree::{File, Tree, Violation};
 
 /// A reader should hold a file in one reading: so many lines of code, comments and tests not counted.
@@ -45,6 +46,113 @@ fn too_long(tree: &Tree, uniform: &[&str]) -> Vec<Violation> {
     violations
 }
 
+/// Folders whose files wait for being wrapped. An entry that is not needed fails.
+const UNWRAPPED: &[&str] = &[
+    "crates/analysis/",
+    "crates/lab/src/engine/",
+    "crates/lab/src/experiment.rs",
+    "crates/lab/src/experiments/",
+    "crates/lab/src/ladder",
+    "crates/model/",
+    "crates/boot/",
+    "crates/stats/",
+    "crates/tenbin/tests/boot_check.rs",
+    "crates/tenbin/tests/boot_replay",
+];
+
+pub(super) fn line_width(tree: &Tree) -> Vec<Violation> {
+    too_wide(tree, UNWRAPPED)
+}
+
+fn too_wide(tree: &Tree, unwrapped: &[&str]) -> Vec<Violation> {
+    let settings = tree.file("rustfmt.toml").and_then(|file| file.text.as_deref()).unwrap_or_default();
+    let width = settings.lines().find_map(|line| line.strip_prefix("max_width = ")?.parse().ok());
+    let Some(width) = width else {
+        return vec![Violation::new("rustfmt.toml", 1, "it does not say max_width")];
+    };
+    let mut violations = Vec::new();
+    let mut needed = vec![false; unwrapped.len()];
+    for file in &tree.files {
+        let code = file.code.as_deref().unwrap_or_default().lines();
+        for ((number, line), code) in file.lines().zip(code) {
+            let comment = line.trim_start().starts_with("//");
+            // What a string holds is blank in `code`, where its first line, or its last one, has its mark.
+            let in_string = !comment && (code.contains('"') || code.trim().is_empty());
+            let length = line.chars().count();
+            if length <= width || in_string {
+                continue;
+            }
+            match unwrapped.iter().position(|start| file.path.starts_with(start)) {
+                Some(place) => needed[place] = true,
+                None => {
+                    let message = format!("it has {length} letters; {width} are the most");
+                    violations.push(Violation::new(&file.path, number, message));
+                }
+            }
+        }
+    }
+    for (start, _) in unwrapped.iter().zip(needed).filter(|(_, needed)| !needed) {
+        violations.push(Violation::new(start, 1, "stale: it is listed as not yet wrapped, and it is"));
+    }
+    violations
+}
+
+/// A file that is a crate's root, or that a `mod` line of one that is reached names.
+pub(super) fn formatted(tree: &Tree) -> Vec<Violation> {
+    let rust = || tree.files.iter().filter(|file| file.path.ends_with(".rs"));
+    let mut reached = rust().filter(|file| is_root(&file.path)).collect::<Vec<_>>();
+    let mut place = 0;
+    while let Some(file) = reached.get(place).copied() {
+        place += 1;
+        let folder = submodules(&file.path);
+        let modules = file.code.as_deref().unwrap_or_default().lines().filter_map(module);
+        let mut paths = modules
+            .flat_map(|name| [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")])
+            .collect::<Vec<_>>();
+        let elsewhere =
+            file.lines().filter_map(|(_, line)| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
+        paths.extend(elsewhere.filter_map(|target| target_of(&file.path, target)));
+        for named in rust().filter(|named| paths.contains(&named.path)) {
+            if !reached.iter().any(|file| file.path == named.path) {
+                reached.push(named);
+            }
+        }
+    }
+    let lost = rust().filter(|file| !reached.iter().any(|reached| reached.path == file.path));
+    lost.map(|file| Violation::new(&file.path, 1, "no plain `mod` line leads to it")).collect()
+}
+
+/// Whether cargo begins here: `src/lib.rs`, `src/main.rs`, `build.rs`, or a file or `main.rs` in `tests`,
+/// `benches` or `examples` beside `src`.
+fn is_root(path: &str) -> bool {
+    let parts = path.split('/').rev().collect::<Vec<_>>();
+    match parts[..] {
+        ["lib.rs" | "main.rs", "src", ..] | ["build.rs", ..] => true,
+        [_, "tests" | "benches" | "examples", ..] => !parts.contains(&"src"),
+        ["main.rs", _, "tests" | "benches" | "examples", ..] => !parts.contains(&"src"),
+        _ => false,
+    }
+}
+
+/// The folder of the modules that a file declares.
+fn submodules(path: &str) -> &str {
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    match name {
+        _ if is_root(path) || name == "mod.rs" => folder,
+        _ => path.trim_end_matches(".rs"),
+    }
+}
+
+/// The module that a line declares in another file.
+fn module(line: &str) -> Option<&str> {
+    // In a macro's call it would be indented.
+    let declared = line.strip_suffix(';')?.strip_prefix("mod ").or_else(|| {
+        let (visibility, declared) = line.strip_suffix(';')?.split_once(" mod ")?;
+        (visibility.starts_with("pub") || visibility.starts_with("#[")).then_some(declared)
+    })?;
+    Some(declared.trim_start_matches("r#"))
+}
+
 /// Lines that hold code, tests left out.
 fn length(file: &File) -> usize {
     file.product_lines().filter(|(_, line)| !line.trim().is_empty()).count()
@@ -75,6 +183,40 @@ mod tests {
         assert_eq!(found("crates/lab/src/a.rs", &comments), 0);
         assert_eq!(found("crates/lab/src/a.rs", &tests), 0);
         assert_eq!(found("crates/lab/tests/a.rs", &code), 0);
+    }
+
+    #[test]
+    fn a_wide_line_is_found_and_what_a_string_holds_does_not_count() {
+        let wide = "x".repeat(40);
+        let text = format!("// {wide}\nlet a = {wide};\nlet b = \"{wide}\";\nlet c = \"\n{wide}\n\";\n");
+        let tree = Tree::planted(&[("rustfmt.toml", "max_width = 30\n"), ("a.rs", &text), ("b.md", &wide)]);
+        let lines = |unwrapped| too_wide(&tree, unwrapped).into_iter().map(|it| it.line).collect::<Vec<_>>();
+        assert_eq!(lines(&[]), [1, 2]);
+        assert_eq!(lines(&["a.rs"]), [0; 0]);
+        assert_eq!(too_wide(&tree, &["a.rs", "c/"]).len(), 1, "a stale entry");
+        assert_eq!(too_wide(&Tree::planted(&[]), &[]).len(), 1, "no width");
+    }
+
+    #[test]
+    fn a_file_that_no_plain_line_declares_is_found() {
+        let lib = "mod a;\n#[path = \"f/../g.rs\"]\nmod f;\npub(crate) mod b;\n#[cfg(test)]\nmod c;\nlist! {\n    mod hidden;\n}\n";
+        let files = [
+            ("crates/x/src/lib.rs", lib),
+            ("crates/x/src/a.rs", "mod d;\n"),
+            ("crates/x/src/a/d.rs", ""),
+            ("crates/x/src/b/mod.rs", "pub mod e;\n"),
+            ("crates/x/src/b/e.rs", ""),
+            ("crates/x/src/c.rs", ""),
+            ("crates/x/src/g.rs", ""),
+            ("crates/x/src/hidden.rs", ""),
+            ("crates/x/tests/t.rs", "mod place;\n"),
+            ("crates/x/tests/place/mod.rs", ""),
+            ("crates/x/tests/u/main.rs", "mod v;\n"),
+            ("crates/x/tests/u/v.rs", ""),
+            ("crates/x/tests/u/w.rs", ""),
+        ];
+        let lost = formatted(&Tree::planted(&files)).into_iter().map(|it| it.path).collect::<Vec<_>>();
+        assert_eq!(lost, ["crates/x/src/hidden.rs", "crates/x/tests/u/w.rs"]);
     }
 
     #[test]

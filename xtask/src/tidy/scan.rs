@@ -55,14 +55,6 @@ pub(super) fn test_modules(code: &str) -> Vec<&str> {
 /// What begins an item that is built for tests only.
 const TEST_ATTRIBUTES: &[&str] = &["#[cfg(test)]", "#[cfg(all(test,"];
 
-/// The lines where the words of `code` hold `word`, whole.
-pub(super) fn lines_with_word<'a>(
-    lines: impl Iterator<Item = (usize, &'a str)>,
-    word: &str,
-) -> impl Iterator<Item = usize> {
-    lines.filter(move |(_, line)| has_word(line, word)).map(|(number, _)| number)
-}
-
 /// Whether `line` holds `word` with no letter of a word on either side.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {

@@ -57,11 +57,6 @@ impl File {
         numbered(self.text.as_deref())
     }
 
-    /// The lines of the code with their numbers.
-    pub(super) fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        numbered(self.code.as_deref())
-    }
-
     /// The lines of the code that is not for tests, with their numbers.
     pub(super) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         numbered(self.product.as_deref())
@@ -96,7 +91,7 @@ impl Tree {
             files.push(File::new(path.into(), text));
         }
         let metadata = workspace.metadata(&["--no-deps"])?;
-        let host = crate::architecture::Architecture::host()?.target;
+        let host = crate::architecture::Architecture::HERE.names().target;
         let full = workspace.metadata(&["--locked", "--filter-platform", host]);
         let licences = full.map(|metadata| licences(&metadata)).map_err(|failure| failure.to_string());
         mark_tests(&mut files);

@@ -3,6 +3,7 @@
 //! Here it is small, and the same each time. `cargo xtask litmus-campaign` has it draw thousands of tests, and asks herd too
 //! where it is told of one.
 
+#![expect(clippy::disallowed_methods, reason = "a person is told how long it took")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod program;

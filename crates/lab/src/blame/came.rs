@@ -22,8 +22,8 @@ pub(super) enum Came<O> {
     Late,
     /// It touched the guard pages beside this.
     Trespassed(String),
-    /// What came of it could not be written down: memory or files were no more what they were. The program that calls
-    /// says so by its status 101, which is anybody's to end with.
+    /// What came of it could not be written down: memory or files were no more what they were. The program
+    /// that calls says so by its status 101, which is anybody's to end with.
     Garbled,
 }
 

@@ -11,8 +11,8 @@ use super::harness::Guard;
 use crate::experiment::Unfit;
 
 impl<I: Input, O: Outcome> Bench<'_, I, O> {
-    /// What changed from `one` to `other`: the first difference of each named aspect, and the first that has no
-    /// name. Only inputs count with which neither broke the specification.
+    /// What changed from `one` to `other`: the first difference of each named aspect, and the first that has
+    /// no name. Only inputs count with which neither broke the specification.
     ///
     /// # Errors
     /// As [`super::harness::Harness::call`].
@@ -38,7 +38,8 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         Ok(changes)
     }
 
-    /// In which aspect two outcomes differ, by its number (none within where it has no name); none where they do not.
+    /// In which aspect two outcomes differ, by its number (none within where it has no name); none where they
+    /// do not.
     fn difference(&self, input: &I, before: &O, after: &O) -> Option<Option<usize>> {
         let differ = before != after;
         differ.then(|| self.contract.aspects.iter().position(|aspect| (aspect.covers)(input, before, after)))
@@ -101,7 +102,8 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         }))
     }
 
-    /// What both libraries make of one input, each in a fresh process, where neither breaks the specification.
+    /// What both libraries make of one input, each in a fresh process, where neither breaks the
+    /// specification.
     fn both_alone(&self, one: &Path, other: &Path, input: &I) -> Result<Option<(O, O)>, Unfit> {
         let mut outcomes = Vec::new();
         for library in [one, other] {

@@ -1,5 +1,5 @@
-//! What a contract is: requirement, specification and precondition as predicates, and how a function behind an ABI
-//! is called to see whether it keeps them.
+//! What a contract is: requirement, specification and precondition as predicates, and how a function behind
+//! an ABI is called to see whether it keeps them.
 
 use std::fmt::Debug;
 
@@ -7,8 +7,8 @@ use proptest::strategy::BoxedStrategy;
 
 /// A contract between who wants a function, who specifies it, who implements it and who calls it.
 ///
-/// `I` is what a call is made with, `O` what comes of a call that returns. The last item of a contract's file, and
-/// one line in the list of contracts.
+/// `I` is what a call is made with, `O` what comes of a call that returns. The last item of a contract's
+/// file, and one line in the list of contracts.
 pub struct Contract<I: 'static, O: 'static> {
     /// The name on the command line: lower case, one word.
     pub name: &'static str,
@@ -40,8 +40,8 @@ pub struct Contract<I: 'static, O: 'static> {
     pub any: fn() -> BoxedStrategy<I>,
     /// What an input could be made smaller to in one step, the largest steps first.
     pub smaller: fn(&I) -> Vec<I>,
-    /// All that could come of a call with a small input, whatever the specification says of it; none where that
-    /// is too much to list.
+    /// All that could come of a call with a small input, whatever the specification says of it; none where
+    /// that is too much to list.
     pub outcomes: fn(&I) -> Option<Vec<O>>,
     /// An input in words.
     pub show_input: fn(&I) -> String,
@@ -53,8 +53,8 @@ pub struct Contract<I: 'static, O: 'static> {
     pub decode_input: fn(&[u8]) -> Option<I>,
     /// The outcome that `call` or `watch` reported; none if that is no outcome.
     pub decode: fn(&I, &[u8]) -> Option<O>,
-    /// C: `static void call(void *function)`, which takes an input, calls the function and gives the outcome. What
-    /// it has to do so is in `call.c`.
+    /// C: `static void call(void *function)`, which takes an input, calls the function and gives the outcome.
+    /// What it has to do so is in `call.c`.
     pub call: &'static str,
     /// C: the function itself, which reports its call and forwards it. What it has to do so is in `watch.c`.
     pub watch: &'static str,

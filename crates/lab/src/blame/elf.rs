@@ -1,5 +1,5 @@
-//! Whether a file is a shared library of this machine with a given function, read from the file before anything of it
-//! is run.
+//! Whether a file is a shared library of this machine with a given function, read from the file before
+//! anything of it is run.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -7,17 +7,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use object::{Architecture, Object, ObjectKind, ObjectSymbol, SymbolKind, elf};
-
-/// This machine's architecture; none where it is one that tenbin does not know.
-fn here() -> Option<Architecture> {
-    match ARCH {
-        "x86_64" => Some(Architecture::X86_64),
-        "aarch64" => Some(Architecture::Aarch64),
-        "riscv64" => Some(Architecture::Riscv64),
-        _ => None,
-    }
-}
+use object::{Object, ObjectKind, ObjectSymbol, SymbolKind, elf};
+use tenbin_model::Architecture;
 
 /// Whether `path` is a shared library of this machine that exports the function `symbol`.
 ///
@@ -53,8 +44,8 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
         return Err("it is no ELF file, so no shared library".into());
     }
     let file = object::File::parse(bytes).map_err(|error| format!("it is a damaged ELF file: {error}"))?;
-    let (theirs, ours) = (file.architecture(), here());
-    if ours.is_some_and(|ours| ours != theirs) {
+    if machine(bytes) != Some(Architecture::HERE.names().elf) {
+        let theirs = file.architecture();
         return Err(format!("it is for another architecture, {theirs:?}; this machine is {ARCH}"));
     }
     if file.kind() != ObjectKind::Dynamic || is_program(bytes) {
@@ -74,6 +65,12 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
     let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
     let instead = if names.is_empty() { "nothing".into() } else { shown + &more };
     Err(format!("it exports no `{symbol}`; it exports {instead}"))
+}
+
+/// The number of the machine that a file of 64 bits is for (`e_machine`).
+fn machine(bytes: &[u8]) -> Option<u16> {
+    let header = elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    Some(header.e_machine(header.endian().ok()?).0)
 }
 
 /// Whether a file of the kind of a shared library says that it is a program (`DF_1_PIE`).

@@ -250,7 +250,8 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         }
     }
 
-    /// What holds of every input that shows a fault and of none that the same line speaks of and that shows none.
+    /// What holds of every input that shows a fault and of none that the same line speaks of and that shows
+    /// none.
     fn circumstance(&self, examined: &Examined<'_, O>, broken: &Broken) -> Option<&'static str> {
         // Of an examination that was cut short too much is unknown.
         if examined.tried.iter().any(|tried| tried.came.contains(&None)) {

@@ -79,8 +79,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         self.within
     }
 
-    /// Calls the library with each input, in one process for as long as that lives. None for what was not called
-    /// any more: behind a few calls that did not return there are no others.
+    /// Calls the library with each input, in one process for as long as that lives. None for what was not
+    /// called any more: behind a few calls that did not return there are no others.
     ///
     /// # Errors
     /// A usage error where the library cannot be loaded; a fault where the program cannot be run.
@@ -97,7 +97,7 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         // The program keeps the deadlines of calls itself; this one is for the program.
         let calls = u32::try_from(cases.len()).unwrap_or(u32::MAX).saturating_add(1);
         let deadline = self.within.saturating_mul(calls).saturating_add(Duration::from_secs(180));
-        let said = child::run(command, Bounds { deadline, memory: None, output: 256 << 20 })
+        let said = child::run(command, Bounds { output: 256 << 20, ..Bounds::within(deadline) })
             .map_err(shortage::unfit)?;
         self.heard(library, cases, &said.stdout, said.end)
     }
@@ -155,7 +155,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
             });
         }
         if end != End::Exited(0) {
-            // The program itself ends with 0. What else ends it is the library's doing: a worker may kill its parent.
+            // The program itself ends with 0. What else ends it is the library's doing: a worker may kill its
+            // parent.
             let lost = match end {
                 End::Signalled(signal) => Came::Signalled(signal),
                 End::Exited(status) => Came::Exited(status),

@@ -1,4 +1,5 @@
-//! The inputs of an examination: all small ones, some large ones, then random ones that can be made smaller again.
+//! The inputs of an examination: all small ones, some large ones, then random ones that can be made smaller
+//! again.
 
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -36,9 +37,10 @@ impl<I: Input> Inputs<I> {
         &self.all
     }
 
-    /// The smallest input that can be reached from the one at `place` and of which `shows` is true; none where it
-    /// is not even true of that one. A small input is the smallest already: smaller ones were tried before it. Of a
-    /// random one the library for properties takes the large steps; then no single step of the contract leads on.
+    /// The smallest input that can be reached from the one at `place` and of which `shows` is true; none
+    /// where it is not even true of that one. A small input is the smallest already: smaller ones were tried
+    /// before it. Of a random one the library for properties takes the large steps; then no single step of
+    /// the contract leads on.
     ///
     /// # Errors
     /// Those of `shows`.

@@ -1,8 +1,8 @@
-//! Faults of a specification itself, found without any implementation: every small input against everything that
-//! could come of it.
+//! Faults of a specification itself, found without any implementation: every small input against everything
+//! that could come of it.
 //!
-//! The model is bounded (the small scope hypothesis of Jackson, *Software Abstractions*, 2006: most faults show in
-//! small cases), so what is found is a fault, and what is not found may be one of larger inputs.
+//! The model is bounded (the small scope hypothesis of Jackson, *Software Abstractions*, 2006: most faults
+//! show in small cases), so what is found is a fault, and what is not found may be one of larger inputs.
 
 use tenbin_model::{Attributed, Attribution, Searched};
 

@@ -75,8 +75,8 @@ fn copied(regions: &Regions) -> Copied {
     Copied { returned: true, outside: false, from: regions.bytes.clone(), to: regions.bytes.clone() }
 }
 
-/// A contract holds together: what is right is admitted and wanted, inputs come back from the wire, and every step to
-/// a smaller input makes `size` less, so that there is an end of them.
+/// A contract holds together: what is right is admitted and wanted, inputs come back from the wire, and every
+/// step to a smaller input makes `size` less, so that there is an end of them.
 fn holds_together<I: Input, O: Outcome>(
     contract: &'static Contract<I, O>,
     input: &I,
@@ -160,7 +160,10 @@ proptest! {
     }
 
     #[test]
-    fn an_input_is_made_smaller_until_no_step_shows_it_any_more(seed in any::<u64>(), least in 11..1_000_000) {
+    fn an_input_is_made_smaller_until_no_step_shows_it_any_more(
+        seed in any::<u64>(),
+        least in 11..1_000_000,
+    ) {
         let inputs = Inputs::new(&sort::CONTRACT, seed, 60);
         let shows = |people: &People| people.ages.iter().any(|&age| age >= least);
         let place = inputs.all().iter().position(shows);

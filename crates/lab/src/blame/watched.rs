@@ -50,9 +50,10 @@ struct Log<I, O> {
     calls: Vec<Call<I, O>>,
 }
 
-/// Runs the program of `request` (it and its arguments, at least one word), forwards its calls to the library, or to the function
-/// that it would have called, and says whose fault what is. A call may take as long as `within`, and the program twice
-/// that: so one that was open for all of `within` is told from one that was cut off by the end of the program.
+/// Runs the program of `request` (it and its arguments, at least one word), forwards its calls to the
+/// library, or to the function that it would have called, and says whose fault what is. A call may take as
+/// long as `within`, and the program twice that: so one that was open for all of `within` is told from one
+/// that was cut off by the end of the program.
 ///
 /// # Errors
 /// A usage error where the program cannot be run or watched; what is missing where there is no compiler.
@@ -195,8 +196,8 @@ fn read<I: Input, O: Outcome>(contract: &Contract<I, O>, bytes: &[u8]) -> Log<I,
     log
 }
 
-/// A program was ended `until` then. Calls that had been open for all of `within` did not return; of others that were
-/// cut off nothing is said, nor of those that a signal from outside or another thread ended.
+/// A program was ended `until` then. Calls that had been open for all of `within` did not return; of others
+/// that were cut off nothing is said, nor of those that a signal from outside or another thread ended.
 fn conclude<I, O>(log: &mut Log<I, O>, until: Duration, within: Duration) {
     for call in &mut log.calls {
         if call.open_since.is_some_and(|since| until.saturating_sub(since) >= within) {

@@ -1,56 +1,34 @@
 //! What the three architectures call their registers and system calls.
 
-use object::elf;
 use syscalls::{aarch64, riscv64, x86_64};
+use tenbin_model::Architecture;
 
-/// An architecture whose programs can be read here. Only those of the machine's own can be traced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Architecture {
-    /// x86-64.
-    X86_64,
-    /// arm64.
-    Aarch64,
-    /// riscv64.
-    Riscv64,
+/// How programs of an architecture call functions and the kernel.
+pub(super) trait Convention: Copy {
+    /// The document that says how its functions are called.
+    fn convention(self) -> &'static str;
+
+    /// The registers of a function's arguments, in order. What does not fit goes to the stack.
+    fn function_arguments(self) -> &'static [&'static str];
+
+    /// The registers of a system call's arguments, in order (syscall(2)).
+    fn call_arguments(self) -> [&'static str; 6];
+
+    /// The register of a system call's number.
+    fn call_number(self) -> &'static str;
+
+    /// The register of a result, a function's and a system call's.
+    fn result(self) -> &'static str;
+
+    /// The instruction that enters the kernel.
+    fn instruction(self) -> &'static str;
+
+    /// The name of the system call `number`, if the table has it.
+    fn call_name(self, number: u64) -> Option<&'static str>;
 }
 
-impl Architecture {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::Riscv64];
-
-    /// Of the machine that this was built for.
-    pub const HERE: Self = if cfg!(target_arch = "x86_64") {
-        Self::X86_64
-    } else if cfg!(target_arch = "aarch64") {
-        Self::Aarch64
-    } else {
-        Self::Riscv64
-    };
-
-    /// Of an ELF file whose header holds `machine` (`e_machine`), if it is one of them.
-    pub fn of(machine: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|architecture| architecture.machine() == machine)
-    }
-
-    fn machine(self) -> u16 {
-        match self {
-            Self::X86_64 => elf::EM_X86_64.0,
-            Self::Aarch64 => elf::EM_AARCH64.0,
-            Self::Riscv64 => elf::EM_RISCV.0,
-        }
-    }
-
-    /// Its name in a sentence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86-64",
-            Self::Aarch64 => "arm64",
-            Self::Riscv64 => "riscv64",
-        }
-    }
-
-    /// The document that says how its functions are called.
-    pub fn convention(self) -> &'static str {
+impl Convention for Architecture {
+    fn convention(self) -> &'static str {
         match self {
             Self::X86_64 => "System V AMD64 ABI",
             Self::Aarch64 => "AAPCS64",
@@ -58,8 +36,7 @@ impl Architecture {
         }
     }
 
-    /// The registers of a function's arguments, in order. What does not fit goes to the stack.
-    pub fn function_arguments(self) -> &'static [&'static str] {
+    fn function_arguments(self) -> &'static [&'static str] {
         match self {
             Self::X86_64 => &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
             Self::Aarch64 => &["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"],
@@ -67,8 +44,7 @@ impl Architecture {
         }
     }
 
-    /// The registers of a system call's arguments, in order (syscall(2)).
-    pub fn call_arguments(self) -> [&'static str; 6] {
+    fn call_arguments(self) -> [&'static str; 6] {
         match self {
             // The instruction itself overwrites rcx.
             Self::X86_64 => ["rdi", "rsi", "rdx", "r10", "r8", "r9"],
@@ -77,8 +53,7 @@ impl Architecture {
         }
     }
 
-    /// The register of a system call's number.
-    pub fn call_number(self) -> &'static str {
+    fn call_number(self) -> &'static str {
         match self {
             Self::X86_64 => "rax",
             Self::Aarch64 => "x8",
@@ -86,8 +61,7 @@ impl Architecture {
         }
     }
 
-    /// The register of a result, a function's and a system call's.
-    pub fn result(self) -> &'static str {
+    fn result(self) -> &'static str {
         match self {
             Self::X86_64 => "rax",
             Self::Aarch64 => "x0",
@@ -95,8 +69,7 @@ impl Architecture {
         }
     }
 
-    /// The instruction that enters the kernel.
-    pub fn instruction(self) -> &'static str {
+    fn instruction(self) -> &'static str {
         match self {
             Self::X86_64 => "syscall",
             Self::Aarch64 => "svc #0",
@@ -104,15 +77,15 @@ impl Architecture {
         }
     }
 
-    /// The name of the system call `number`, if the table has it.
-    pub fn call_name(self, number: u64) -> Option<&'static str> {
+    fn call_name(self, number: u64) -> Option<&'static str> {
         let number = usize::try_from(number).ok()?;
         let name = match self {
             Self::X86_64 => x86_64::Sysno::new(number).map(|call| call.name()),
             Self::Aarch64 => aarch64::Sysno::new(number).map(|call| call.name()),
             Self::Riscv64 => riscv64::Sysno::new(number).map(|call| call.name()),
         }?;
-        // One number of the generic table has two names, for 32 and 64 bits: `__NR3264_fstatat` of asm-generic/unistd.h.
+        // One number of the generic table has two names, for 32 and 64 bits: `__NR3264_fstatat` of
+        // asm-generic/unistd.h.
         Some(if name == "fstatat" { "newfstatat" } else { name })
     }
 }
@@ -172,13 +145,5 @@ mod tests {
         {
             assert_eq!(architecture.function_arguments().len(), layout.arguments.len());
         }
-    }
-
-    #[test]
-    fn a_file_says_which_architecture_it_is_for() {
-        for architecture in Architecture::ALL {
-            assert_eq!(Architecture::of(architecture.machine()), Some(architecture));
-        }
-        assert_eq!(Architecture::of(elf::EM_S390.0), None);
     }
 }

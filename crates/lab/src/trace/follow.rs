@@ -1,9 +1,10 @@
-//! One trace: from the program's entry to the call, through the call, to the end of everything that it started.
+//! One trace: from the program's entry to the call, through the call, to the end of everything that it
+//! started.
 //!
-//! At the program's entry point the dynamic linker has bound every function that the program takes from a library
-//! (`LD_BIND_NOW`, ld.so(8)), so the word that holds the function's address says which one the program will call,
-//! whatever was preloaded and whichever an indirect function chose. A breakpoint stands there until a call comes from
-//! the program itself, and then at the address that it returns to.
+//! At the program's entry point the dynamic linker has bound every function that the program takes from a
+//! library (`LD_BIND_NOW`, ld.so(8)), so the word that holds the function's address says which one the
+//! program will call, whatever was preloaded and whichever an indirect function chose. A breakpoint stands
+//! there until a call comes from the program itself, and then at the address that it returns to.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,8 +14,10 @@ use tenbin_metal::Fault;
 use tenbin_metal::child::End;
 use tenbin_metal::tracee::{Birth, Breakpoint, Entered, Stop, Thread, Tracee, Trouble, Until};
 
+use tenbin_model::Architecture;
+
 use super::api::{Api, Case};
-use super::architecture::Architecture;
+use super::architecture::Convention as _;
 use super::image::Image;
 use super::names::{CLONE_THREAD, signal};
 use super::place::{self, Mapping};
@@ -90,8 +93,8 @@ pub(super) struct Follower<'t, 'a> {
     seen: Seen,
 }
 
-/// Follows the tracee, which stands at its first instruction, through the call of `api`, and keeps in `reached` how far it has
-/// come.
+/// Follows the tracee, which stands at its first instruction, through the call of `api`, and keeps in
+/// `reached` how far it has come.
 pub(super) fn follow(
     tracee: &mut Tracee<'_>,
     api: &'static Api,
@@ -303,7 +306,8 @@ impl Follower<'_, '_> {
         let Some(vdso) = mappings.iter().find(|mapping| mapping.path == VDSO) else { return };
         let start = vdso.start;
         let Some(image) = self.image(thread, vdso, mappings) else { return };
-        // `__vdso_…`, or `__kernel_…` on arm64 (vdso(7)). A weak name stands beside some; one of two is enough.
+        // `__vdso_…`, or `__kernel_…` on arm64 (vdso(7)). A weak name stands beside some; one of two is
+        // enough.
         let named = |name: &str| name.starts_with("__vdso_") || name.starts_with("__kernel_");
         let functions: Vec<(u64, String)> = image
             .defined
@@ -414,8 +418,8 @@ impl Follower<'_, '_> {
         self.actors.insert(child, Actor { name, space, watched, returned, pending: None, asked });
     }
 
-    /// A vforked child no longer shares the memory. If it came back from the function first, it has lifted the
-    /// breakpoint that its parent is to meet.
+    /// A vforked child no longer shares the memory. If it came back from the function first, it has lifted
+    /// the breakpoint that its parent is to meet.
     fn released(&mut self, thread: Thread) -> Result<(), Trouble> {
         match self.back {
             Some(back) if self.phase == Phase::Inside => self.plant(thread, back),

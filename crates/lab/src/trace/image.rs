@@ -1,7 +1,7 @@
 //! What an ELF file says of itself: what it defines and needs, in which versions, and where it is mapped.
 //!
-//! Symbol versions are those of the GNU extension (`.gnu.version`, `.gnu.version_d`, `.gnu.version_r`), which the
-//! LSB Core Specification describes.
+//! Symbol versions are those of the GNU extension (`.gnu.version`, `.gnu.version_d`, `.gnu.version_r`), which
+//! the LSB Core Specification describes.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,13 +13,13 @@ use object::{
     Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolIndex, SymbolKind, elf,
 };
 
-use super::architecture::Architecture;
+use tenbin_model::Architecture;
 
 /// The most bytes of a file that are read, 64 MiB. A C library has a few.
 const MOST: u64 = 64 << 20;
 
-/// The bytes of the file at `path`, whole. Opens nothing but files: a pipe without a writer never answers, and a device
-/// may not end.
+/// The bytes of the file at `path`, whole. Opens nothing but files: a pipe without a writer never answers,
+/// and a device may not end.
 ///
 /// # Errors
 /// Why they are not read, as the rest of a sentence that begins with its name.
@@ -73,7 +73,8 @@ impl Symbol {
 pub(super) struct Import {
     /// Which version was asked for when the file was linked.
     pub(super) version: Option<String>,
-    /// The address, in the file's own numbering, of the word into which the dynamic linker puts the function's.
+    /// The address, in the file's own numbering, of the word into which the dynamic linker puts the
+    /// function's.
     pub(super) slot: u64,
 }
 
@@ -159,7 +160,7 @@ impl Image {
             }
         }
         Ok(Self {
-            architecture: Architecture::of(header.e_machine(endian).0),
+            architecture: Architecture::of_elf(header.e_machine(endian).0),
             interpreted,
             entry: file.entry(),
             defined,
@@ -174,8 +175,8 @@ impl Image {
         self.imported.iter().find(|(imported, _)| imported == name).map(|(_, import)| import)
     }
 
-    /// What it defines as `name` at `address`. A file may define one function in several versions at one address:
-    /// `version` is preferred, which a caller was linked against, and else the default.
+    /// What it defines as `name` at `address`. A file may define one function in several versions at one
+    /// address: `version` is preferred, which a caller was linked against, and else the default.
     pub(super) fn definition(&self, name: &str, address: u64, version: Option<&str>) -> Option<&Symbol> {
         let here = self.defined.iter().filter(|symbol| symbol.name == name && symbol.address == address);
         here.max_by_key(|symbol| (version.is_some() && symbol.version.as_deref() == version, symbol.default))
@@ -200,7 +201,8 @@ impl Image {
     }
 }
 
-/// Which C library a file is, if it is one: glibc's banner, or the words with which musl's linker introduces itself.
+/// Which C library a file is, if it is one: glibc's banner, or the words with which musl's linker introduces
+/// itself.
 fn library(bytes: &[u8]) -> Option<Library> {
     const BANNER: &[u8] = b"GNU C Library (";
     const VERSION: &[u8] = b"release version ";
@@ -310,7 +312,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_that_only_begin_as_elf_files_do_are_read_without_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        fn bytes_that_only_begin_as_elf_files_do_are_read_without_harm(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..600),
+        ) {
             let mut whole = b"\x7fELF\x02\x01\x01".to_vec();
             whole.append(&mut bytes);
             let _ = Image::parse(&whole);

@@ -2,7 +2,7 @@
 //!
 //! The three architectures agree on all of them but some of open(2), where arm64 has its own.
 
-use super::architecture::Architecture;
+use tenbin_model::Architecture;
 
 /// A number and what it is called.
 pub(super) type Named = (u64, &'static str);
@@ -247,8 +247,8 @@ pub(super) fn clone(flags: u64) -> String {
     }
 }
 
-/// Either of the flags of open with which access rights are passed: `O_CREAT`, and `O_TMPFILE` without the `O_DIRECTORY`
-/// that is part of its name. They are the same on all three architectures.
+/// Either of the flags of open with which access rights are passed: `O_CREAT`, and `O_TMPFILE` without the
+/// `O_DIRECTORY` that is part of its name. They are the same on all three architectures.
 pub(super) const MAKES_A_FILE: u64 = 0o100 | 0o2000_0000;
 
 /// The flags of open, on the architecture `on`.

@@ -1,9 +1,10 @@
 //! What the arguments of a call are, and how they are written.
 //!
-//! The order of a system call's arguments is the kernel's (syscalls(2), and man-pages section 2 of each), not that of
-//! the function of the same name.
+//! The order of a system call's arguments is the kernel's (syscalls(2), and man-pages section 2 of each), not
+//! that of the function of the same name.
 
-use super::architecture::Architecture;
+use tenbin_model::Architecture;
+
 use super::names::{self, Named};
 
 /// What an argument is.
@@ -158,8 +159,8 @@ pub(super) fn of(name: &str, on: Architecture) -> Option<&'static [Parameter]> {
     })
 }
 
-/// Those of `parameters` that a call with these values takes. Access rights are passed only with flags that make a file
-/// (open(2)); without, their register holds what an earlier call left there.
+/// Those of `parameters` that a call with these values takes. Access rights are passed only with flags that
+/// make a file (open(2)); without, their register holds what an earlier call left there.
 pub(super) fn taken<'p>(parameters: &'p [Parameter], values: &[u64]) -> &'p [Parameter] {
     let idle = |kind: &Kind| match *kind {
         Kind::Mode(flags) => values.get(flags).is_none_or(|flags| flags & names::MAKES_A_FILE == 0),
@@ -301,6 +302,7 @@ pub(super) fn outcome(name: &str, result: i64) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::architecture::Convention as _;
     use super::*;
 
     /// A page at 0x1000 that holds `bytes` and then ends.

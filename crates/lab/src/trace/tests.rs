@@ -1,3 +1,6 @@
+use tenbin_model::Architecture;
+
+use super::architecture::Convention as _;
 use super::*;
 
 use seen::{Call, Definition, What};
@@ -246,7 +249,8 @@ fn every_function_that_is_known_can_be_traced() {
             assert_eq!(seen.result.is_none(), ["exit", "abort"].contains(&api.name));
             assert_eq!(seen.arguments.len(), api.parameters.len());
             assert_eq!(seen.complaint, "");
-            // The C library has several versions of some at one address; the program is bound to the one it asks for.
+            // The C library has several versions of some at one address; the program is bound to the one it
+            // asks for.
             let bound = seen.bound.as_ref().unwrap();
             if let Some(Definition { symbol, .. }) =
                 bound.definition.as_ref().filter(|_| bound.library.is_some())

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::child::End;
-use tenbin_model::Finding;
+use tenbin_model::{Architecture, Finding};
 
 use super::api::{Api, Case};
-use super::architecture::Architecture;
+use super::architecture::Convention as _;
 use super::image::Library;
 use super::names::signal;
 use super::place::short;
@@ -75,8 +75,8 @@ fn sentence(api: &Api, case: &Case, seen: &Seen, bound: &Bound) -> String {
     text
 }
 
-/// Calls in the order of their first time: one with its arguments, many by their names. What makes a process or
-/// a thread is always shown with its flags. `program` is the file of the program that called.
+/// Calls in the order of their first time: one with its arguments, many by their names. What makes a process
+/// or a thread is always shown with its flags. `program` is the file of the program that called.
 fn listed(calls: &[&Call], program: &str) -> String {
     let mut parts: Vec<(String, usize)> = Vec::new();
     for call in calls {
@@ -100,8 +100,8 @@ fn makes(call: &Call) -> bool {
     matches!(call.name.as_str(), "clone" | "clone3" | "fork" | "vfork" | "execve")
 }
 
-/// A call with the arguments that read the same every time: no address, and of the program's own file, which may lie in
-/// a folder that vanishes, the name alone.
+/// A call with the arguments that read the same every time: no address, and of the program's own file, which
+/// may lie in a folder that vanishes, the name alone.
 fn brief(call: &Call, program: &str) -> String {
     let fields: Vec<String> = match call.arguments.as_slice() {
         // Of the structure, what it asks for and not where things lie.
@@ -204,9 +204,9 @@ impl<'s> Row<'s> {
     }
 }
 
-/// Whether `call` is `first` once more, so that nothing that matters is lost if it is not shown: every argument and the
-/// outcome are the same, or one argument alone differs, `differs` if that is known, and none failed. Which argument
-/// it is from then on.
+/// Whether `call` is `first` once more, so that nothing that matters is lost if it is not shown: every
+/// argument and the outcome are the same, or one argument alone differs, `differs` if that is known, and none
+/// failed. Which argument it is from then on.
 fn again(first: &Call, call: &Call, differs: Option<usize>) -> Option<Option<usize>> {
     let Call { name, arguments, issuer, outcome, .. } = first;
     let same = call.name == *name
@@ -315,7 +315,12 @@ fn abi_line(api: &Api, seen: &Seen, on: Architecture) -> String {
         [] if api.parameters.is_empty() => "no argument".into(),
         arguments => arguments.iter().map(register).collect::<Vec<_>>().join(", "),
     };
-    format!("ABI: {}, {}; called from {}: {arguments}", on.name(), on.convention(), short(&seen.called_from))
+    format!(
+        "ABI: {}, {}; called from {}: {arguments}",
+        on.names().sentence,
+        on.convention(),
+        short(&seen.called_from)
+    )
 }
 
 fn register(argument: &Argument) -> String {
@@ -526,7 +531,8 @@ mod tests {
             other => panic!("{other:?}"),
         };
         for pair in [
-            // Another file and other bytes; an error after none, and of the same error another file; an end that grows.
+            // Another file and other bytes; an error after none, and of the same error another file; an end
+            // that grows.
             [write(1, 1, Ok("3")), write(2, 2, Ok("3"))],
             [write(1, 1, Ok("3")), write(1, 1, Err("EBADF"))],
             [write(1, 1, Ok("3")), write(1, 1, Ok("2"))],

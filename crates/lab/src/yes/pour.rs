@@ -1,14 +1,16 @@
 //! A text without end into an outlet, by the fastest way that the kernel lets it go.
 //!
-//! The ways, fastest first: `tee(2)` from a pipe of large buffers, `tee(2)` from a pipe of pages, `vmsplice(2)` of pages
-//! that are never written again, `write(2)`. A way that fails, at its start or in the middle, is left for the next one,
-//! which goes on at the very byte; only the last one's failure is a failure. Two errors end everything at once, because
-//! every way would meet them: the reader has left, and an output that must not be waited for is full.
+//! The ways, fastest first: `tee(2)` from a pipe of large buffers, `tee(2)` from a pipe of pages,
+//! `vmsplice(2)` of pages that are never written again, `write(2)`. A way that fails, at its start or in the
+//! middle, is left for the next one, which goes on at the very byte; only the last one's failure is a
+//! failure. Two errors end everything at once, because every way would meet them: the reader has left, and an
+//! output that must not be waited for is full.
 //!
-//! `tee` always begins at the front of the source and may stop at the border of any buffer. So it is not enough that the
-//! source repeats: what was handed out has to go from the front unless it was whole lines. It moves to a spare pipe by
-//! `splice(2)`, which moves references, and when all of it has gone the two change places. How memory arrived in the source,
-//! in how many buffers of which length, therefore does not matter to what is written, only to how fast.
+//! `tee` always begins at the front of the source and may stop at the border of any buffer. So it is not
+//! enough that the source repeats: what was handed out has to go from the front unless it was whole lines. It
+//! moves to a spare pipe by `splice(2)`, which moves references, and when all of it has gone the two change
+//! places. How memory arrived in the source, in how many buffers of which length, therefore does not matter
+//! to what is written, only to how fast.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -23,14 +25,16 @@ const OUTPUT_PLACES: usize = 256;
 /// Places in a source's pipe at the least; Linux gives as many without being asked.
 const PLACES: usize = 16;
 
-/// Pieces in the source that goes through a socket, where lines are short: 256 KiB, which a second-level cache holds.
+/// Pieces in the source that goes through a socket, where lines are short: 256 KiB, which a second-level
+/// cache holds.
 const PIECES: usize = 8;
 
 /// Pages that are counted on for a source filled by `write`, where lines are short.
 const WRITTEN: usize = 64 << 10;
 
-/// Below this a piece through a socket no longer comes as one buffer: the socket keeps up to `SKB_MAX_HEAD(0)` bytes,
-/// which is less than a page of 4 KiB, beside the large ones, and a piece that is short by a page is put together anew.
+/// Below this a piece through a socket no longer comes as one buffer: the socket keeps up to
+/// `SKB_MAX_HEAD(0)` bytes, which is less than a page of 4 KiB, beside the large ones, and a piece that is
+/// short by a page is put together anew.
 const SHORTEST_PIECE: usize = Text::PIECE - (3 << 10);
 
 /// What one write carries: whole lines within this many bytes.
@@ -172,8 +176,8 @@ fn send(
     }
 }
 
-/// Hands out the source of `bytes` bytes, which begins at byte `phase` of a line and holds whole lines, over and over.
-/// Returns why everything ends, or nothing if only this way does.
+/// Hands out the source of `bytes` bytes, which begins at byte `phase` of a line and holds whole lines, over
+/// and over. Returns why everything ends, or nothing if only this way does.
 fn tee(kernel: &mut impl Kernel, line: usize, bytes: usize, phase: &mut usize) -> Option<io::Error> {
     let mut turned = 0;
     loop {
@@ -212,7 +216,8 @@ fn turn(kernel: &mut impl Kernel, bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a source that begins at byte `phase` of a line, holds whole lines and was looked at; returns its bytes.
+/// Makes a source that begins at byte `phase` of a line, holds whole lines and was looked at; returns its
+/// bytes.
 fn fill(kernel: &mut impl Kernel, text: &Text, load: Load, phase: usize) -> io::Result<usize> {
     let line = text.line();
     let lines_in_a_piece = whole(Text::PIECE, line);

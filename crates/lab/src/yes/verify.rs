@@ -1,7 +1,8 @@
 //! The seed's tester: whether what comes is one line over and over, and if not, where it first is not.
 //!
-//! Unlike the seed's it compares blocks with a text that repeats, so it is not what a fast `yes` waits for, and it knows
-//! an input that ended from one that goes on: the seed's would have compared the line before once more.
+//! Unlike the seed's it compares blocks with a text that repeats, so it is not what a fast `yes` waits for,
+//! and it knows an input that ended from one that goes on: the seed's would have compared the line before
+//! once more.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -291,7 +292,8 @@ mod tests {
 
         #[test]
         fn one_wrong_byte_is_always_found(
-            length in 1_usize..70_000, count in 1_usize..9, place: prop::sample::Index, pieces in 1_usize..300_000,
+            length in 1_usize..70_000, count in 1_usize..9,
+            place: prop::sample::Index, pieces in 1_usize..300_000,
         ) {
             let line: Vec<u8> = (0..length).map(|byte| b'a' + (byte % 23) as u8).chain([b'\n']).collect();
             let mut input = line.repeat(count);

@@ -1,8 +1,8 @@
 //! What the words of a command line ask of `yes`.
 //!
-//! GNU's `yes` reads them by `getopt_long(3)` with no letters and the two names `help` and `version`: the first option
-//! decides, wherever it stands, a name may be cut short as long as one meaning is left, and the first `--` is taken
-//! away. What is wrong is said in the C library's own words.
+//! GNU's `yes` reads them by `getopt_long(3)` with no letters and the two names `help` and `version`: the
+//! first option decides, wherever it stands, a name may be cut short as long as one meaning is left, and the
+//! first `--` is taken away. What is wrong is said in the C library's own words.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -111,7 +111,8 @@ fn option(word: &[u8]) -> Asked {
     }
 }
 
-/// What the words after `--verify` ask for: `--lines N`, then strings. A string that begins with a dash comes after `--`.
+/// What the words after `--verify` ask for: `--lines N`, then strings. A string that begins with a dash comes
+/// after `--`.
 ///
 /// # Errors
 /// What is wrong with them, for a usage error.

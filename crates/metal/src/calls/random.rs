@@ -1,8 +1,8 @@
 //! The state that `getrandom` of the vDSO draws from, which the caller keeps.
 //!
 //! How it is asked for, mapped and handed over is in `include/vdso/getrandom.h`, `lib/vdso/getrandom.c` and
-//! `tools/testing/selftests/vDSO/vdso_test_getrandom.c` of the kernel: called with an opaque length of all ones the function
-//! describes what it needs, and a state is good for one caller at a time.
+//! `tools/testing/selftests/vDSO/vdso_test_getrandom.c` of the kernel: called with an opaque length of all
+//! ones the function describes what it needs, and a state is good for one caller at a time.
 
 use std::ptr::{self, NonNull};
 
@@ -30,15 +30,18 @@ pub(super) struct State {
     length: usize,
 }
 
-// SAFETY: the memory is this value's own; nothing of it is tied to a thread, as long as one at a time uses it.
+// SAFETY: the memory is this value's own; nothing of it is tied to a thread, as long as one at a time uses
+// it.
 unsafe impl Send for State {}
 
 impl State {
-    /// A state for the function at `entry`, which is `getrandom` of the vDSO; none where it will not say what it needs.
+    /// A state for the function at `entry`, which is `getrandom` of the vDSO; none where it will not say what
+    /// it needs.
     pub(super) fn of(entry: usize) -> Option<Self> {
         let mut wanted = Wanted::default();
         let arguments = [0, 0, 0, &raw mut wanted as usize, usize::MAX];
-        // SAFETY: with this length the function writes its description to the fourth argument and nothing else.
+        // SAFETY: with this length the function writes its description to the fourth argument and nothing
+        // else.
         let answer = unsafe { calls::function(1, entry, &arguments) };
         let length = wanted.state as usize;
         // One state in one page: it may not lie on the border of two.

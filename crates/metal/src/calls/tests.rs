@@ -53,7 +53,8 @@ fn a_number_that_stands_for_no_call_is_refused_as_such() {
     assert_eq!(call.run(1).returned, -1);
 }
 
-/// Each answer lies between one of the kernel before and one after it; a coarse clock may stand still meanwhile.
+/// Each answer lies between one of the kernel before and one after it; a coarse clock may stand still
+/// meanwhile.
 #[test]
 fn clocks_go_on_from_one_way_to_the_next() {
     for clock in CLOCKS {

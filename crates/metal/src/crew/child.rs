@@ -1,7 +1,8 @@
 //! A worker's life in a process of its own, from the fork to the exit.
 //!
-//! The process that forked may have had other threads, of which a child has none: a lock that one of them held stays
-//! locked for ever. So nothing here allocates, takes a lock or unwinds, and everything unexpected ends the process.
+//! The process that forked may have had other threads, of which a child has none: a lock that one of them
+//! held stays locked for ever. So nothing here allocates, takes a lock or unwinds, and everything unexpected
+//! ends the process.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
@@ -24,8 +25,8 @@ pub(super) const ACROSS: futex::Flags = futex::Flags::empty();
 /// The number of no task: leave.
 pub(super) const LEAVE: u32 = u32::MAX;
 
-/// How a child exits that was told to leave, whose parent was gone before it could ask to die with it, and whose task
-/// panicked.
+/// How a child exits that was told to leave, whose parent was gone before it could ask to die with it, and
+/// whose task panicked.
 pub(super) const LEFT: i32 = 0;
 pub(super) const ORPHANED: i32 = 100;
 pub(super) const PANICKED: i32 = 101;
@@ -56,7 +57,8 @@ pub(super) struct Board {
 // SAFETY: atomic words alone; no address, nothing owned.
 unsafe impl Atomics for Board {}
 
-/// What one worker reports. It alone writes here, and the parent reads once the worker has been counted as finished.
+/// What one worker reports. It alone writes here, and the parent reads once the worker has been counted as
+/// finished.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Slot {
@@ -124,7 +126,8 @@ pub(super) struct Birth<'a> {
 /// A child's life: settle on the CPU, then epoch after epoch, until the board says to leave.
 pub(super) fn live(birth: &Birth<'_>) -> ! {
     let Birth { board, slot, .. } = *birth;
-    // It dies with the thread that forked it. If that was gone before it could ask, another process is the parent.
+    // It dies with the thread that forked it. If that was gone before it could ask, another process is the
+    // parent.
     if die_with(birth.parent).is_err() {
         leave(ORPHANED);
     }
@@ -145,7 +148,8 @@ pub(super) fn live(birth: &Birth<'_>) -> ! {
     'epochs: loop {
         let epoch = board.epoch.load(Ordering::Acquire);
         if epoch == seen {
-            // No spinning: another team may be at work on this CPU meanwhile. Every failure means the same, look again.
+            // No spinning: another team may be at work on this CPU meanwhile. Every failure means the same,
+            // look again.
             let _ = futex::wait(&board.epoch, ACROSS, seen, None);
             continue;
         }
@@ -183,7 +187,8 @@ fn work(birth: &Birth<'_>, task: &Task) {
     birth.slot.fill(&Stint { start, end, failures, usage }, [before, current_cpu()]);
 }
 
-/// Counts this worker as finished. The last one wakes the parent: woken earlier, it would take time from a worker.
+/// Counts this worker as finished. The last one wakes the parent: woken earlier, it would take time from a
+/// worker.
 fn finish(birth: &Birth<'_>) {
     if birth.board.finished.fetch_add(1, Ordering::AcqRel) + 1 == birth.workers {
         let _ = futex::wake(&birth.board.finished, ACROSS, 1);

@@ -12,8 +12,8 @@ use crate::fault::Fault;
 /// What may lie in memory that several processes write.
 ///
 /// # Safety
-/// All zero bytes are a value of it. Everything that can be done by a shared reference is an atomic access to a
-/// whole word. It holds no address, owns nothing, and is aligned to a page at most.
+/// All zero bytes are a value of it. Everything that can be done by a shared reference is an atomic access to
+/// a whole word. It holds no address, owns nothing, and is aligned to a page at most.
 pub unsafe trait Atomics: Sync {}
 
 // SAFETY: an atomic word; 0 is a value.
@@ -21,8 +21,8 @@ unsafe impl Atomics for AtomicU32 {}
 // SAFETY: an atomic word; 0 is a value.
 unsafe impl Atomics for AtomicU64 {}
 
-/// A slice in a shared anonymous mapping (`MAP_SHARED`), all zeros at first: a child that is forked later has it at
-/// the same address, and what one writes the others read.
+/// A slice in a shared anonymous mapping (`MAP_SHARED`), all zeros at first: a child that is forked later has
+/// it at the same address, and what one writes the others read.
 #[derive(Debug)]
 pub struct Shared<T: Atomics> {
     start: NonNull<T>,
@@ -54,8 +54,8 @@ impl<T: Atomics> Shared<T> {
 
     /// Keeps it from children that are forked from here on (`MADV_DONTFORK`); those that have it keep it.
     pub(super) fn keep_from_later_children(&self) {
-        // SAFETY: the range is this mapping, and what the advice changes is what a later child has; none of them is told
-        // of it, as it belongs to a crew that was forked before.
+        // SAFETY: the range is this mapping, and what the advice changes is what a later child has; none of
+        // them is told of it, as it belongs to a crew that was forked before.
         let advised = unsafe { madvise(self.start.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
         debug_assert!(advised.is_ok(), "madvise of an own mapping");
     }
@@ -65,17 +65,17 @@ impl<T: Atomics> Deref for Shared<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping holds `length` of them, aligned as a page is, and stays until `self` is dropped, which
-        // the returned lifetime excludes. It began as zeros and is only written by atomic accesses, of any process:
-        // so `T` promises.
+        // SAFETY: the mapping holds `length` of them, aligned as a page is, and stays until `self` is
+        // dropped, which the returned lifetime excludes. It began as zeros and is only written by atomic
+        // accesses, of any process: so `T` promises.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
 impl<T: Atomics> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: this mapping was made by `zeroed` with this start and length, and no reference to it outlives
-        // `self`. In other processes it stays.
+        // SAFETY: this mapping was made by `zeroed` with this start and length, and no reference to it
+        // outlives `self`. In other processes it stays.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
         debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
     }

@@ -85,7 +85,8 @@ fn failures_are_told_worker_by_worker() {
 
 #[test]
 fn a_child_that_is_killed_is_named_in_any_lap_after_and_the_others_leave() {
-    // Before the lap, from outside; in the middle of it; and while the others wait for each other at its start.
+    // Before the lap, from outside; in the middle of it; and while the others wait for each other at its
+    // start.
     for (workers, from_outside) in [(2, true), (3, true), (2, false), (3, false)] {
         let mut crew =
             crew(workers, vec![task(|_, _| 0), task(|worker, _| if worker == 1 { die() } else { 0 })]);
@@ -212,8 +213,8 @@ fn a_shifted_stack_is_the_one_that_every_child_runs_on() {
     assert_eq!(met.map(|met| met.len()), [8, 8]);
 }
 
-/// Each child has memory of its own at one and the same address: what one touches the others do not see, nor does the
-/// parent; and each is charged with its own faults.
+/// Each child has memory of its own at one and the same address: what one touches the others do not see, nor
+/// does the parent; and each is charged with its own faults.
 #[test]
 fn every_child_touches_its_own_memory_and_is_charged_for_it() {
     const PAGES: usize = 96;

@@ -1,10 +1,10 @@
 //! One call a turn, in the forms that it takes on the way down: what [`crate::calls`] runs.
 //!
-//! The first three do the same work, the sum of two words, and differ in how they come to it: written into the loop,
-//! as a function that is called, and as a function of a library that is called through the procedure linkage table
-//! (PLT). The stub is the one that each architecture's ABI gives for it, with its slot of the global offset table
-//! (GOT) filled in before the program starts, as linkers do by default today (`-z now`). The other two call what they are told: a
-//! function by its address, and the kernel by a number.
+//! The first three do the same work, the sum of two words, and differ in how they come to it: written into
+//! the loop, as a function that is called, and as a function of a library that is called through the
+//! procedure linkage table (PLT). The stub is the one that each architecture's ABI gives for it, with its
+//! slot of the global offset table (GOT) filled in before the program starts, as linkers do by default today
+//! (`-z now`). The other two call what they are told: a function by its address, and the kernel by a number.
 //!
 //! Registers that carry arguments may be changed by whoever is called, so each turn loads what it needs anew.
 
@@ -49,8 +49,8 @@ pub(crate) fn direct(n: u64) -> u64 {
     if n == 0 {
         return 0;
     }
-    // SAFETY: the function called is the kernel's own and touches registers; the stack holds the way back, as the
-    // ABI allows every function; it ends because `n` is not 0, checked above.
+    // SAFETY: the function called is the kernel's own and touches registers; the stack holds the way back, as
+    // the ABI allows every function; it ends because `n` is not 0, checked above.
     unsafe { tenbin_kernel_call_direct(n) }
 }
 
@@ -59,7 +59,8 @@ pub(crate) fn table(n: u64) -> u64 {
     if n == 0 {
         return 0;
     }
-    // SAFETY: as for `direct`; the slot that the stub loads is the kernel's own, filled when the program was loaded.
+    // SAFETY: as for `direct`; the slot that the stub loads is the kernel's own, filled when the program was
+    // loaded.
     unsafe { tenbin_kernel_call_table(n) }
 }
 
@@ -67,19 +68,19 @@ pub(crate) fn table(n: u64) -> u64 {
 ///
 /// # Safety
 ///
-/// At `entry` is a function of the C ABI that takes at most five words, returns one, does not unwind, and is sound to
-/// call with `arguments` `n` times in a row.
+/// At `entry` is a function of the C ABI that takes at most five words, returns one, does not unwind, and is
+/// sound to call with `arguments` `n` times in a row.
 pub(crate) unsafe fn function(n: u64, entry: usize, arguments: &Arguments) -> u64 {
     if n == 0 {
         return 0;
     }
-    // SAFETY: the caller vouches for every call; the arguments are borrowed until the kernel is back, and it ends
-    // because `n` is not 0.
+    // SAFETY: the caller vouches for every call; the arguments are borrowed until the kernel is back, and it
+    // ends because `n` is not 0.
     unsafe { tenbin_kernel_call_function(n, entry, arguments.as_ptr()) }
 }
 
-/// Makes the system call `number` `n` times with the first three of `arguments` and returns its last answer, which is
-/// minus the error number where it failed; 0 if `n` is 0.
+/// Makes the system call `number` `n` times with the first three of `arguments` and returns its last answer,
+/// which is minus the error number where it failed; 0 if `n` is 0.
 ///
 /// # Safety
 ///
@@ -88,8 +89,8 @@ pub(crate) unsafe fn system(n: u64, number: usize, arguments: &Arguments) -> u64
     if n == 0 {
         return 0;
     }
-    // SAFETY: the caller vouches for every call; the arguments are borrowed until the kernel is back, and it ends
-    // because `n` is not 0.
+    // SAFETY: the caller vouches for every call; the arguments are borrowed until the kernel is back, and it
+    // ends because `n` is not 0.
     unsafe { tenbin_kernel_call_system(n, number, arguments.as_ptr()) }
 }
 
@@ -119,7 +120,8 @@ mod tests {
             }
             let mut calls = 0_u64;
             let arguments = [&raw mut calls as usize, 0, 0, 0, 0];
-            // SAFETY: `count` is a C function that adds to the word that it is given, which lives until after.
+            // SAFETY: `count` is a C function that adds to the word that it is given, which lives until
+            // after.
             let last = unsafe { function(n, count as *const () as usize, &arguments) };
             assert_eq!((last, calls), (n, n));
         }
@@ -138,7 +140,8 @@ mod tests {
         for (path, expected) in [(path, 0), (missing, -i64::from(libc::ENOENT))] {
             // AT_FDCWD, the path, and whether it exists.
             let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, libc::F_OK as usize, 0, 0];
-            // SAFETY: faccessat takes three arguments, reads a path that ends in NUL and lives on, and writes nothing.
+            // SAFETY: faccessat takes three arguments, reads a path that ends in NUL and lives on, and writes
+            // nothing.
             let answer = unsafe { system(3, libc::SYS_faccessat as usize, &arguments) };
             assert_eq!(answer as i64, expected, "{path:?}");
         }

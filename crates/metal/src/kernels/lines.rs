@@ -37,8 +37,8 @@ pub(crate) struct Round {
 ///
 /// # Safety
 ///
-/// `round.start` and `round.position` are below `round.end`; what lies from the lower of the two to the end is
-/// memory that may be written, and every other access to it meanwhile is atomic and of single bytes.
+/// `round.start` and `round.position` are below `round.end`; what lies from the lower of the two to the end
+/// is memory that may be written, and every other access to it meanwhile is atomic and of single bytes.
 /// `round.end` plus the spacing is still an address.
 pub(crate) unsafe fn store_lines(round: Round, n: u64, value: u8) -> usize {
     let Round { position, spacing, start, end } = round;

@@ -120,8 +120,8 @@ pub fn hints(n: u64) -> u64 {
 
 /// Adds 1 to a register [`CHAIN`] times in each of `n` turns and returns the sum, [`CHAIN`] · `n`.
 ///
-/// Each addition waits for the one before it, so a turn takes [`CHAIN`] times the latency of an addition, which
-/// is one cycle on every core that Linux runs on at speed; what counts the turns runs beside the chain.
+/// Each addition waits for the one before it, so a turn takes [`CHAIN`] times the latency of an addition,
+/// which is one cycle on every core that Linux runs on at speed; what counts the turns runs beside the chain.
 pub fn dependent_additions(n: u64) -> u64 {
     if n == 0 {
         return 0;
@@ -133,8 +133,8 @@ pub fn dependent_additions(n: u64) -> u64 {
 /// Multiplies a register by 3 [`CHAIN`] times in each of `n` turns and returns the product, which is
 /// [`product_of_threes`].
 ///
-/// As [`dependent_additions`], with the latency of a multiplication: three cycles for 32 bits on x86-64 (Intel
-/// since Nehalem, AMD since Zen; Agner Fog, "Instruction tables"), a whole number elsewhere.
+/// As [`dependent_additions`], with the latency of a multiplication: three cycles for 32 bits on x86-64
+/// (Intel since Nehalem, AMD since Zen; Agner Fog, "Instruction tables"), a whole number elsewhere.
 pub fn dependent_multiplications(n: u64) -> u64 {
     if n == 0 {
         return 1;
@@ -179,8 +179,9 @@ pub unsafe fn chase(start: usize, n: u64) -> usize {
 /// Runs one loop for `n` turns and returns `n`: the copy number `place` of those in `region`, on a stack that
 /// begins `lower` bytes below this one. Copies differ in addresses and in nothing else.
 ///
-/// A turn adds to a register, stores the sum on the stack, and branches on three bits of the count: how branches share
-/// lines with each other is what predictors and decoders are sensitive to. `lower` is rounded up to 16, as stacks are.
+/// A turn adds to a register, stores the sum on the stack, and branches on three bits of the count: how
+/// branches share lines with each other is what predictors and decoders are sensitive to. `lower` is rounded
+/// up to 16, as stacks are.
 ///
 /// # Panics
 ///
@@ -192,15 +193,15 @@ pub fn copy_on_lower_stack(n: u64, region: usize, place: usize, lower: usize) ->
     }
     let first = (architecture::tenbin_kernel_copies as *const () as usize).next_multiple_of(COPY_SPACING);
     let entry = first + (region * PLACES + place) * COPY_SPACING + place * architecture::COPY_STEP;
-    // SAFETY: `entry` is the first instruction of a copy, by the layout that the assembler was told and that a
-    // test holds against every copy; each has the signature of a counted loop.
+    // SAFETY: `entry` is the first instruction of a copy, by the layout that the assembler was told and that
+    // a test holds against every copy; each has the signature of a counted loop.
     let copy = unsafe { std::mem::transmute::<usize, extern "C" fn(u64) -> u64>(entry) };
     // SAFETY: the copy stores one word in the room that is made for it, and ends because `n` is not 0.
     unsafe { on_lower_stack(copy, n, lower) }
 }
 
-/// Calls `entry` with `argument` on a stack that begins at least `lower` bytes below this one, and returns what it
-/// returns. There is room for one word of the callee's where its stack begins.
+/// Calls `entry` with `argument` on a stack that begins at least `lower` bytes below this one, and returns
+/// what it returns. There is room for one word of the callee's where its stack begins.
 ///
 /// # Safety
 ///
@@ -212,8 +213,8 @@ pub fn copy_on_lower_stack(n: u64, region: usize, place: usize, lower: usize) ->
 pub(crate) unsafe fn on_lower_stack(entry: extern "C" fn(u64) -> u64, argument: u64, lower: usize) -> u64 {
     assert!(lower < stack::SPAN, "a stack {lower} bytes lower may lie behind its guard page");
     let lower = lower.max(16).next_multiple_of(16);
-    // SAFETY: `entry` is a function, called as its ABI says: aligned, on this thread's own stack, and with what
-    // the caller vouches for. The stack is what it was when it returns.
+    // SAFETY: `entry` is a function, called as its ABI says: aligned, on this thread's own stack, and with
+    // what the caller vouches for. The stack is what it was when it returns.
     unsafe { architecture::tenbin_kernel_on_lower_stack(argument, entry as usize, lower) }
 }
 

@@ -1,14 +1,14 @@
 //! What is timed, in assembler, so that a name says what executes: ways to add 1 to a shared counter here,
-//! counted loops in `loops`, walks over lines in `lines`, two workers that answer each other in `exchange`, one call a
-//! turn in `calls`.
+//! counted loops in `loops`, walks over lines in `lines`, two workers that answer each other in `exchange`,
+//! one call a turn in `calls`.
 //!
 //! A compiler is free to turn `fetch_add` into another instruction when its result is not used, and does.
 //! So no arm of the `atomics` experiment is compiled: each is a naked function, and a test can find its
 //! symbol in the binary and read there what it consists of.
 //!
-//! All additions have one form, [`Kernel`], and one specification: *n* calls for *n* additions, and after every
-//! worker is done the counter has grown by the sum of what they were asked for. [`lost_update`] breaks it by
-//! one, on purpose.
+//! All additions have one form, [`Kernel`], and one specification: *n* calls for *n* additions, and after
+//! every worker is done the counter has grown by the sum of what they were asked for. [`lost_update`] breaks
+//! it by one, on purpose.
 //!
 //! What the comparison deserves is kept equal:
 //! - the order that each imposes is acquire and release where the instruction has a choice; an instruction
@@ -190,7 +190,8 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// What [`Backoff::unit`] and [`Backoff::cap`] count here, in the plural; nothing where they are not used.
+    /// What [`Backoff::unit`] and [`Backoff::cap`] count here, in the plural; nothing where they are not
+    /// used.
     pub const fn counts(self) -> Option<&'static str> {
         match self {
             Self::Reload | Self::Once(_) => None,

@@ -1,4 +1,5 @@
-//! The tree in which the firmware of a board describes it, as the kernel shows it: a folder a node, a file a property.
+//! The tree in which the firmware of a board describes it, as the kernel shows it: a folder a node, a file a
+//! property.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use super::root::Root;
 /// Where the kernel shows the tree: the first is a link to the second.
 const BASES: [&str; 2] = ["/proc/device-tree", "/sys/firmware/devicetree/base"];
 
-/// A tree that describes CPUs. A tree without them is what the kernel shows where it started by ACPI and made up an
-/// empty one, and it says nothing.
+/// A tree that describes CPUs. A tree without them is what the kernel shows where it started by ACPI and made
+/// up an empty one, and it says nothing.
 pub(super) struct DeviceTree<'a> {
     root: &'a Root<'a>,
     /// The folder of its first node.
@@ -40,8 +41,8 @@ impl<'a> DeviceTree<'a> {
         names.into_iter().filter(|own| own.starts_with(name)).map(|own| format!("{parent}/{own}")).collect()
     }
 
-    /// The folder of a CPU: the kernel's link to it, or the one whose `reg` is the CPU's hart. The order of the folders
-    /// is not consulted: the CPU that starts the kernel comes first, wherever it stands.
+    /// The folder of a CPU: the kernel's link to it, or the one whose `reg` is the CPU's hart. The order of
+    /// the folders is not consulted: the CPU that starts the kernel comes first, wherever it stands.
     pub(super) fn node_of(&self, cpu: Cpu) -> Option<String> {
         let link = format!("{CPUS}/cpu{}/of_node", cpu.0);
         if self.root.exists(&link) {

@@ -21,8 +21,8 @@ pub(super) fn available(root: &Root) -> Reading<Bytes> {
     })
 }
 
-/// What the group that is nearest to its limit, of this process's own and those above it, has left: the limit less
-/// what is used and cannot simply be dropped. `None` is no limit.
+/// What the group that is nearest to its limit, of this process's own and those above it, has left: the limit
+/// less what is used and cannot simply be dropped. `None` is no limit.
 ///
 /// The kernel drops files that nobody used of late before it refuses memory, so those do not count as used:
 /// `inactive_file` of `memory.stat` (`Documentation/admin-guide/cgroup-v2.rst`), and with version 1
@@ -74,8 +74,8 @@ pub(super) fn load(root: &Root) -> Reading<f64> {
 
 /// CPUs' worth of time that the tightest group from this process's own up to the visible root
 /// allows; `None` is no limit. Version 2: `cpu.max` (`Documentation/admin-guide/cgroup-v2.rst`);
-/// version 1: `cpu.cfs_quota_us` (`Documentation/scheduler/sched-bwc.rst`). Limits above a container's own root
-/// cannot be seen from inside.
+/// version 1: `cpu.cfs_quota_us` (`Documentation/scheduler/sched-bwc.rst`). Limits above a container's own
+/// root cannot be seen from inside.
 pub(super) fn cpu_quota(root: &Root) -> Reading<Option<f64>> {
     let group = Group::of_this_process(root, "cpu")?;
     let quotas = group.folders.iter().filter_map(|folder| match group.version {

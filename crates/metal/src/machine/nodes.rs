@@ -1,7 +1,8 @@
 //! The memory nodes, by the firmware's word.
 //!
-//! The kernel passes the word on in sysfs. A kernel built without NUMA has no such folder, whatever the firmware says:
-//! then the device tree itself is asked (Linux, `Documentation/devicetree/bindings/numa.txt`), as seed 002 asked it.
+//! The kernel passes the word on in sysfs. A kernel built without NUMA has no such folder, whatever the
+//! firmware says: then the device tree itself is asked (Linux, `Documentation/devicetree/bindings/numa.txt`),
+//! as seed 002 asked it.
 
 use std::collections::BTreeMap;
 
@@ -85,8 +86,8 @@ fn id(root: &Root, folder: &str) -> Reading<Option<u32>> {
 struct Distances(BTreeMap<(u32, u32), u32>);
 
 impl Distances {
-    /// Triplets of two nodes and their distance. It is the same in both directions, and what a later triplet says of the
-    /// other direction counts.
+    /// Triplets of two nodes and their distance. It is the same in both directions, and what a later triplet
+    /// says of the other direction counts.
     fn read(root: &Root, tree: &DeviceTree) -> Self {
         let mut known = BTreeMap::new();
         let folder = format!("{}/{MAP}", tree.base);
@@ -109,7 +110,8 @@ impl Distances {
         Self(known)
     }
 
-    /// From one node to each of `nodes`; empty where one is missing, for the kernel would put a figure of its own there.
+    /// From one node to each of `nodes`; empty where one is missing, for the kernel would put a figure of its
+    /// own there.
     fn of(&self, from: u32, nodes: &[u32]) -> Vec<u32> {
         let known = |to: &u32| {
             let said = self.0.get(&(from, *to)).copied();

@@ -168,7 +168,8 @@ mod tests {
         }
     }
 
-    /// A child that is forked between two pipefuls has every page in common with the writer: the next write to one would copy it.
+    /// A child that is forked between two pipefuls has every page in common with the writer: the next write
+    /// to one would copy it.
     #[test]
     fn a_child_that_is_forked_meanwhile_changes_no_hazard() {
         let how = How::TwoBuffers { gift: false };
@@ -178,12 +179,15 @@ mod tests {
         let held = thread::scope(|scope| {
             let sent = scope.spawn(move || {
                 sender.send(CAPACITY).unwrap();
-                // SAFETY: the child calls two functions that are safe after a fork of several threads, and ends by a signal.
+                // SAFETY: the child calls two functions that are safe after a fork of several threads, and
+                // ends by a signal.
                 let child = unsafe { libc::fork() };
                 if child == 0 {
                     loop {
                         // SAFETY: as above.
-                        unsafe { (libc::alarm(60), libc::pause()) };
+                        unsafe { libc::alarm(60) };
+                        // SAFETY: as above.
+                        unsafe { libc::pause() };
                     }
                 }
                 (0..3).for_each(|_| sender.send(CAPACITY).unwrap());
@@ -192,7 +196,9 @@ mod tests {
             let held = hold(pipe.output, CAPACITY, 4, &text).unwrap();
             let child = sent.join().unwrap();
             // SAFETY: the child is this process's own and was not waited for.
-            unsafe { (libc::kill(child, libc::SIGKILL), libc::waitpid(child, std::ptr::null_mut(), 0)) };
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            // SAFETY: as above; no status is asked for.
+            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
             held
         });
         assert_eq!(held.changed, held.lines);

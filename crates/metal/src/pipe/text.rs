@@ -69,8 +69,8 @@ impl Text {
         }
     }
 
-    /// Bytes of whole lines that fit into a pipe of `capacity` bytes if no line crosses a page: what every way sends at a time.
-    /// `capacity` is in whole pages.
+    /// Bytes of whole lines that fit into a pipe of `capacity` bytes if no line crosses a page: what every
+    /// way sends at a time. `capacity` is in whole pages.
     pub fn pipeful(&self, capacity: usize) -> usize {
         let page = rustix::param::page_size();
         capacity / page * self.within(page)

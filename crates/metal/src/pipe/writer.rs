@@ -1,4 +1,5 @@
-//! Ways to put lines into a pipe. `puts`, `write` of 8 KiB and `vmsplice` of two buffers are the seed's, line by line.
+//! Ways to put lines into a pipe. `puts`, `write` of 8 KiB and `vmsplice` of two buffers are the seed's, line
+//! by line.
 
 use std::ffi::CString;
 use std::io;
@@ -18,7 +19,8 @@ use crate::pages::{PageKind, Pages};
 /// A way to put lines into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// One `puts(3)` a line, through the C library's buffer: what gcc makes of the seed's `printf("%s\n", line)`.
+    /// One `puts(3)` a line, through the C library's buffer: what gcc makes of the seed's
+    /// `printf("%s\n", line)`.
     Puts,
     /// `write(2)` of the whole lines that this many bytes hold.
     Write {
@@ -62,9 +64,9 @@ pub trait Writer: Send {
 
 /// A writer of `text` into `input`, the end of a pipe of `capacity` bytes.
 ///
-/// `send` takes multiples of [`Text::pipeful`] only. Ways that give the same memory again and again ([`How::Constant`],
-/// [`How::Splice`], [`How::Tee`], [`How::TeeLarge`]) begin the text anew after any whole line, so its period must be one line, or
-/// divide a page.
+/// `send` takes multiples of [`Text::pipeful`] only. Ways that give the same memory again and again
+/// ([`How::Constant`], [`How::Splice`], [`How::Tee`], [`How::TeeLarge`]) begin the text anew after any whole
+/// line, so its period must be one line, or divide a page.
 ///
 /// # Errors
 /// [`Fault::System`] when memory, a huge page, a file or a stream cannot be had.
@@ -96,8 +98,8 @@ pub fn probe(how: How) -> Result<(), Fault> {
 }
 
 unsafe extern "C" {
-    /// Where the C library's `puts` writes: a variable of the program, which may be set ("The GNU C Library Reference Manual",
-    /// section 12.2).
+    /// Where the C library's `puts` writes: a variable of the program, which may be set ("The GNU C Library
+    /// Reference Manual", section 12.2).
     static mut stdout: *mut libc::FILE;
 
     /// Chooses who locks a stream (`__fsetlocking(3)`).
@@ -112,8 +114,8 @@ static PUTS: Mutex<()> = Mutex::new(());
 
 /// The seed's first program: `printf("%s\n", line)` for every line, which gcc -O3 compiles to `puts(line)`.
 ///
-/// Its process had one thread, so that locking its stream took no atomic instruction; here there are several, and the stream
-/// is locked by this value.
+/// Its process had one thread, so that locking its stream took no atomic instruction; here there are several,
+/// and the stream is locked by this value.
 struct Puts {
     stream: NonNull<libc::FILE>,
     lines: Vec<CString>,
@@ -163,9 +165,9 @@ impl Writer for Puts {
     fn send(&mut self, bytes: usize) -> io::Result<()> {
         let _alone = PUTS.lock().unwrap_or_else(PoisonError::into_inner);
         let place = &raw mut stdout;
-        // SAFETY: only this function names the variable, with `PUTS` held, so that nobody else reads or writes it meanwhile. The
-        // stream outlives the call, and what was there is put back before `PUTS` is given up: `put` does not unwind, as
-        // its index is within `lines`.
+        // SAFETY: only this function names the variable, with `PUTS` held, so that nobody else reads or
+        // writes it meanwhile. The stream outlives the call, and what was there is put back before `PUTS` is
+        // given up: `put` does not unwind, as its index is within `lines`.
         let before = unsafe { std::ptr::replace(place, self.stream.as_ptr()) };
         let put = self.put(bytes / self.line);
         // SAFETY: as above.
@@ -192,7 +194,8 @@ struct Write {
 impl Write {
     fn new(input: OwnedFd, text: &Text, room: usize) -> Self {
         let room = text.within(room);
-        // Whole periods of the text, so that it goes on at the buffer's beginning; of one line, a buffer's worth.
+        // Whole periods of the text, so that it goes on at the buffer's beginning; of one line, a buffer's
+        // worth.
         let text = text.bytes().repeat(room.div_ceil(text.bytes().len()));
         Self { input, text, room, at: 0 }
     }
@@ -236,7 +239,8 @@ impl TwoBuffers {
         let text = if text.bytes().len() < one_piece.len() { one_piece } else { text.bytes().to_vec() };
         let flags = if gift { SpliceFlags::GIFT } else { SpliceFlags::empty() };
         let buffers = [buffer()?, buffer()?];
-        // A reader that holds a page sees what is written to it, also where something else of this process forks meanwhile.
+        // A reader that holds a page sees what is written to it, also where something else of this process
+        // forks meanwhile.
         buffers.iter().for_each(Pages::keep_from_later_children);
         Ok(Self { input, buffers, current: 0, filled: 0, chunk, text, at: 0, flags })
     }
@@ -319,8 +323,8 @@ fn filled(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
 fn filled_with_large(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
     let fault = |error: io::Error| Fault::system("fill a pipe with large buffers", error);
     let master = Pipe::new(capacity)?;
-    // What comes from a socket is counted as if every place held a page, so it lands where there is room for that.
-    // Between pipes whole buffers move: what goes through a pipe with one place is one.
+    // What comes from a socket is counted as if every place held a page, so it lands where there is room for
+    // that. Between pipes whole buffers move: what goes through a pipe with one place is one.
     let (landing, one) = (Pipe::new(LARGE)?, Pipe::new(rustix::param::page_size())?);
     let (near, far) = UnixStream::pair().map_err(fault)?;
     let lines = text.within(LARGE);

@@ -1,10 +1,11 @@
 //! The system call that makes a child, and all that the child does, in one piece of assembler.
 //!
-//! The child never leaves that piece: no instruction of a compiler's runs in it, so it needs no stack, returns nowhere and
-//! cannot run anything of its parent's by accident. It uses registers, and memory only if it is watched.
+//! The child never leaves that piece: no instruction of a compiler's runs in it, so it needs no stack,
+//! returns nowhere and cannot run anything of its parent's by accident. It uses registers, and memory only if
+//! it is watched.
 //!
-//! Order of the arguments of `clone(2)`: flags, stack, parent's word; then on x86-64 the child's word and its thread
-//! pointer, on arm64 and RISC-V the other way round.
+//! Order of the arguments of `clone(2)`: flags, stack, parent's word; then on x86-64 the child's word and its
+//! thread pointer, on arm64 and RISC-V the other way round.
 
 use std::ffi::c_char;
 
@@ -17,7 +18,8 @@ pub(super) struct Call {
     arguments: [u64; 5],
 }
 
-/// `clone` with these flags and this stack, 0 for the parent's own; `thread` is both words for the child's number.
+/// `clone` with these flags and this stack, 0 for the parent's own; `thread` is both words for the child's
+/// number.
 pub(super) fn clone(flags: u64, stack: u64, thread: *mut u32) -> Call {
     let word = thread.addr() as u64;
     let arguments = if cfg!(target_arch = "x86_64") {
@@ -70,8 +72,8 @@ pub(super) struct Program {
     pub(super) environment: *const *const c_char,
 }
 
-/// How a child is made and what it does: it leaves word if it has a note, executes a program if it has one, and ends with
-/// a status.
+/// How a child is made and what it does: it leaves word if it has a note, executes a program if it has one,
+/// and ends with a status.
 pub(super) struct Birth<'a> {
     pub(super) call: Call,
     pub(super) note: Option<&'a Note>,
@@ -84,10 +86,11 @@ pub(super) struct Birth<'a> {
 /// Makes a child. What the parent was answered: the child's number, or less than 0.
 ///
 /// # Safety
-/// The addresses in the note and in the program are those of live words, of which `heard`, `read` and `runs` are only
-/// accessed as atomics; the program's path is an empty string and its lists end with a null. All of that, and what the
-/// call's arguments point to, lives until the child has ended, which the caller has to wait for. A stack that the call names belongs to
-/// the child until then; where it names none and the memory is shared, the call holds the parent until the child has ended.
+/// The addresses in the note and in the program are those of live words, of which `heard`, `read` and `runs`
+/// are only accessed as atomics; the program's path is an empty string and its lists end with a null. All of
+/// that, and what the call's arguments point to, lives until the child has ended, which the caller has to
+/// wait for. A stack that the call names belongs to the child until then; where it names none and the memory
+/// is shared, the call holds the parent until the child has ended.
 pub(super) unsafe fn make(birth: &Birth<'_>) -> i64 {
     let Call { number, arguments: [first, second, third, fourth, fifth] } = birth.call;
     let note = birth.note.map_or(std::ptr::null(), std::ptr::from_ref);
@@ -96,9 +99,9 @@ pub(super) unsafe fn make(birth: &Birth<'_>) -> i64 {
     let status = i64::from(birth.status);
     let answer: i64;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the parent goes from the call to the end and changes what is listed. The child, for whom the call answers 0,
-    // never gets there: it ends, or becomes another program. What it accesses is alive, by what the caller promises, and it
-    // touches no stack.
+    // SAFETY: the parent goes from the call to the end and changes what is listed. The child, for whom the
+    // call answers 0, never gets there: it ends, or becomes another program. What it accesses is alive, by
+    // what the caller promises, and it touches no stack.
     unsafe {
         std::arch::asm!(
             "syscall",

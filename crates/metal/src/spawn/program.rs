@@ -1,7 +1,7 @@
 //! The smallest program: it ends at once with a known status, and lies in memory (`memfd_create(2)`).
 //!
-//! A program of tenbin's own size would add the cost of its loading to every child; and none of the machine's is sure to
-//! be there.
+//! A program of tenbin's own size would add the cost of its loading to every child; and none of the machine's
+//! is sure to be there.
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -35,8 +35,8 @@ const CODE: [u8; 12] = [
     0x73, 0x00, 0x00, 0x00, // ecall
 ];
 
-/// The machine's number in an ELF header, and its flags there (the ABIs of the three; RISC-V's flags name its registers for
-/// floating point, of which this program uses none, so they are 0).
+/// The machine's number in an ELF header, and its flags there (the ABIs of the three; RISC-V's flags name its
+/// registers for floating point, of which this program uses none, so they are 0).
 const MACHINE: u16 = if cfg!(target_arch = "x86_64") {
     62
 } else if cfg!(target_arch = "aarch64") {
@@ -52,7 +52,8 @@ const ALIGNMENT: u64 = 0x1_0000;
 const HEADER: u64 = 64;
 const SEGMENT: u64 = 56;
 
-/// The file's bytes: an ELF header, one segment, the code (System V ABI, "Object Files" and "Program Loading").
+/// The file's bytes: an ELF header, one segment, the code (System V ABI, "Object Files" and "Program
+/// Loading").
 pub(super) fn bytes() -> Vec<u8> {
     let start = HEADER + SEGMENT;
     let length = start + CODE.len() as u64;
@@ -87,7 +88,8 @@ pub(super) fn bytes() -> Vec<u8> {
 /// [`Fault::System`] when there can be no such file.
 pub(super) fn in_memory() -> Result<OwnedFd, Fault> {
     const NAME: &str = "tenbin-child";
-    // Kernels from 6.3 on can be set to want it said that it is to be executed; older ones do not know the flag.
+    // Kernels from 6.3 on can be set to want it said that it is to be executed; older ones do not know the
+    // flag.
     let with = |flags| memfd_create(NAME, MemfdFlags::CLOEXEC | flags);
     let file = match with(MemfdFlags::EXEC) {
         Err(Errno::INVAL) => with(MemfdFlags::empty()),

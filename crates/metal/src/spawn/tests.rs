@@ -1,4 +1,5 @@
-//! Children of this very process, which is a large one with threads: whatever can be made at all can be made from it.
+//! Children of this very process, which is a large one with threads: whatever can be made at all can be made
+//! from it.
 
 use super::*;
 

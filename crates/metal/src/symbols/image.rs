@@ -1,4 +1,5 @@
-//! The bytes of the kernel's code: from the running kernel (`/proc/kcore`), else from the file it was started from.
+//! The bytes of the kernel's code: from the running kernel (`/proc/kcore`), else from the file it was started
+//! from.
 
 use std::fs::File;
 use std::io;

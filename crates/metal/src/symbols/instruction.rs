@@ -1,5 +1,5 @@
-//! Which of the instructions that this program asks about some bytes are: the atomic ones, and those that clear
-//! memory. No disassembler: what is not in the tables has no name here.
+//! Which of the instructions that this program asks about some bytes are: the atomic ones, and those that
+//! clear memory. No disassembler: what is not in the tables has no name here.
 
 /// A named instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub fn beginning(architecture: &str, code: &[u8]) -> Option<Named> {
 
 /// The instruction that ends with the last byte of `code`.
 ///
-/// A sample taken by an interrupt names the instruction that comes next: the one that took the time is often the one
-/// before it. Where instructions have no fixed length, the bytes before an address can be read in more than one way;
-/// a named one that ends exactly there is hardly ever a coincidence, and never a proof.
+/// A sample taken by an interrupt names the instruction that comes next: the one that took the time is often
+/// the one before it. Where instructions have no fixed length, the bytes before an address can be read in
+/// more than one way; a named one that ends exactly there is hardly ever a coincidence, and never a proof.
 pub fn ending(architecture: &str, code: &[u8]) -> Option<Named> {
     let lengths = if architecture == "x86_64" { 2..=15 } else { 4..=4 };
     // The longest first: a prefix that is left out still leaves an instruction.
@@ -39,8 +39,8 @@ fn word(code: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(code.get(..4)?.try_into().ok()?))
 }
 
-/// RISC-V unprivileged ISA, chapters "A" (load-reserved, store-conditional, AMO) and "Zacas": opcode `0101111`, width in
-/// `funct3`, operation in the upper five bits.
+/// RISC-V unprivileged ISA, chapters "A" (load-reserved, store-conditional, AMO) and "Zacas": opcode
+/// `0101111`, width in `funct3`, operation in the upper five bits.
 fn riscv64(word: u32) -> Option<&'static str> {
     let double = match (word & 0x7f, word >> 12 & 7) {
         (0x2f, 2) => false,
@@ -65,8 +65,8 @@ fn riscv64(word: u32) -> Option<&'static str> {
     Some(if double { wide } else { narrow })
 }
 
-/// Arm Architecture Reference Manual (DDI 0487), section C4.1, "Loads and Stores": exclusive, compare and swap,
-/// atomic memory operations; and `DC ZVA`, which clears memory (C5.3).
+/// Arm Architecture Reference Manual (DDI 0487), section C4.1, "Loads and Stores": exclusive, compare and
+/// swap, atomic memory operations; and `DC ZVA`, which clears memory (C5.3).
 fn aarch64(word: u32) -> Option<&'static str> {
     let bit = |place: u32| word >> place & 1 == 1;
     Some(if word & 0xffff_ffe0 == 0xd50b_7420 {
@@ -105,8 +105,8 @@ fn aarch64(word: u32) -> Option<&'static str> {
     })
 }
 
-/// Intel 64 Software Developer's Manual, volume 2, chapter 2 (prefixes, ModR/M, SIB) and the pages of LOCK, CMPXCHG,
-/// CMPXCHG16B, XADD, XCHG, PAUSE and REP.
+/// Intel 64 Software Developer's Manual, volume 2, chapter 2 (prefixes, ModR/M, SIB) and the pages of LOCK,
+/// CMPXCHG, CMPXCHG16B, XADD, XCHG, PAUSE and REP.
 fn x86_64(code: &[u8]) -> Option<Named> {
     let (mut lock, mut repeat, mut narrow, mut place) = (false, false, false, 0);
     loop {

@@ -16,7 +16,8 @@ pub struct Idle {
     pub states: Vec<State>,
     /// The device that interrupts it when a timer is due.
     pub device: Option<String>,
-    /// How the kernel was built to preempt, by its version: `PREEMPT_DYNAMIC`, `PREEMPT_RT`; none where it names nothing.
+    /// How the kernel was built to preempt, by its version: `PREEMPT_DYNAMIC`, `PREEMPT_RT`; none where it
+    /// names nothing.
     pub preemption: Option<String>,
 }
 
@@ -51,7 +52,8 @@ impl Idle {
             version.split_whitespace().find(|part| part.starts_with("PREEMPT")).map(str::to_owned)
         });
         Self {
-            // The read-only name is there on every kernel with cpuidle, that which can be written only on some.
+            // The read-only name is there on every kernel with cpuidle, that which can be written only on
+            // some.
             governor: word(&format!("{ALL}/current_governor_ro"))
                 .or_else(|| word(&format!("{ALL}/current_governor"))),
             driver: word(&format!("{ALL}/current_driver")),

@@ -39,7 +39,8 @@ fn a_timer_never_fires_early_and_fires_once() {
     }
 }
 
-/// Whoever sleeps gives the CPU away. A timer can be due before its caller could fall asleep, so many are asked.
+/// Whoever sleeps gives the CPU away. A timer can be due before its caller could fall asleep, so many are
+/// asked.
 #[test]
 fn who_waits_sleeps_and_who_spins_does_not() {
     let mut waiters = waiters(1);
@@ -71,7 +72,8 @@ fn a_timer_that_would_fire_again_is_seen_to_be_armed() {
     assert_eq!(firing.early, None);
 }
 
-/// The call that a process waits in, by the kernel's word (`proc_pid_syscall(5)`); none where it runs or is gone.
+/// The call that a process waits in, by the kernel's word (`proc_pid_syscall(5)`); none where it runs or is
+/// gone.
 fn waits_in(process: u32) -> std::io::Result<Option<i64>> {
     let said = fs::read_to_string(format!("/proc/{process}/syscall"))?;
     Ok(said.split_whitespace().next().and_then(|number| number.parse().ok()))

@@ -69,7 +69,8 @@ fn span(nanoseconds: u64) -> Timespec {
     Timespec { tv_sec: (nanoseconds / 1_000_000_000) as i64, tv_nsec: (nanoseconds % 1_000_000_000) as _ }
 }
 
-/// Waits until the clock says `at`, then `length` nanoseconds by `way`, with the least slack or that which is there.
+/// Waits until the clock says `at`, then `length` nanoseconds by `way`, with the least slack or that which is
+/// there.
 pub(super) fn ordered(way: Way, length: u64, at: u64, least: bool) -> Result<Seen, Errno> {
     while now() < at {
         // Interrupted or not: the clock decides.
@@ -119,7 +120,8 @@ fn wait(way: Way, length: u64) -> Result<Waited, Errno> {
     }
 }
 
-/// Whoever is kept from running comes late after all, and shows nothing of this fault: then it begins anew, for a while.
+/// Whoever is kept from running comes late after all, and shows nothing of this fault: then it begins anew,
+/// for a while.
 fn too_soon(length: u64) -> Waited {
     let begun = now();
     loop {
@@ -180,8 +182,9 @@ fn alarm() -> libc::sigset_t {
 
 /// Fetches a `SIGALRM` within `limit` nanoseconds: whether there was one.
 ///
-/// Being stopped and continued interrupts this call, and the kernel does not begin it anew by itself as it does the other
-/// waits here (signal(7), "Interruption of system calls and library functions by stop signals").
+/// Being stopped and continued interrupts this call, and the kernel does not begin it anew by itself as it
+/// does the other waits here (signal(7), "Interruption of system calls and library functions by stop
+/// signals").
 fn fetched(set: &libc::sigset_t, limit: u64) -> Result<bool, Errno> {
     let until = now().saturating_add(limit);
     let mut left = limit;
@@ -209,8 +212,8 @@ fn arm(microseconds: u64) -> Result<u64, Errno> {
         libc::timeval { tv_sec: (microseconds / 1_000_000) as _, tv_usec: (microseconds % 1_000_000) as _ };
     let new = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value: time };
     let mut old = MaybeUninit::<libc::itimerval>::zeroed();
-    // SAFETY: `new` is a live `itimerval`, which the kernel reads, and `old` one that it writes; the two structures
-    // are the kernel's own on 64-bit Linux.
+    // SAFETY: `new` is a live `itimerval`, which the kernel reads, and `old` one that it writes; the two
+    // structures are the kernel's own on 64-bit Linux.
     let status = unsafe { libc::syscall(libc::SYS_setitimer, ITIMER_REAL, &raw const new, old.as_mut_ptr()) };
     if status != 0 {
         return Err(errno());
@@ -223,7 +226,8 @@ fn arm(microseconds: u64) -> Result<u64, Errno> {
 /// `SIGALRM` stays blocked in this process, so that one which comes when nobody waits for it does not end it.
 fn setitimer(length: u64) -> Result<Waited, Errno> {
     let set = alarm();
-    // SAFETY: `set` is live; a null pointer says that the old mask is not asked for. This process has one thread.
+    // SAFETY: `set` is live; a null pointer says that the old mask is not asked for. This process has one
+    // thread.
     if unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) } != 0 {
         return Err(errno());
     }
@@ -243,8 +247,8 @@ fn poll(length: u64) -> Result<Waited, Errno> {
     let limit =
         libc::timespec { tv_sec: (length / 1_000_000_000) as _, tv_nsec: (length % 1_000_000_000) as _ };
     let from = now();
-    // SAFETY: no file is named, so nothing is read through the null pointer; `limit` is live, and a null mask leaves the
-    // signals as they are.
+    // SAFETY: no file is named, so nothing is read through the null pointer; `limit` is live, and a null mask
+    // leaves the signals as they are.
     let ready = unsafe { libc::ppoll(ptr::null_mut(), 0, &limit, ptr::null()) };
     match ready {
         0 => Ok(Waited::once(from, true)),

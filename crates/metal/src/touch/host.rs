@@ -7,9 +7,9 @@ const DEVICES: &str = "/sys/bus/virtio/devices";
 
 /// Whether a host takes this guest's free pages back (free page reporting); none where there is no telling.
 ///
-/// A page that the host took must be provided by it again when it is next touched: that is work of the host inside a
-/// fault of the guest. Devices and features are those of the Virtual I/O Device specification, section 5.5
-/// (`VIRTIO_BALLOON_F_PAGE_REPORTING`).
+/// A page that the host took must be provided by it again when it is next touched: that is work of the host
+/// inside a fault of the guest. Devices and features are those of the Virtual I/O Device specification,
+/// section 5.5 (`VIRTIO_BALLOON_F_PAGE_REPORTING`).
 pub fn takes_free_pages() -> Option<bool> {
     let devices = fs::read_dir(DEVICES).ok()?;
     let read = |path: std::path::PathBuf| fs::read_to_string(path).unwrap_or_default();
@@ -20,7 +20,8 @@ pub fn takes_free_pages() -> Option<bool> {
     )
 }
 
-/// Whether a device of this number, with these features as a text of bits from the lowest on, is told of free pages.
+/// Whether a device of this number, with these features as a text of bits from the lowest on, is told of free
+/// pages.
 fn reports(device: &str, features: &str) -> bool {
     const BALLOON: u32 = 5;
     const PAGE_REPORTING: usize = 5;

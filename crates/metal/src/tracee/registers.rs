@@ -2,8 +2,8 @@
 
 /// Where the registers of an architecture lie in its set `NT_PRSTATUS`, counted in words of 8 bytes.
 ///
-/// Sources: `struct user_regs_struct` of sys/user.h and asm/ptrace.h; the System V AMD64 ABI, AAPCS64 and the RISC-V
-/// ELF psABI for the roles.
+/// Sources: `struct user_regs_struct` of sys/user.h and asm/ptrace.h; the System V AMD64 ABI, AAPCS64 and the
+/// RISC-V ELF psABI for the roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Words in the set.
@@ -86,8 +86,8 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// The argument `number`, from 0, of the function whose entry the thread stands at; none where it is not passed in
-    /// a register.
+    /// The argument `number`, from 0, of the function whose entry the thread stands at; none where it is not
+    /// passed in a register.
     pub fn argument(&self, number: usize) -> Option<u64> {
         Layout::HERE.arguments.get(number).map(|&word| self.words[word])
     }

@@ -68,8 +68,8 @@ pub(super) fn message(thread: Thread) -> io::Result<u64> {
 pub(super) fn registers(thread: Thread) -> io::Result<Registers> {
     let mut registers = Registers { words: [0; WORDS] };
     let mut part = part(&mut registers);
-    // SAFETY: the data describes `registers`, which lives until the call returns; the kernel writes no more than the
-    // length that stands there.
+    // SAFETY: the data describes `registers`, which lives until the call returns; the kernel writes no more
+    // than the length that stands there.
     unsafe { ask(libc::PTRACE_GETREGSET, thread, NT_PRSTATUS, ptr::from_mut(&mut part).cast()) }?;
     if part.iov_len == size_of::<[u64; WORDS]>() {
         return Ok(registers);
@@ -81,8 +81,8 @@ pub(super) fn registers(thread: Thread) -> io::Result<Registers> {
 pub(super) fn set_registers(thread: Thread, registers: &Registers) -> io::Result<()> {
     let mut registers = *registers;
     let mut part = part(&mut registers);
-    // SAFETY: the data describes `registers`, which lives until the call returns; the kernel reads no more than the
-    // length that stands there.
+    // SAFETY: the data describes `registers`, which lives until the call returns; the kernel reads no more
+    // than the length that stands there.
     unsafe { ask(libc::PTRACE_SETREGSET, thread, NT_PRSTATUS, ptr::from_mut(&mut part).cast()) }.map(drop)
 }
 
@@ -93,8 +93,9 @@ fn part(registers: &mut Registers) -> libc::iovec {
 
 /// What the system call is that a thread stopped at; none where the kernel says that it stands at none.
 pub(super) fn system_call(thread: Thread) -> io::Result<Option<Stop>> {
-    // `struct ptrace_syscall_info` of ptrace(2) as words: 0 what it is and the architecture, 1 the instruction
-    // pointer, 2 the stack pointer; at an entry 3 the number and 4 to 9 the arguments; at an exit 3 the result.
+    // `struct ptrace_syscall_info` of ptrace(2) as words: 0 what it is and the architecture, 1 the
+    // instruction pointer, 2 the stack pointer; at an entry 3 the number and 4 to 9 the arguments; at an exit
+    // 3 the result.
     let mut words = [0_u64; 11];
     let size = size_of_val(&words);
     // SAFETY: the kernel writes at most as many bytes to the data as the address says, which is its size.
@@ -110,8 +111,8 @@ pub(super) fn system_call(thread: Thread) -> io::Result<Option<Stop>> {
 /// One request.
 ///
 /// # Safety
-/// Where `request` has the kernel read or write memory of the caller, `data` must point to as much as it reads or
-/// writes.
+/// Where `request` has the kernel read or write memory of the caller, `data` must point to as much as it
+/// reads or writes.
 unsafe fn ask(request: c_uint, thread: Thread, address: usize, data: *mut c_void) -> io::Result<()> {
     let address: *mut c_void = ptr::without_provenance_mut(address);
     // SAFETY: the caller vouches for the data; the address is a number to every request that is made here.

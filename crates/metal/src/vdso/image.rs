@@ -1,10 +1,10 @@
 //! Reading the image of a shared object as it lies in memory: which functions it offers, under which version.
 //!
-//! Nothing but the dynamic section is trusted to be there: section headers are for linkers, and a kernel may leave
-//! them out. Everything is looked up inside the bytes that were handed over, so an image that lies about itself is
-//! an error and never a reading elsewhere. Sources: System V ABI, chapters 4 and 5; for `DT_GNU_HASH` and versions the
-//! Linux Standard Base, Core, "Symbol Versioning"; and `tools/testing/selftests/vDSO/parse_vdso.c` of the kernel for what
-//! a vDSO promises.
+//! Nothing but the dynamic section is trusted to be there: section headers are for linkers, and a kernel may
+//! leave them out. Everything is looked up inside the bytes that were handed over, so an image that lies
+//! about itself is an error and never a reading elsewhere. Sources: System V ABI, chapters 4 and 5; for
+//! `DT_GNU_HASH` and versions the Linux Standard Base, Core, "Symbol Versioning"; and
+//! `tools/testing/selftests/vDSO/parse_vdso.c` of the kernel for what a vDSO promises.
 
 use std::fmt;
 use std::ops::Range;
@@ -245,7 +245,8 @@ impl Dynamic {
         Ok(count)
     }
 
-    /// The versions that the image defines, by number. The first names the object itself, and no symbol has it.
+    /// The versions that the image defines, by number. The first names the object itself, and no symbol has
+    /// it.
     fn versions(&self, image: &Image<'_>) -> Read<Vec<(u16, String)>> {
         let mut versions = Vec::new();
         let Some(mut at) = self.versions else { return Ok(versions) };

@@ -1,10 +1,13 @@
 //! A machine that a debugger holds: its harts stand still, and step when they are told to.
 //!
-//! The other end is QEMU's server for GDB, on one end of a pair of sockets: no name in the file system, no port, and
-//! nothing left of it when either end is gone. What is asked is the few packets that stepping, looking and planting need.
+//! The other end is QEMU's server for GDB, on one end of a pair of sockets: no name in the file system, no
+//! port, and nothing left of it when either end is gone. What is asked is the few packets that stepping,
+//! looking and planting need.
 //!
-//! Source: *Debugging with GDB*, appendix "GDB Remote Serial Protocol", sections "Packets", "General Query Packets" and "Stop
-//! Reply Packets"; QEMU's manual, "GDB usage".
+//! Source: *Debugging with GDB*, appendix "GDB Remote Serial Protocol", sections "Packets", "General Query
+//! Packets" and "Stop Reply Packets"; QEMU's manual, "GDB usage".
+
+#![expect(clippy::disallowed_methods, reason = "an emulator has a deadline")]
 
 mod packet;
 
@@ -17,7 +20,8 @@ use packet::Received;
 /// How long the answer to a packet may take that only asks.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The number of the program counter among the registers; those before it are x0 to x31 (`riscv-64bit-cpu.xml` of GDB).
+/// The number of the program counter among the registers; those before it are x0 to x31
+/// (`riscv-64bit-cpu.xml` of GDB).
 const PC: u8 = 32;
 
 /// Why there is no answer from the debugger's port.
@@ -48,7 +52,8 @@ impl std::fmt::Display for Trouble {
 pub(crate) trait Harts {
     /// Executes one instruction of `hart`, while all others stand.
     fn step(&mut self, hart: u32) -> Result<(), Trouble>;
-    /// Lets these harts run for no longer than `time`. Gives the one that came to a breakpoint, if one did before.
+    /// Lets these harts run for no longer than `time`. Gives the one that came to a breakpoint, if one did
+    /// before.
     fn run(&mut self, harts: &[u32], time: Duration) -> Result<Option<u32>, Trouble>;
     /// What a register of `hart` holds.
     fn register(&mut self, hart: u32, number: u8) -> Result<u64, Trouble>;
@@ -60,7 +65,8 @@ pub(crate) trait Harts {
     fn set_pc(&mut self, hart: u32, pc: u64) -> Result<(), Trouble>;
     /// The `bytes` (at most 8) of memory at `address`, as a number. `None` where there is none.
     fn memory(&mut self, address: u64, bytes: u32) -> Result<Option<u64>, Trouble>;
-    /// Writes the low `bytes` (at most 8) of `value` to memory, and reads them back: says whether they are there.
+    /// Writes the low `bytes` (at most 8) of `value` to memory, and reads them back: says whether they are
+    /// there.
     fn set_memory(&mut self, address: u64, bytes: u32, value: u64) -> Result<bool, Trouble>;
     /// Stops whatever hart comes to `address` by running.
     fn set_breakpoint(&mut self, address: u64) -> Result<(), Trouble>;
@@ -70,7 +76,8 @@ pub(crate) trait Harts {
 
 /// One end of the protocol.
 ///
-/// Every wait has an end: [`PATIENCE`] for one packet, and the moment that [`Debugger::new`] is given for all of them.
+/// Every wait has an end: [`PATIENCE`] for one packet, and the moment that [`Debugger::new`] is given for all
+/// of them.
 pub(crate) struct Debugger {
     stream: UnixStream,
     /// What came and was not taken yet.

@@ -1,8 +1,8 @@
 //! The frames of GDB's remote protocol: `$payload#checksum`.
 //!
-//! Source: *Debugging with GDB*, appendix "GDB Remote Serial Protocol", section "Overview": the checksum is the sum of the
-//! payload's bytes modulo 256 in two hexadecimal digits; `}` escapes the next byte, which is XORed with 0x20; `*` repeats the
-//! byte before it as often as the next byte says, less 29.
+//! Source: *Debugging with GDB*, appendix "GDB Remote Serial Protocol", section "Overview": the checksum is
+//! the sum of the payload's bytes modulo 256 in two hexadecimal digits; `}` escapes the next byte, which is
+//! XORed with 0x20; `*` repeats the byte before it as often as the next byte says, less 29.
 
 /// What a stream begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +162,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_framed_is_received(payload in prop::collection::vec(any::<u8>(), 0..200), cut in any::<prop::sample::Index>()) {
+        fn what_is_framed_is_received(
+            payload in prop::collection::vec(any::<u8>(), 0..200),
+            cut in any::<prop::sample::Index>(),
+        ) {
             let frame = framed(&payload);
             prop_assert_eq!(received(&frame), Received::Packet(payload.clone(), frame.len()));
             prop_assert_eq!(received(&frame[..cut.index(frame.len())]), Received::Part);
@@ -170,7 +173,10 @@ mod tests {
         }
 
         #[test]
-        fn one_flipped_bit_of_a_payload_is_noticed(payload in prop::collection::vec(b'a'..=b'y', 1..40), at in any::<prop::sample::Index>()) {
+        fn one_flipped_bit_of_a_payload_is_noticed(
+            payload in prop::collection::vec(b'a'..=b'y', 1..40),
+            at in any::<prop::sample::Index>(),
+        ) {
             let mut frame = framed(&payload);
             let at = 1 + at.index(payload.len());
             frame[at] ^= 1;

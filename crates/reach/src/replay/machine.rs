@@ -7,14 +7,17 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
-use crate::architecture::Architecture;
+use tenbin_metal::child::Running;
+use tenbin_model::Architecture;
+
 use crate::debugger::{Debugger, Harts as _, Trouble};
 use crate::error::Error;
-use crate::process::{Program, Running, tail, unnamed};
+use crate::process::{Program, tail, unnamed};
 
 use super::follow::Parted;
 
-/// Where harts are after a reset, and where the code ends that QEMU puts there (`hw/riscv/virt.c`, `VIRT_MROM`).
+/// Where harts are after a reset, and where the code ends that QEMU puts there (`hw/riscv/virt.c`,
+/// `VIRT_MROM`).
 const RESET_VECTOR: std::ops::Range<u64> = 0x1000..0x10000;
 
 /// More instructions than the reset vector has.
@@ -40,7 +43,7 @@ impl Machine {
     /// # Errors
     /// [`Error::Missing`] without the emulator, [`Error::Emulator`] where it does not come up.
     pub(super) fn start(elf: &Path, harts: u32, until: Instant) -> Result<Self, Error> {
-        let (name, package) = Architecture::Riscv64.emulator();
+        let (name, package) = Architecture::Riscv64.names().emulator;
         let plumbing = |error| Error::Process { program: name.to_owned(), error };
         let file = fs::canonicalize(elf).map_err(Error::file("read", elf))?;
         let (ours, theirs) = UnixStream::pair().map_err(plumbing)?;
@@ -64,9 +67,9 @@ impl Machine {
         }
     }
 
-    /// Steps every hart through the reset vector and puts it at `entry`, where the vector of this board would not go
-    /// if the file begins elsewhere than memory does. All its registers but a0 hold `registers` then: what the vector leaves in them is
-    /// this board's.
+    /// Steps every hart through the reset vector and puts it at `entry`, where the vector of this board would
+    /// not go if the file begins elsewhere than memory does. All its registers but a0 hold `registers` then:
+    /// what the vector leaves in them is this board's.
     pub(super) fn prepare(&mut self, entry: u64, registers: u64) -> Result<(), Parted> {
         for hart in 0..self.harts {
             let mut left = RESET_INSTRUCTIONS;
@@ -101,7 +104,7 @@ fn number(version: &str) -> &str {
 }
 
 fn explained(trouble: &Trouble, complaints: &File) -> Error {
-    let (program, _) = Architecture::Riscv64.emulator();
+    let (program, _) = Architecture::Riscv64.names().emulator;
     let complaints = tail(complaints);
     let said =
         if complaints.is_empty() { trouble.to_string() } else { format!("{trouble}; it said: {complaints}") };

@@ -1,11 +1,15 @@
 //! A run that a checker found, followed by QEMU, again and again.
 //!
-//! The machine's own file runs on the board `virt`. Every hart is stepped through the reset vector, put at the first
-//! instruction of the file with what the checker took its registers to hold, and held. The words that are set and the garbage are written through the debugger's port: what the file has a
-//! place for and no bytes, QEMU fills with zeros, and its loader device refuses to write over them. Then [`follow`] plays the run.
+//! The machine's own file runs on the board `virt`. Every hart is stepped through the reset vector, put at
+//! the first instruction of the file with what the checker took its registers to hold, and held. The words
+//! that are set and the garbage are written through the debugger's port: what the file has a place for and no
+//! bytes, QEMU fills with zeros, and its loader device refuses to write over them. Then [`follow`] plays the
+//! run.
 //!
-//! Every replay has an emulator of its own. Its reset would be quicker by a twentieth of a second, and leaves registers and all memory that the file has no bytes
-//! for as they were.
+//! Every replay has an emulator of its own. Its reset would be quicker by a twentieth of a second, and leaves
+//! registers and all memory that the file has no bytes for as they were.
+
+#![expect(clippy::disallowed_methods, reason = "an emulator has a deadline")]
 
 mod code;
 mod follow;
@@ -25,8 +29,8 @@ use machine::Machine;
 /// How long one replay may take, the start of the emulator included.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// How long harts run freely, in a piece: the first time, and later. Whoever cannot arrive does not in any time; this is
-/// for whoever can.
+/// How long harts run freely, in a piece: the first time, and later. Whoever cannot arrive does not in any
+/// time; this is for whoever can.
 const FREE: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(50)];
 
 /// How often the part of a run that repeats is gone through again.
@@ -48,11 +52,12 @@ pub struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Replays the run as often as is asked, and tells `each` how often it was done. The emulator's name and version, where the run was
-    /// shown, and the outcome.
+    /// Replays the run as often as is asked, and tells `each` how often it was done. The emulator's name and
+    /// version, where the run was shown, and the outcome.
     ///
     /// # Errors
-    /// [`Error::Missing`] without the emulator, and whatever keeps it from running. That it departs from the run is none.
+    /// [`Error::Missing`] without the emulator, and whatever keeps it from running. That it departs from the
+    /// run is none.
     pub fn play(&self, each: &mut dyn FnMut(u32)) -> Result<(Option<String>, ReplayOutcome), Error> {
         let mut first = None;
         for time in 0..self.times {

@@ -60,7 +60,12 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_never_panic(values in column(), at in any::<prop::sample::Index>(), bit in 0u32..8, cut in any::<prop::sample::Index>()) {
+    fn damaged_bytes_never_panic(
+        values in column(),
+        at in any::<prop::sample::Index>(),
+        bit in 0u32..8,
+        cut in any::<prop::sample::Index>(),
+    ) {
         let kinds = kinds_of(&values, 3);
         for (codec, bytes) in every_encoding(&values, &kinds) {
             if bytes.is_empty() {

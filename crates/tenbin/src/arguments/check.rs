@@ -24,7 +24,8 @@ pub struct Check {
     /// How many harts, 1 to 8; 2,3 if the file has a word `harts` that says it, which is then set
     #[arg(long, value_name = "LIST", help_heading = MACHINES)]
     pub harts: Option<Counts>,
-    /// Which hart boots, by the word `boot_hart`: some (0,1), all in turn, or any: the word is left as it is, as where there is none
+    /// Which hart boots, by the word `boot_hart`: some (0,1), all in turn, or any: the word is left as it is,
+    /// as where there is none
     #[arg(long, value_name = "LIST|all|any", help_heading = MACHINES)]
     pub boot_hart: Option<BootHarts>,
     /// How memory orders accesses: sequential consistency, total store order, RISC-V's own, or each of them
@@ -36,10 +37,12 @@ pub struct Check {
     /// Set a word that the file holds; its size is that of the symbol, else 8, else BYTES
     #[arg(long, value_name = "PLACE[:BYTES]=VALUE", help_heading = MACHINES)]
     pub set: Vec<Setting>,
-    /// What a control and status register of every hart holds at first, as misa=0x8000000000141105: of most the architecture says nothing
+    /// What a control and status register of every hart holds at first, as misa=0x8000000000141105: of most
+    /// the architecture says nothing
     #[arg(long, value_name = "NAME=VALUE", help_heading = MACHINES)]
     pub csr: Vec<GivenControl>,
-    /// Memory that the file does not name, and the end behind it: stacks, a device tree. It is garbage at first
+    /// Memory that the file does not name, and the end behind it: stacks, a device tree. It is garbage at
+    /// first
     #[arg(long, value_name = "PLACE,PLACE", num_args = 1, help_heading = MACHINES)]
     pub ram: Vec<Span>,
     /// The goal of every hart but the boot hart
@@ -66,8 +69,8 @@ pub struct Check {
     /// The memory that is to be cleared, and the end behind it; bss_start and bss_end if not given
     #[arg(long, value_name = "PLACE,PLACE", num_args = 1, help_heading = PLACES)]
     pub bss: Option<Span>,
-    /// What a register holds when a hart arrives, as a1=0x100+hart or sp=stacks+64*hart; `none`: nothing that the symbols stacks,
-    /// stack_size and argument would say
+    /// What a register holds when a hart arrives, as a1=0x100+hart or sp=stacks+64*hart; `none`: nothing that
+    /// the symbols stacks, stack_size and argument would say
     #[arg(long, value_name = "REGISTER=SUM", help_heading = PLACES)]
     pub expect: Vec<Expected>,
     /// How much memory all of it may take; a machine that its share is too small for is tried again alone

@@ -16,7 +16,8 @@ pub struct Replay {
     /// How often each run is followed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub times: u32,
-    /// Only runs that end so: dead, livelock, started-early, started-twice, shared-stack, stale, astray; or lost-store, which is no fault
+    /// Only runs that end so: dead, livelock, started-early, started-twice, shared-stack, stale, astray; or
+    /// lost-store, which is no fault
     #[arg(long, value_name = "FAULT", value_parser = fault)]
     pub fault: Option<Fault>,
     /// The executable, if it is no longer where the answer says

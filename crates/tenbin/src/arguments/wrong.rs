@@ -58,7 +58,8 @@ fn deepest<'a>(command: &'a clap::Command, words: &[OsString]) -> (&'a clap::Com
                 below = next;
                 path.push_str(&format!(" {}", next.get_name()));
             }
-            // Only the words of the command itself may stand between it and the next one, and it has none but options.
+            // Only the words of the command itself may stand between it and the next one, and it has none but
+            // options.
             None if word.to_string_lossy().starts_with('-') => {}
             None => break,
         }
@@ -66,8 +67,8 @@ fn deepest<'a>(command: &'a clap::Command, words: &[OsString]) -> (&'a clap::Com
     (below, path)
 }
 
-/// The commands that may have been meant by `word`, nearest first: those that one mistake in three letters turns into it, or
-/// one in a short word.
+/// The commands that may have been meant by `word`, nearest first: those that one mistake in three letters
+/// turns into it, or one in a short word.
 fn near(word: &str, commands: &[String]) -> Vec<String> {
     let mut near: Vec<(usize, &String)> = commands
         .iter()

@@ -12,8 +12,8 @@ use tenbin_boot::litmus::Litmus;
 use tenbin_boot::{Boot, BootReplay};
 use tenbin_lab::blame::CONTRACTS;
 use tenbin_metal::kernels;
-use tenbin_model::{Blame, CalibrationReport, Descriptor, ExportedRun, Report};
-use tenbin_reach::{Architecture, Module};
+use tenbin_model::{Architecture, Blame, CalibrationReport, Descriptor, ExportedRun, Report};
+use tenbin_reach::Module;
 
 use super::{json, runs};
 use crate::arguments::{Arguments, Form, Shape};
@@ -70,7 +70,8 @@ pub fn completions(shell: Shell) -> Result<Answer, Trouble> {
     written(text)
 }
 
-/// The command line with the words that a shell may offer where any word is taken. Only for completions: it reads no command line.
+/// The command line with the words that a shell may offer where any word is taken. Only for completions: it
+/// reads no command line.
 fn with_words(command: clap::Command) -> clap::Command {
     // `mut_arg` would put the argument behind the others, which changes what stands first.
     fn offer(command: clap::Command, argument: &str, words: Vec<String>) -> clap::Command {
@@ -130,7 +131,8 @@ pub fn manual(words: &[String]) -> Result<Answer, Trouble> {
 /// What the crate `roff` begins with: an apostrophe that stays one.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
-/// Writes a page. Its heads are those of man-pages(7); clap_mangen knows no synopsis with values and no heads of ours.
+/// Writes a page. Its heads are those of man-pages(7); clap_mangen knows no synopsis with values and no heads
+/// of ours.
 fn page(command: &clap::Command, is_whole: bool, out: &mut Vec<u8>) -> io::Result<()> {
     let man = clap_mangen::Man::new(command.clone()).source(format!("tenbin {}", env!("CARGO_PKG_VERSION")));
     man.render_title(out)?;

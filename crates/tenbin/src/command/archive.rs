@@ -51,7 +51,8 @@ fn absent(error: Error) -> Trouble {
     }
 }
 
-/// What the runs may take together that were measured into the store and bear no label, if nobody says otherwise.
+/// What the runs may take together that were measured into the store and bear no label, if nobody says
+/// otherwise.
 const LIMIT: u64 = 1 << 30;
 
 /// `$TENBIN_STORE_LIMIT`, in MiB, else [`LIMIT`]; in bytes.
@@ -71,7 +72,8 @@ pub(super) fn limit() -> Result<u64, Trouble> {
 /// Keeps a run, and holds the store to its limit; what was removed for that is said.
 pub fn keep(store: &mut Store, run: &Run, label: Option<&Label>) -> Result<RunId, Error> {
     let id = store.keep_as(run, label)?;
-    // The run is kept. That nothing could be removed is no reason to say otherwise: the next one will try again.
+    // The run is kept. That nothing could be removed is no reason to say otherwise: the next one will try
+    // again.
     let gone = limit().map_or_else(|_| Vec::new(), |bytes| store.bound(bytes).unwrap_or_default());
     if !gone.is_empty() {
         say(&format!(
@@ -139,7 +141,8 @@ pub fn trouble(error: Error) -> Trouble {
     Trouble { exit, message: error.to_string() }
 }
 
-/// The runs that are meant by `which`: the beginning of an id, `latest`, a label, or several of them with commas between.
+/// The runs that are meant by `which`: the beginning of an id, `latest`, a label, or several of them with
+/// commas between.
 ///
 /// # Errors
 /// There are none, or a calibration is meant.
@@ -204,7 +207,8 @@ pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
     Ok(Answer::text(text))
 }
 
-/// The calibration of this machine that knows most. That there is none is what is missing here, and no usage error.
+/// The calibration of this machine that knows most. That there is none is what is missing here, and no usage
+/// error.
 fn show_calibration(form: Form) -> Result<Answer, Trouble> {
     let missing = || Trouble {
         exit: Exit::Missing,
@@ -334,8 +338,8 @@ struct Chosen {
     left_out: Vec<Damage>,
 }
 
-/// The runs and calibrations that are named, and, where `with_errors` is asked for, what is known of the instrument's errors
-/// where the runs were measured.
+/// The runs and calibrations that are named, and, where `with_errors` is asked for, what is known of the
+/// instrument's errors where the runs were measured.
 fn chosen(store: &Store, words: &[String], with_errors: bool) -> Result<Chosen, Trouble> {
     let (mut runs, mut calibrations) = (Vec::new(), Vec::new());
     for word in words {
@@ -372,8 +376,8 @@ fn all_intact(store: &Store) -> Result<Chosen, Trouble> {
     Ok(Chosen { runs, calibrations: calibrations.sound.into_iter().map(|(id, _)| id).collect(), left_out })
 }
 
-/// Takes in what is in the files: all or nothing of each. Of several files one that cannot be taken in does not keep the
-/// others out, and what was taken in is said before it is named.
+/// Takes in what is in the files: all or nothing of each. Of several files one that cannot be taken in does
+/// not keep the others out, and what was taken in is said before it is named.
 pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
     let mut store = open()?;
     let mut answer = Answer::text(String::new());

@@ -1,4 +1,7 @@
-//! `tenbin boot`: what the machine code of several RISC-V harts can do. Litmus tests, and what all its questions need.
+//! `tenbin boot`: what the machine code of several RISC-V harts can do. Litmus tests, and what all its
+//! questions need.
+
+#![expect(clippy::disallowed_methods, reason = "the running time of budgets")]
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,7 +26,8 @@ const LARGEST: u64 = 1 << 20;
 /// Decides litmus tests, as many at a time as there are CPUs.
 ///
 /// # Errors
-/// Internal, where the answer cannot be written as JSON. What kept a test from an answer stands in the answer.
+/// Internal, where the answer cannot be written as JSON. What kept a test from an answer stands in the
+/// answer.
 pub(super) fn litmus(asked: &arguments::Litmus) -> Result<Answer, Trouble> {
     interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let tests = asked.files.iter().flat_map(|path| tests_at(path));
@@ -49,7 +53,8 @@ pub(super) fn litmus(asked: &arguments::Litmus) -> Result<Answer, Trouble> {
     Ok(Answer { text, to: None, remark, exit })
 }
 
-/// Does something by the means of this machine and this terminal: all of its CPUs, its clock, signals, and a line of progress.
+/// Does something by the means of this machine and this terminal: all of its CPUs, its clock, signals, and a
+/// line of progress.
 pub(super) fn with_means<T>(
     limit: Size,
     seconds: u64,
@@ -105,8 +110,8 @@ fn below(folder: &Path, tests: &mut Vec<Named>) {
     }
 }
 
-/// What a file holds, so that parts of it may be shown. Bytes that are no UTF-8 and characters that would move a
-/// terminal's cursor can stand in comments and strings only, and there they do not matter.
+/// What a file holds, so that parts of it may be shown. Bytes that are no UTF-8 and characters that would
+/// move a terminal's cursor can stand in comments and strings only, and there they do not matter.
 fn text_of(path: &Path) -> Result<String, String> {
     let bytes = bytes_of(path, LARGEST, "it is no regular file: write the test to one");
     let bytes = bytes.map_err(|error| error.to_string())?;

@@ -13,7 +13,8 @@ use crate::arguments::Check;
 use crate::output::{Answer, Exit, Trouble, can_be_written, write_whole};
 use crate::terminal::{self, Progress};
 
-/// Bytes that a file may have. Firmware has some thousands, a kernel with all that is known of its source some ten millions.
+/// Bytes that a file may have. Firmware has some thousands, a kernel with all that is known of its source
+/// some ten millions.
 const LARGEST: u64 = 64 << 20;
 
 /// Examines every file on every machine that is asked about, as many at a time as there are CPUs.

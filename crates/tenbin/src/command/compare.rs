@@ -54,8 +54,8 @@ fn ids(store: &Store, side: &str) -> Result<Vec<RunId>, Trouble> {
     Ok(ids)
 }
 
-/// Other runs that may have asked the same as these two, the newest first. One that cannot be read is left out: it is not
-/// what was asked for.
+/// Other runs that may have asked the same as these two, the newest first. One that cannot be read is left
+/// out: it is not what was asked for.
 fn others(store: &Store, two: [&RunId; 2]) -> Vec<Run> {
     let Ok(entries) = store.runs() else { return Vec::new() };
     let asked: Vec<&Entry> = entries.iter().filter(|entry| two.contains(&&entry.id)).collect();

@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenbin_reach::{Accelerator, Architecture, Cargo, Error, File, Guest, Kvm, Line, insist_place};
+use tenbin_model::Architecture;
+use tenbin_reach::{Accelerator, Cargo, Error, File, Guest, Kvm, Line, insist_place};
 
 use super::modules::{Choice, remarked, told};
 use crate::arguments::GuestRun;
@@ -23,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Boots a guest, runs the command in it, and passes on what it left.
 ///
-/// What kept the guest from an answer is said under a name of its own: a tenbin that runs in the guest and fails says
-/// `tenbin:`, and its status may be the same.
+/// What kept the guest from an answer is said under a name of its own: a tenbin that runs in the guest and
+/// fails says `tenbin:`, and its status may be the same.
 ///
 /// # Errors
 /// A usage error.
@@ -60,7 +61,8 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
             "--nodes {nodes}: each node has a CPU at least, and --cpus says {cpus}"
         )));
     }
-    // Before anything is fetched for it: whoever waits for a boot shall not learn then that a name was mistyped.
+    // Before anything is fetched for it: whoever waits for a boot shall not learn then that a name was
+    // mistyped.
     let carried = arguments.carry.iter().map(|word| carried(word)).collect::<Result<Vec<_>, _>>()?;
     for cargo in &carried {
         if let Cargo::File { from, to, .. } = cargo {
@@ -135,7 +137,8 @@ fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Troub
         keep(file, into)?;
     }
     let mut absent = outcome.absent.iter().map(|place| format!("not brought: the guest has no file {place}"));
-    // Of a command that failed its own status says more. Of one that did not, somebody waits for what it did not leave.
+    // Of a command that failed its own status says more. Of one that did not, somebody waits for what it did
+    // not leave.
     if outcome.status == 0
         && let Some(first) = absent.next()
     {
@@ -176,11 +179,7 @@ fn tenbin_for(architecture: Architecture) -> Option<PathBuf> {
         return Some(this);
     }
     let folder = this.parent()?;
-    let triple = match architecture {
-        Architecture::X86_64 => "x86_64-unknown-linux-gnu",
-        Architecture::Aarch64 => "aarch64-unknown-linux-gnu",
-        Architecture::Riscv64 => "riscv64gc-unknown-linux-gnu",
-    };
+    let triple = architecture.names().target;
     let released = folder.join(format!("tenbin-{architecture}"));
     let built = || Some(folder.parent()?.parent()?.join(triple).join(folder.file_name()?).join("tenbin"));
     [Some(released), built()].into_iter().flatten().find(|path| path.is_file())

@@ -1,5 +1,7 @@
 //! Keeping what was measured: in the store, and where that fails in a file that a store can take.
 
+#![expect(clippy::disallowed_methods, reason = "the date in the name of a file")]
+
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,7 +22,8 @@ pub(super) enum Keeper {
     Closed {
         /// What was tried, on what, and why it failed.
         why: String,
-        /// Whether somebody named the store, or it is there: then it is a failure that it does not take what it should.
+        /// Whether somebody named the store, or it is there: then it is a failure that it does not take what
+        /// it should.
         wanted: bool,
     },
 }
@@ -36,7 +39,8 @@ pub(super) struct Kept {
 }
 
 impl Keeper {
-    /// Opens the store, unless nothing is to be kept. What only that fails for is told at once, and no reason not to measure.
+    /// Opens the store, unless nothing is to be kept. What only that fails for is told at once, and no reason
+    /// not to measure.
     ///
     /// # Errors
     /// What was named as the store is none: wrong input, before anything is measured.
@@ -90,7 +94,8 @@ impl Keeper {
     }
 }
 
-/// Whether what stands where the store should be can be none, whoever may write there and however much room there is.
+/// Whether what stands where the store should be can be none, whoever may write there and however much room
+/// there is.
 fn is_wrong_input(error: &Error) -> bool {
     match error {
         Error::IsDirectory { .. } | Error::NotAStore { .. } => true,
@@ -101,8 +106,8 @@ fn is_wrong_input(error: &Error) -> bool {
     }
 }
 
-/// Puts it into a store of its own, where there is room: among the user's state (XDG base directory specification 0.8:
-/// `$XDG_STATE_HOME` if absolute, else `$HOME/.local/state`), else among temporary files.
+/// Puts it into a store of its own, where there is room: among the user's state (XDG base directory
+/// specification 0.8: `$XDG_STATE_HOME` if absolute, else `$HOME/.local/state`), else among temporary files.
 fn elsewhere(put: &impl Fn(&mut Store) -> Result<String, Error>) -> Result<(String, PathBuf), String> {
     let absolute = |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));

@@ -40,7 +40,8 @@ pub fn run(
     Ok(answer)
 }
 
-/// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or kept.
+/// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or
+/// kept.
 pub fn published(experiments: &[String], measure: &Measure) -> Result<Answer, Trouble> {
     let run = measurement::published(experiments)?;
     let report = verdict::report(&run, None);
@@ -67,8 +68,9 @@ impl Page {
     }
 }
 
-/// Measures, answers and keeps: each experiment's text as soon as it is judged, then, where `summary` says so and there are
-/// several, a sentence each. Where the answer and the run go is tried first: a place that cannot be written costs no minute.
+/// Measures, answers and keeps: each experiment's text as soon as it is judged, then, where `summary` says so
+/// and there are several, a sentence each. Where the answer and the run go is tried first: a place that
+/// cannot be written costs no minute.
 fn answered(
     order: &Order,
     measure: &Measure,

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tenbin_reach::{Architecture, Cache, Error, Kernel, Module, Suite, host_image};
+use tenbin_model::Architecture;
+use tenbin_reach::{Cache, Error, Kernel, Module, Suite, host_image};
 
 use super::guest::trouble;
 use crate::arguments::GuestModules;

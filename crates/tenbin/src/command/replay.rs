@@ -20,7 +20,8 @@ const LARGEST: u64 = 1 << 28;
 /// Replays every run of an answer that is asked for.
 ///
 /// # Errors
-/// A usage error where the answer or an executable cannot be read; missing, where the emulator is; internal, where it does not work.
+/// A usage error where the answer or an executable cannot be read; missing, where the emulator is; internal,
+/// where it does not work.
 pub(super) fn replay(asked: &arguments::Replay) -> Result<Answer, Trouble> {
     let boot = answer(&asked.answer)?;
     let runs = boot.runs(asked.fault);
@@ -63,7 +64,8 @@ struct Executable {
     image: Image,
 }
 
-/// The executable of each run, in their order, each read once. Whether it is the one that was checked is seen before any is replayed.
+/// The executable of each run, in their order, each read once. Whether it is the one that was checked is seen
+/// before any is replayed.
 ///
 /// # Errors
 /// A usage error where one cannot be read, or is another than was checked.

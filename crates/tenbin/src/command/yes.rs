@@ -1,7 +1,8 @@
 //! `tenbin yes`: GNU's `yes`, and `--verify`, the test of what a `yes` writes.
 //!
-//! The words do not come through the parser of the command line: that one would take away the first `--`, and say what
-//! is wrong in words of its own. What a drop-in says on standard error begins with the name by which it was called.
+//! The words do not come through the parser of the command line: that one would take away the first `--`, and
+//! say what is wrong in words of its own. What a drop-in says on standard error begins with the name by which
+//! it was called.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -26,8 +27,8 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// Whether the command line of this process, its name first, asks for `yes`: as the first command, or by the name of
-    /// a link to this binary.
+    /// Whether the command line of this process, its name first, asks for `yes`: as the first command, or by
+    /// the name of a link to this binary.
     pub fn among(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut words = words.into_iter();
         let name = words.next()?;

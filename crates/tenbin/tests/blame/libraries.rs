@@ -1,6 +1,7 @@
 //! The libraries and programs that the tests of `blame` examine, as C text.
 
-/// What every one of them begins with: the structure, and a check of the input that the specification asks for.
+/// What every one of them begins with: the structure, and a check of the input that the specification asks
+/// for.
 const COMMON: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -263,8 +264,8 @@ int main(void)
 }
 "#;
 
-/// A program that makes a good call which does not return. Another thread then does what the first argument says: it
-/// touches nothing's memory (n), or has the process be sent a signal (t).
+/// A program that makes a good call which does not return. Another thread then does what the first argument
+/// says: it touches nothing's memory (n), or has the process be sent a signal (t).
 pub const DISTURBED: &str = r#"
 #include <pthread.h>
 #include <signal.h>

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use super::{Desk, MAKE, MODULES};
 
-/// The kernel in the cache is older than the archive's: of its headers the archive knows the name, and not the version.
+/// The kernel in the cache is older than the archive's: of its headers the archive knows the name, and not
+/// the version.
 const OLD: &str = "linux-image-6.1.0-1-amd64_6.1.1-1_amd64.deb\n";
 
 /// The same, of the version that the archive has.
 const NEW: &str = "linux-image-6.1.0-1-amd64_6.1.2-1_amd64.deb\n";
 
-/// As apt-cache does: nothing and a success for a version that is not in the lists, a failure for a name that is not.
+/// As apt-cache does: nothing and a success for a version that is not in the lists, a failure for a name that
+/// is not.
 const SHOW: &str = "[ $1 != pkgnames ] || { echo linux-kbuild-6.1; exit; }
     for package; do :; done
     case $package in
@@ -41,8 +43,8 @@ const UNPACK: &str = "case ${2##*/} in
 const REPLACED: &str = "tenbin: fetched kernel and headers of Debian's bookworm for x86_64, version 6.1.2-1, which are \
                         kept: the archive has no headers of 6.1.1-1, whose kernel is gone";
 
-/// A desk with an archive, and a kernel from the packages `origin` without headers. None where Debian's keys are not
-/// here, which is said.
+/// A desk with an archive, and a kernel from the packages `origin` without headers. None where Debian's keys
+/// are not here, which is said.
 fn desk(origin: &str) -> Option<Desk> {
     if !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").is_file() {
         eprintln!("skipped: what is fetched, for want of the package debian-archive-keyring");

@@ -1,5 +1,7 @@
 //! Where a test of the program runs it, and how it reads what the program said.
 
+#![expect(clippy::disallowed_methods, reason = "a test has a deadline")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;
@@ -48,8 +50,8 @@ impl Place {
 /// Longer than all tests of one file take, on a machine that is busy with other things.
 const DEADLINE: Duration = Duration::from_secs(3600);
 
-/// Ends these tests when they take too long: one of them waits for a process that never ends. The harness has no bound of
-/// its own, and says of each test whether it has ended.
+/// Ends these tests when they take too long: one of them waits for a process that never ends. The harness has
+/// no bound of its own, and says of each test whether it has ended.
 pub fn deadline() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

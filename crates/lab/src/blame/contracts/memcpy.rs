@@ -1,7 +1,7 @@
 //! `memcpy`, as C has it: bytes copied between regions that must not overlap.
 //!
-//! What it does where they overlap has been seen to change under programs that relied on it. Specification and
-//! precondition are those of ISO C (C17 7.24.2.1).
+//! What it does where they overlap has been seen to change under programs that relied on it. Specification
+//! and precondition are those of ISO C (C17 7.24.2.1).
 
 use proptest::collection::vec;
 use proptest::option;
@@ -18,7 +18,8 @@ pub(in crate::blame) struct Regions {
     pub(in crate::blame) n: i32,
     /// The bytes; fewer than `n`, and none at all, in a call that was only watched.
     pub(in crate::blame) bytes: Vec<u8>,
-    /// How far `to` lies behind `from`, where they share bytes or lie side by side; none where they lie apart.
+    /// How far `to` lies behind `from`, where they share bytes or lie side by side; none where they lie
+    /// apart.
     pub(in crate::blame) gap: Option<i32>,
 }
 

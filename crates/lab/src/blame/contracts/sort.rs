@@ -1,4 +1,5 @@
-//! `sort`: seed 002's own contract. People sorted by age, in place, behind `int sort(struct person *a[], int len)`.
+//! `sort`: seed 002's own contract. People sorted by age, in place, behind
+//! `int sort(struct person *a[], int len)`.
 
 use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
@@ -49,8 +50,8 @@ impl People {
 pub(in crate::blame) struct Sorted {
     /// The value that was returned.
     pub(in crate::blame) returned: i32,
-    /// Which person each place of the array holds, by its place before the call: negative for nobody (−1 a null
-    /// pointer, −2 a stranger). A pointer says who a person is, and its age does not.
+    /// Which person each place of the array holds, by its place before the call: negative for nobody (−1 a
+    /// null pointer, −2 a stranger). A pointer says who a person is, and its age does not.
     pub(in crate::blame) places: Vec<i32>,
     /// Whether anything about a person was changed: its age, its name, or which name it has.
     pub(in crate::blame) altered: bool,
@@ -218,7 +219,8 @@ fn people() -> BoxedStrategy<People> {
     .boxed()
 }
 
-/// The ages at both ends of their type, and orders of so many persons that a simple sort and a clever one part ways.
+/// The ages at both ends of their type, and orders of so many persons that a simple sort and a clever one
+/// part ways.
 fn large() -> Vec<People> {
     const COUNT: i32 = 300;
     let (least, most) = (i32::MIN, i32::MAX);

@@ -1,5 +1,5 @@
-//! A kernel that follows a script stands in for the real one: it refuses what it is told to, and shapes buffers as it
-//! likes. Whatever it does, what is written is the text, in order, from its first byte on.
+//! A kernel that follows a script stands in for the real one: it refuses what it is told to, and shapes
+//! buffers as it likes. Whatever it does, what is written is the text, in order, from its first byte on.
 
 use std::collections::VecDeque;
 
@@ -193,7 +193,8 @@ fn line(length: usize) -> Vec<u8> {
     (0..length - 1).map(|byte| b'!' + (byte % 89) as u8).chain([b'\n']).collect()
 }
 
-/// Pours a line of `length` bytes, holds what was written against the text, and returns the script and the end.
+/// Pours a line of `length` bytes, holds what was written against the text, and returns the script and the
+/// end.
 fn poured(mut script: Script, length: usize) -> (Script, io::Error) {
     let line = line(length);
     let error = pour(&mut script, &Text::new(&line).unwrap());
@@ -316,9 +317,20 @@ proptest! {
         places in 1_usize..80,
         refusals in prop::collection::vec(
             (
-                prop::sample::select(vec![Call::Open, Call::Load, Call::Look, Call::Tee, Call::Turn, Call::Give]),
+                prop::sample::select(vec![
+                    Call::Open,
+                    Call::Load,
+                    Call::Look,
+                    Call::Tee,
+                    Call::Turn,
+                    Call::Give,
+                ]),
                 0_usize..12,
-                prop::sample::select(vec![ErrorKind::PermissionDenied, ErrorKind::Unsupported, ErrorKind::InvalidInput]),
+                prop::sample::select(vec![
+                    ErrorKind::PermissionDenied,
+                    ErrorKind::Unsupported,
+                    ErrorKind::InvalidInput,
+                ]),
             ),
             0..4,
         ),

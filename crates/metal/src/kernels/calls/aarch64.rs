@@ -34,8 +34,9 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// The stub is the entry of a linkage table that the static linker writes (ELF for the Arm 64-bit Architecture,
-    /// on the procedure linkage table): the address of the slot goes to `x16`, as lazy binding wants to find it.
+    /// The stub is the entry of a linkage table that the static linker writes (ELF for the Arm 64-bit
+    /// Architecture, on the procedure linkage table): the address of the slot goes to `x16`, as lazy binding
+    /// wants to find it.
     tenbin_kernel_call_table:
     "stp x29, x30, [sp, #-16]!",
     "mov x9, x0",

@@ -36,8 +36,8 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// The stub is the entry of a linkage table as the ABI writes it (RISC-V ELF psABI, on the procedure linkage
-    /// table), in instructions of full length. The linker may not shorten it.
+    /// The stub is the entry of a linkage table as the ABI writes it (RISC-V ELF psABI, on the procedure
+    /// linkage table), in instructions of full length. The linker may not shorten it.
     tenbin_kernel_call_table:
     ".option push",
     ".option norelax",

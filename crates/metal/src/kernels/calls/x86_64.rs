@@ -32,8 +32,8 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// The stub is the entry of a linkage table after binding (System V ABI, AMD64 supplement, figure 5.2): a jump
-    /// to where a slot in memory says.
+    /// The stub is the entry of a linkage table after binding (System V ABI, AMD64 supplement, figure 5.2): a
+    /// jump to where a slot in memory says.
     tenbin_kernel_call_table:
     "mov rcx, rdi",
     "xor eax, eax",

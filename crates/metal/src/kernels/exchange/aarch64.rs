@@ -1,9 +1,9 @@
 //! The exchanges of arm64. The count comes in `x0`.
 //!
-//! The compare-and-swap is made of LDAXR and STLXR, which every core has. A try that finds another value stores
-//! nothing and asks for the line to read it only. The flags are STLR and LDAR, the base set's release and
-//! acquire (Arm Architecture Reference Manual for A-profile, "Load-Acquire, Store-Release"): a LDAR waits for
-//! the STLR before it, as C's `atomic_load_explicit` does on cores without LDAPR.
+//! The compare-and-swap is made of LDAXR and STLXR, which every core has. A try that finds another value
+//! stores nothing and asks for the line to read it only. The flags are STLR and LDAR, the base set's release
+//! and acquire (Arm Architecture Reference Manual for A-profile, "Load-Acquire, Store-Release"): a LDAR waits
+//! for the STLR before it, as C's `atomic_load_explicit` does on cores without LDAPR.
 
 counted_loop! {
     /// Then the line, the turns of a wait, the first value that is expected, and the change.

@@ -1,9 +1,9 @@
 //! The exchanges of RISC-V. The count comes in `a0`.
 //!
-//! The compare-and-swap is made of LR and SC, which every core that runs Linux has. Release and acquire of the
-//! flags are fences, as the table "Mappings from C/C++ primitives to RISC-V primitives" (A.6) in the memory model's
-//! appendix of the unprivileged manual has them. The one that acquires stands behind the load that found the
-//! value, not behind every load of the wait.
+//! The compare-and-swap is made of LR and SC, which every core that runs Linux has. Release and acquire of
+//! the flags are fences, as the table "Mappings from C/C++ primitives to RISC-V primitives" (A.6) in the
+//! memory model's appendix of the unprivileged manual has them. The one that acquires stands behind the load
+//! that found the value, not behind every load of the wait.
 
 counted_loop! {
     /// Then the line, the turns of a wait, the first value that is expected, and the change.

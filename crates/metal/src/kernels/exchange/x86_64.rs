@@ -1,9 +1,9 @@
 //! The exchanges of x86-64. The count comes in `rdi`.
 //!
-//! Plain moves are enough for the flags: x86 keeps stores in order, and loads too (Intel SDM volume 3, "Memory
-//! Ordering"). LOCK CMPXCHG fetches the line for writing even when it fails (the same, on CMPXCHG: the
-//! destination is written back), so a wait on one line takes it away from the partner again and again. That
-//! belongs to the protocol.
+//! Plain moves are enough for the flags: x86 keeps stores in order, and loads too (Intel SDM volume 3,
+//! "Memory Ordering"). LOCK CMPXCHG fetches the line for writing even when it fails (the same, on CMPXCHG:
+//! the destination is written back), so a wait on one line takes it away from the partner again and again.
+//! That belongs to the protocol.
 
 counted_loop! {
     /// Then the line, the turns of a wait, the first value that is expected, and the change.

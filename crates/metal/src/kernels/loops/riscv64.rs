@@ -126,7 +126,8 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// Calls the second argument with the first, on a stack that begins as many bytes lower as the third says.
+    /// Calls the second argument with the first, on a stack that begins as many bytes lower as the third
+    /// says.
     tenbin_kernel_on_lower_stack(_entry: usize, _bytes: usize):
     "addi sp, sp, -16",
     "sd ra, 8(sp)",

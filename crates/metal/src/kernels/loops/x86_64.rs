@@ -39,7 +39,8 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// Both operands are registers: additions of small immediates are computed while renaming on recent cores.
+    /// Both operands are registers: additions of small immediates are computed while renaming on recent
+    /// cores.
     tenbin_kernel_dependent_additions:
     "xor eax, eax",
     "mov ecx, 1",
@@ -122,7 +123,8 @@ counted_loop! {
 }
 
 counted_loop! {
-    /// Calls the second argument with the first, on a stack that begins as many bytes lower as the third says.
+    /// Calls the second argument with the first, on a stack that begins as many bytes lower as the third
+    /// says.
     tenbin_kernel_on_lower_stack(_entry: usize, _bytes: usize):
     "push rbp",
     "mov rbp, rsp",

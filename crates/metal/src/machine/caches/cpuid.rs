@@ -141,7 +141,8 @@ mod tests {
             (line, partitions, ways, sets) in (1u32..4097, 1u32..1025, 1u32..1025, 1u32..1 << 20),
         ) {
             let leaf = decoded(&registers(kind, level, threads, line, partitions, ways, sets)).unwrap();
-            prop_assert_eq!((u32::from(leaf.level), leaf.threads, leaf.line), (level, threads, u64::from(line)));
+            let read = (u32::from(leaf.level), leaf.threads, leaf.line);
+            prop_assert_eq!(read, (level, threads, u64::from(line)));
             let size = [line, partitions, ways, sets].into_iter().map(u64::from).product::<u64>();
             prop_assert_eq!(leaf.size, Some(size));
         }

@@ -7,7 +7,8 @@ use super::fixture::Fixture;
 
 const CPUS: &str = "/proc/device-tree/cpus";
 
-/// A board of four harts, 1 to 4, whose tree names no node; what `change` adds to it; and the nodes that are seen.
+/// A board of four harts, 1 to 4, whose tree names no node; what `change` adds to it; and the nodes that are
+/// seen.
 fn seen(change: impl FnOnce(&mut Fixture)) -> Observed<Vec<Node>> {
     let mut fixture = Fixture::named("visionfive-2");
     change(&mut fixture);

@@ -24,8 +24,8 @@ fn put(image: &mut [u8], at: usize, bytes: &[u8]) {
     image[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// An object whose tables speak of `base` as its first address: a function `now` with a version, another one `later`
-/// with another, a piece of data, a function that is defined elsewhere, and one that is local.
+/// An object whose tables speak of `base` as its first address: a function `now` with a version, another one
+/// `later` with another, a piece of data, a function that is defined elsewhere, and one that is local.
 fn object(hash: Hash, base: u64, versions: bool) -> Vec<u8> {
     let mut image = vec![0_u8; LENGTH];
     let address = |offset: usize| base.wrapping_add(offset as u64);
@@ -174,7 +174,9 @@ proptest! {
     fn damaged_tables_end(
         gnu in any::<bool>(),
         damage in prop::collection::vec(
-            (prop::sample::select(vec![32, 54, HEADER, HEADER + 56, DYNAMIC, SYMBOLS, HASH, VERSIONS]), 0..96_usize, any::<u8>()),
+            (prop::sample::select(vec![32, 54, HEADER, HEADER + 56, DYNAMIC,
+                SYMBOLS, HASH, VERSIONS]),
+             0..96_usize, any::<u8>()),
             1..12,
         ),
     ) {

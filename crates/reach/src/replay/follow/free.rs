@@ -1,5 +1,7 @@
 //! What harts do when they are let go behind a run: whether those that cannot arrive do not.
 
+#![expect(clippy::disallowed_methods, reason = "harts run freely for a time")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -15,13 +17,14 @@ const ROUND: u32 = 4096;
 /// How many pieces of a free run may pass in which somebody arrives: each hart does it once.
 const PIECES: u32 = 16;
 
-/// How long harts may take to come round in a piece of a free run. They need thousandths of this, unless the host has no time for them.
+/// How long harts may take to come round in a piece of a free run. They need thousandths of this, unless the
+/// host has no time for them.
 const TURN: Duration = Duration::from_secs(1);
 
 impl<H: Harts> Follower<'_, H> {
-    /// Lets all harts run freely that have not arrived, in pieces of this length, until nobody arrives in one. That says nothing of a
-    /// hart that the host gave no turn, so a piece is the last one only if every hart that is awake comes round in it. `None` if all
-    /// have arrived.
+    /// Lets all harts run freely that have not arrived, in pieces of this length, until nobody arrives in
+    /// one. That says nothing of a hart that the host gave no turn, so a piece is the last one only if every
+    /// hart that is awake comes round in it. `None` if all have arrived.
     pub(in crate::replay) fn set_free(
         &mut self,
         goals: &[u64],
@@ -97,7 +100,8 @@ impl<H: Harts> Follower<'_, H> {
         }
     }
 
-    /// Lets every hart that is awake come round to where it is; the others go on meanwhile. Whether all did, and nobody arrived.
+    /// Lets every hart that is awake come round to where it is; the others go on meanwhile. Whether all did,
+    /// and nobody arrived.
     fn come_round(&mut self, goals: &[u64], stood: &mut [Stood]) -> Result<bool, Parted> {
         let until = Instant::now() + TURN;
         let free = (0_u32..).zip(&*stood).filter(|(_, it)| **it == Stood::WentOn).map(|(hart, _)| hart);
@@ -149,7 +153,8 @@ impl<H: Harts> Follower<'_, H> {
         Ok(all)
     }
 
-    /// Whether a hart sleeps that is here: it is behind its `wfi`, which has four bytes, or before it, and cannot be stepped.
+    /// Whether a hart sleeps that is here: it is behind its `wfi`, which has four bytes, or before it, and
+    /// cannot be stepped.
     fn sleeps_at(&self, pc: u64) -> bool {
         let waits = |pc: u64| (self.code)(pc).is_some_and(|code| code.kind == CodeKind::Wait);
         waits(pc) || waits(pc.wrapping_sub(4))

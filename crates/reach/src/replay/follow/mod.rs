@@ -1,17 +1,20 @@
 //! A run, played step by step on harts that a debugger holds.
 //!
-//! Of each step the run says which hart performs which instruction, on which address, and what it reads or writes. The hart
-//! is stepped until it stands there, all of that is looked at, it is stepped once more, and what came of it is looked at too. So a machine that
-//! does something else is noticed at that step. A run leaves out accesses that nobody in it can tell; the hart does them on the way.
+//! Of each step the run says which hart performs which instruction, on which address, and what it reads or
+//! writes. The hart is stepped until it stands there, all of that is looked at, it is stepped once more, and
+//! what came of it is looked at too. So a machine that does something else is noticed at that step. A run
+//! leaves out accesses that nobody in it can tell; the hart does them on the way.
 //!
 //! Where a run reorders, the harts of an emulator do not. Then the debugger plays: a store that is performed
-//! before its turn is written to memory by it, of a load before its turn the value is kept; the hart stays behind, at its oldest instruction that is not
-//! performed. When it comes to such an instruction in program order, the address and the value are looked at, a register gets the value that was kept, and the
-//! hart is put behind the instruction.
+//! before its turn is written to memory by it, of a load before its turn the value is kept; the hart stays
+//! behind, at its oldest instruction that is not performed. When it comes to such an instruction in program
+//! order, the address and the value are looked at, a register gets the value that was kept, and the hart is
+//! put behind the instruction.
 //!
-//! Which of two instructions is older follows from how many older ones each overtook, since that counts only instructions that are
-//! performed later: of an instruction `e` that was performed early, so many are still owed; one that is performed now, with `m` older ones to come,
-//! is older than `e` if and only if `m` is less than what `e` is owed.
+//! Which of two instructions is older follows from how many older ones each overtook, since that counts only
+//! instructions that are performed later: of an instruction `e` that was performed early, so many are still
+//! owed; one that is performed now, with `m` older ones to come, is older than `e` if and only if `m` is less
+//! than what `e` is owed.
 
 mod free;
 
@@ -210,7 +213,8 @@ impl<'a, H: Harts> Follower<'a, H> {
             let pending = self.early[hart as usize].iter().position(|it| fits(&self.run.steps[it.step]));
             let older = pending.is_some_and(|at| self.early[hart as usize][at].owed == 0);
             let own = index.is_none_or(|index| fits(&self.run.steps[index]));
-            // Of all that is older than where a run leaves its hart, nothing is to come: else this is not the last time that it comes by.
+            // Of all that is older than where a run leaves its hart, nothing is to come: else this is not the
+            // last time that it comes by.
             let last = index.is_some() || self.overdue(hart).is_none();
             if there && own && !older && last {
                 return index.map_or(Ok(()), |index| self.perform(hart, index));
@@ -243,7 +247,8 @@ impl<'a, H: Harts> Follower<'a, H> {
         Err(Parted::Departed { step: index, why: why + &by })
     }
 
-    /// A step that a hart performed before its turn, and whose turn must have come: all that is older is performed.
+    /// A step that a hart performed before its turn, and whose turn must have come: all that is older is
+    /// performed.
     fn overdue(&self, hart: u32) -> Option<usize> {
         self.early[hart as usize].iter().find(|early| early.owed == 0).map(|early| early.step)
     }
@@ -433,8 +438,9 @@ impl<'a, H: Harts> Follower<'a, H> {
         Ok(())
     }
 
-    /// On a busy host the emulator answers once in many thousand times before it has executed the instruction. Then it is asked again. One
-    /// that goes to itself may be executed more often than once: that changes nothing.
+    /// On a busy host the emulator answers once in many thousand times before it has executed the
+    /// instruction. Then it is asked again. One that goes to itself may be executed more often than once:
+    /// that changes nothing.
     fn step(&mut self, hart: u32) -> Result<(), Parted> {
         let before = self.machine.pc(hart)?;
         for _ in 0..MOST_ASKED {

@@ -183,7 +183,8 @@ fn what_is_still_in_the_store_buffer_at_the_end_is_performed_when_harts_run() {
     assert_eq!(freed(&message(), &run), Ok(None));
 }
 
-/// A hart that sees its own store before all others do, in a loop: the instances of one load come in program order.
+/// A hart that sees its own store before all others do, in a loop: the instances of one load come in program
+/// order.
 #[test]
 fn instances_of_one_instruction_are_told_apart() {
     let program = [

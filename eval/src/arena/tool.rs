@@ -1,0 +1,163 @@
+//! What a tool is here: a name, a rule in words, and a way to be asked.
+
+use super::stage::{Stage, Work};
+use super::{criterion, google_benchmark, hyperfine, nanobench, pyperf, tango, tenbin, zenbench};
+use xtask::failure::Failure;
+use xtask::requirement::Requirement;
+
+/// One way to weigh two things.
+pub(super) struct Tool {
+    /// What it is called on the command line and in the table.
+    pub(super) name: &'static str,
+    /// When it says that two things differ, and what is taken for its ratio.
+    pub(super) rule: &'static str,
+    /// Without these it is not weighed.
+    pub(super) needs: fn() -> Vec<Requirement>,
+    /// Install and build what asking it takes.
+    pub(super) prepare: fn(&Stage<'_>) -> Result<Ready, Failure>,
+}
+
+/// A tool that was prepared.
+pub(super) struct Ready {
+    pub(super) version: String,
+    pub(super) weigh: Weigh,
+}
+
+/// Asks a tool whether the right side of a question differs from the left.
+pub(super) type Weigh = Box<dyn Fn(&Question<'_>) -> Result<Finding, Failure>>;
+
+/// All of them, in the order of the table. Adding one is a file and a line.
+const TOOLS: &[&Tool] = &[
+    &tenbin::TOOL,
+    &hyperfine::TOOL,
+    &google_benchmark::WALL,
+    &google_benchmark::PROCESSOR,
+    &criterion::DEFAULT,
+    &criterion::NO_THRESHOLD,
+    &pyperf::TOOL,
+    &nanobench::TOOL,
+    &tango::DEFAULT,
+    &tango::NO_THRESHOLD,
+    &zenbench::DEFAULT,
+    &zenbench::NO_THRESHOLD,
+];
+
+/// Two amounts of one work: does the right one take longer?
+pub(super) struct Question<'a> {
+    pub(super) stage: &'a Stage<'a>,
+    pub(super) work: &'a Work,
+    /// By which part the right side does more operations.
+    pub(super) effect: f64,
+}
+
+/// Operations of the left and of the right side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operations {
+    pub(super) left: u64,
+    pub(super) right: u64,
+}
+
+/// What a tool said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Finding {
+    /// Operations of the right side over those of the left.
+    pub(super) truth: f64,
+    /// The tool's figure for the time of the right side over that of the left.
+    pub(super) ratio: Option<f64>,
+    pub(super) answer: Answer,
+}
+
+/// An answer, in terms that every tool has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The two sides differ.
+    Different,
+    /// No difference was shown.
+    Same,
+    /// The tool looked and would not say.
+    Refused,
+    /// The tool broke.
+    Failed,
+}
+
+impl Answer {
+    /// The word for it in the file of verdicts.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Different => "different",
+            Self::Same => "same",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub(super) fn different(is: bool) -> Self {
+        if is { Self::Different } else { Self::Same }
+    }
+}
+
+impl Question<'_> {
+    /// How many operations take about `nanoseconds` on the left side, and the right side's to match.
+    pub(super) fn operations(&self, nanoseconds: f64) -> Operations {
+        self.work.operations(nanoseconds, self.effect, self.stage.grain)
+    }
+}
+
+impl Operations {
+    pub(super) fn truth(self) -> f64 {
+        self.right as f64 / self.left as f64
+    }
+
+    /// The finding of a tool that either says different or does not.
+    pub(super) fn finding(self, different: bool, ratio: f64) -> Finding {
+        Finding { truth: self.truth(), ratio: Some(ratio), answer: Answer::different(different) }
+    }
+}
+
+/// The tools called `names`, or all of them, in the order of the list.
+pub(super) fn choose(names: &[String]) -> Result<Vec<&'static Tool>, Failure> {
+    if let Some(name) = names.iter().find(|name| !TOOLS.iter().any(|tool| tool.name == **name)) {
+        let known = TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
+        let tried = format!("find the tool {name}");
+        return Err(Failure::new(tried, "there is no such name", format!("use some of {known}")));
+    }
+    let chosen = |tool: &&&Tool| names.is_empty() || names.iter().any(|name| name == tool.name);
+    Ok(TOOLS.iter().filter(chosen).copied().collect())
+}
+
+/// A failure to understand what a tool said.
+pub(super) fn unreadable(what: &str, reason: impl std::fmt::Display) -> Failure {
+    Failure::new(
+        format!("read {what}"),
+        reason,
+        "compare the tool's version with the one in docs/dependencies.md",
+    )
+}
+
+/// The number at `pointer` in a JSON document.
+pub(super) fn number(document: &serde_json::Value, pointer: &str) -> Result<f64, String> {
+    let value = document.pointer(pointer).and_then(serde_json::Value::as_f64);
+    value.ok_or_else(|| format!("there is no number at {pointer}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_rules_are_sentences() {
+        for (index, tool) in TOOLS.iter().enumerate() {
+            assert!(tool.rule.ends_with('.'), "{}", tool.name);
+            assert!(TOOLS[..index].iter().all(|other| other.name != tool.name), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn names_choose_and_an_unknown_one_is_answered_with_the_known_ones() {
+        assert_eq!(choose(&[]).expect("all").len(), TOOLS.len());
+        let chosen = choose(&["pyperf".into(), "hyperfine".into()]).expect("both are listed");
+        assert_eq!(chosen.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["hyperfine", "pyperf"]);
+        let failure = choose(&["stopwatch".into()]).err().expect("no such tool");
+        assert!(failure.to_string().contains("hyperfine"), "{failure}");
+    }
+}

@@ -1,0 +1,61 @@
+//! The workspace `eval`: what weighs tenbin and its peers, and links tenbin's nouns and statistics for that.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process;
+use std::time::Duration;
+
+use crate::architecture::Architecture;
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// Where it is.
+pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.root().join("eval")
+}
+
+/// Cargo in that workspace, with a folder of its own for what is built.
+fn cargo(workspace: &Workspace, chore: &str) -> Command {
+    let built = built(workspace);
+    Command::cargo(workspace)
+        .directory(&folder(workspace))
+        .argument(chore)
+        .arguments(["--locked", "--target-dir"])
+        .argument(built)
+}
+
+fn built(workspace: &Workspace) -> PathBuf {
+    workspace.target().join("xtask/eval-built")
+}
+
+/// Builds its program.
+fn program(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    cargo(workspace, "build").remedy("correct what the compiler names above").run()?;
+    Ok(built(workspace).join(Architecture::HERE.names().target).join("debug/tenbin-eval"))
+}
+
+/// Lets its program be this process from now on, told to do `task` with these words. Where that succeeds it
+/// does not return.
+pub(crate) fn become_it(workspace: &Workspace, task: &str, words: &[String]) -> Failure {
+    let program = match program(workspace) {
+        Ok(program) => program,
+        Err(failure) => return failure,
+    };
+    let error = process::Command::new(&program).arg(task).args(words).exec();
+    Failure::new(format!("run {}", program.display()), error, "build it again")
+}
+
+/// Has it do a step of `cargo xtask test`.
+pub(crate) fn check(workspace: &Workspace, step: &str) -> Result<(), Failure> {
+    // Each program that it starts has a deadline of its own.
+    let patience = Duration::from_secs(24 * 3600);
+    Command::new(program(workspace)?).arguments(["check", step]).patience(patience).run()
+}
+
+/// That it is formatted, that clippy finds nothing in it, and its tests.
+pub(crate) fn tests(workspace: &Workspace) -> Result<(), Failure> {
+    Command::cargo(workspace).directory(&folder(workspace)).arguments(["fmt", "--check"]).run()?;
+    cargo(workspace, "clippy").arguments(["--all-targets", "--", "-D", "warnings"]).run()?;
+    cargo(workspace, "test").run_tests()
+}

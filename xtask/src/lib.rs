@@ -1,0 +1,189 @@
+//! The chores of the house: checks, tests and releases. Run as `cargo xtask`.
+//!
+//! It builds against the bottom of tenbin alone. It starts cargo, the tenbin binary and the toolchain's
+//! tools as other processes, and looks at what they say. What weighs tenbin and its peers is in the workspace
+//! `eval`, which it builds and starts; what both need is public here.
+
+pub mod architecture;
+pub mod command;
+mod disassembly;
+mod emulated;
+mod evaluation;
+pub mod failure;
+pub mod guests;
+mod modules;
+mod release;
+pub mod requirement;
+mod statistics;
+mod step;
+mod suite;
+mod tidy;
+pub mod workspace;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// The chores of tenbin: checks, tests, releases and benchmarks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Format every crate.
+    Fmt {
+        /// Change nothing; fail if a file is not formatted.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check the rules of the house that a program can check.
+    Tidy {
+        /// Print the rules and check nothing.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Install what is missing, then run every check and every test, on every architecture.
+    ///
+    /// Installs Debian packages when it is root or may use sudo without a password. Otherwise it
+    /// names the packages, and counts the steps that need them as skipped.
+    Test {
+        /// Run only the steps whose name contains this word.
+        #[arg(value_name = "STEP")]
+        only: Option<String>,
+        /// Print the steps and run nothing.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Read the machine code of every kernel, on every architecture.
+    Disassembly {
+        /// One architecture only: x86_64, aarch64 or riscv64.
+        #[arg(value_name = "ARCHITECTURE")]
+        architecture: Option<String>,
+    },
+    /// Build the static release binaries for every architecture, and check that they are static.
+    Release,
+    /// Run a benchmark, or all of them.
+    #[command(disable_help_flag = true)]
+    Bench(Words),
+    /// Give the same kernels and known effects to tenbin and to its peers, and say what each finds.
+    #[command(disable_help_flag = true)]
+    Arena(Words),
+    /// Compare what both memory models make of random litmus tests with a second reading of the manual, and
+    /// with herd.
+    #[command(disable_help_flag = true)]
+    LitmusCampaign(Words),
+    /// Ask again under load, and say whether the verdicts hold.
+    ///
+    /// Fails if two runs contradict each other, or if a run had no answer.
+    #[command(disable_help_flag = true)]
+    Steady(Words),
+    /// Measure the same again and again, and say how often equal runs are called different.
+    ///
+    /// Fails if that is more than one comparison in a hundred.
+    #[command(disable_help_flag = true)]
+    Repeat(Words),
+    /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
+    /// finished is lost.
+    Killed {
+        /// How often to kill each command.
+        #[arg(long, default_value_t = 50)]
+        moments: u32,
+        /// The moments lie within the first so many seconds of a command.
+        #[arg(long, default_value_t = 20)]
+        seconds: u32,
+        /// The same again.
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// Only commands whose name holds this: "run", "blame", "boot".
+        #[arg(long, default_value = "")]
+        only: String,
+    },
+}
+
+/// Words for `eval`, which knows what they mean.
+#[derive(clap::Args)]
+struct Words {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// Does what the command line says.
+pub fn run() -> ExitCode {
+    match chore(Arguments::parse().chore) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore(chore: Chore) -> Result<ExitCode, Failure> {
+    let workspace = Workspace::find()?;
+    match chore {
+        Chore::Fmt { check } => format(&workspace, check)?,
+        Chore::Tidy { list: true } => tidy::list(),
+        Chore::Tidy { list: false } => tidy::run(&workspace)?,
+        Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
+        Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
+        Chore::Release => release::run(&workspace)?,
+        Chore::Bench(Words { words }) => return Err(evaluation::become_it(&workspace, "bench", &words)),
+        Chore::Arena(Words { words }) => return Err(evaluation::become_it(&workspace, "arena", &words)),
+        Chore::LitmusCampaign(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "litmus-campaign", &words));
+        }
+        Chore::Steady(Words { words }) => return Err(evaluation::become_it(&workspace, "steady", &words)),
+        Chore::Repeat(Words { words }) => return Err(evaluation::become_it(&workspace, "repeat", &words)),
+        Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The test of the same name, with more moments than a test has time for.
+fn killed(workspace: &Workspace, moments: u32, seconds: u32, seed: u32, only: String) -> Result<(), Failure> {
+    Command::cargo(workspace)
+        .arguments(["test", "--package", "tenbin", "--test", "killed", "--", "--nocapture"])
+        .variable("TENBIN_KILLED_MOMENTS", moments.to_string())
+        .variable("TENBIN_KILLED_SECONDS", seconds.to_string())
+        .variable("TENBIN_KILLED_SEED", seed.to_string())
+        .variable("TENBIN_KILLED_ONLY", only)
+        .patience(Duration::from_secs(24 * 3600))
+        .run()
+}
+
+fn format(workspace: &Workspace, check: bool) -> Result<(), Failure> {
+    requirement::insist(&[requirement::rustfmt()])?;
+    for folder in [workspace.root(), &evaluation::folder(workspace)] {
+        let command = Command::cargo(workspace).directory(folder).arguments(["fmt", "--all"]);
+        if check { command.argument("--check").run()? } else { command.run()? }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_one_that_clap_accepts() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_for_eval_goes_there_as_it_is() {
+        let words = ["xtask", "arena", "--rounds", "3", "--help", "x"];
+        let chore = Arguments::try_parse_from(words).expect("any words are good").chore;
+        assert!(matches!(chore, Chore::Arena(Words { words: given }) if given == words[2..]));
+    }
+}
