@@ -6,6 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenbin_document::words::{and, comma};
 use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Virtualisation, cpu_ranges};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Bytes, Cpu};
@@ -227,7 +228,7 @@ fn sentence(
 ) -> String {
     let named = |grade| {
         let of_grade = differences.iter().filter(|difference| difference.grade == grade);
-        in_words(of_grade.map(|difference| difference.name.as_str()))
+        Some(and(of_grade.map(|difference| &difference.name))).filter(|names| !names.is_empty())
     };
     let mut text = match outcome {
         Outcome::Alike => "Nothing that was observed differs between the machines.".to_owned(),
@@ -248,8 +249,8 @@ fn sentence(
     if let Some(names) = named(Grade::Unknown) {
         text.push_str(&format!(" Unknown on one side: {names}."));
     }
-    if let Some(names) = in_words(unknown_on_both.iter().map(String::as_str)) {
-        text.push_str(&format!(" Unknown on both: {names}."));
+    if !unknown_on_both.is_empty() {
+        text.push_str(&format!(" Unknown on both: {}.", and(unknown_on_both)));
     }
     let emulated: Vec<&str> = [("first", left), ("second", right)]
         .into_iter()
@@ -263,13 +264,6 @@ fn sentence(
         _ => text.push_str(" Lengths of time mean nothing on either: both processors are emulated."),
     }
     text
-}
-
-/// `a`, `a and b`, `a, b and c`; nothing for nothing.
-fn in_words<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let names: Vec<&str> = names.collect();
-    let (last, others) = names.split_last()?;
-    Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })
 }
 
 fn known<T: ToString>(value: &T) -> Observed<String> {
@@ -299,11 +293,11 @@ fn siblings(place: &CpuPlace) -> Observed<String> {
     map(&place.siblings, |cpus| cpu_ranges(cpus))
 }
 
-fn listed<T: ToString>(values: &[T]) -> String {
+fn listed<T: std::fmt::Display>(values: &[T]) -> String {
     if values.is_empty() {
         return "none".to_owned();
     }
-    values.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+    comma(values)
 }
 
 fn picoseconds(value: f64) -> String {
@@ -355,7 +349,7 @@ fn caches(place: &CpuPlace) -> Observed<String> {
         let sharers = if shared_by.is_empty() { "unknown CPUs".to_owned() } else { cpu_ranges(shared_by) };
         format!("L{level} {kind} {size} in lines of {line} for {sharers}")
     };
-    map(&place.caches, |caches| caches.iter().map(cache).collect::<Vec<_>>().join(", "))
+    map(&place.caches, |caches| comma(caches.iter().map(cache)))
 }
 
 fn nodes(machine: &Machine) -> Observed<Named> {

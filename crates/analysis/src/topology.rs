@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenbin_document::words::{self, and};
 use tenbin_model::machine::{
     Cache, CoreKind, CpuPlace, Machine, Node, Observed, Virtualisation, Witness, cpu_ranges,
 };
@@ -76,10 +77,10 @@ fn kinds(machine: &Machine) -> String {
             format!("{} are on {several}", listed(cpus))
         }
     });
-    match in_words(clauses.collect()) {
-        Some(words) => format!("; {words}"),
-        None if machine.cpus.len() > 1 => "; all cores are alike".to_owned(),
-        None => String::new(),
+    match and(clauses) {
+        words if !words.is_empty() => format!("; {words}"),
+        _ if machine.cpus.len() > 1 => "; all cores are alike".to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -113,7 +114,7 @@ fn caches(machine: &Machine) -> Vec<String> {
             levels.iter().map(|(level, caches)| level_in_words(machine, *level, caches)).collect();
         let lines = lines(levels);
         // The words of one level may hold "and" themselves, hence the comma before the last.
-        format!("{} {}; {lines}{hedge}.", shows(*witness), joined(shown, ", and ").unwrap_or_default())
+        format!("{} {}; {lines}{hedge}.", shows(*witness), words::clauses(shown))
     };
     let mut sentences: Vec<String> = witnesses.iter().map(sentence).collect();
     let silent: Vec<&CpuPlace> =
@@ -193,8 +194,7 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
         (count, Some(&size)) if count > LISTED && sizes.len() == 1 => {
             format!("for each of {count} groups of {size} CPUs")
         }
-        _ => in_words(groups.into_iter().map(|list| format!("for {}", listed(list))).collect())
-            .unwrap_or_default(),
+        _ => and(groups.into_iter().map(|list| format!("for {}", listed(list)))),
     }
 }
 
@@ -218,10 +218,9 @@ fn lines(levels: &Levels) -> String {
     match said.as_slice() {
         [(lines, _)] => format!("all lines have {}", words(lines)),
         _ => {
-            let clauses = said.into_iter().map(|(lines, names)| {
-                format!("{} in {}", words(&lines), in_words(names).unwrap_or_default())
-            });
-            format!("lines have {}", in_words(clauses.collect()).unwrap_or_default())
+            let clauses =
+                said.into_iter().map(|(lines, names)| format!("{} in {}", words(&lines), and(names)));
+            format!("lines have {}", and(clauses))
         }
     }
 }
@@ -240,7 +239,7 @@ fn nodes(nodes: &Observed<Vec<Node>>) -> String {
                 [] => format!("{} without CPUs", node.node),
                 cpus => format!("{} with {}", node.node, listed(cpus)),
             });
-            let named = in_words(named.collect()).unwrap_or_default();
+            let named = and(named);
             format!("The firmware has {} memory nodes, {named}; {}.", several.len(), distances(several))
         }
     }
@@ -277,12 +276,12 @@ fn distances(nodes: &[Node]) -> String {
     let between = |wanted: u32| {
         let pairs = away.iter().filter(|&&(from, to)| from < to && distance(from, to) == Some(wanted));
         let pairs = pairs.map(|&(from, to)| format!("between {} and {}", nodes[from].node, nodes[to].node));
-        format!("{wanted} {}", in_words(pairs.collect()).unwrap_or_default())
+        format!("{wanted} {}", and(pairs))
     };
     let mut there: Vec<u32> = there.into_iter().collect();
     let farthest = there.pop().map(|last| format!("{last} between all others"));
     let clauses = [start].into_iter().chain(there.into_iter().map(between)).chain(farthest);
-    joined(clauses.collect(), ", and ").unwrap_or_default()
+    words::clauses(clauses)
 }
 
 /// How many pairs of CPUs share what.
@@ -305,7 +304,7 @@ fn nearness(machine: &Machine) -> String {
         _ => {
             let clauses =
                 counts.iter().map(|(shared, &count)| format!("{count} {} {}", verb(count), what(shared)));
-            format!("Of {total} pairs of CPUs {}.", in_words(clauses.collect()).unwrap_or_default())
+            format!("Of {total} pairs of CPUs {}.", and(clauses))
         }
     }
 }
@@ -331,17 +330,6 @@ fn listed(cpus: &[Cpu]) -> String {
 /// `one core`, `8 cores`.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("one {noun}") } else { format!("{count} {noun}s") }
-}
-
-/// `a`, `a and b`, `a, b and c`; nothing for nothing.
-fn in_words(words: Vec<String>) -> Option<String> {
-    joined(words, " and ")
-}
-
-/// With commas, and with `before_last` before the last; nothing for nothing.
-fn joined(mut words: Vec<String>, before_last: &str) -> Option<String> {
-    let last = words.pop()?;
-    Some(if words.is_empty() { last } else { format!("{}{before_last}{last}", words.join(", ")) })
 }
 
 #[cfg(test)]

@@ -21,7 +21,12 @@ const ROOMS: &[Room] = &[
     Room { name: "tenbin-metal", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-lab", uses: &["tenbin-bignum", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-stats", uses: &["tenbin-model"], tests_use: &[] },
-    Room { name: "tenbin-analysis", uses: &["tenbin-model", "tenbin-stats"], tests_use: &[] },
+    Room { name: "tenbin-document", uses: &["tenbin-model", "tenbin-stats"], tests_use: &[] },
+    Room {
+        name: "tenbin-analysis",
+        uses: &["tenbin-document", "tenbin-model", "tenbin-stats"],
+        tests_use: &[],
+    },
     Room { name: "tenbin-store", uses: &["tenbin-model"], tests_use: &[] },
     Room { name: "tenbin-reach", uses: &["tenbin-boot", "tenbin-metal", "tenbin-model"], tests_use: &[] },
     Room {

@@ -4,7 +4,7 @@ use tenbin_model::calibration::Proportion;
 use tenbin_model::{Calibration, Interval};
 
 use super::rates;
-use crate::verdict::percent;
+use tenbin_document::words::percent;
 
 /// The one sentence that stands beside every later verdict of the machine: false alarms, wrong signs,
 /// when, and under which load if one was made. `version` is that of the tenbin which shows it: the one

@@ -288,11 +288,9 @@ fn processes_that_find_other_ratios_are_counted_by_their_intervals() {
     let between = of(series.clone()).remove(0);
     assert_eq!((between.processes, counted(between.disjoint)), (3, (32, 48)));
     assert!((between.apart - 1.01).abs() < 1e-12);
-    let text = crate::report::calibration(
-        &calibration(vec![series.clone()]),
-        &rates(&calibration(vec![series])),
-        200,
-    );
+    let text =
+        crate::report::calibration(&calibration(vec![series.clone()]), &rates(&calibration(vec![series])))
+            .text(200);
     assert!(text.contains("3 processes") && text.contains("32 of 48"), "{text}");
     assert_eq!(of(ladder("alu", 0.0, in_process(0, 1.0))), []);
     assert_eq!(of(ladder("alu", 0.0, pairs(8, 1.0, 1.0))), []);

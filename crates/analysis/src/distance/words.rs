@@ -6,7 +6,9 @@ use tenbin_model::{Cpu, Interval, Refusal};
 
 use super::column::{Column, LEAST_VALUES};
 use super::{COARSEST, DEVIATIONS, Distances, Gap, LEAST_BLOCKS, LEAST_HOMES, LEAST_READERS, Outcome, Why};
-use crate::verdict::{outward, percent, refused_in_words, show};
+use crate::verdict::refused_in_words;
+use tenbin_document::interval::{outward, show};
+use tenbin_document::words::{and, counted, percent};
 
 impl Distances {
     /// The answer as one or two sentences.
@@ -37,7 +39,7 @@ impl Distances {
 
     fn distant(&self, gap: Gap) -> String {
         let groups: Vec<String> = self.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
-        let groups = listed(&groups);
+        let groups = and(&groups);
         let whose = if self.groups.len() == 2 { "the other's" } else { "any other's" };
         let least = if self.groups.len() == 2 { "gap" } else { "the smallest gap is" };
         let deviations = (gap.relative.ln_1p() / self.deviation.ln_1p()).floor();
@@ -212,7 +214,7 @@ pub fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
                 "the measurement agrees: these are the groups that were found".into()
             } else {
                 let ranges: Vec<String> = found.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
-                format!("the measurement disagrees: it finds the groups {}", listed(&ranges))
+                format!("the measurement disagrees: it finds the groups {}", and(&ranges))
             }
         }
     };
@@ -259,12 +261,12 @@ impl Named {
             (0, _) => "The firmware names no nodes".into(),
             (1, 1) => "The firmware names one node".into(),
             (nodes, read) if nodes == read => {
-                format!("The firmware names {nodes} nodes, with CPUs {}", listed(&ranges))
+                format!("The firmware names {nodes} nodes, with CPUs {}", and(&ranges))
             }
             (nodes, 0) => format!("The firmware names {}, and no reader is on any", counted(nodes, "node")),
             (nodes, read) => format!(
                 "The firmware names {nodes} nodes, and the readers are on {read} of them, with CPUs {}",
-                listed(&ranges)
+                and(&ranges)
             ),
         }
     }
@@ -285,19 +287,6 @@ impl Named {
             )
         }
     }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn cpus_in_words(cpus: &[Cpu]) -> String {

@@ -1,29 +1,27 @@
 //! Whose fault it is, as text.
 
+use tenbin_document::Document;
 use tenbin_model::{Attributed, Attribution, Blame, Called, Contracted, Searched, Watched};
 
-use super::text::folded;
-
 /// What was found, how much was examined, and the contract that it was held against.
-pub fn blame(blame: &Blame, width: usize) -> String {
-    let mut text = String::new();
+pub fn blame(blame: &Blame) -> Document {
+    let mut document = Document::new();
     for finding in &blame.findings {
-        text.push_str(&folded(&finding.sentence, 0, width));
+        document.paragraph(0, &finding.sentence);
     }
     for called in &blame.libraries {
-        text.push_str(&folded(&called_in_words(blame, called), 0, width));
+        document.paragraph(0, called_in_words(blame, called));
     }
     if let Some(program) = &blame.program {
-        text.push_str(&folded(&watched_in_words(program, &blame.contract.name), 0, width));
+        document.paragraph(0, watched_in_words(program, &blame.contract.name));
     }
     if let Some(searched) = blame.searched {
         let wrong = |finding: &Attributed| finding.attribution == Attribution::SpecificationError;
-        let is_wrong = blame.findings.iter().any(wrong);
-        text.push_str(&folded(&searched_in_words(searched, is_wrong), 0, width));
+        document.paragraph(0, searched_in_words(searched, blame.findings.iter().any(wrong)));
     }
-    text.push('\n');
-    text.push_str(&contract(&blame.contract, width));
-    text
+    document.space();
+    contract(&mut document, &blame.contract);
+    document
 }
 
 /// How much of the specification was searched.
@@ -80,27 +78,30 @@ fn watched_in_words(watched: &Watched, function: &str) -> String {
 }
 
 /// A contract, with the specification that was chosen.
-fn contract(contract: &Contracted, width: usize) -> String {
-    let line = |text: &String| folded(&format!("- {text}"), 4, width);
-    let mut text = folded(&format!("{}: {}", contract.name, contract.prototype), 0, width);
-    text.push_str(&folded(&format!("Requirement: {}", contract.requirement), 2, width));
-    text.push_str(&folded(&format!("Specification `{}`:", contract.specification), 2, width));
-    text.extend(contract.clauses.iter().map(line));
-    text.push_str(&folded("The caller sees to it that:", 2, width));
-    text.extend(contract.precondition.iter().map(line));
-    text
+fn contract(document: &mut Document, contract: &Contracted) {
+    document
+        .paragraph(0, format!("{}: {}", contract.name, contract.prototype))
+        .paragraph(2, format!("Requirement: {}", contract.requirement))
+        .paragraph(2, format!("Specification `{}`:", contract.specification));
+    for clause in &contract.clauses {
+        document.paragraph(4, format!("- {clause}"));
+    }
+    document.paragraph(2, "The caller sees to it that:");
+    for clause in &contract.precondition {
+        document.paragraph(4, format!("- {clause}"));
+    }
 }
 
 /// Every contract with its specifications.
-pub fn contracts(contracts: &[Contracted], width: usize) -> String {
-    let mut text = String::new();
+pub fn contracts(contracts: &[Contracted]) -> Document {
+    let mut document = Document::new();
     for contract in contracts {
-        text.push_str(&folded(&format!("{}: {}", contract.name, contract.prototype), 0, width));
+        document.paragraph(0, format!("{}: {}", contract.name, contract.prototype));
         for offered in &contract.specifications {
-            text.push_str(&format!("  {:12}{}\n", offered.name, offered.about));
+            document.line(format!("  {:12}{}", offered.name, offered.about));
         }
     }
-    text
+    document
 }
 
 #[cfg(test)]

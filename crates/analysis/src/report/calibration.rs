@@ -1,22 +1,21 @@
 //! A calibration as text: what it answers, then the tables that it answers from.
 
+use tenbin_document::words::{comma, percent};
+use tenbin_document::{Document, Table};
 use tenbin_model::calibration::{
     Between, Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
 };
 use tenbin_model::machine::Observed;
 use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
 
-use super::table::drawn;
-use super::text::{entry, folded};
 use crate::calibration::{against, date, made_load, range};
-use crate::verdict::percent;
 
 /// What stands where there is nothing to say.
 const NOTHING: &str = "–";
 
-/// A calibration with its rates, folded at `width` columns: sentences, tables, layout, bias, refusals,
+/// A calibration with its rates: sentences, tables, layout, bias, refusals,
 /// circumstances.
-pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> String {
+pub fn calibration(calibration: &Calibration, rates: &Rates) -> Document {
     let answers = [
         alarms(calibration, rates),
         excluded(rates.excluded),
@@ -26,12 +25,12 @@ pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> St
         method(rates),
     ];
     let answers: Vec<String> = answers.into_iter().flatten().collect();
-    let mut text = folded(&answers.join(" "), 0, width);
+    let mut document = Document::new();
+    document.paragraph(0, answers.join(" "));
     for table in [works(rates), effects(rates)].into_iter().flatten() {
-        text.push('\n');
-        text.push_str(&table);
+        document.space().table(table);
     }
-    text.push('\n');
+    document.space();
     for work in &rates.works {
         let own = calibration.series.iter().find(|series| series.work == work.work);
         let margin = own.map_or_else(String::new, |series| {
@@ -40,19 +39,22 @@ pub fn calibration(calibration: &Calibration, rates: &Rates, width: usize) -> St
                 percent(series.margin)
             )
         });
-        text.push_str(&entry(&work.work, &format!("{}{margin}", work.what), width));
+        document.entry(&work.work, format!("{}{margin}", work.what));
     }
     if !rates.works.is_empty() {
-        text.push('\n');
+        document.space();
     }
-    text.extend(layout(&rates.layout).map(|line| entry("layout", &line, width)));
+    if let Some(line) = layout(&rates.layout) {
+        document.entry("layout", line);
+    }
     for (place, found) in rates.biases.iter().enumerate() {
-        text.push_str(&entry(if place == 0 { "bias" } else { "" }, &bias(found), width));
+        document.entry(if place == 0 { "bias" } else { "" }, bias(found));
     }
-    text.extend(between(&rates.between).map(|line| entry("apart", &line, width)));
-    text.push_str(&entry("refused", &refused(rates), width));
-    text.push_str(&entry("how", &circumstances(calibration), width));
-    text
+    if let Some(line) = between(&rates.between) {
+        document.entry("apart", line);
+    }
+    document.entry("refused", refused(rates)).entry("how", circumstances(calibration));
+    document
 }
 
 /// False alarms against the aim, and whether the pairs suffice to tell.
@@ -136,8 +138,7 @@ fn smallest(rates: &Rates) -> Option<String> {
             })
         })
         .collect();
-    (!each.is_empty())
-        .then(|| format!("An effect was found at least nine times of ten: {}.", each.join(", ")))
+    (!each.is_empty()).then(|| format!("An effect was found at least nine times of ten: {}.", comma(&each)))
 }
 
 /// How the ranges came about.
@@ -150,7 +151,7 @@ fn method(rates: &Rates) -> Option<String> {
 }
 
 /// The works with what is known of each. None if there are none.
-fn works(rates: &Rates) -> Option<String> {
+fn works(rates: &Rates) -> Option<Table> {
     if rates.works.is_empty() {
         return None;
     }
@@ -181,11 +182,11 @@ fn works(rates: &Rates) -> Option<String> {
     let within = format!("within ({level})");
     let header =
         ["work", "false alarms", &within, "undecided", "covered", "90 % power", "median time", "p90 time"];
-    Some(drawn(&header, rows))
+    Some(Table::new(header, rows))
 }
 
 /// How often each effect of each work was found. None if no work has one.
-fn effects(rates: &Rates) -> Option<String> {
+fn effects(rates: &Rates) -> Option<Table> {
     let mut sizes: Vec<f64> =
         rates.works.iter().flat_map(|work| &work.steps).map(|step| step.effect).collect();
     sizes.sort_unstable_by(f64::total_cmp);
@@ -202,7 +203,7 @@ fn effects(rates: &Rates) -> Option<String> {
         };
         std::iter::once(work.work.clone()).chain(sizes.iter().map(cell)).collect()
     });
-    Some(drawn(&header, rows.collect()))
+    Some(Table::new(header, rows.collect()))
 }
 
 /// How often copies of one function were called different. None if none was weighed.
@@ -227,7 +228,7 @@ fn layout(layout: &LayoutRates) -> Option<String> {
     if alarmed.is_empty() {
         text.push('.');
     } else {
-        text.push_str(&format!(": {}.", alarmed.join(", ")));
+        text.push_str(&format!(": {}.", comma(&alarmed)));
     }
     Some(text)
 }
@@ -280,7 +281,7 @@ fn refused(rates: &Rates) -> String {
         }
     }
     if !reasons.is_empty() {
-        let each = reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", ")));
+        let each = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names)));
         text.push_str(&format!(" Not weighed: {}.", each.collect::<Vec<_>>().join("; ")));
     }
     if !rates.unanswered.is_empty() {

@@ -1,32 +1,33 @@
 //! Trials whose samples are events that came late: the middle and the tails of each variant.
 
+use tenbin_document::{Document, Table};
 use tenbin_model::{Answer, Cell, Grid, Trial};
 
-use super::table::{comparisons, drawn};
-use super::text::{checked, folded, said};
+use super::table::comparisons;
+use super::text::{checked, said};
 use crate::verdict::lateness::{Late, time};
 
 /// Each cell with its tables and its first answer; then the medians of all cells side by side, where there are several.
-pub(super) fn lateness(trial: &Trial, answers: &[&Answer], width: usize) -> String {
-    let mut text = String::new();
+pub(super) fn lateness(trial: &Trial, answers: &[&Answer]) -> Document {
+    let mut document = Document::new();
     for cell in &trial.cells {
         let here: Vec<&Answer> =
             answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
-        text.push_str(&format!("\n{}{}\n", cell.arrangement.label, place(cell)));
+        document.space().line(format!("{}{}", cell.arrangement.label, place(cell)));
         for table in spreads(trial, cell).into_iter().chain(comparisons(&trial.descriptor, cell, &here)) {
-            text.push_str(&format!("\n{table}"));
+            document.space().table(table);
         }
-        text.push('\n');
+        document.space();
         if let Some(first) = here.first() {
-            text.push_str(&folded(&said(first), 2, width));
+            document.paragraph(2, said(first));
         }
-        text.push_str(&checked(trial, std::slice::from_ref(cell), width));
+        document.append(checked(trial, std::slice::from_ref(cell)));
     }
     let mut grids = answers.iter().flat_map(|answer| &answer.grids);
     if let Some(medians) = grids.find(|grid| grid.columns.len() > 1) {
-        text.push_str(&format!("\n{}", side_by_side(medians)));
+        side_by_side(&mut document, medians);
     }
-    text
+    document
 }
 
 /// Where those who waited stood.
@@ -35,7 +36,7 @@ fn place(cell: &Cell) -> String {
 }
 
 /// A row a variant. None where nothing was timed, or what was timed does not count.
-fn spreads(trial: &Trial, cell: &Cell) -> Option<String> {
+fn spreads(trial: &Trial, cell: &Cell) -> Option<Table> {
     let late = if cell.refusal.is_some() { Vec::new() } else { Late::all(trial, cell) };
     let shown = |value: Option<f64>| value.map_or_else(|| "–".into(), time);
     let row = |late: &Late| {
@@ -52,11 +53,11 @@ fn spreads(trial: &Trial, cell: &Cell) -> Option<String> {
         ]
     };
     let header = ["call", "firings", "median", "median within (99 %)", "p5", "p95", "p99", "worst"];
-    (!late.is_empty()).then(|| drawn(&header, late.iter().map(row).collect()))
+    (!late.is_empty()).then(|| Table::new(header, late.iter().map(row).collect()))
 }
 
 /// A row a variant and a column a cell; the words with which all labels begin stand above, once.
-fn side_by_side(grid: &Grid) -> String {
+fn side_by_side(document: &mut Document, grid: &Grid) {
     let words = |label: &String| label.split_inclusive(' ').map(str::to_owned).collect::<Vec<_>>();
     let labels: Vec<Vec<String>> = grid.columns.iter().map(words).collect();
     let alike = |place: usize| labels.iter().all(|label| label.get(place) == labels[0].get(place));
@@ -68,9 +69,6 @@ fn side_by_side(grid: &Grid) -> String {
         std::iter::once(name.clone()).chain(values.iter().map(shown)).collect()
     };
     let title = format!("{} {}", grid.name, labels[0][..shared].concat());
-    format!(
-        "{}\n\n{}",
-        title.trim_end(),
-        drawn(&header, grid.rows.iter().zip(&grid.values).map(row).collect())
-    )
+    document.space().line(title.trim_end()).space();
+    document.table(Table::new(header, grid.rows.iter().zip(&grid.values).map(row).collect()));
 }

@@ -2,8 +2,6 @@
 
 mod blame;
 mod calibration;
-mod curve;
-mod heat;
 mod late;
 mod pictured;
 mod row;

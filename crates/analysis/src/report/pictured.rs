@@ -1,81 +1,110 @@
 //! Trials whose cells are one picture: times over sizes, by reader and home, by pair of CPUs.
 
+use tenbin_document::words::percent;
+use tenbin_document::{Bars, Block, Document, Heat, Series, Table};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Bytes, Grid, Run, Trial};
+use tenbin_model::{Answer, Bytes, Grid, Picoseconds, Run, Trial};
+use tenbin_stats::order::Ordered;
 
-use super::curve::curve;
-use super::heat::heat;
-use super::table::{self, drawn};
-use super::text::{checked, folded, said};
+use super::table;
+use super::text::{checked, said};
+use crate::capacity::{Capacities, Curve};
 use crate::verdict::capacities::walked;
 use crate::verdict::laws::{Line, lines};
-use crate::verdict::percent;
 use crate::verdict::transfers::{ByClass, by_class};
 
 /// The curves of each CPU that walked, then what each level came to.
-pub(super) fn capacities(run: &Run, trial: &Trial, answers: &[&Answer], width: usize) -> String {
-    let mut text = String::new();
+pub(super) fn capacities(run: &Run, trial: &Trial, answers: &[&Answer]) -> Document {
+    let mut document = Document::new();
     for walked in walked(&run.machine, trial) {
         if let Ok(capacities) = &walked.judged {
-            text.push_str(&format!("\ntime of a step by {}, over the size that is walked\n\n", walked.cpu));
-            text.push_str(&curve(&walked.curves, capacities, width));
+            document.space().line(format!("time of a step by {}, over the size that is walked", walked.cpu));
+            document.space().push(Block::Bars(bars(&walked.curves, capacities)));
         }
     }
-    text.push('\n');
-    text.extend(answers.iter().map(|answer| folded(&said(answer), 2, width)));
+    document.space();
+    for answer in answers {
+        document.paragraph(2, said(answer));
+    }
     for cell in &trial.cells {
         // Kinds of pages that could not be had do not keep the others from an answer.
         if let Some(refusal) = &cell.refusal {
-            let said = format!("Not {}: {}.", cell.arrangement.label, refusal.reached);
-            text.push_str(&folded(&said, 2, width));
+            document.paragraph(2, format!("Not {}: {}.", cell.arrangement.label, refusal.reached));
         }
     }
-    text + &checked(trial, &trial.cells, width)
+    document.append(checked(trial, &trial.cells));
+    document
+}
+
+/// The curves with the knees of the one that was judged.
+fn bars(curves: &[Curve], capacities: &Capacities) -> Bars {
+    let point = |size: Bytes, times: &[f64]| {
+        let times = times.iter().copied().filter(|time| time.is_finite() && *time > 0.0).collect();
+        Ordered::new(times).map(|times| (size, Picoseconds(times.median().round() as u64)))
+    };
+    let series = |curve: &Curve| Series {
+        name: format!("{} pages", curve.page),
+        points: curve.points.iter().filter_map(|it| point(it.bytes, &it.times)).collect(),
+    };
+    let ends =
+        capacities.levels.iter().filter_map(|it| Some((it.measured()?, format!("L{} ends", it.level))));
+    let rises = capacities.unexplained.iter().map(|rise| (rise.knee, "a rise".to_owned()));
+    let flat = capacities.flat_from.map(|size| (size, "flat from".to_owned()));
+    Bars {
+        rows: "buffer".into(),
+        series: curves.iter().map(series).collect(),
+        marks: ends.chain(rises).chain(flat).collect(),
+        note: format!("knees in pages of {}", capacities.page),
+    }
 }
 
 /// The map of readers and homes of each protocol, each with its answer.
-pub(super) fn distances(trial: &Trial, answers: &[&Answer], width: usize) -> String {
-    let mut text = String::new();
+pub(super) fn distances(trial: &Trial, answers: &[&Answer]) -> Document {
+    let mut document = Document::new();
     for answer in answers {
         for grid in &answer.grids {
-            text.push_str(&titled(grid, &format!("{}, {}", grid.name, answer.cell)));
-            text.push_str(&drawn_by_home(grid));
+            titled(&mut document, grid, &format!("{}, {}", grid.name, answer.cell));
+            document.table(by_home(grid));
         }
-        text.push('\n');
-        text.push_str(&folded(&said(answer), 2, width));
+        document.space().paragraph(2, said(answer));
     }
-    text + &checked(trial, &trial.cells, width)
+    document.append(checked(trial, &trial.cells));
+    document
 }
 
 /// A row a reader and a column a home: readers can be many, homes are few.
-fn drawn_by_home(grid: &Grid) -> String {
+fn by_home(grid: &Grid) -> Table {
     let mut header = vec!["reader".to_owned()];
     header.extend(grid.columns.iter().cloned());
     let figure = |value: &Option<f64>| value.map_or_else(|| "–".into(), three_digits);
     let row = |(name, values): (&String, &Vec<Option<f64>>)| {
         std::iter::once(name.clone()).chain(values.iter().map(figure)).collect()
     };
-    drawn(&header, grid.rows.iter().zip(&grid.values).map(row).collect())
+    Table::new(header, grid.rows.iter().zip(&grid.values).map(row).collect())
 }
 
 /// The answer, the classes with their spreads, and the map where there is more than one pair.
-pub(super) fn transfers(run: &Run, trial: &Trial, answers: &[&Answer], width: usize) -> String {
-    let Some((headline, pairs)) = answers.split_first() else { return String::new() };
-    let mut text = format!("\n{}", folded(&said(headline), 2, width));
-    text.extend(classes(run, trial));
+pub(super) fn transfers(run: &Run, trial: &Trial, answers: &[&Answer]) -> Document {
+    let mut document = Document::new();
+    let Some((headline, pairs)) = answers.split_first() else { return document };
+    document.space().paragraph(2, said(headline));
+    if let Some(table) = classes(run, trial) {
+        document.space().table(table);
+    }
     for grid in headline.grids.iter().filter(|grid| grid.name.starts_with("median") && grid.rows.len() > 2) {
-        text.push_str(&titled(grid, &grid.name));
-        text.push_str(&heat(&grid.rows, &grid.values, width));
+        titled(&mut document, grid, &grid.name);
+        document.push(Block::Heat(Heat { labels: grid.rows.clone(), times: grid.values.clone() }));
     }
-    text.push('\n');
+    document.space();
     for refused in pairs.iter().filter(|answer| answer.evidence.is_none() && answer.refusal.is_some()) {
-        text.push_str(&folded(&format!("{}: {}", refused.cell, refused.sentence), 2, width));
+        document.paragraph(2, format!("{}: {}", refused.cell, refused.sentence));
     }
-    text + &checked(trial, &trial.cells, width)
+    document.append(checked(trial, &trial.cells));
+    document
 }
 
 /// A row a class and protocol.
-fn classes(run: &Run, trial: &Trial) -> Option<String> {
+fn classes(run: &Run, trial: &Trial) -> Option<Table> {
     let row = |row: ByClass| {
         let figures = [row.median, row.low, row.high].map(three_digits);
         let names = [format!("{}, CPUs that share {}", row.way, row.shared), row.pairs.to_string()];
@@ -83,31 +112,33 @@ fn classes(run: &Run, trial: &Trial) -> Option<String> {
     };
     let rows: Vec<Vec<String>> = by_class(&run.machine, trial).into_iter().map(row).collect();
     let header = ["one way", "pairs", "median ns", "p5", "p95", "most interrupted"];
-    (!rows.is_empty()).then(|| format!("\n{}", drawn(&header, rows)))
+    (!rows.is_empty()).then(|| Table::new(header, rows))
 }
 
 /// The law that answers, a row for each way, what was weighed, and the ways that no law was found for.
-pub(super) fn laws(run: &Run, trial: &Trial, answers: &[&Answer], width: usize) -> String {
-    let mut text = String::new();
+pub(super) fn laws(run: &Run, trial: &Trial, answers: &[&Answer]) -> Document {
+    let mut document = Document::new();
     if let Some(headline) = answers.first() {
-        text.push_str(&format!("\n{}", folded(&said(headline), 2, width)));
+        document.space().paragraph(2, said(headline));
     }
     for cell in trial.cells.iter().filter(|cell| cell.refusal.is_none()) {
         let lines = lines(&run.machine, trial, cell);
-        text.push_str(&format!("\nmedian cost in µs {}\n\n{}", cell.arrangement.label, over_memory(&lines)));
+        document.space().line(format!("median cost in µs {}", cell.arrangement.label));
+        document.space().table(over_memory(&lines));
         let here: Vec<&Answer> =
             answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
         if let Some(table) = table::comparisons(&trial.descriptor, cell, &here) {
-            text.push_str(&format!("\n{table}"));
+            document.space().table(table);
         }
-        text.push('\n');
-        text.extend(unlawful(&lines, answers, width));
+        document.space();
+        unlawful(&mut document, &lines, answers);
     }
-    text + &checked(trial, &trial.cells, width)
+    document.append(checked(trial, &trial.cells));
+    document
 }
 
 /// A row for each way, a column for each size, then what a page costs.
-fn over_memory(lines: &[Line]) -> String {
+fn over_memory(lines: &[Line]) -> Table {
     let mut sizes: Vec<_> = lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -126,20 +157,21 @@ fn over_memory(lines: &[Line]) -> String {
         };
         std::iter::once(line.name.clone()).chain(sizes.iter().map(cost)).chain(law).collect()
     };
-    drawn(&header, lines.iter().map(row).collect())
+    Table::new(header, lines.iter().map(row).collect())
 }
 
 /// The sentences of those ways, beside the first, that were refused or follow no line.
-fn unlawful(lines: &[Line], answers: &[&Answer], width: usize) -> Vec<String> {
+fn unlawful(document: &mut Document, lines: &[Line], answers: &[&Answer]) {
     let worth = |line: &&Line| {
         line.found.as_ref().map_or(true, |found| found.trend() == "refused" || found.is_bent())
     };
-    let said =
-        |line: &Line| answers.iter().find(|answer| answer.cell == line.name).map(|answer| &answer.sentence);
-    let named = |line: &Line| Some(folded(&format!("{}: {}", line.name, said(line)?), 2, width));
-    lines.iter().skip(1).filter(worth).filter_map(named).collect()
+    for line in lines.iter().skip(1).filter(worth) {
+        if let Some(answer) = answers.iter().find(|answer| answer.cell == line.name) {
+            document.paragraph(2, format!("{}: {}", line.name, answer.sentence));
+        }
+    }
 }
 
-fn titled(grid: &Grid, title: &str) -> String {
-    format!("\n{title}, in {}\n\n", grid.unit)
+fn titled(document: &mut Document, grid: &Grid, title: &str) {
+    document.space().line(format!("{title}, in {}", grid.unit)).space();
 }

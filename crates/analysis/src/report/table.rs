@@ -1,14 +1,15 @@
 //! The tables of a cell: what each variant cost, and what was weighed against what.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use tenbin_document::Table;
+use tenbin_document::interval::{outward, show};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
 
 use super::row::Row;
-use crate::verdict::{briefly, outward, range, show};
+use crate::verdict::{briefly, range};
 
 /// What each variant cost in this cell. None if nothing was timed.
-pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
+pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
     let rows: Vec<Row> =
         cell.arrangement.variants.iter().filter_map(|&index| Row::of(descriptor, cell, index)).collect();
     if rows.is_empty() {
@@ -74,11 +75,11 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
         let is_charged = rows.iter().any(|row| row.charged > 0.0);
         column("CPU s/10⁶", each(&|row| is_charged.then(|| three_digits(row.charged))));
     }
-    Some(drawn(&header, cells))
+    Some(Table::new(header, cells))
 }
 
 /// What was weighed in this cell: the ratio, its interval, the verdict, and what others published.
-pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) -> Option<String> {
+pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) -> Option<Table> {
     let rows: Vec<Vec<String>> = answers
         .iter()
         .filter_map(|answer| {
@@ -126,7 +127,7 @@ pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answ
     if !none_published {
         header.push("published elsewhere");
     }
-    Some(drawn(&header, rows.collect()))
+    Some(Table::new(header, rows.collect()))
 }
 
 /// A published ratio with its place and date.
@@ -137,7 +138,7 @@ fn brief(published: &Published) -> String {
 }
 
 /// The published figures of cells that were not measured here. None if there are none.
-pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<String> {
+pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<Table> {
     let rows: Vec<Vec<String>> = descriptor
         .published
         .iter()
@@ -150,7 +151,8 @@ pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<St
             ]
         })
         .collect();
-    if rows.is_empty() { None } else { Some(drawn(&["published for", "ratio", "what"], rows)) }
+    // What was published is words, the last column as well.
+    (!rows.is_empty()).then(|| Table::new(["published for", "ratio", "what"], rows).with_words(2))
 }
 
 fn quantity(quantity: Quantity, picoseconds: f64) -> String {
@@ -168,26 +170,4 @@ fn spread(descriptor: &Descriptor, row: &Row) -> String {
         Quantity::BytesPerSecond => (other, one),
     };
     format!("{} to {}", quantity(descriptor.quantity, low), quantity(descriptor.quantity, high))
-}
-
-/// A plain table: names to the left, figures to the right, nothing drawn around them.
-///
-/// The last column of a table of published figures is prose, and stands to the left as well.
-pub(super) fn drawn(header: &[impl AsRef<str>], rows: Vec<Vec<String>>) -> String {
-    let prose: Vec<usize> = header
-        .iter()
-        .enumerate()
-        .filter(|(_, title)| title.as_ref() == "what")
-        .map(|(index, _)| index)
-        .collect();
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.iter().map(AsRef::as_ref));
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if index == 0 { 2 } else { 0 }, 2));
-        let figures = index > 0 && !prose.contains(&index);
-        column.set_cell_alignment(if figures { CellAlignment::Right } else { CellAlignment::Left });
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

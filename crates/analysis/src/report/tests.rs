@@ -49,17 +49,17 @@ fn full(quantity: Quantity) -> Run {
 fn an_experiment_is_shown_with_its_tables_findings_and_published_figures() {
     let run = full(Quantity::NanosecondsPerOperation);
     let report = verdict::report(&run, None);
-    insta::assert_snapshot!(trial(&run, &report, "made-up", 100));
+    insta::assert_snapshot!(trial(&run, &report, "made-up").text(100));
 }
 
 #[test]
 fn the_reasons_for_exit_status_4_name_experiment_variant_and_cell() {
     let mut run = full(Quantity::NanosecondsPerOperation);
-    assert_eq!(faults(&verdict::report(&run, None), 100), None);
+    assert_eq!(faults(&verdict::report(&run, None)), None);
     let check =
         |variant, sabotage, met| Check { variant, sabotage, seen: "1 addition of 9 was lost".into(), met };
     run.trials[0].cells[0].checks = vec![check(0, false, true), check(1, false, false), check(0, true, true)];
-    let said = faults(&verdict::report(&run, None), 300).unwrap();
+    let said = faults(&verdict::report(&run, None)).unwrap().text(300);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(
         lines,
@@ -78,7 +78,7 @@ fn evidence_of_several_lines_keeps_them_and_folds_those_that_are_long() {
                     glibc 2.36\nThe process:\n  clone by `syscall` of libc.so.6, in _Fork\n    rax=56 clone\n    \
                     rdi=0x1200011 flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD\nResult: rax = 0x47d4";
     run.trials[0].findings[0].evidence = evidence.into();
-    let text = trial(&run, &verdict::report(&run, None), "made-up", 80);
+    let text = trial(&run, &verdict::report(&run, None), "made-up").text(80);
     let (_, findings) = text.split_once("Found beside\n").unwrap();
     insta::assert_snapshot!(findings.split_once("\n\n").unwrap().0);
 }
@@ -88,7 +88,7 @@ fn throughput_is_shown_as_bytes_in_a_second() {
     let mut run = full(Quantity::BytesPerSecond);
     run.trials[0].cells[0].arrangement.work = Bytes::from_kib(256).0;
     let report = verdict::report(&run, None);
-    insta::assert_snapshot!(trial(&run, &report, "made-up", 100));
+    insta::assert_snapshot!(trial(&run, &report, "made-up").text(100));
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn a_survey_is_a_sentence_an_experiment() {
     second.descriptor.name = "a-long-name".into();
     second.cells = vec![cell(3, 1.0, 0.01, Ended::Budget, 1)];
     run.trials.push(second);
-    insta::assert_snapshot!(survey(&verdict::report(&run, None), 80));
+    insta::assert_snapshot!(survey(&verdict::report(&run, None)).text(80));
 }
 
 #[test]
 fn what_a_lateness_is_taken_of_is_a_firing_and_no_epoch() {
     let scale = |descriptor| {
-        let text = described(descriptor, 100);
+        let text = described(descriptor).text(100);
         text.lines().find(|line| line.starts_with("scale")).unwrap().to_owned()
     };
     let late = late(&[("timerfd", None, 6_000.0)], 1, 1).descriptor;
@@ -117,12 +117,12 @@ fn what_a_lateness_is_taken_of_is_a_firing_and_no_epoch() {
 #[test]
 fn what_the_kernel_charged_is_one_column() {
     let mut run = full(Quantity::NanosecondsPerOperation);
-    let whole = trial(&run, &verdict::report(&run, None), "made-up", 100);
+    let whole = trial(&run, &verdict::report(&run, None), "made-up").text(100);
     for sample in &mut run.trials[0].cells[0].samples {
         (sample.user, sample.system) =
             (Picoseconds(sample.user.0 - sample.user.0 / 4), Picoseconds(sample.user.0 / 4));
     }
-    let divided = trial(&run, &verdict::report(&run, None), "made-up", 100);
+    let divided = trial(&run, &verdict::report(&run, None), "made-up").text(100);
     assert!(whole.contains("CPU s/10⁶") && !whole.contains("user s/10⁶"), "{whole}");
     assert_eq!(whole, divided);
 }
@@ -131,7 +131,7 @@ fn what_the_kernel_charged_is_one_column() {
 fn two_runs_are_shown_answer_first_and_machines_next() {
     let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
     let kept = |id, run| [verdict::Kept { id, run }];
-    insta::assert_snapshot!(compared(&verdict::across(&kept("a", &one), &kept("b", &other), &[]), 100));
+    insta::assert_snapshot!(compared(&verdict::across(&kept("a", &one), &kept("b", &other), &[])).text(100));
 }
 
 #[test]
@@ -148,5 +148,5 @@ fn lateness_is_shown_with_its_tails_and_cells_side_by_side() {
     run.trials = vec![late(&ways, 200, 1)];
     run.trials[0].cells.push(long);
     let report = verdict::report(&run, None);
-    insta::assert_snapshot!(trial(&run, &report, "timer", 100));
+    insta::assert_snapshot!(trial(&run, &report, "timer").text(100));
 }

@@ -13,9 +13,10 @@ use serde::Serialize;
 use tenbin_model::{Answer, Evidence, Interval, Judge, Quantity, Refusal, Run, Trial, Verdict};
 
 use super::answers;
-use super::decide::percent;
-use super::sentence::{outward, refusal as refused_in_words, show};
+use super::sentence::refusal as refused_in_words;
 use crate::comparable::{Comparability, Outcome, compare};
+use tenbin_document::interval::{outward, show};
+use tenbin_document::words::{comma, counted, percent};
 use tenbin_stats::LEVEL;
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::Ordered;
@@ -143,7 +144,7 @@ impl fmt::Display for Counts {
         let words = counts.iter().filter(|(count, _)| *count > 0);
         let words =
             words.map(|(count, word)| if single { (*word).into() } else { format!("{count} {word}") });
-        f.write_str(&words.collect::<Vec<String>>().join(", "))
+        f.write_str(&comma(words))
     }
 }
 
@@ -254,7 +255,7 @@ fn summary(comparisons: &[Compared], asked: [&[Question]; 2], runs: [usize; 2]) 
     if comparisons.is_empty() {
         let named = |questions: &[Question]| {
             let names = in_order(questions.iter().map(|question| question.experiment.as_str()));
-            if names.is_empty() { "no ratio".into() } else { names.join(", ") }
+            if names.is_empty() { "no ratio".into() } else { comma(&names) }
         };
         return refused_in_words(&Refusal {
             reached: format!(
@@ -279,10 +280,6 @@ fn summary(comparisons: &[Compared], asked: [&[Question]; 2], runs: [usize; 2]) 
         count(Verdict::Refused),
         percent(LEVEL)
     )
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The experiments of these runs that are judged by more than ratios, each once, in their order.

@@ -4,8 +4,8 @@ use tenbin_model::{
     Answer, Cell, Comparison, Descriptor, Interval, Machine, Quantity, Refusal, Trial, Verdict,
 };
 
-use super::decide::percent;
 use super::{caveat, decide, sentence};
+use tenbin_document::words::percent;
 
 /// The answers of a trial, cell by cell, in the order of their plan.
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {

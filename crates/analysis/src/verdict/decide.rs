@@ -1,5 +1,7 @@
 //! One comparison: its interval, its level, its verdict.
 
+use tenbin_document::interval::outward;
+use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
     Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Machine, Quantity, Refusal, Sample,
@@ -7,7 +9,7 @@ use tenbin_model::{
 };
 
 use super::regimes::{self, Stance};
-use super::sentence::{self, outward};
+use super::sentence;
 use super::{lateness, laws, overhead, thrashing};
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::{Ordered, QuantileInterval};
@@ -259,12 +261,4 @@ fn within(interval: Interval, margin: f64) -> bool {
 /// The margin as a distance of log ratios; the nearer of 1 + margin and 1 − margin bounds both sides.
 fn log_margin(descriptor: &Descriptor) -> f64 {
     descriptor.margin.ln_1p()
-}
-
-/// A fraction in percent with up to three digits: `1 %`, `0.25 %`, `14.5 %`.
-pub(crate) fn percent(fraction: f64) -> String {
-    let digits = three_digits(fraction * 100.0);
-    let trimmed =
-        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
-    format!("{trimmed} %")
 }

@@ -10,12 +10,12 @@ use tenbin_model::{
 
 use super::caveat;
 use super::comparisons::{empty, refused};
-use super::decide::percent;
 use super::sentence::refusal as refused_in_words;
 use crate::distance::{
     Buffers, Observation, Outcome, Why, against_firmware, column_against_firmware, judge, of_as_many,
     one_column,
 };
+use tenbin_document::words::percent;
 use tenbin_stats::order::Ordered;
 
 pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {

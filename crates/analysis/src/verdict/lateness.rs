@@ -9,8 +9,8 @@ use tenbin_model::verdict::Grid;
 use tenbin_model::{Answer, Cell, Figure, Interval, Machine, Picoseconds, Trial, Verdict};
 
 use super::comparisons;
-use super::decide::percent;
 use super::sentence;
+use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
 use tenbin_stats::order::Ordered;
 

@@ -19,8 +19,8 @@ mod sentence;
 mod thrashing;
 pub(crate) mod transfers;
 
-pub(crate) use decide::{percent, time};
-pub(crate) use sentence::{briefly, outward, range, show};
+pub(crate) use decide::time;
+pub(crate) use sentence::{briefly, range};
 
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Finding, Judge, Machine, Report, Run, Sizes, Trial};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Arrangement, Cell, Finding, Sample, Trial};
 
-use super::decide::percent;
+use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
 use tenbin_stats::overhead::{Doubling, Line, line};
 

@@ -9,8 +9,10 @@ use serde::Serialize;
 use tenbin_model::{Answer, Descriptor, Evidence, Interval, Judge, Refusal, Report, Verdict};
 
 use super::across::{Counts, in_order, of_interval};
-use super::decide::{Outcome, percent};
+use super::decide::Outcome;
 use super::sentence;
+use tenbin_document::interval::outward;
+use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
 use tenbin_stats::detectable;
 use tenbin_stats::multiple::bonferroni;
@@ -169,7 +171,7 @@ fn over(descriptor: &Descriptor, here: &[(&Answer, &Evidence)]) -> Option<OverPr
             "{} Over {} processes: each measured a ratio between {} ({counts}); within one, intervals are {} wide.",
             sentence::of(descriptor, &answer.cell, &outcome),
             here.len(),
-            sentence::outward(spread).replace(" to ", " and "),
+            outward(spread).replace(" to ", " and "),
             percent(within - 1.0),
         ),
         counts,
@@ -193,7 +195,7 @@ fn refusal(first: &Evidence, evidence: Option<&Evidence>, level: f64, processes:
         Some(evidence) => Refusal {
             reached: format!(
                 "the ratio of {right} to {left} is anything from {} over {processes} processes",
-                sentence::outward(evidence.interval)
+                outward(evidence.interval)
             ),
             needs: format!("an interval that excludes 1 or lies within {} of it", percent(*margin)),
             remedy: "use more processes".into(),

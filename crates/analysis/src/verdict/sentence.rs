@@ -2,7 +2,10 @@
 
 use tenbin_model::{Descriptor, Evidence, Interval, Quantity, Refusal, Verdict};
 
-use super::decide::{Outcome, percent};
+use tenbin_document::interval::{outward, show};
+use tenbin_document::words::{capitalised, percent};
+
+use super::decide::Outcome;
 
 /// The sentence of one outcome.
 pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> String {
@@ -52,11 +55,6 @@ pub(super) fn equivalence(evidence: &Evidence) -> String {
 /// A refusal: what was reached, what is needed, what would change it.
 pub fn refusal(refusal: &Refusal) -> String {
     format!("Refused: {}. Needs {}. {}.", refusal.reached, refusal.needs, capitalised(&refusal.remedy))
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// A ratio below this is said in percent.

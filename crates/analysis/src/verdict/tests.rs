@@ -1,5 +1,6 @@
 //! Verdicts on runs that are made up, so that the truth is known.
 
+use tenbin_document::interval::{outward, show};
 use tenbin_model::{Cell, Cpu, Ended, Machine, Picoseconds, Quantity, Refusal, Sample, Verdict};
 
 use super::*;
@@ -48,7 +49,7 @@ fn a_difference_below_the_margin_is_equivalence_and_said_beside() {
 
 #[test]
 fn rounding_never_hides_that_1_lies_outside() {
-    let shown = |low, high| sentence::outward(tenbin_model::Interval { low, high });
+    let shown = |low, high| outward(tenbin_model::Interval { low, high });
     assert_eq!(shown(1.04, 1.2), "1.04 to 1.20");
     assert_eq!(shown(0.8, 0.97), "0.80 to 0.97");
     assert_eq!(shown(0.94, 1.2), "0.9 to 1.2");
@@ -264,12 +265,12 @@ fn a_table_says_which_side_is_dearer_and_by_how_much() {
 #[test]
 fn no_ratio_is_said_to_be_0() {
     use proptest::prelude::*;
-    assert_eq!(sentence::outward(tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0312 to 28");
-    assert_eq!(sentence::show(0.0419, tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0419");
+    assert_eq!(outward(tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0312 to 28");
+    assert_eq!(show(0.0419, tenbin_model::Interval { low: 0.0312, high: 27.3 }), "0.0419");
     proptest!(|(low in -9.0..9.0_f64, width in 0.0..12.0_f64, at in 0.0..=1.0_f64)| {
         let (low, ratio, high) = (low.exp(), (low + at * width).exp(), (low + width).exp());
         let evidence = evidence(low, ratio, high);
-        let mut said = vec![sentence::outward(evidence.interval), sentence::show(ratio, evidence.interval)];
+        let mut said = vec![outward(evidence.interval), show(ratio, evidence.interval)];
         for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond, Quantity::Lateness] {
             // In percent an end may be 0: then that is a difference and no ratio.
             let all = [sentence::difference(quantity, &evidence), sentence::range(quantity, &evidence)];
@@ -280,7 +281,7 @@ fn no_ratio_is_said_to_be_0() {
                 prop_assert!(figure > 0.0, "{}", text);
             }
         }
-        let outward = sentence::outward(evidence.interval);
+        let outward = outward(evidence.interval);
         let (floor, ceiling) = outward.split_once(" to ").unwrap();
         prop_assert!(floor.parse::<f64>().unwrap() <= low * 1.000_001, "{}", outward);
         prop_assert!(ceiling.parse::<f64>().unwrap() >= high * 0.999_999, "{}", outward);

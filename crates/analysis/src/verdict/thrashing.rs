@@ -14,7 +14,8 @@ use tenbin_model::{
 use super::caveat;
 use super::comparisons::{self, empty};
 use super::regimes::{self, Stance};
-use super::sentence::{self, outward, show};
+use super::sentence::{self};
+use tenbin_document::interval::{outward, show};
 
 /// Sharing thrashes when it costs at least this many times as much, and its interval does not reach below: so that two
 /// runs which have the ratio between their limits cannot say the opposite of each other. Seed 002 looks for losses of tens of

@@ -20,9 +20,9 @@ pub(crate) use self::picture::{ByClass, by_class};
 use self::picture::{figures, grids};
 use self::relabelings::{Labels, Relabelings};
 use super::comparisons::{self, empty};
-use super::decide::percent;
-use super::sentence::{outward, show};
 use super::{caveat, sentence};
+use tenbin_document::interval::{outward, show};
+use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
 use tenbin_stats::paired::as_ratios;
 

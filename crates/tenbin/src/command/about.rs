@@ -23,15 +23,19 @@ use crate::terminal;
 
 pub fn list(form: Form) -> Result<Answer, Trouble> {
     let descriptors = descriptors();
-    let text = if form.json { json(&descriptors)? } else { report::listed(&descriptors) };
+    let text =
+        if form.json { json(&descriptors)? } else { report::listed(&descriptors).text(terminal::width()) };
     Ok(Answer::text(text))
 }
 
 /// The experiment of this name, if there is one.
 pub fn experiment(name: &str, form: Form) -> Option<Answer> {
     let descriptor = descriptors().into_iter().find(|descriptor| descriptor.name == name)?;
-    let text =
-        if form.json { json(&descriptor).ok()? } else { report::described(&descriptor, terminal::width()) };
+    let text = if form.json {
+        json(&descriptor).ok()?
+    } else {
+        report::described(&descriptor).text(terminal::width())
+    };
     Some(Answer::text(text))
 }
 

@@ -182,7 +182,7 @@ fn load(store: &Store, which: &str) -> Result<(Run, Report), Trouble> {
 /// Everything about every experiment of a run.
 pub fn detail(run: &Run, report: &Report, width: usize) -> String {
     let trials = run.trials.iter();
-    let texts = trials.map(|trial| report::trial(run, report, &trial.descriptor.name, width));
+    let texts = trials.map(|trial| report::trial(run, report, &trial.descriptor.name).text(width));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -202,7 +202,7 @@ pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
         json(&report)?
     } else {
         let width = terminal::width();
-        detail(&run, &report, width) + &report::instrument(&report, width)
+        detail(&run, &report, width) + &report::instrument(&report).text(width)
     };
     Ok(Answer::text(text))
 }

@@ -53,7 +53,8 @@ fn examined(name: &str, arguments: &Blame) -> Result<(String, Exit), Trouble> {
     progress.finish();
     let found = found.map_err(trouble)?;
     let exit = if found.is_fault() { Exit::Fault } else { Exit::Answered };
-    let text = if arguments.form.json { json(&found)? } else { report::blame(&found, terminal::width()) };
+    let text =
+        if arguments.form.json { json(&found)? } else { report::blame(&found).text(terminal::width()) };
     Ok((text, exit))
 }
 
@@ -63,7 +64,7 @@ fn list(arguments: &Blame) -> Result<String, Trouble> {
     if arguments.form.json {
         return json(&contracts);
     }
-    Ok(report::contracts(&contracts, terminal::width()))
+    Ok(report::contracts(&contracts).text(terminal::width()))
 }
 
 fn trouble(unfit: Unfit) -> Trouble {

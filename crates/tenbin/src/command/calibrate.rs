@@ -68,7 +68,7 @@ pub fn text(calibration: Calibration, id: Option<String>, form: Form) -> Result<
             ..empty()
         });
     }
-    Ok(report::calibration(&calibration, &rates, terminal::width()))
+    Ok(report::calibration(&calibration, &rates).text(terminal::width()))
 }
 
 /// The calibration of `machine` that the store holds. One that is damaged does not hide the others.

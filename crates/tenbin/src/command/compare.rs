@@ -33,7 +33,7 @@ pub fn compare(sides: [&str; 2], form: Form) -> Result<Answer, Trouble> {
         Vec::new()
     };
     let across = across(&named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>());
-    let text = if form.json { json(&across)? } else { report::compared(&across, terminal::width()) };
+    let text = if form.json { json(&across)? } else { report::compared(&across).text(terminal::width()) };
     let refused = across.comparisons.iter().all(|compared| compared.verdict == Verdict::Refused);
     Ok(Answer { exit: if refused { Exit::Refused } else { Exit::Answered }, ..Answer::text(text) })
 }

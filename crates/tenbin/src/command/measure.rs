@@ -15,7 +15,7 @@ use crate::terminal;
 /// Every question, quickly; a sentence each.
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
     let order = Order::new(&[], &[], measure, Effort::Quick)?;
-    let sentence = |_: &Run, report: &Report, width: usize| report::survey(report, width);
+    let sentence = |_: &Run, report: &Report, width: usize| report::survey(report).text(width);
     Ok(answered(&order, measure, &sentence, false)?.0)
 }
 
@@ -111,9 +111,9 @@ fn answered(
     };
     if !measure.form.json {
         if summary && measured.run.trials.len() > 1 {
-            page.add(&format!("\nAll of it, a sentence each\n\n{}", report::survey(&report, width)));
+            page.add(&format!("\nAll of it, a sentence each\n\n{}", report::survey(&report).text(width)));
         }
-        page.add(&report::instrument(&report, width));
+        page.add(&report::instrument(&report).text(width));
     }
     let kept = keeper.keep("run", |store| {
         archive::keep(store, &measured.run, measure.label.as_ref()).map(|id| id.to_string())
@@ -129,7 +129,7 @@ fn answered(
         let _ = write!(remark, "{}{ended}", if remark.is_empty() { "" } else { "\n" });
     }
     // Among hundreds of lines nobody finds what the status is for: it stands at the end, on standard error.
-    let faults = report::faults(&report, width);
+    let faults = report::faults(&report).map(|faults| faults.text(width));
     if let Some(faults) = &faults {
         remark = format!("{}{}{remark}", faults.trim_end(), if remark.is_empty() { "" } else { "\n" });
     }

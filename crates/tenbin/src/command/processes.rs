@@ -44,7 +44,7 @@ pub fn run(
     progress.finish();
     let over = verdict::processes(&reports, &descriptors());
     let text =
-        if measure.form.json { json(&over)? } else { report::over_processes(&over, terminal::width()) };
+        if measure.form.json { json(&over)? } else { report::over_processes(&over).text(terminal::width()) };
     let refused = over.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
     let exit = match (faulty, refused && over.not_ratios.is_empty()) {
         (true, _) => Exit::Fault,

@@ -67,7 +67,7 @@ fn one_run_a_side_is_refused_where_nothing_is_known_of_such_runs() {
         refusal.reached.contains("one run a side") && refusal.needs.starts_with("5 runs a side"),
         "{refusal:?}"
     );
-    let text = report::compared(&across, 100);
+    let text = report::compared(&across).text(100);
     assert!(
         text.starts_with("Of 1 comparison, 0 different, 0 equivalent, 1 refused: one run a side"),
         "{text}"
@@ -122,7 +122,7 @@ fn what_no_run_answered_is_not_claimed() {
     assert!(
         compared.sentence.starts_with("Refused: ") && compared.sentence.contains("no run of either side")
     );
-    assert!(!report::compared(&across, 200).contains("cheaper"));
+    assert!(!report::compared(&across).text(200).contains("cheaper"));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn runs_without_a_comparison_in_common_are_refused_first() {
     other.trials[0].descriptor.name = "another".into();
     let across = across(&kept(&one), &kept(&other), &[]);
     assert!(across.comparisons.is_empty());
-    let text = report::compared(&across, 200);
+    let text = report::compared(&across).text(200);
     assert!(text.starts_with("Refused: these runs have no comparison in common: the first side measured made-up, the second another."));
 }
 
@@ -189,11 +189,11 @@ fn answers_that_are_no_ratios_are_named_as_not_compared() {
     let (law, ratios) = (with(Judge::Laws), with(Judge::Comparisons));
     let both = across(&kept(&law), &kept(&law), &[]);
     assert_eq!(both.uncompared, ["fork"]);
-    let text = report::compared(&both, 100);
+    let text = report::compared(&both).text(100);
     assert!(text.contains("What fork answers is no ratio, and was not compared."), "{text}");
     // One run is enough, and what is judged by ratios is not named.
     assert_eq!(across(&kept(&run(2.0, machine())), &kept(&law), &[]).uncompared, ["fork"]);
     let both = across(&kept(&ratios), &kept(&ratios), &[]);
     assert!(both.uncompared.is_empty() && both.comparisons.len() == 2);
-    assert!(!report::compared(&both, 100).contains("no ratio"));
+    assert!(!report::compared(&both).text(100).contains("no ratio"));
 }

@@ -315,5 +315,5 @@ fn the_table_has_a_row_for_each_way_and_says_what_memory_does_to_it() {
     let mut run = crate::specimen::run(1.0, machine());
     run.trials = vec![trial];
     let report = verdict::report(&run, None);
-    insta::assert_snapshot!(report::trial(&run, &report, "fork", 100));
+    insta::assert_snapshot!(report::trial(&run, &report, "fork").text(100));
 }

@@ -4,8 +4,8 @@ use tenbin_model::unit::three_digits;
 use tenbin_model::{Bytes, Interval, Picoseconds, Refusal};
 
 use super::{Found, Growth, Line, Shape};
-use crate::verdict::decide::percent;
-use crate::verdict::sentence::{outward, show};
+use tenbin_document::interval::{outward, show};
+use tenbin_document::words::{and, percent};
 
 /// A part beyond this is said as a factor: nobody reads 33 739 %.
 const MOST_IN_PERCENT: f64 = 10.0;
@@ -32,7 +32,7 @@ pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
         let most = most.fold(one.slope.high.abs(), f64::max);
         text.push_str(&format!(
             " {} {} the same at any size up to {} within {} (a page at most {} ns).",
-            listed(&named),
+            and(&named),
             if named.len() == 1 { "costs" } else { "cost" },
             largest(first),
             percent(margin),
@@ -106,8 +106,8 @@ fn cost(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
         let trend = if found.growth == Growth::Falls { "falls" } else { "grows" };
         return format!(
             "{name} {trend} with resident memory, but along no one line: {}, so that from size to size a page of {page} costs {} ns",
-            listed(&each),
-            listed(&steps)
+            and(&each),
+            and(&steps)
         );
     }
     let constant = time(found.law.constant.median);
@@ -261,12 +261,4 @@ pub(super) fn three_digits_up(value: f64) -> String {
 /// A length of time with the unit that fits.
 pub(super) fn time(picoseconds: f64) -> String {
     Picoseconds(picoseconds.max(0.0).round() as u64).to_string()
-}
-
-/// `a, b and c`.
-fn listed(items: &[String]) -> String {
-    match items {
-        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
-        _ => items.concat(),
-    }
 }

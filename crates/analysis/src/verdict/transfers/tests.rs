@@ -260,5 +260,5 @@ fn the_map_and_the_classes_are_shown() {
     run.trials = vec![trial];
     let report = crate::verdict::report(&run, None);
     let name = run.trials[0].descriptor.name.clone();
-    insta::assert_snapshot!(report::trial(&run, &report, &name, 100));
+    insta::assert_snapshot!(report::trial(&run, &report, &name).text(100));
 }

@@ -1,0 +1,130 @@
+//! A document as the page of a terminal.
+
+mod bars;
+mod heat;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
+
+use crate::{Block, Document, Table};
+
+/// The column in which the words beside a name begin.
+const MARGIN: usize = 10;
+
+impl Document {
+    /// The document as text whose words are folded at `width` columns. A line that cannot be folded may be
+    /// wider.
+    pub fn text(&self, width: usize) -> String {
+        self.blocks.iter().map(|block| block.text(width)).collect()
+    }
+}
+
+impl Block {
+    fn text(&self, width: usize) -> String {
+        match self {
+            Self::Space => "\n".into(),
+            Self::Line(text) => format!("{text}\n"),
+            Self::Paragraph { indent, hang, text } => paragraph(text, *indent, *hang, width),
+            Self::Entry { name, text } => entry(name, text, width),
+            Self::Table(table) => drawn(table),
+            Self::Bars(bars) => bars::bars(bars, width),
+            Self::Heat(heat) => heat::heat(heat, width),
+        }
+    }
+}
+
+/// Words whose first line stands `indent` columns in and all others `hang` farther.
+fn paragraph(text: &str, indent: usize, hang: usize, width: usize) -> String {
+    let whole = folded(text, indent, width.saturating_sub(hang));
+    let mut lines = whole.split_inclusive('\n');
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |text, line| text + &" ".repeat(hang) + line)
+}
+
+/// A name in the margin and words beside it.
+fn entry(name: &str, text: &str, width: usize) -> String {
+    let folded = folded(text, MARGIN, width);
+    // A name that fills the margin gets a line of its own.
+    if name.chars().count() < MARGIN {
+        folded.replacen(&" ".repeat(MARGIN), &format!("{name:MARGIN$}"), 1)
+    } else {
+        format!("{name}\n{folded}")
+    }
+}
+
+/// A plain table: names and words to the left, figures to the right, nothing drawn around them.
+fn drawn(table: &Table) -> String {
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    grid.set_header(&table.header);
+    grid.add_rows(&table.rows);
+    for (index, column) in grid.column_iter_mut().enumerate() {
+        column.set_padding((if index == 0 { 2 } else { 0 }, 2));
+        let figures = index > 0 && !table.words.contains(&index);
+        column.set_cell_alignment(if figures { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    grid.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// `text` folded between words so that no line is wider than `width`, indented by `indent`.
+fn folded(text: &str, indent: usize, width: usize) -> String {
+    let room = width.saturating_sub(indent).max(20);
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in unbroken(text) {
+        let line = lines
+            .last_mut()
+            .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= room);
+        match line {
+            Some(line) => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(&word);
+            }
+            None => lines.push(word),
+        }
+    }
+    let margin = " ".repeat(indent);
+    lines.iter().map(|line| format!("{margin}{line}\n")).collect()
+}
+
+/// The words of `text`; a per cent sign stays with its figure.
+fn unbroken(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(figure) if word.starts_with('%') => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_folded_between_words_and_keeps_its_margin() {
+        let text = entry("pipe", "vmsplice of constant pages carries more", 30);
+        assert_eq!(text, "pipe      vmsplice of constant\n          pages carries more\n");
+        assert_eq!(folded("from twenty words 5 % (9)", 0, 20), "from twenty words\n5 % (9)\n");
+        assert_eq!(folded("a-word-longer-than-any-line-here", 2, 10), "  a-word-longer-than-any-line-here\n");
+        assert_eq!(
+            paragraph("some words that go on and on", 2, 4, 28),
+            "  some words that go on\n      and on\n"
+        );
+    }
+
+    #[test]
+    fn figures_stand_to_the_right_and_words_to_the_left() {
+        let rows =
+            vec![vec!["a".into(), "1".into(), "x".into()], vec!["bc".into(), "10".into(), "yz".into()]];
+        let table = Table::new(["name", "count", "what"], rows).with_words(2);
+        let mut document = Document::new();
+        document.line("title").space().table(table);
+        assert_eq!(document.text(80), "title\n\n  name  count  what\n  a         1  x\n  bc       10  yz\n");
+    }
+}
