@@ -85,7 +85,7 @@ impl Command {
         self
     }
 
-    /// How long it may run, if not [`PATIENCE`] or [`LONG_PATIENCE`].
+    /// How long it may run, if not ten minutes with its output kept and two hours with it shown.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
         self
