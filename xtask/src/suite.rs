@@ -98,7 +98,7 @@ fn documentation(workspace: &Workspace) -> Result<(), Failure> {
 }
 
 /// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of
-/// mappings that is a process's own, the system call that a process waits in, this very program as another
+/// mappings that is a process's own, what a forked child has in common, the system call that a process waits in, this very program as another
 /// process. Those of ptrace run in a guest of the architecture instead.
 const OF_A_KERNEL: &[&str] = &[
     guests::TRACING,
@@ -106,6 +106,7 @@ const OF_A_KERNEL: &[&str] = &[
     "crews_that_are_forked_later",
     "who_was_stopped_and_continued",
     "however_the_process_ends",
+    "a_child_that_is_forked_meanwhile",
 ];
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.
