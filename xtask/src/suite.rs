@@ -98,8 +98,8 @@ fn documentation(workspace: &Workspace) -> Result<(), Failure> {
 }
 
 /// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of
-/// mappings that is a process's own, what a forked child has in common, the system call that a process waits in, this very program as another
-/// process. Those of ptrace run in a guest of the architecture instead.
+/// mappings that is a process's own, what a forked child has in common, the system call that a process waits
+/// in, this very program as another process. Those of ptrace run in a guest of the architecture instead.
 const OF_A_KERNEL: &[&str] = &[
     guests::TRACING,
     "memory_is_bounded",
