@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use tenbin_model::{Cpu, Picoseconds};
+use tenbin_model::{Bytes, Cpu, Picoseconds};
 
 use crate::placement::Moved;
 
@@ -55,6 +55,13 @@ pub enum Fault {
         /// How long the epoch took with the wait in it.
         elapsed: Picoseconds,
     },
+    /// Memory that was to lie in huge pages lies in base pages. Huge ones are advice.
+    NoHugePages {
+        /// What was touched.
+        asked: Bytes,
+        /// What of it lies in huge pages; none where the kernel does not say.
+        granted: Option<Bytes>,
+    },
     /// A worker panicked.
     Panicked,
     /// A worker that is a process is no more.
@@ -99,6 +106,12 @@ impl fmt::Display for Fault {
                 "the other worker did not answer within {elapsed}, after {made} of {asked} round trips; \
                  something else holds its CPU: run again on a quieter machine"
             ),
+            Self::NoHugePages { asked, granted: Some(granted) } => {
+                write!(f, "of {asked} that were asked for in huge pages the kernel gave {granted}")
+            }
+            Self::NoHugePages { asked, granted: None } => {
+                write!(f, "{asked} were asked for in huge pages, and the kernel does not say what it gave")
+            }
             Self::Panicked => write!(f, "a worker panicked inside an epoch; this is a fault of tenbin"),
             Self::Died { worker, how } => write!(f, "worker {worker}, a process of its own, died: {how}"),
         }

@@ -380,8 +380,10 @@ mod tests {
         };
         // An emulator's kernel may not say.
         assert_eq!(touched(Advised::Base).unwrap_or(0), 0);
-        if huge_pages_are_granted().unwrap() {
-            assert_eq!(touched(Advised::Huge).unwrap(), huge as u64);
+        let granted = || huge_pages_are_granted().unwrap();
+        let (before, bytes, after) = (granted(), touched(Advised::Huge), granted());
+        if before && after {
+            assert_eq!(bytes.unwrap(), huge as u64);
         } else {
             eprintln!("skipped: no huge page was granted");
         }

@@ -572,6 +572,10 @@ fn refusal_of(fault: &Fault) -> Refusal {
         Fault::Unanswered { .. } => {
             ("an answer to every round", "run again on a quieter machine, or name other CPUs with --cpus")
         }
+        Fault::NoHugePages { .. } => (
+            "nine tenths in huge pages",
+            "free memory, which is in pieces, or have root put it together (vm.compact_memory), or ask for less",
+        ),
         Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
         Fault::Died { .. } => ("workers that live to the end", "see what ended it, and run again"),
         Fault::Panicked => ("work that ends without a panic", "report this fault of tenbin"),

@@ -15,7 +15,7 @@ use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, S
 use crate::memory::{self, allowance, within_allowance};
 
 use described::describe;
-use lines::{FORK, Here, LINES, Place, Planted, Timed, comparisons, parents_of};
+use lines::{FORK, Here, LINES, Place, Planted, Timed, asked, comparisons, parents_of, places};
 use parents::Parent;
 
 /// Resident memory beside none, in MiB, unless `--set mib` says otherwise.
@@ -28,9 +28,10 @@ const FEWEST_SIZES: usize = 2;
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let sizes = sizes(request)?;
     let here = here(request)?;
-    let places = here.places(&sizes);
-    let parents = parents_of(&places, sizes[1]);
-    let numbered = (0..).zip(&places);
+    // All that are asked about have their numbers, so that a line that comes or goes later moves no other.
+    let places = places(asked(request.effort), &sizes);
+    let has = |place: &Place| matches!(place, Place::Measured { line, .. } if here.lines.contains(line));
+    let parents = parents_of(places.iter().filter(|place| has(place) || !place.is_measured()), sizes[1]);
     let cell = Arrangement {
         label: "on one CPU".into(),
         parameters: vec![
@@ -41,13 +42,15 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         cpus: vec![request.cpus[0]; parents.len()],
         at_once: Some(1),
         epoch: describe().epoch,
-        variants: numbered.filter(|(_, place)| place.is_measured()).map(|(number, _)| number).collect(),
-        comparisons: comparisons(&places, &sizes),
+        variants: (0..).zip(&places).filter(|(_, place)| has(place)).map(|(number, _)| number).collect(),
+        comparisons: comparisons(&places, &here.lines, &sizes),
         headline: true,
         ..Arrangement::default()
     };
+    // Without such a process there is nobody to plant that fault in: it is the last.
+    let told = if here.shares { places.len() } else { places.len() - 1 };
     Ok(Plan {
-        variants: Some(places.into_iter().map(Place::variant).collect()),
+        variants: Some(places[..told].iter().map(|place| place.variant()).collect()),
         cells: vec![cell],
         ..Plan::default()
     })
@@ -55,11 +58,12 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 
 /// What this kernel has; a refusal where it does not even fork.
 fn here(request: &Request<'_>) -> Result<Here, Unfit> {
-    let here = Here::ask(&Spawner::new()?, request.effort)?;
-    match here.missing.iter().find(|(name, _)| *name == LINES[FORK].name) {
+    let spawner = Spawner::new()?;
+    let here = Here::ask(&spawner, request.effort)?;
+    match spawner.missing(LINES[FORK].way) {
         None => Ok(here),
-        Some((_, why)) => Err(Unfit::Refused(Refusal {
-            reached: why.clone(),
+        Some(reached) => Err(Unfit::Refused(Refusal {
+            reached,
             needs: "a kernel that makes a process and lets it be waited for".into(),
             remedy: "raise `ulimit -u` or pids.max of the control group, or free memory: it fails for want of one of them".into(),
         })),
@@ -99,25 +103,17 @@ fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     Ok(sizes)
 }
 
-/// What is measured at these sizes, none first, and the processes that are forked from for it.
-fn affordable(
-    request: &Request<'_>,
-    here: &Here,
-    sizes: &[u64],
-) -> Result<(Vec<Place>, Vec<Process>), Unfit> {
-    let with = |sizes: &[u64]| {
-        let places = here.places(sizes);
-        let parents = parents_of(&places, sizes[1]);
-        (places, parents)
-    };
-    let (places, needed) = with(sizes);
+/// The processes that these lines are forked from at these sizes, none first.
+fn affordable(request: &Request<'_>, lines: &[usize], sizes: &[u64]) -> Result<Vec<Process>, Unfit> {
+    let with = |sizes: &[u64]| parents_of(&places(lines.iter().copied(), sizes), sizes[1]);
+    let needed = with(sizes);
     let what = "the processes that are forked from, all together";
     within_allowance(request.machine, Bytes(resident(&needed)), what, |room| {
-        let fits = |some: &[u64]| resident(&with(&[&[0], some].concat()).1) <= room.0;
+        let fits = |some: &[u64]| resident(&with(&[&[0], some].concat())) <= room.0;
         let fewer: Vec<String> = smaller(&sizes[1..], fits)?.iter().map(u64::to_string).collect();
         Some(format!("mib={}", fewer.join(",")))
     })?;
-    Ok((places, needed))
+    Ok(needed)
 }
 
 /// Sizes that fit instead of these, which ascend: the smallest of them, and the largest below the first that is too many. The
@@ -137,8 +133,16 @@ fn smaller(sizes: &[u64], fits: impl Fn(&[u64]) -> bool) -> Option<Vec<u64>> {
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let (sizes, here) = (sizes(request)?, here(request)?);
-    let (places, needed) = affordable(request, &here, &sizes)?;
+    let sizes = sizes(request)?;
+    let places = places(asked(request.effort), &sizes);
+    // Those of the plan: asked again, the kernel might have others.
+    let planned = |&line: &usize| {
+        let its =
+            |&number: &u32| matches!(places[number as usize], Place::Measured { line: at, .. } if at == line);
+        arrangement.variants.iter().any(its)
+    };
+    let (lines, missing): (Vec<usize>, Vec<usize>) = asked(request.effort).partition(planned);
+    let needed = affordable(request, &lines, &sizes)?;
     let spawner = Arc::new(Spawner::new()?);
     let mut parents = Vec::with_capacity(needed.len());
     for (mib, huge) in needed {
@@ -146,7 +150,15 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         let parent = Parent::fork(request.clock, arrangement.cpus[0], (pages, huge), &spawner)?;
         parents.push(((mib, huge), parent));
     }
-    Ok(Box::new(Forking { places, smallest: sizes[1], parents, missing: here.missing, said: request.seed }))
+    let missing = missing.into_iter().map(|line| {
+        let why = spawner.missing(LINES[line].way);
+        (
+            LINES[line].name,
+            why.unwrap_or_else(|| "the kernel granted no huge page, or has too large ones".into()),
+        )
+    });
+    let missing = missing.collect();
+    Ok(Box::new(Forking { places, smallest: sizes[1], parents, missing, said: request.seed }))
 }
 
 struct Forking {
@@ -258,16 +270,15 @@ fn memory(parent: &mut Parent, place: Place) -> Result<Result<String, String>, F
     }
     let huge = matches!(place, Place::Measured { line, .. } if LINES[line].huge);
     let bytes = (asked * page()) as u64;
-    Ok(match (huge, parent.huge_bytes()) {
+    match (huge, parent.huge_bytes()) {
         // An emulator's kernel may not say; what was asked of it were base pages.
-        (false, None | Some(0)) => Ok(seen),
-        (true, Some(found)) if found == bytes => Ok(format!("{seen}, all in huge ones")),
-        (_, found) => {
-            let found = found.map_or_else(|| "an unknown part".into(), |found| Bytes(found).to_string());
-            let wanted = if huge { "all" } else { "none" };
-            Err(format!("{seen}, and {found} of them lies in huge ones, where {wanted} should"))
+        (false, None | Some(0)) => Ok(Ok(seen)),
+        (false, Some(granted)) => {
+            Ok(Err(format!("{seen}, and {} of them lies in huge ones, where none should", Bytes(granted))))
         }
-    })
+        (true, Some(granted)) if granted == bytes => Ok(Ok(format!("{seen}, all in huge ones"))),
+        (true, granted) => Err(Fault::NoHugePages { asked: Bytes(bytes), granted: granted.map(Bytes) }),
+    }
 }
 
 /// Whether the child did what it should, in words either way.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_metal::touch::forbid_huge_pages;
+use tenbin_metal::{Clock, Fault, allowed_cpus};
 use tenbin_model::machine::{Observed, Virtualisation};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Judge, Machine, Refusal, Role, Size, Sizes, Variant, Word,
+    Arrangement, Bytes, Check, Cpu, Descriptor, Effort, Judge, Machine, Refusal, Role, Size, Sizes, Variant,
+    Word,
 };
 
 use super::EXPERIMENTS;
@@ -49,6 +51,11 @@ fn opened(experiment: &Experiment, cell: &Arrangement, request: &Request<'_>) ->
         }
         Err(other) => panic!("{}: {other:?}", cell.label),
     }
+}
+
+/// Whether no memory in one piece was to be had: other tests, and other programs, hold what they hold.
+fn in_pieces(refusal: &Refusal) -> bool {
+    refusal.reached.contains("huge pages")
 }
 
 fn described() -> impl Iterator<Item = Descriptor> {
@@ -135,7 +142,13 @@ fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
                     if variant.role == Role::Measured && !cell.variants.contains(&index) {
                         continue;
                     }
-                    let seen = apparatus.check(index).unwrap();
+                    let seen = match apparatus.check(index) {
+                        Err(fault @ Fault::NoHugePages { .. }) => {
+                            eprintln!("skipped: {}: {}: {fault}", cell.label, variant.name);
+                            continue;
+                        }
+                        seen => seen.unwrap(),
+                    };
                     let met = matches!(seen, Seen::Met(_));
                     let place = format!("{} {}: {}: {seen:?}", descriptor.name, cell.label, variant.name);
                     assert_eq!(met, variant.role == Role::Measured, "{place}");
@@ -181,6 +194,9 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
             for cell in plan.cells {
                 match (experiment.open)(&cell, request) {
                     Ok(_) => {}
+                    Err(Unfit::Refused(refusal)) if in_pieces(&refusal) => {
+                        eprintln!("skipped: {}: {}", cell.label, refusal.reached);
+                    }
                     Err(Unfit::Refused(refusal)) => {
                         assert!(!cell.headline, "{}: a headline that one CPU cannot answer", cell.label);
                         said(refusal);
@@ -216,6 +232,10 @@ fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
                 let cell = rehearsed((&descriptor, cell.clone()), request, &mut apparatus);
                 let place = format!("{}: {}", descriptor.name, fault.name);
                 let refusal = cell.refusal.as_ref().unwrap_or_else(|| panic!("{place}: not seen"));
+                if in_pieces(refusal) {
+                    eprintln!("skipped: {place}: {}", refusal.reached);
+                    continue;
+                }
                 let last = cell.checks.last().unwrap();
                 let name = &descriptor.variants[last.variant as usize].name;
                 assert!(
@@ -253,7 +273,7 @@ fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with
                 let experiment =
                     EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
                 let said = |refusal: Refusal| {
-                    if refusal.reached.contains("huge pages") {
+                    if in_pieces(&refusal) {
                         eprintln!("skipped: {name}: {}", refusal.reached);
                         return;
                     }
@@ -297,6 +317,50 @@ fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with
 /// The process that a test starts finds here which experiment it is to run.
 const REHEARSED: &str = "TENBIN_REHEARSED";
 
+/// The experiment that this process is to run; none in the process that has just seen the test of this name run in one of
+/// its own for each of `names`.
+fn alone(test: &str, names: &[&str]) -> Option<String> {
+    if let Ok(name) = std::env::var(REHEARSED) {
+        return Some(name);
+    }
+    for name in names {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args(["--exact", test, "--nocapture"]).env(REHEARSED, name).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && printed.contains("1 passed"), "{name}: {printed}{errors}");
+        eprintln!("{errors}");
+    }
+    None
+}
+
+/// Huge pages are advice: what asked for them, and was given base pages, has broken nothing.
+#[test]
+fn memory_in_pieces_is_no_implementation_error() {
+    let own = "experiments::tests::memory_in_pieces_is_no_implementation_error";
+    let Some(name) = alone(own, &["caches", "faults", "fork"]) else { return };
+    with_request(Effort::Quick, |request| {
+        let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
+        let (descriptor, cell) = headline(experiment, request);
+        let asks = cell.variants.iter().any(|&at| descriptor.variants[at as usize].name.contains("huge"));
+        if !asks {
+            eprintln!("skipped: {name}: no huge page was granted");
+            return;
+        }
+        // From here on there is none to be had, for this process and its children.
+        forbid_huge_pages().unwrap();
+        let mut apparatus = match (experiment.open)(&cell, request) {
+            Ok(apparatus) => apparatus,
+            Err(Unfit::Refused(refusal)) => return assert!(in_pieces(&refusal), "{name}: {refusal:?}"),
+            Err(other) => panic!("{name}: {other:?}"),
+        };
+        let cell = rehearsed((&descriptor, cell), request, &mut *apparatus);
+        let refusal = cell.refusal.unwrap();
+        assert!(in_pieces(&refusal) && refusal.needs.contains("huge"), "{name}: {refusal:?}");
+        assert!(cell.checks.iter().all(Check::as_expected), "{name}: {:?}", cell.checks);
+    });
+}
+
 /// What is resident at the most, by the kernel's own count: a process of its own for each experiment, in which nothing
 /// else is.
 #[test]
@@ -307,18 +371,8 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().strip_suffix(" kB").unwrap().trim().parse::<u64>().unwrap() << 10
     };
-    let Ok(name) = std::env::var(REHEARSED) else {
-        for name in ["caches", "numa", "thrash", "faults"] {
-            let own = "experiments::tests::what_is_resident_stays_within_half_of_what_is_free";
-            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            let output = child.args(["--exact", own, "--nocapture"]).env(REHEARSED, name).output().unwrap();
-            let said = String::from_utf8_lossy(&output.stdout);
-            let heard = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success() && said.contains("1 passed"), "{name}: {said}{heard}");
-            eprintln!("{heard}");
-        }
-        return;
-    };
+    let own = "experiments::tests::what_is_resident_stays_within_half_of_what_is_free";
+    let Some(name) = alone(own, &["caches", "numa", "thrash", "faults"]) else { return };
     with_machine(&machine(Bytes(FREE)), &allowed_cpus().unwrap(), Effort::Quick, |request| {
         let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
         if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
@@ -329,6 +383,10 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
         let (descriptor, cell) = headline(experiment, request);
         let Some(mut apparatus) = opened(experiment, &cell, request) else { return };
         let cell = rehearsed((&descriptor, cell), request, &mut *apparatus);
+        if let Some(refusal) = cell.refusal.as_ref().filter(|refusal| in_pieces(refusal)) {
+            eprintln!("skipped: {name}: {}", refusal.reached);
+            return;
+        }
         assert_eq!(cell.refusal, None, "{name}");
         apparatus.findings().unwrap();
         let taken = high_water() - before;

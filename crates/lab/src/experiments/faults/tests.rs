@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use tenbin_metal::sampling::Sampled;
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::symbols::image::Code;
-use tenbin_metal::{Clock, allowed_cpus};
+use tenbin_metal::{Clock, Fault, allowed_cpus};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Machine, Reading, Sizes};
 
@@ -238,11 +238,13 @@ fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
         assert!((1.0..1.1).contains(&faults(BASE_IN_ORDER)));
         assert!((1.0..1.1).contains(&faults(BASE_AT_RANDOM)));
         assert!(faults(AGAIN) < 0.1);
-        if here().unwrap().contains(&HUGE_IN_ORDER) {
-            assert!(
-                faults(HUGE_IN_ORDER) < 0.6,
-                "a huge page takes a fault, not one for each of its base pages"
-            );
+        if !here().unwrap().contains(&HUGE_IN_ORDER) {
+            return;
+        }
+        let in_huge = faults(HUGE_IN_ORDER);
+        match apparatus.check(HUGE_IN_ORDER) {
+            Err(fault @ Fault::NoHugePages { .. }) => eprintln!("skipped: {fault}"),
+            _ => assert!(in_huge < 0.6, "a huge page takes a fault, not one for each of its base pages"),
         }
     });
 }

@@ -274,21 +274,12 @@ impl Touching {
         let there = format!("{inside} of {asked} pages are there");
         let emulated = !self.machine.virtualisation.timing_can_be_trusted();
         let is_huge = kept.is_some_and(|kept| kept.0 * 10 >= least_huge(huge, asked));
-        let in_huge = || kept.map_or_else(|| "an unknown part".into(), |kept| kept.to_string());
         Ok(if inside != asked || all != inside {
             Seen::Broken(format!("{there}, and {} that were not asked for", all.saturating_sub(inside)))
         } else if huge && !is_huge {
-            // They are advice: that memory is in pieces is no fault of the kernel's.
-            let error = std::io::Error::other(format!(
-                "{there}, and {} of them lies in huge ones: free memory, or --set threads=1",
-                in_huge()
-            ));
-            return Err(Fault::system("get huge pages", error));
-        } else if is_huge && !huge {
-            Seen::Broken(format!(
-                "{there}, which should be base pages: {} of them lies in huge ones",
-                in_huge()
-            ))
+            return Err(Fault::NoHugePages { asked: Bytes((asked * page()) as u64), granted: kept });
+        } else if let (false, true, Some(kept)) = (huge, is_huge, kept) {
+            Seen::Broken(format!("{there}, which should be base pages: {kept} of them lies in huge ones"))
         } else if !huge && !emulated && act != Act::Again && faults < asked as u64 {
             Seen::Broken(format!("{there} after {faults} faults: some were there before"))
         } else {

@@ -235,13 +235,16 @@ impl Place {
     }
 }
 
-/// The lines that this kernel has, and why it has not the others.
+/// The lines that are asked about with this effort.
+pub(super) fn asked(effort: Effort) -> impl Iterator<Item = usize> {
+    (0..LINES.len()).filter(move |&line| LINES[line].quickly || effort != Effort::Quick)
+}
+
+/// The lines that this kernel has now.
 pub(super) struct Here {
     pub(super) lines: Vec<usize>,
-    /// The name of a line, and what the kernel said.
-    pub(super) missing: Vec<(&'static str, String)>,
     /// Whether a process can be made that runs beside its parent in the same memory.
-    shares: bool,
+    pub(super) shares: bool,
 }
 
 impl Here {
@@ -251,55 +254,45 @@ impl Here {
     /// [`Fault`] when there is no memory even to ask.
     pub(super) fn ask(spawner: &Spawner, effort: Effort) -> Result<Self, Fault> {
         let huge = touch::huge_pages_are_granted()?;
+        let has = |&line: &usize| (huge || !LINES[line].huge) && spawner.missing(LINES[line].way).is_none();
         let shares = spawner.missing(Way::ForkThatShares).is_none();
-        let mut here = Self { lines: Vec::new(), missing: Vec::new(), shares };
-        let asked = |line: &Line| line.quickly || effort != Effort::Quick;
-        for (number, line) in LINES.iter().enumerate().filter(|(_, line)| asked(line)) {
-            let why = match line.huge && !huge {
-                true => Some("this kernel grants no huge pages, or too large ones".into()),
-                false => spawner.missing(line.way),
-            };
-            match why {
-                None => here.lines.push(number),
-                Some(why) => here.missing.push((line.name, why)),
-            }
-        }
-        Ok(here)
-    }
-
-    /// Every variant over these sizes in MiB: the lines one after the other, then the planted faults.
-    pub(super) fn places(&self, sizes: &[u64]) -> Vec<Place> {
-        let at = |line: usize| {
-            // Where so few are small enough that no law would come of them, all sizes are.
-            let few = sizes.iter().filter(|&&mib| mib <= LINES[line].most).count() <= 2;
-            let stands = move |&&mib: &&u64| match &LINES[line] {
-                line if mib > line.most && !few => false,
-                Line { huge: true, .. } => {
-                    modest_huge_page().is_some_and(|huge| (mib << 20).is_multiple_of(huge as u64))
-                }
-                _ => true,
-            };
-            sizes.iter().filter(stands).map(move |&mib| Place::Measured { line, mib })
-        };
-        let planted = [Planted::AnotherStatus, Planted::PageMissing].into_iter();
-        let planted = planted.chain(self.shares.then_some(Planted::Shares)).map(Place::Planted);
-        self.lines.iter().flat_map(|&line| at(line)).chain(planted).collect()
+        Ok(Self { lines: asked(effort).filter(has).collect(), shares })
     }
 }
 
+/// Every variant of these lines over these sizes in MiB: the lines one after the other, then the planted faults, of which the
+/// one that shares memory is the last.
+pub(super) fn places(lines: impl Iterator<Item = usize>, sizes: &[u64]) -> Vec<Place> {
+    let at = |line: usize| {
+        // Where so few are small enough that no law would come of them, all sizes are.
+        let few = sizes.iter().filter(|&&mib| mib <= LINES[line].most).count() <= 2;
+        let stands = move |&&mib: &&u64| match &LINES[line] {
+            line if mib > line.most && !few => false,
+            Line { huge: true, .. } => {
+                modest_huge_page().is_some_and(|huge| (mib << 20).is_multiple_of(huge as u64))
+            }
+            _ => true,
+        };
+        sizes.iter().filter(stands).map(move |&mib| Place::Measured { line, mib })
+    };
+    let planted = [Planted::AnotherStatus, Planted::PageMissing, Planted::Shares].map(Place::Planted);
+    lines.flat_map(at).chain(planted).collect()
+}
+
 /// The processes that these variants need, each once: how many MiB, in which kind of page.
-pub(super) fn parents_of(places: &[Place], smallest: u64) -> Vec<(u64, bool)> {
-    let mut parents: Vec<(u64, bool)> = places.iter().map(|place| place.parent(smallest)).collect();
+pub(super) fn parents_of<'a>(places: impl IntoIterator<Item = &'a Place>, smallest: u64) -> Vec<(u64, bool)> {
+    let mut parents: Vec<(u64, bool)> = places.into_iter().map(|place| place.parent(smallest)).collect();
     parents.sort_unstable();
     parents.dedup();
     parents
 }
 
-/// What is weighed among these variants.
-pub(super) fn comparisons(places: &[Place], sizes: &[u64]) -> Vec<Comparison> {
+/// What is weighed among the variants of these lines, by their places.
+pub(super) fn comparisons(places: &[Place], lines: &[usize], sizes: &[u64]) -> Vec<Comparison> {
     let find = |line: usize, mib: u64| {
         let wanted = Place::Measured { line, mib };
-        places.iter().position(|&place| place == wanted).map(|at| at as u32)
+        let place = places.iter().position(|&place| place == wanted)?;
+        lines.contains(&line).then_some(place as u32)
     };
     let pair = |(left, right): (usize, usize), mib: &u64| {
         Some(Comparison { left: find(left, *mib)?, right: find(right, *mib)? })

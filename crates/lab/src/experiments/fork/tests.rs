@@ -68,7 +68,7 @@ fn advice_about_memory_works_for_sizes_of_fork() {
             let refused = |mib: Option<&str>| {
                 with(free, Effort::Normal, mib, |request| {
                     let sizes = sizes(request)?;
-                    affordable(request, &known, &sizes).map(drop)
+                    affordable(request, &known.lines, &sizes).map(drop)
                 })
             };
             let Err(unfit) = refused(Some(asked)) else { continue };
