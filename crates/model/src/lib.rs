@@ -4,12 +4,13 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`].
 
 pub mod architecture;
 pub mod attribution;
 pub mod blame;
 pub mod calibration;
+pub mod elf;
 pub mod experiment;
 pub mod machine;
 pub mod run;
