@@ -17,6 +17,7 @@ use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::workspace::{Profile, Workspace};
+use tenbin_model::words::semicolon;
 
 /// Every kernel's symbol begins with this.
 const PREFIX: &str = "tenbin_kernel_";
@@ -86,7 +87,7 @@ pub(crate) fn examine(architecture: Architecture, binary: &Path) -> Result<(), F
     }
     Err(Failure::new(
         format!("approve the kernels of {}", architecture.name()),
-        faults.join("; "),
+        semicolon(faults),
         "correct the kernel in crates/metal/src/kernels, or its entry in the table there",
     ))
 }

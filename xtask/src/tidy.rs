@@ -79,6 +79,12 @@ const RULES: &[Rule] = &[
         check: layout::line_width,
     },
     Rule {
+        name: "lists-in-one-place",
+        sentence: "What is listed in words is joined by crates/model/src/words.rs alone.",
+        remedy: "use tenbin_model::words",
+        check: text::lists_in_one_place,
+    },
+    Rule {
         name: "no-machine-paths",
         sentence: "No file names an absolute path of somebody's machine.",
         remedy: "make the path relative, or take it from the environment",

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Counter, SampleFlag, Sampler};
+use tenbin_model::words::comma;
 
 /// Where the tracing file system is mounted: since Linux 4.1, and before (`Documentation/trace/ftrace.rst`).
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -95,7 +96,7 @@ fn numbers(mounts: &[PathBuf], names: &[&'static str]) -> Result<Vec<(&'static s
     }
     match (mounted, found.is_empty()) {
         (false, _) => Err(Uncounted::NotMounted),
-        (true, true) => Err(Uncounted::NotThere(names.join(", "))),
+        (true, true) => Err(Uncounted::NotThere(comma(names))),
         (true, false) => Ok(found),
     }
 }

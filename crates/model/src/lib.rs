@@ -4,7 +4,7 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`words`].
 
 pub mod architecture;
 pub mod attribution;
@@ -19,6 +19,7 @@ pub mod sizes;
 pub mod topology;
 pub mod unit;
 pub mod verdict;
+pub mod words;
 
 pub use architecture::{Architecture, NotAnArchitecture};
 pub use attribution::Attribution;

@@ -10,6 +10,7 @@ use crate::command::{Command, Output, status_in_words};
 use crate::failure::Failure;
 use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
+use tenbin_model::words::comma;
 
 /// A kernel that modules are built for: an architecture by our name, and a suite by tenbin's.
 struct Kernel {
@@ -100,11 +101,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         let missing = MODULES.iter().filter(|name| !into.join(format!("{name}.ko")).is_file());
         let missing = missing.copied().collect::<Vec<_>>();
         if output.code == Some(0) && missing.is_empty() {
-            println!("built for {words}: {}", MODULES.join(", "));
+            println!("built for {words}: {}", comma(MODULES));
         } else {
             println!("NOT BUILT for {words}");
             let why = output.diagnostics.lines().last().unwrap_or("it says nothing").to_owned();
-            faults.push(format!("not built for {words}: {} ({why})", missing.join(", ")));
+            faults.push(format!("not built for {words}: {} ({why})", comma(missing)));
         }
     }
     judge("build the modules", &faults, "run the command that is printed above")

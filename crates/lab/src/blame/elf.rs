@@ -8,6 +8,7 @@ use std::path::Path;
 
 use tenbin_model::Architecture;
 use tenbin_model::elf::{self, Elf, Malformed, numbers};
+use tenbin_model::words::first;
 
 /// Whether `path` is a shared library of this machine that exports the function `symbol`.
 ///
@@ -67,9 +68,7 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
     let mut names: Vec<&str> = exported().map(|it| it.name.as_ref()).collect();
     names.sort_unstable();
     names.dedup();
-    let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-    let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
-    let instead = if names.is_empty() { "nothing".into() } else { shown + &more };
+    let instead = if names.is_empty() { "nothing".into() } else { first(names, 5) };
     Err(format!("it exports no `{symbol}`; it exports {instead}"))
 }
 

@@ -2,6 +2,7 @@
 
 use tenbin_model::Cpu;
 use tenbin_model::machine::cpu_ranges;
+use tenbin_model::words::comma;
 
 use super::formats::{bracketed, integer};
 use super::root::{Reading, Root};
@@ -30,7 +31,7 @@ pub(super) fn governor(root: &Root, cpus: &[Cpu]) -> Reading<String> {
         _ => {
             let group =
                 |(governor, cpus): &(String, Vec<Cpu>)| format!("{governor} on CPUs {}", cpu_ranges(cpus));
-            Ok(groups.iter().map(group).collect::<Vec<_>>().join(", "))
+            Ok(comma(groups.iter().map(group)))
         }
     }
 }

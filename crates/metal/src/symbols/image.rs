@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use tenbin_model::elf::{self, Elf, Malformed, Segment};
+use tenbin_model::words::semicolon;
 
 /// How many bytes are read on either side of an address: the longest x86 instruction has 15.
 pub const REACH: u64 = 16;
@@ -58,7 +59,7 @@ pub fn around(address: u64, text: Option<u64>) -> Result<Code, String> {
     if tried.len() == 1 {
         tried.push(format!("no vmlinux of {release} below /boot or /usr/lib/debug"));
     }
-    Err(tried.join("; "))
+    Err(semicolon(&tried))
 }
 
 /// The same from an image that was linked for other addresses: its lowest segment begins where the text did.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use tenbin_analysis::{report, verdict};
+use tenbin_model::words::comma;
 use tenbin_model::{Effort, Report, Run, Verdict};
 
 use super::keep::Keeper;
@@ -153,7 +154,7 @@ fn ended_early(measured: &Measured) -> Option<String> {
     };
     let missing = match measured.unmeasured.as_slice() {
         [] => String::new(),
-        names => format!("; not measured: {}", names.join(", ")),
+        names => format!("; not measured: {}", comma(names)),
     };
     Some(format!("{why}{missing}"))
 }

@@ -2,6 +2,7 @@
 
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::topology::shared;
+use tenbin_model::words::and;
 use tenbin_model::{
     Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance,
     Published, Run, Sample, Trial,
@@ -98,11 +99,10 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         "none" => "fits into no cache".to_owned(),
         cache => format!("fits into {cache}"),
     };
-    let names: Vec<String> = cpus.iter().map(Cpu::to_string).collect();
     let label = format!(
         "in case {} ({bytes}, which {fits}) on {}, which share {place}",
         row.text("case"),
-        names.join(" and ")
+        and(&cpus)
     );
     let sample = |order: u32, variant: u32, column: &str| Sample {
         order,
