@@ -3,12 +3,12 @@
 use std::cell::Cell as Shared;
 use std::rc::Rc;
 
-use tenbin_metal::Clock;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Sizes, Variant};
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Variant};
 
 use super::*;
 use crate::experiment::Settings;
+use crate::rehearsal::TestRequest;
 
 /// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
 #[derive(Clone)]
@@ -156,16 +156,7 @@ fn run_planned(
         published: None,
     };
     let machine = machine(virtualisation);
-    let settings = Settings::default();
-    let request = Request {
-        machine: &machine,
-        clock: Clock::kernel(),
-        cpus: &[Cpu(0)],
-        effort: Effort::Quick,
-        settings: &settings,
-        sizes: &Sizes::default(),
-        seed: 42,
-    };
+    let asked_for = TestRequest { machine, cpus: vec![Cpu(0)], seed: 42, ..TestRequest::default() };
     let watch = || Picoseconds(now.get());
     let probe = |cpus: &[Cpu]| Probe { spins: vec![Picoseconds(7); cpus.len()], ..Probe::default() };
     let mut bench = Bench {
@@ -176,7 +167,7 @@ fn run_planned(
         probe: Some(&probe),
         sink: &mut |_| {},
     };
-    let trial = bench.run(&experiment, &request).unwrap();
+    let trial = bench.run(&experiment, &asked_for.request()).unwrap();
     (trial, asked.get())
 }
 
@@ -417,17 +408,8 @@ fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
 #[test]
 fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
     let looked = |cells: Vec<Arrangement>, seed| {
-        let (cpus, settings, sizes) = ([Cpu(0)], Settings::default(), Sizes::default());
-        let machine = machine(Virtualisation::None);
-        let request = Request {
-            machine: &machine,
-            clock: Clock::kernel(),
-            cpus: &cpus,
-            effort: Effort::Quick,
-            settings: &settings,
-            sizes: &sizes,
-            seed,
-        };
+        let asked = TestRequest { cpus: vec![Cpu(0)], seed, ..TestRequest::default() };
+        let request = asked.request();
         let plan: fn(&Request<'_>) -> Result<Plan, Unfit> = if cells.is_empty() {
             |_| Ok(Plan { look: Some(look), ..Plan::default() })
         } else {
@@ -490,16 +472,8 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
         },
         published: None,
     };
-    let (machine, settings) = (machine(Virtualisation::None), Settings::default());
-    let request = Request {
-        machine: &machine,
-        clock: Clock::kernel(),
-        cpus: &[Cpu(0)],
-        effort: Effort::Quick,
-        settings: &settings,
-        sizes: &Sizes::default(),
-        seed: 0,
-    };
+    let asked = TestRequest { cpus: vec![Cpu(0)], seed: 0, ..TestRequest::default() };
+    let request = asked.request();
     let now = NOW.with(Rc::clone);
     let mut finished = std::collections::BTreeSet::new();
     for limit in (0..20_000_000_000).step_by(100_000_000) {
