@@ -373,7 +373,7 @@ fn step(hart: u32, pc: u64, action: BootAction, events: &[Event]) -> Step {
 
 fn wrote(value: u64) -> Step {
     let action = BootAction::Wrote { address: Hex(FLAG), name: "flag".into(), bytes: 4, value: Hex(value) };
-    step(0, 0x8000_0014, action, &[Event::Told(1)])
+    step(0, 0x8000_0014, action, &[Event::Notified(1)])
 }
 
 /// A load from the flag.

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_leads_back_and_another_one_is_answered_with_the_known_ones() {
+    fn every_name_leads_back_and_unknown_ones_are_answered() {
         for architecture in Architecture::ALL {
             assert_eq!(architecture.to_string().parse(), Ok(architecture));
             assert_eq!(Architecture::of_elf(architecture.names().elf), Some(architecture));

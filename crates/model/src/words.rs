@@ -126,11 +126,11 @@ mod tests {
 
     #[test]
     fn lists_of_any_length_are_said() {
-        for (items, said) in
+        for (items, listed) in
             [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a and b"), (&["a", "b", "c"], "a, b and c")]
         {
-            assert_eq!(and(items), said);
-            assert_eq!(or(items), said.replace("and", "or"));
+            assert_eq!(and(items), listed);
+            assert_eq!(or(items), listed.replace("and", "or"));
         }
         assert_eq!(clauses(["a and b", "c"]), "a and b, and c");
         assert_eq!(comma([1, 2, 3]), "1, 2, 3");

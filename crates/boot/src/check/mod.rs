@@ -172,9 +172,9 @@ pub(crate) enum Event {
     /// Memory is clear.
     Cleared,
     /// This hart is told to start.
-    Told(u32),
+    Notified(u32),
     /// All harts are told.
-    ToldAll,
+    NotifiedAll,
     /// The hart starts.
     Started,
     /// The hart has arrived.

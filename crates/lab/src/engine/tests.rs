@@ -38,7 +38,7 @@ impl Apparatus for Script {
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
         let number = self.asked.replace(self.asked.get() + 1);
         if self.pin_lost_at == Some(number) {
-            return Err(Fault::PinNotHeld { worker: 0, wanted: Cpu(0), found: Cpu(1) }.into());
+            return Err(Fault::PinNotHeld { worker: 0, wanted: Cpu(0), actual: Cpu(1) }.into());
         }
         if self.wrong_at == Some(number) {
             return Err(Failure::Wrong("one addition lost".into()));

@@ -451,7 +451,7 @@ impl Pipes {
             Ok(lines) => Seen::Met(format!("{lines} lines verified")),
             Err(wrong) => Seen::Broken(format!(
                 "line {} should be `{}` and is `{}`",
-                wrong.line, wrong.expected, wrong.found
+                wrong.line, wrong.expected, wrong.actual
             )),
         })
     }

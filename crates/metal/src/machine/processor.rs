@@ -91,8 +91,8 @@ fn riscv(text: &str) -> Reading<String> {
         words.extend(isas.get(hart).map(|isa| (*isa).to_owned()));
         comma(&words)
     });
-    let said = counted(names.filter(|name| !name.is_empty()));
-    if said.is_empty() { Err("no line `uarch`, `mvendorid` or `isa`".into()) } else { Ok(said) }
+    let names = counted(names.filter(|name| !name.is_empty()));
+    if names.is_empty() { Err("no line `uarch`, `mvendorid` or `isa`".into()) } else { Ok(names) }
 }
 
 /// Equal names once; different ones with their counts, in the order of appearance.

@@ -85,6 +85,6 @@ pub(super) fn address_randomisation(root: &Root) -> Reading<u8> {
 pub(super) fn mitigations(root: &Root) -> Reading<Vec<(String, String)>> {
     let folder = format!("{CPUS}/vulnerabilities");
     let flaws = root.names(&folder)?;
-    let said = |flaw: String| Ok((flaw.clone(), root.word(&format!("{folder}/{flaw}"))?));
-    flaws.into_iter().map(said).collect()
+    let mitigation = |flaw: String| Ok((flaw.clone(), root.word(&format!("{folder}/{flaw}"))?));
+    flaws.into_iter().map(mitigation).collect()
 }

@@ -116,12 +116,12 @@ fn functions_are_found_by_either_table_at_any_address() {
     for hash in [Hash::SystemV, Hash::Gnu] {
         // As linked by most, as linked for an old kernel, and as moved by an emulator.
         for base in [0, 0xffff_ffff_ff70_0000, 0x5500_0000_0000] {
-            let found = functions(&object(hash, base, true)).unwrap();
+            let offered = functions(&object(hash, base, true)).unwrap();
             let expected = [("now", Some("LINUX_2"), 0x800), ("later", Some("LINUX_3"), 0x900)];
-            assert_eq!(named(&found), expected, "{hash:?} {base:#x}");
+            assert_eq!(named(&offered), expected, "{hash:?} {base:#x}");
         }
-        let found = functions(&object(hash, 0, false)).unwrap();
-        assert_eq!(named(&found), [("now", None, 0x800), ("later", None, 0x900)]);
+        let offered = functions(&object(hash, 0, false)).unwrap();
+        assert_eq!(named(&offered), [("now", None, 0x800), ("later", None, 0x900)]);
     }
 }
 
@@ -139,7 +139,7 @@ fn what_is_wrong_is_said() {
         functions(&image).unwrap_err().to_string()
     };
     let code = SYMBOLS + SYMBOL + 8;
-    for (found, said) in [
+    for (message, part) in [
         (damaged(0, b"#!/b"), "does not begin as"),
         (damaged(4, &[1]), "no ELF file of 64 bits"),
         (damaged(54, &[32]), "program header entry size"),
@@ -154,7 +154,7 @@ fn what_is_wrong_is_said() {
         (functions(&sound[..0x210]).unwrap_err().to_string(), "outside the file"),
         (functions(&[]).unwrap_err().to_string(), "does not begin"),
     ] {
-        assert!(found.contains(said), "{found} | {said}");
+        assert!(message.contains(part), "{message} | {part}");
     }
 }
 
@@ -171,8 +171,8 @@ proptest! {
             image[at] = byte;
         }
         for image in [&image[..], &image[..length]] {
-            if let Ok(found) = functions(image) {
-                prop_assert!(found.len() <= LENGTH / SYMBOL);
+            if let Ok(offered) = functions(image) {
+                prop_assert!(offered.len() <= LENGTH / SYMBOL);
             }
         }
     }
