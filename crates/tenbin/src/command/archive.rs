@@ -3,9 +3,10 @@
 use std::io::{self, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use tenbin_analysis::{calibration as analysis, report, verdict};
+use tenbin_analysis::{Reported, calibration as analysis, report};
+use tenbin_lab::analyses;
 use tenbin_model::words::{comma, counted};
-use tenbin_model::{Calibration, Report, Run};
+use tenbin_model::{Calibration, Run};
 use tenbin_store::{
     Attempt, CalibrationId, Damage, Error, Existing, Label, Merge, RunId, Store, neighbours, same_file,
 };
@@ -172,19 +173,18 @@ fn no_run(store: &Store, error: Error) -> Trouble {
 }
 
 /// A run and its report, computed again from its samples.
-fn load(store: &Store, which: &str) -> Result<(Run, Report), Trouble> {
+fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
     let id = find(store, which)?;
     let run = store.load(&id).map_err(trouble)?;
-    let mut report = verdict::report(&run, Some(&id.to_string()));
-    report.instrument = calibrate::remark(store, &run.machine);
-    Ok((run, report))
+    let mut reported = analyses().report(&run, Some(&id.to_string()));
+    reported.report.instrument = calibrate::remark(store, &run.machine);
+    Ok(reported)
 }
 
 /// Everything about every experiment of a run.
-pub fn detail(run: &Run, report: &Report, width: usize) -> String {
-    let trials = run.trials.iter();
-    let texts = trials.map(|trial| report::trial(run, report, &trial.descriptor.name).text(width));
-    texts.collect::<Vec<_>>().join("\n")
+pub fn detail(reported: &Reported, width: usize) -> String {
+    let texts: Vec<String> = reported.pages.iter().map(|page| page.text(width)).collect();
+    texts.join("\n")
 }
 
 /// The calibrations of this machine, by a word.
@@ -198,12 +198,12 @@ pub fn show(which: &str, form: Form) -> Result<Answer, Trouble> {
     if let Some((id, calibration)) = calibration(&store, which)? {
         return Ok(Answer::text(calibrate::text(calibration, Some(id), form)?));
     }
-    let (run, report) = load(&store, which)?;
+    let reported = load(&store, which)?;
     let text = if form.json {
-        json(&report)?
+        json(&reported.report)?
     } else {
         let width = terminal::width();
-        detail(&run, &report, width) + &report::instrument(&report).text(width)
+        detail(&reported, width) + &report::instrument(&reported.report).text(width)
     };
     Ok(Answer::text(text))
 }

@@ -1,7 +1,8 @@
 //! `tenbin compare`: runs of two sides.
 
+use tenbin_analysis::across::{Kept, MOST_OTHERS, across};
 use tenbin_analysis::report;
-use tenbin_analysis::verdict::{Kept, MOST_OTHERS, across};
+use tenbin_lab::analyses;
 use tenbin_model::{Run, Verdict};
 use tenbin_stats::runs::MOST;
 use tenbin_store::{Entry, RunId, Store};
@@ -32,7 +33,7 @@ pub fn compare(sides: [&str; 2], form: Form) -> Result<Answer, Trouble> {
     } else {
         Vec::new()
     };
-    let across = across(&named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>());
+    let across = across(&analyses(), &named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>());
     let text = if form.json { json(&across)? } else { report::compared(&across).text(terminal::width()) };
     let refused = across.comparisons.iter().all(|compared| compared.verdict == Verdict::Refused);
     Ok(Answer { exit: if refused { Exit::Refused } else { Exit::Answered }, ..Answer::text(text) })

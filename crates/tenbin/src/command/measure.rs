@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use tenbin_analysis::{report, verdict};
+use tenbin_analysis::{Reported, report};
+use tenbin_lab::analyses;
 use tenbin_model::words::comma;
-use tenbin_model::{Effort, Report, Run, Verdict};
+use tenbin_model::{Effort, Report, Verdict};
 
 use super::keep::Keeper;
 use super::{archive, calibrate, json};
@@ -16,7 +17,7 @@ use crate::terminal;
 /// Every question, quickly; a sentence each.
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
     let order = Order::new(&[], &[], measure, Effort::Quick)?;
-    let sentence = |_: &Run, report: &Report, width: usize| report::survey(report).text(width);
+    let sentence = |part: &Reported, width: usize| report::survey(&part.report).text(width);
     Ok(answered(&order, measure, &sentence, false)?.0)
 }
 
@@ -45,9 +46,12 @@ pub fn run(
 /// kept.
 pub fn published(experiments: &[String], measure: &Measure) -> Result<Answer, Trouble> {
     let run = measurement::published(experiments)?;
-    let report = verdict::report(&run, None);
-    let text =
-        if measure.form.json { json(&report)? } else { archive::detail(&run, &report, terminal::width()) };
+    let reported = analyses().report(&run, None);
+    let text = if measure.form.json {
+        json(&reported.report)?
+    } else {
+        archive::detail(&reported, terminal::width())
+    };
     Ok(Answer { text, to: measure.output.clone(), remark: None, exit: Exit::Answered })
 }
 
@@ -75,7 +79,7 @@ impl Page {
 fn answered(
     order: &Order,
     measure: &Measure,
-    text: &dyn Fn(&Run, &Report, usize) -> String,
+    text: &dyn Fn(&Reported, usize) -> String,
     summary: bool,
 ) -> Result<(Answer, Report), Trouble> {
     if let Some(path) = &measure.output {
@@ -87,11 +91,12 @@ fn answered(
     let mut page = Page { at_once, text: String::new(), trouble: None };
     let mut known: Option<Report> = None;
     let measured = order.measure(&mut |run| {
-        let part = verdict::report(run, None);
+        let part = analyses().report(run, None);
         let between = if summary && known.is_some() { "\n" } else { "" };
         if !measure.form.json {
-            page.add(&format!("{between}{}", text(run, &part, width)));
+            page.add(&format!("{between}{}", text(&part, width)));
         }
+        let part = part.report;
         match &mut known {
             None => known = Some(part),
             Some(known) => {
@@ -102,7 +107,7 @@ fn answered(
         }
     })?;
     // What was finished is one thing at least.
-    let mut report = known.unwrap_or_else(|| verdict::report(&measured.run, None));
+    let mut report = known.unwrap_or_else(|| analyses().report(&measured.run, None).report);
     report.instrument = match keeper.store() {
         Some(store) => calibrate::remark(store, &measured.run.machine),
         // What is not to be kept may still be read beside what is.

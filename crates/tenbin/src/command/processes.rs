@@ -2,7 +2,9 @@
 
 use std::num::NonZero;
 
-use tenbin_analysis::{report, verdict};
+use tenbin_analysis::processes::processes;
+use tenbin_analysis::report;
+use tenbin_lab::analyses;
 use tenbin_model::{Effort, Report, Verdict};
 
 use super::{archive, json};
@@ -42,7 +44,7 @@ pub fn run(
         reports.push(report);
     }
     progress.finish();
-    let over = verdict::processes(&reports, &descriptors());
+    let over = processes(&analyses(), &reports, &descriptors());
     let text =
         if measure.form.json { json(&over)? } else { report::over_processes(&over).text(terminal::width()) };
     let refused = over.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
