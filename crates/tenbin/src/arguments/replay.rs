@@ -6,6 +6,7 @@ use clap::Args;
 use tenbin_boot::Fault;
 
 use super::Form;
+use tenbin_model::words::comma;
 
 /// Which runs to replay, and how often.
 #[derive(Args, Clone, Debug)]
@@ -31,7 +32,5 @@ pub struct Replay {
 fn fault(text: &str) -> Result<Fault, String> {
     let named = |fault: &Fault| fault.name().replace(' ', "-");
     let fault = Fault::ALL.into_iter().find(|fault| named(fault) == text.replace('_', "-"));
-    fault.ok_or_else(|| {
-        format!("it is one of {}", Fault::ALL.iter().map(named).collect::<Vec<_>>().join(", "))
-    })
+    fault.ok_or_else(|| format!("it is one of {}", comma(Fault::ALL.iter().map(named))))
 }

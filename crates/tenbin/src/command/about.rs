@@ -13,6 +13,7 @@ use tenbin_boot::litmus::Litmus;
 use tenbin_boot::{Boot, BootReplay};
 use tenbin_lab::blame::CONTRACTS;
 use tenbin_metal::kernels;
+use tenbin_model::words::comma;
 use tenbin_model::{Architecture, Blame, CalibrationReport, Descriptor, ExportedRun, Report};
 use tenbin_reach::Module;
 
@@ -49,7 +50,7 @@ pub fn known(name: &str) -> Result<(), Trouble> {
     if names.iter().any(|known| known == name) {
         return Ok(());
     }
-    Err(Trouble::usage(format!("there is no experiment `{name}`; there are: {}", names.join(", "))))
+    Err(Trouble::usage(format!("there is no experiment `{name}`; there are: {}", comma(&names))))
 }
 
 pub fn schema(what: Shape) -> Result<Answer, Trouble> {
@@ -120,7 +121,7 @@ pub fn manual(words: &[String]) -> Result<Answer, Trouble> {
             let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
             Trouble::usage(match known.is_empty() {
                 true => format!("`{}` has no commands below it", command.get_name()),
-                false => format!("there is no command `{word}`; there are: {}", known.join(", ")),
+                false => format!("there is no command `{word}`; there are: {}", comma(&known)),
             })
         })?;
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tenbin_analysis::{Reported, calibration as analysis, report};
 use tenbin_lab::analyses;
+use tenbin_model::words::{comma, counted};
 use tenbin_model::{Calibration, Run};
 use tenbin_store::{
     Attempt, CalibrationId, Damage, Error, Existing, Label, Merge, RunId, Store, neighbours, same_file,
@@ -89,7 +90,7 @@ pub fn keep(store: &mut Store, run: &Run, label: Option<&Label>) -> Result<RunId
 
 /// The names of runs, as far as a table shows them.
 pub fn shorts(ids: &[RunId]) -> String {
-    ids.iter().map(RunId::short).collect::<Vec<_>>().join(", ")
+    comma(ids.iter().map(RunId::short))
 }
 
 /// `$TENBIN_STORE`, else `tenbin/store.db` under the XDG data folder (XDG base directory
@@ -316,9 +317,7 @@ pub fn export(arguments: &Export) -> Result<Answer, Trouble> {
     let what = if named && !ids.is_empty() {
         shorts(&ids)
     } else {
-        let plural =
-            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-        format!("{} and {}", plural(ids.len(), "run"), plural(calibrations.len(), "calibration"))
+        format!("{} and {}", counted(ids.len(), "run"), counted(calibrations.len(), "calibration"))
     };
     let mut remark = format!("Wrote {what} to {to}.");
     for damage in left_out {
@@ -394,7 +393,7 @@ pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
                     let rest = files[place + 1..].iter().map(|file| file.display().to_string());
                     let rest: Vec<String> = rest.collect();
                     if !rest.is_empty() {
-                        failures.push(format!("tenbin: not tried: {}", rest.join(", ")));
+                        failures.push(format!("tenbin: not tried: {}", comma(&rest)));
                     }
                     break;
                 }

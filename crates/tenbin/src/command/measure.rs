@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tenbin_analysis::{Reported, report};
 use tenbin_lab::analyses;
+use tenbin_model::words::comma;
 use tenbin_model::{Effort, Report, Verdict};
 
 use super::keep::Keeper;
@@ -158,7 +159,7 @@ fn ended_early(measured: &Measured) -> Option<String> {
     };
     let missing = match measured.unmeasured.as_slice() {
         [] => String::new(),
-        names => format!("; not measured: {}", names.join(", ")),
+        names => format!("; not measured: {}", comma(names)),
     };
     Some(format!("{why}{missing}"))
 }

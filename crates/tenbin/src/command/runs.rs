@@ -1,6 +1,7 @@
 //! `tenbin runs`: what the store holds; labels, and removal.
 
 use tenbin_model::ListedRun;
+use tenbin_model::words::comma;
 use tenbin_store::{Damage, Error, Label, Listing, RunId};
 
 use super::archive::{open_existing, open_to_change, resolve, shorts, trouble};
@@ -86,7 +87,7 @@ fn remove(words: &[String]) -> Result<String, Trouble> {
     let names = ids.iter().map(RunId::short);
     let names: Vec<_> =
         names.chain(calibrations.iter().map(|id| format!("calibration {}", id.short()))).collect();
-    Ok(format!("Removed {}.", names.join(", ")))
+    Ok(format!("Removed {}.", comma(&names)))
 }
 
 /// The seconds of a date, without what is smaller.
