@@ -47,8 +47,8 @@ const SAID_OF_CALLS: &[&str] = &[
 const SAID_OF_FIB: &[&str] =
     &["Refused", "5 of 5 variants met the specification", "1 of 1 planted faults were caught"];
 
-/// What a guest with two memory nodes does of the seed's remedy: the counts before and after, then three that
-/// are ended while settings are switched. Each state is waited for, and not for ever. A shell in the
+/// What a guest with two memory nodes does of the published remedy: the counts before and after, then three
+/// that are ended while settings are switched. Each state is waited for, and not for ever. A shell in the
 /// background ignores SIGINT for its children.
 const REMEDY: &str = r#"
 huge=/sys/kernel/mm/transparent_hugepage/enabled

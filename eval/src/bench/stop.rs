@@ -51,7 +51,7 @@ pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
             let tried = format!("read the console of the {architecture} guest");
             Failure::new(tried, reason, "read what is printed above")
         })?;
-        println!("\n{architecture}, 2 CPUs; the seed's loop around one of the longest stops:");
+        println!("\n{architecture}, 2 CPUs; the published loop around one of the longest stops:");
         around(&console).iter().for_each(|line| println!("  {line}"));
         let table = table(&stops);
         print!("{table}");

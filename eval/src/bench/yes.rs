@@ -1,5 +1,5 @@
-//! How fast lines go through a pipe: `tenbin yes` beside GNU's, uutils' and the seed's three, through four
-//! readers.
+//! How fast lines go through a pipe: `tenbin yes` beside GNU's, uutils' and the three programs of the diary
+//! Kognosuke (2023-11-06), through four readers.
 //!
 //! Writer and reader are pinned to one CPU each, as the seed had them. In every round every pair of them
 //! carries as many bytes as take it about a third of a second, in a random order; a ratio is one of a single
@@ -131,7 +131,7 @@ fn readers(stand: &Stand<'_>, folder: &Path) -> Result<Vec<Program>, Failure> {
     ])
 }
 
-/// Compiles a C program beside this file; the seed's were compiled with -O3.
+/// Compiles a C program beside this file; the published ones were compiled with -O3.
 fn compile(stand: &Stand<'_>, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
     let source = stand.workspace.root().join("eval/src/bench/yes").join(format!("{name}.c"));
     let program = folder.join(name);

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_metal::pipe::{
-    Discard, How, Keep, LARGE, Pipe, Reader, SEEDS_WRITE, Text, Verify, Writer, hold, probe, writer,
+    Discard, How, Keep, LARGE, PUBLISHED_WRITE, Pipe, Reader, Text, Verify, Writer, hold, probe, writer,
 };
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::words::{comma, semicolon};
@@ -21,7 +21,7 @@ use described::describe;
 /// The variants that are measured, in the order of the descriptor.
 const WAYS: [How; 17] = [
     How::Puts,
-    How::Write { room: SEEDS_WRITE },
+    How::Write { room: PUBLISHED_WRITE },
     How::TwoBuffers { gift: false },
     How::Constant { huge: false },
     How::Tee,

@@ -32,7 +32,7 @@ kernel! {
 
 kernel! {
     /// A failed exchange leaves the value that it found in `x6`, and the next attempt starts from it, as in
-    /// the C of seed 004.
+    /// the C of F. Wu, "RISC-V Atomic LR/SC vs AMO", 2024-02-24.
     tenbin_kernel_casal:
     ".arch_extension lse",
     "mov x5, #0",

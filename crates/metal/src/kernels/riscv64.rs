@@ -14,7 +14,7 @@ use crate::features::Feature;
 pub(super) const HINT: &str = "pause";
 
 kernel! {
-    /// The result goes to a register that can be read, as seed 004 has it.
+    /// The result goes to a register that can be read, as in F. Wu, "RISC-V Atomic LR/SC vs AMO", 2024-02-24.
     tenbin_kernel_amoadd_d:
     "li a3, 1",
     "2:",
@@ -26,7 +26,7 @@ kernel! {
 }
 
 kernel! {
-    /// The loop of seed 004: a relaxed load, then `__atomic_cmpxchg_acq_rel` of the header that it uses
+    /// The loop of that article: a relaxed load, then `__atomic_cmpxchg_acq_rel` of the header that it uses
     /// (michaeljclark/riscv-atomics), which tries again by itself when only the store fails. A value that
     /// was not expected is what the next attempt starts from.
     tenbin_kernel_lr_bne_sc:
@@ -72,7 +72,7 @@ kernel! {
 }
 
 kernel! {
-    /// The seed's loop with the compare-and-swap in one instruction.
+    /// The published loop with the compare-and-swap in one instruction.
     tenbin_kernel_amocas_d:
     ".option push",
     ".option arch, +zacas",
@@ -95,7 +95,8 @@ kernel! {
     ".option pop",
 }
 
-/// The seed's loop with a wait when the value is not the expected one; `setup` and `finish` run once a call.
+/// The published loop with a wait when the value is not the expected one; `setup` and `finish` run once a
+/// call.
 ///
 /// A store that fails though the value was right is tried again at once, as in the loop itself: the LR that
 /// follows finds out whether somebody else was there, and then there is a wait.

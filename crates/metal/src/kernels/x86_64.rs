@@ -40,7 +40,7 @@ kernel! {
 
 kernel! {
     /// A failed exchange leaves the value that it found in `rax`, and the next attempt starts from it, as in
-    /// the C of seed 004.
+    /// the C of F. Wu, "RISC-V Atomic LR/SC vs AMO", 2024-02-24.
     tenbin_kernel_lock_cmpxchg:
     "xor r8d, r8d",
     ".p2align 5",

@@ -2,7 +2,7 @@
 //!
 //! The kernel passes the word on in sysfs. A kernel built without NUMA has no such folder, whatever the
 //! firmware says: then the device tree itself is asked (Linux, `Documentation/devicetree/bindings/numa.txt`),
-//! as seed 002 asked it.
+//! as in "Socionext SC0FQAA-B: NUMA or not", 2018.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 pub use reader::{Discard, Held, Keep, Reader, Verify, Wrong, hold};
 pub use text::Text;
-pub use writer::{How, LARGE, SEEDS_WRITE, Writer, probe, writer};
+pub use writer::{How, LARGE, PUBLISHED_WRITE, Writer, probe, writer};
 
 use crate::fault::Fault;
 
@@ -102,7 +102,7 @@ mod tests {
         let page = Text::numbered(PAGE / Text::NUMBERED);
         vec![
             (How::Puts, long.clone()),
-            (How::Write { room: SEEDS_WRITE }, long.clone()),
+            (How::Write { room: PUBLISHED_WRITE }, long.clone()),
             (How::Write { room: 1 << 20 }, long.clone()),
             (How::TwoBuffers { gift: false }, long.clone()),
             (How::TwoBuffers { gift: true }, long),
@@ -146,7 +146,7 @@ mod tests {
     fn one_wrong_byte_is_found_and_named() {
         let text = Text::numbered(65_537);
         let damaged = text.damaged_at(1_000);
-        let wrong = verified(How::Write { room: SEEDS_WRITE }, &damaged, &text, 2).unwrap_err();
+        let wrong = verified(How::Write { room: PUBLISHED_WRITE }, &damaged, &text, 2).unwrap_err();
         assert_eq!(wrong.line, 1_000);
         assert_eq!(wrong.expected, "0001000");
         assert_ne!(wrong.actual, wrong.expected);

@@ -11,7 +11,7 @@ impl Text {
     /// Length of a numbered line, its newline included.
     pub const NUMBERED: usize = 8;
 
-    /// The longest line, without its newline: what the seed's `out_one[256]` holds.
+    /// The longest line, without its newline: what `out_one[256]` of the published program holds.
     pub const LONGEST: usize = 254;
 
     /// This line, again and again.

@@ -1,5 +1,5 @@
-//! Ways to put lines into a pipe. `puts`, `write` of 8 KiB and `vmsplice` of two buffers are the seed's, line
-//! by line.
+//! Ways to put lines into a pipe. `puts`, `write` of 8 KiB and `vmsplice` of two buffers are those of "Making
+//! `yes` faster (pipes only)" in the diary Kognosuke, 2023-11-06, line by line.
 
 use std::ffi::CString;
 use std::io;
@@ -19,15 +19,15 @@ use crate::pages::{PageKind, Pages};
 /// A way to put lines into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// One `puts(3)` a line, through the C library's buffer: what gcc makes of the seed's
+    /// One `puts(3)` a line, through the C library's buffer: what gcc makes of the published
     /// `printf("%s\n", line)`.
     Puts,
     /// `write(2)` of the whole lines that this many bytes hold.
     Write {
-        /// At most so many bytes at once; [`SEEDS_WRITE`] is the seed's.
+        /// At most so many bytes at once; [`PUBLISHED_WRITE`] is the published one.
         room: usize,
     },
-    /// The seed's `vmsplice(2)`: lines are copied into one of two buffers of the pipe's size, and
+    /// The published `vmsplice(2)`: lines are copied into one of two buffers of the pipe's size, and
     /// each full buffer's pages are given to the pipe. `gift` adds `SPLICE_F_GIFT`.
     TwoBuffers {
         /// Whether the pages are declared a gift, which does not protect them.
@@ -46,8 +46,8 @@ pub enum How {
     Splice,
 }
 
-/// The seed's `CHUNKSIZE` of 8 KiB, and its loop's condition: at least two bytes stay free.
-pub const SEEDS_WRITE: usize = 2 * 4096 - 2;
+/// The published `CHUNKSIZE` of 8 KiB, and its loop's condition: at least two bytes stay free.
+pub const PUBLISHED_WRITE: usize = 2 * 4096 - 2;
 
 /// Bytes of a large buffer: what a stream socket of `AF_UNIX` allocates in one piece (`UNIX_SKB_FRAGS_SZ`,
 /// net/unix/af_unix.c), and what `splice(2)` then moves into one place of a pipe.
@@ -112,7 +112,8 @@ const LOCKED_BY_CALLER: libc::c_int = 2;
 /// Who may set `stdout` and call `puts`: nothing else in this program uses the C library's standard output.
 static PUTS: Mutex<()> = Mutex::new(());
 
-/// The seed's first program: `printf("%s\n", line)` for every line, which gcc -O3 compiles to `puts(line)`.
+/// The first published program: `printf("%s\n", line)` for every line, which gcc -O3 compiles to
+/// `puts(line)`.
 ///
 /// Its process had one thread, so that locking its stream took no atomic instruction; here there are several,
 /// and the stream is locked by this value.
@@ -183,7 +184,7 @@ impl Drop for Puts {
     }
 }
 
-/// The seed's second program, also with buffers of other sizes: whole lines, written at once.
+/// The second published program, also with buffers of other sizes: whole lines, written at once.
 struct Write {
     input: OwnedFd,
     text: Vec<u8>,
@@ -215,7 +216,7 @@ impl Writer for Write {
     }
 }
 
-/// The seed's third program: two buffers, filled in turn by copying, given page by page.
+/// The third published program: two buffers, filled in turn by copying, given page by page.
 struct TwoBuffers {
     input: OwnedFd,
     buffers: [Pages; 2],
@@ -228,7 +229,7 @@ struct TwoBuffers {
 }
 
 impl TwoBuffers {
-    /// The seed's `output[2048]`, and its loop's condition: at least two bytes stay free.
+    /// The published `output[2048]`, and its loop's condition: at least two bytes stay free.
     const PIECE: usize = 2048 - 2;
 
     fn new(input: OwnedFd, chunk: usize, text: &Text, gift: bool) -> Result<Self, Fault> {

@@ -264,7 +264,7 @@ mod tests {
             let code = [bytes("48 89 07 48 89 07"), bytes(text)].concat();
             assert_eq!(ending("x86_64", &code).map(|named| named.name), *expected, "{text}");
         }
-        // The seed's place: the branch after the load-reserved.
+        // The place that perf named on the SG2038 (2024-02-24): the branch after the load-reserved.
         let code = [0x0005_b503_u32.to_le_bytes(), 0x1004_b62f_u32.to_le_bytes()].concat();
         assert_eq!(ending("riscv64", &code).map(|named| named.name), Some("lr.d"));
         assert_eq!(ending("riscv64", &code[..4]), None);

@@ -1,4 +1,4 @@
-// The seed's first way to write lines: one printf for each, its result unused as there, so that gcc -O3 makes puts of it.
+// The diary's first way to write lines: one printf for each, its result unused as there, so that gcc -O3 makes puts of it.
 // A reader that leaves ends it by SIGPIPE.
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// The seed's third way: lines are copied into one of two buffers of 256 KiB, and each full buffer's pages are given
+// The diary's third way: lines are copied into one of two buffers of 256 KiB, and each full buffer's pages are given
 // to the pipe. What runs over the end of one begins the other.
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The seed's second way: whole lines in one buffer of 8 KiB, written at once.
+// The diary's second way: whole lines in one buffer of 8 KiB, written at once.
 #include <string.h>
 #include <unistd.h>
 
