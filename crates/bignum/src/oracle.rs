@@ -81,8 +81,8 @@ proptest! {
         let (a, b) = (theirs(&dividend), theirs(&divisor));
         let wanted = (!divisor.is_zero()).then(|| (ours(&(&a / &b)), ours(&(&a % &b))));
         for halves_from in [2, 3, 5, 60] {
-            let found = division::divide_from(&dividend, &divisor, halves_from);
-            prop_assert_eq!(found.as_ref(), wanted.as_ref(), "in halves from {}", halves_from);
+            let quotient_and_rest = division::divide_from(&dividend, &divisor, halves_from);
+            prop_assert_eq!(quotient_and_rest.as_ref(), wanted.as_ref(), "in halves from {}", halves_from);
         }
     }
 
@@ -97,8 +97,8 @@ proptest! {
         let rest = if rest < divisor { rest } else { divisor.checked_sub(&Natural::from(1_u64)).unwrap() };
         let dividend = &(&quotient * &divisor) + &rest;
         for halves_from in [2, 3, 5, 60] {
-            let found = division::divide_from(&dividend, &divisor, halves_from);
-            prop_assert_eq!(found, Some((quotient.clone(), rest.clone())), "in halves from {}", halves_from);
+            let quotient_and_rest = division::divide_from(&dividend, &divisor, halves_from);
+            prop_assert_eq!(quotient_and_rest, Some((quotient.clone(), rest.clone())), "in halves from {}", halves_from);
         }
     }
 
@@ -133,7 +133,7 @@ fn by_additions(last: u64) -> impl Iterator<Item = (u64, BigUint)> {
 }
 
 #[test]
-fn every_way_to_a_fibonacci_number_agrees_with_additions_up_to_2000() {
+fn every_way_to_f_n_agrees_with_additions_up_to_2000() {
     for (n, wanted) in by_additions(2_000) {
         let wanted = ours(&wanted);
         assert_eq!(fibonacci::iterative(n), wanted, "F({n})");
@@ -144,7 +144,7 @@ fn every_way_to_a_fibonacci_number_agrees_with_additions_up_to_2000() {
 }
 
 #[test]
-fn the_largest_factors_of_every_two_lengths_carry_as_far_as_they_can() {
+fn the_largest_factors_carry_as_far_as_they_can() {
     // (B^n - 1)(B^m - 1) = B^(n + m) - B^n - B^m + 1.
     let ones = |length| Natural::from_limbs(vec![u64::MAX; length]);
     let power = |length| {
@@ -202,7 +202,7 @@ fn digits_of_a_number_that_is_cut_many_times_are_theirs() {
 }
 
 #[test]
-fn powers_of_ten_and_their_neighbours_have_the_digits_that_one_expects() {
+fn powers_of_ten_and_their_neighbours_have_their_digits() {
     let ten = Natural::from(10_u64);
     let mut power = Natural::from(1_u64);
     for zeros in 0..1_300 {

@@ -36,9 +36,9 @@ impl PackedCalibration {
     /// Unpacks the calibration and compares its hash with its name. An error says what is wrong with it.
     pub(crate) fn verify(&self) -> Result<Calibration, String> {
         let document = document::decompress(&self.document)?;
-        let found = CalibrationId::of(&document);
-        if found != self.id {
-            return Err(format!("its contents hash to {}", found.short()));
+        let hash = CalibrationId::of(&document);
+        if hash != self.id {
+            return Err(format!("its contents hash to {}", hash.short()));
         }
         document::read(&document)
     }
@@ -118,8 +118,9 @@ impl Store {
                 Err(other) => return Err(other),
             }
         }
-        let oldest_first =
-            |(id, found): &(CalibrationId, Calibration)| (moment(&found.provenance.started).to_owned(), *id);
+        let oldest_first = |(id, calibration): &(CalibrationId, Calibration)| {
+            (moment(&calibration.provenance.started).to_owned(), *id)
+        };
         sound.sort_by_cached_key(oldest_first);
         sound.reverse();
         Ok(CalibrationListing { sound, damaged })

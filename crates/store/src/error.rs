@@ -125,7 +125,7 @@ pub enum Error {
         /// On what.
         path: PathBuf,
         /// What the file is instead.
-        found: Foreign,
+        foreign: Foreign,
     },
     /// The file was made by a newer tenbin.
     NewerFormat {
@@ -257,9 +257,9 @@ impl fmt::Display for Error {
                     _ => "permission denied; make the file and its folder readable and writable, or name another",
                 })
             }
-            Self::NotAStore { tried, path, found } => {
+            Self::NotAStore { tried, path, foreign } => {
                 failed(f, tried, path)?;
-                write!(f, "it is {found} and no store of tenbin; name a file that tenbin wrote")
+                write!(f, "it is {foreign} and no store of tenbin; name a file that tenbin wrote")
             }
             Self::NewerFormat { tried, path, format } => {
                 failed(f, tried, path)?;
@@ -385,8 +385,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    pub(crate) fn not_a_store(self, found: Foreign) -> Error {
-        Error::NotAStore { tried: self.tried, path: self.path.into(), found }
+    pub(crate) fn not_a_store(self, foreign: Foreign) -> Error {
+        Error::NotAStore { tried: self.tried, path: self.path.into(), foreign }
     }
 
     pub(crate) fn newer_format(self, format: i32) -> Error {
@@ -437,7 +437,7 @@ impl Place<'_> {
                 Error::Locked { tried, path, waited: PATIENCE }
             }
             (ErrorCode::NotADatabase, _) => match crate::foreign::name(self.path) {
-                Some(found) => self.not_a_store(found),
+                Some(foreign) => self.not_a_store(foreign),
                 None => self.damaged("its first page is not what SQLite writes"),
             },
             (ErrorCode::DatabaseCorrupt | ErrorCode::TypeMismatch | ErrorCode::TooBig, _)

@@ -85,9 +85,9 @@ impl Packed {
         if !rest.is_empty() {
             return Err("it has chunks of cells or columns that it does not have".into());
         }
-        let found = RunId::of(&document, &cells);
-        if found != self.id {
-            return Err(format!("its contents hash to {}", found.short()));
+        let hash = RunId::of(&document, &cells);
+        if hash != self.id {
+            return Err(format!("its contents hash to {}", hash.short()));
         }
         for (cell, columns) in places.iter_mut().zip(cells) {
             cell.samples = columns.into_samples()?;
@@ -122,11 +122,11 @@ impl Packed {
     pub(crate) fn read(connection: &Connection, id: &RunId) -> rusqlite::Result<Option<Self>> {
         // One transaction, so that both tables are seen as of the same moment.
         let snapshot = connection.unchecked_transaction()?;
-        let found = snapshot
+        let row = snapshot
             .prepare_cached("SELECT key, document FROM run WHERE id = ?1")?
             .query_row([id.to_string()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
             .optional()?;
-        let Some((key, document)) = found else { return Ok(None) };
+        let Some((key, document)) = row else { return Ok(None) };
         let chunks = snapshot
             .prepare_cached(
                 "SELECT cell, field, part, codec, count, data FROM chunk WHERE run = ?1 ORDER BY cell, field, part",

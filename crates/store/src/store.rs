@@ -456,11 +456,11 @@ fn parse(name: &str, place: Place<'_>) -> Result<RunId, Error> {
 }
 
 pub(crate) fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {
-    let found = connection
+    let row = connection
         .prepare_cached("SELECT 1 FROM run WHERE id = ?1")?
         .query_row([id.to_string()], |_| Ok(()))
         .optional()?;
-    Ok(found.is_some())
+    Ok(row.is_some())
 }
 
 /// A pragma that answers with the value that it took, which may be another.

@@ -145,9 +145,9 @@ fn an_export_holds_what_it_was_given_and_nothing_else() {
         let mut expected = others.to_vec();
         expected.sort_unstable();
         expected.dedup();
-        let mut found = calibration_names(&exported);
-        found.sort_unstable();
-        assert_eq!(found, expected);
+        let mut names = calibration_names(&exported);
+        names.sort_unstable();
+        assert_eq!(names, expected);
         for id in others {
             assert_eq!(exported.load_calibration(id).unwrap(), store.load_calibration(id).unwrap());
         }
@@ -155,7 +155,7 @@ fn an_export_holds_what_it_was_given_and_nothing_else() {
 }
 
 #[test]
-fn an_import_says_what_was_new_and_changes_nothing_the_second_time() {
+fn a_second_import_changes_nothing() {
     let (folder, mut source) = store();
     let run = source.keep(&small_run(1)).unwrap();
     let mut ids: Vec<_> = (0..3).map(|seed| source.keep_calibration(&calibration(seed)).unwrap()).collect();

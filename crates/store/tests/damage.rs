@@ -122,7 +122,7 @@ fn a_file_cut_anywhere_is_refused() {
     for length in pages.chain([10, 15, 16, 17, 99, 100]).chain(others).filter(|&length| length < whole) {
         let error = fixture.import(&mut store, &fixture.exported[..length]);
         match error {
-            Some(Error::NotAStore { found: Foreign::Empty, .. }) if length == 0 => {}
+            Some(Error::NotAStore { foreign: Foreign::Empty, .. }) if length == 0 => {}
             Some(Error::Damaged { .. }) if length > 0 => {}
             other => panic!("cut at {length} of {whole}: {other:?}"),
         }
@@ -204,7 +204,7 @@ fn damage_in_the_store_itself_is_found_when_the_run_is_read() {
 }
 
 #[test]
-fn damage_to_a_calibration_is_found_when_it_is_read_and_hinders_no_run() {
+fn damage_to_a_calibration_hinders_no_run() {
     let fixture = Fixture::new();
     let mut store = fixture.target("own.db");
     let id = store.keep_calibration(&calibration(8)).unwrap();
@@ -262,21 +262,21 @@ fn damage_to_a_calibration_is_found_when_it_is_read_and_hinders_no_run() {
 fn what_is_not_a_store_is_named() {
     let fixture = Fixture::new();
     let mut store = fixture.target("target.db");
-    let found = |error: Option<Error>| match error {
-        Some(Error::NotAStore { found, .. }) => found,
+    let foreign = |error: Option<Error>| match error {
+        Some(Error::NotAStore { foreign, .. }) => foreign,
         other => panic!("{other:?}"),
     };
-    assert_eq!(found(fixture.import(&mut store, b"")), Foreign::Empty);
-    assert_eq!(found(fixture.import(&mut store, b"a,b\r\n1,2\r\n")), Foreign::Other("a text"));
-    assert_eq!(found(fixture.import(&mut store, b"{\"schema\": 1}")), Foreign::Other("a JSON document"));
+    assert_eq!(foreign(fixture.import(&mut store, b"")), Foreign::Empty);
+    assert_eq!(foreign(fixture.import(&mut store, b"a,b\r\n1,2\r\n")), Foreign::Other("a text"));
+    assert_eq!(foreign(fixture.import(&mut store, b"{\"schema\": 1}")), Foreign::Other("a JSON document"));
 
     let other = fixture.path("other.db");
     let connection = rusqlite::Connection::open(&other).unwrap();
     connection.execute_batch("PRAGMA user_version = 3; CREATE TABLE run (id TEXT)").unwrap();
-    assert_eq!(found(store.import(&other).err()), Foreign::Application(0));
-    assert_eq!(found(Store::open(&other).err()), Foreign::Application(0));
+    assert_eq!(foreign(store.import(&other).err()), Foreign::Application(0));
+    assert_eq!(foreign(Store::open(&other).err()), Foreign::Application(0));
     connection.execute_batch("PRAGMA application_id = 252006674").unwrap();
-    assert_eq!(found(Store::open(&other).err()), Foreign::Application(252_006_674));
+    assert_eq!(foreign(Store::open(&other).err()), Foreign::Application(252_006_674));
     assert!(Store::open(&other).unwrap_err().to_string().contains("0x0f055112"));
 
     let text = fixture.path("notes.txt");
@@ -285,9 +285,9 @@ fn what_is_not_a_store_is_named() {
         "not a database at all, but long enough to have a header of a hundred bytes. ".repeat(3),
     )
     .unwrap();
-    assert_eq!(found(Store::open(&text).err()), Foreign::Other("a text"));
+    assert_eq!(foreign(Store::open(&text).err()), Foreign::Other("a text"));
     assert_eq!(
-        found(store.import(Path::new("/dev/null")).err()),
+        foreign(store.import(Path::new("/dev/null")).err()),
         Foreign::Other("a device, a pipe or a socket")
     );
 }
@@ -324,7 +324,7 @@ fn paths_that_lead_nowhere_are_told_apart() {
     );
     let blank = fixture.path("blank.db");
     fs::write(&blank, b"").unwrap();
-    assert!(matches!(Store::open_existing(&blank), Err(Error::NotAStore { found: Foreign::Empty, .. })));
+    assert!(matches!(Store::open_existing(&blank), Err(Error::NotAStore { foreign: Foreign::Empty, .. })));
     assert!(Store::open(&blank).is_ok());
 }
 

@@ -199,7 +199,7 @@ fn an_import_that_is_killed_leaves_everything_or_nothing() {
 }
 
 #[test]
-fn an_upgrade_that_is_killed_leaves_the_old_format_or_the_new_one() {
+fn a_killed_upgrade_leaves_the_old_format_or_the_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let former = folder.path().join("former.db");
     let id = format_1::write(&former, "delete", &small_run(1));

@@ -98,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn a_store_left_by_a_crash_is_read_with_its_log_and_without_touching_it() {
+fn a_store_left_by_a_crash_is_read_and_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("live.db")).unwrap();
     let id = store.keep(&small_run(1)).unwrap();

@@ -40,13 +40,13 @@ fn kept(report: &[u8]) -> Vec<RunId> {
 }
 
 #[test]
-fn processes_that_create_and_fill_one_store_at_once_lose_nothing() {
+fn processes_that_create_one_store_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fill_at_once(&folder.path().join("deep/down/store.db"), None);
 }
 
 #[test]
-fn processes_that_upgrade_and_fill_one_store_at_once_lose_nothing() {
+fn processes_that_upgrade_one_store_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for journal in ["wal", "delete"] {
         let path = folder.path().join(format!("{journal}.db"));
@@ -91,7 +91,7 @@ fn fill_at_once(path: &Path, before: Option<RunId>) {
 }
 
 #[test]
-fn a_disk_that_takes_no_more_is_an_error_and_harms_no_earlier_run() {
+fn a_full_disk_is_an_error_and_harms_no_earlier_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let before = Store::open(&path).unwrap().keep(&small_run(5_000)).unwrap();

@@ -94,7 +94,7 @@ fn all_but_the_newest_go_and_labels_hold_the_others() {
 }
 
 #[test]
-fn the_bound_takes_the_oldest_that_were_measured_here_unlabelled() {
+fn the_bound_takes_the_oldest_unlabelled_runs_of_here() {
     let (folder, mut elsewhere, _) = store_with(1);
     let (_folder, mut store, ids) = store_with(5);
     let file = folder.path().join("one.db");

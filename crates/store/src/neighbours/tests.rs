@@ -57,7 +57,7 @@ atomics,\"at 2 threads, \"\"far\"\"\",9,2,1,0,2,50000000,,1,25000000,0,0,2,24000
 }
 
 #[test]
-fn go_benchmark_has_a_line_for_every_epoch_and_a_name_for_every_variant() {
+fn go_benchmark_has_a_line_an_epoch_and_a_name_a_variant() {
     let expected = "\
 goos: linux
 goarch: amd64
