@@ -25,12 +25,12 @@ pub(super) fn check(asked: &Check) -> Result<Answer, Trouble> {
     if let Some(path) = &asked.picture {
         can_be_written(path)?;
     }
-    let request = asked.request();
-    let firmware = asked.files.iter().map(|path| read(path, &request)).collect::<Result<Vec<_>, _>>()?;
+    let request = &asked.request;
+    let firmware = asked.files.iter().map(|path| read(path, request)).collect::<Result<Vec<_>, _>>()?;
     interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let mut jobs = Vec::new();
     for each in &firmware {
-        jobs.extend(each.jobs(&request).map_err(Trouble::usage)?);
+        jobs.extend(each.jobs(request).map_err(Trouble::usage)?);
     }
     let answer = with_means(asked.limit, asked.seconds, &Progress::boots, |means| examine(&jobs, means));
     let mut remarks = Vec::new();
