@@ -65,6 +65,15 @@ impl Answer {
     pub fn text(text: String) -> Self {
         Self { text, to: None, remark: None, exit: Exit::Answered }
     }
+
+    /// Text that a generator wrote.
+    ///
+    /// # Errors
+    /// Internal: it is no UTF-8.
+    pub fn generated(text: Vec<u8>) -> Result<Self, Trouble> {
+        let text = String::from_utf8(text).map(Self::text);
+        text.map_err(|error| Trouble::internal(format!("generated text is not UTF-8: {error}")))
+    }
 }
 
 /// Why a command has no answer.

@@ -5,57 +5,100 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use clap::Args;
 use tenbin_boot::image::Image;
-use tenbin_boot::{Boot, BootCheck, BootReplay, Counterexample, ReplayOutcome, Replayed, sha256, view};
+use tenbin_boot::{
+    Boot, BootCheck, BootReplay, Counterexample, Fault, ReplayOutcome, Replayed, sha256, view,
+};
 use tenbin_reach as reach;
 
-use super::json;
-use crate::arguments;
 use crate::output::{Answer, Exit, Trouble};
-use crate::terminal::{self, Progress};
+use crate::terminal::Progress;
+use crate::verbs::guest::{told, trouble};
+use crate::verbs::{Form, Schema, Verb, Work};
+
+/// Have QEMU do what `boot check` found, step by step
+///
+/// Follows every run that ends in a fault: the same file in QEMU, its harts stepped through a debugger's
+/// port in the run's order, every access compared. After a hang all harts run freely for a while, and
+/// still do not all arrive.
+#[derive(Args)]
+#[command(after_help = STATUS)]
+pub struct Replay {
+    /// What `tenbin boot check --json` printed
+    #[arg(value_name = "ANSWER.json")]
+    answer: PathBuf,
+    /// How often each run is followed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    times: u32,
+    /// Only runs that end so: dead, livelock, started-early, started-twice, shared-stack, stale, astray; or
+    /// lost-store, which is no fault
+    #[arg(long, value_name = "FAULT", value_parser = fault)]
+    fault: Option<Fault>,
+    /// The executable, if it is no longer where the answer says
+    #[arg(long, value_name = "FILE")]
+    elf: Option<PathBuf>,
+    #[command(flatten)]
+    form: Form,
+}
+
+const STATUS: &str = "\
+Exit status: 0 every run that can be replayed was shown; 2 the answer or an executable cannot be
+read; 3 no run can be replayed; 4 the emulator departed from a run: then tenbin was wrong, or it;
+5 QEMU is missing.";
+
+pub const VERB: Verb = Verb {
+    schemas: &[Schema::of::<BootReplay>("replay", "How runs went in an emulator: `boot replay`")],
+    ..Verb::of::<Replay>("replay")
+};
+
+/// The fault of this name.
+fn fault(text: &str) -> Result<Fault, String> {
+    let named = |fault: &Fault| fault.name().replace(' ', "-");
+    let fault = Fault::ALL.into_iter().find(|fault| named(fault) == text.replace('_', "-"));
+    fault.ok_or_else(|| {
+        format!("it is one of {}", Fault::ALL.iter().map(named).collect::<Vec<_>>().join(", "))
+    })
+}
 
 /// Bytes that an answer may have.
 const LARGEST: u64 = 1 << 28;
 
 /// Replays every run of an answer that is asked for.
-///
-/// # Errors
-/// A usage error where the answer or an executable cannot be read; missing, where the emulator is; internal,
-/// where it does not work.
-pub(super) fn replay(asked: &arguments::Replay) -> Result<Answer, Trouble> {
-    let boot = answer(&asked.answer)?;
-    let runs = boot.runs(asked.fault);
-    let mut remarks = Vec::new();
-    let files = executables(&boot, &runs, asked, &mut remarks)?;
-    let progress = Progress::new();
-    let mut replays = Vec::new();
-    let mut emulator = None;
-    for (done, (check, run)) in runs.iter().enumerate() {
-        let times = asked.times as usize;
-        let mut each = |time: u32| progress.replays(done * times + time as usize, runs.len() * times);
-        let replayed = replayed(check, run, &files[done], asked.times, &mut emulator, &mut each);
-        if replayed.is_err() {
-            progress.finish();
+impl Work for Replay {
+    fn run(self) -> Result<Answer, Trouble> {
+        let boot = answer(&self.answer)?;
+        let runs = boot.runs(self.fault);
+        let mut remarks = Vec::new();
+        let files = executables(&boot, &runs, &self, &mut remarks)?;
+        let progress = Progress::new();
+        let mut replays = Vec::new();
+        let mut emulator = None;
+        for (done, (check, run)) in runs.iter().enumerate() {
+            let times = self.times as usize;
+            let mut each = |time: u32| progress.replays(done * times + time as usize, runs.len() * times);
+            let replayed = replayed(check, run, &files[done], self.times, &mut emulator, &mut each);
+            if replayed.is_err() {
+                progress.finish();
+            }
+            replays.push(replayed?);
         }
-        replays.push(replayed?);
+        progress.finish();
+        let answer = BootReplay { schema: BootReplay::SCHEMA.into(), emulator, times: self.times, replays };
+        let has = |what: fn(&ReplayOutcome) -> bool| answer.replays.iter().any(|it| what(&it.outcome));
+        let exit = if has(|it| matches!(it, ReplayOutcome::Departed { .. })) {
+            Exit::Fault
+        } else if has(|it| matches!(it, ReplayOutcome::Shown(_))) {
+            Exit::Answered
+        } else {
+            Exit::Refused
+        };
+        if answer.replays.is_empty() {
+            remarks.push(boot.nothing_to_replay(self.fault));
+        }
+        let text = self.form.text(&answer, view::replay)?;
+        Ok(Answer { remark: told(&remarks), exit, ..Answer::text(text) })
     }
-    progress.finish();
-    let answer = BootReplay { schema: BootReplay::SCHEMA.into(), emulator, times: asked.times, replays };
-    let has = |what: fn(&ReplayOutcome) -> bool| answer.replays.iter().any(|it| what(&it.outcome));
-    let exit = if has(|it| matches!(it, ReplayOutcome::Departed { .. })) {
-        Exit::Fault
-    } else if has(|it| matches!(it, ReplayOutcome::Shown(_))) {
-        Exit::Answered
-    } else {
-        Exit::Refused
-    };
-    if answer.replays.is_empty() {
-        remarks.push(boot.nothing_to_replay(asked.fault));
-    }
-    let remarks = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>();
-    let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
-    let text = if asked.form.json { json(&answer)? } else { view::replay(&answer, terminal::width()) };
-    Ok(Answer { text, to: None, remark, exit })
 }
 
 /// An executable that was read.
@@ -72,7 +115,7 @@ struct Executable {
 fn executables(
     boot: &Boot,
     runs: &[(&BootCheck, &Counterexample)],
-    asked: &arguments::Replay,
+    asked: &Replay,
     remarks: &mut Vec<String>,
 ) -> Result<Vec<Rc<Executable>>, Trouble> {
     let mut read: Vec<(Rc<Executable>, String)> = Vec::new();
@@ -144,7 +187,7 @@ fn replayed(
 ) -> Result<Replayed, Trouble> {
     let Executable { path, image } = executable;
     let replay = reach::Replay { elf: path, image, check, run, times };
-    let (version, outcome) = replay.play(each).map_err(super::guest::trouble)?;
+    let (version, outcome) = replay.play(each).map_err(trouble)?;
     if let Some(version) = version {
         emulator.get_or_insert(version);
     }

@@ -12,8 +12,8 @@ use tenbin_lab::{Bench, Ladder};
 use tenbin_metal::{Fault, Load, interrupt, machine};
 use tenbin_model::{Calibration, CalibrationReport, Cpu, Effort, Picoseconds, Provenance, Refusal, Series};
 
+use super::Calibrate;
 use crate::again;
-use crate::arguments::Calibrate;
 use crate::measurement::{BySignTest, cpus, observed, seed, words};
 use crate::output::{Exit, Trouble};
 use crate::terminal::Progress;

@@ -9,11 +9,37 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use clap::Args;
 use tenbin_lab::yes::{Asked, End, Order, Text, pour, read, read_test, verify};
 use tenbin_metal::inherited;
 use tenbin_metal::outlet::Outlet;
 
+use super::{Verb, Work};
 use crate::output::{self, Answer, Exit, Trouble};
+
+/// Write a line again and again, as GNU's `yes` does, as fast as the machine lets it
+///
+/// The same arguments, messages and exit statuses (1 for whatever fails); a link to tenbin that is named
+/// `yes` is one. With --verify in the first place it reads such lines instead, says how many are right,
+/// and names the first that is not (4); 3 if nothing came.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct Yes {
+    /// `--verify [--lines N|all]`, then the strings of the line; `y` if there is none
+    #[arg(value_name = "STRING", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+pub const VERB: Verb = Verb::of::<Yes>("yes");
+
+/// Whoever asks for `yes` first is answered before the command line is read; this is declared for help,
+/// manual and completions.
+impl Work for Yes {
+    fn run(self) -> Result<Answer, Trouble> {
+        let exit = Invocation::of_tenbin(self.words).run();
+        Ok(Answer { exit, ..Answer::text(String::new()) })
+    }
+}
 
 /// How `yes` was asked for.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! `tenbin guest`: the wiring of a guest to the terminal.
+//! `tenbin guest run`: the wiring of a guest to the terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,13 +8,87 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::Args;
 use tenbin_model::Architecture;
-use tenbin_reach::{Accelerator, Cargo, Error, File, Guest, Kvm, Line, insist_place};
+use tenbin_reach::{Accelerator, Cargo, File, Guest, Kvm, Line, Module, insist_place};
 
-use super::modules::{Choice, remarked, told};
-use crate::arguments::GuestRun;
+use super::{Choice, architectures, remarked, told, trouble};
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
 use crate::terminal::Progress;
+use crate::verbs::{Verb, Work};
+
+/// Boot a guest, run one command in it, and pass on its output and its exit status
+///
+/// The guest has a busybox, this tenbin (/bin/tenbin, if it is here for that architecture), what is
+/// carried, no disk and no network. Its CPU is emulated, unless --accel says otherwise. Its kernel is
+/// fetched from Debian once and kept in a folder of its own; nothing else here changes. Takes about ten
+/// seconds and what the command takes, the first time for a kernel also its download.
+#[derive(Args)]
+#[command(after_help = STATUS)]
+pub struct Run {
+    /// x86_64, aarch64 or riscv64; this machine's if not given
+    #[arg(long, value_name = "ARCHITECTURE")]
+    arch: Option<Architecture>,
+    /// bookworm (Linux 6.1), backports or trixie (Linux 6.12), host, or a kernel's image; bookworm, but for
+    /// riscv64
+    #[arg(long, value_name = "bookworm|backports|trixie|host|FILE")]
+    kernel: Option<PathBuf>,
+    /// Carry a kernel module of tenbin's, built for that kernel, as /modules/NAME.ko; COMMAND may load it
+    #[arg(long, value_name = "stop_machine|oneshot_timer|fibdrv")]
+    module: Vec<Module>,
+    /// Carry a file; it lies in /tmp, where the command runs, unless a place is given
+    #[arg(long, value_name = "FILE[:/PLACE]")]
+    carry: Vec<OsString>,
+    /// Lay all of a folder over the guest's root
+    #[arg(long, value_name = "FOLDER")]
+    carry_tree: Vec<PathBuf>,
+    /// Bring back a file or a folder of the guest
+    #[arg(long, value_name = "/PLACE", requires = "into")]
+    bring: Vec<String>,
+    /// Where to put what is brought back: its path in the guest, below this folder
+    #[arg(long, value_name = "FOLDER", requires = "bring")]
+    into: Option<PathBuf>,
+    /// How long the guest may take, its boot of about ten seconds counted in; fetching a kernel is not
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    cpus: u32,
+    /// Memory nodes of the guest, among which its CPUs and memory are divided; no more than CPUs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    nodes: u32,
+    /// tcg emulates the CPUs; kvm takes this machine's, if a short guest shows first that it works
+    #[arg(long, value_name = "tcg|kvm", default_value = "tcg")]
+    accel: Accelerator,
+    /// Let the guest's clock count instructions, a nanosecond each: one CPU, emulated
+    #[arg(long)]
+    count_instructions: bool,
+    /// Show the guest's console on standard error while it runs, each line with the time since the start
+    #[arg(long)]
+    console: bool,
+    /// A word for the kernel's command line
+    #[arg(long, value_name = "WORD")]
+    append: Vec<String>,
+    /// Where kernels are kept; tenbin/guest under the XDG folder of caches if not given
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
+    /// The command and its words, after --
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const STATUS: &str = "\
+Exit status: that of the command, 127 if the guest has no such command. If there is none,
+standard error begins with `tenbin guest:` and says why: 1 the guest could not be made, 4 it hung,
+panicked or broke off, 5 something is missing on this machine. 2 is a usage error, told as ever.";
+
+pub const VERB: Verb = Verb {
+    words: &[
+        ("arch", architectures),
+        ("module", || Module::ALL.iter().map(|module| module.name().to_owned()).collect()),
+    ],
+    ..Verb::of::<Run>("run")
+};
 
 /// Where tenbin is in a guest.
 const TENBIN: &str = "/bin/tenbin";
@@ -22,27 +96,24 @@ const TENBIN: &str = "/bin/tenbin";
 /// How long a guest under KVM may take to show that it works. Where it works, a second or two are enough.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Boots a guest, runs the command in it, and passes on what it left.
-///
 /// What kept the guest from an answer is said under a name of its own: a tenbin that runs in the guest and
 /// fails says `tenbin:`, and its status may be the same.
-///
-/// # Errors
-/// A usage error.
-pub(super) fn run(arguments: GuestRun) -> Result<Answer, Trouble> {
-    let mut remarks = Vec::new();
-    let (failed, exit) = match passed_on(arguments, &mut remarks) {
-        Err(trouble) if trouble.exit == Exit::Usage => return Err(remarked(trouble, &remarks)),
-        Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
-        Ok(status) => (None, Exit::PassedOn(status)),
-    };
-    let lines = failed.into_iter().chain(told(&remarks)).collect::<Vec<_>>();
-    let remark = (!lines.is_empty()).then(|| lines.join("\n"));
-    Ok(Answer { text: String::new(), to: None, remark, exit })
+impl Work for Run {
+    fn run(self) -> Result<Answer, Trouble> {
+        let mut remarks = Vec::new();
+        let (failed, exit) = match passed_on(self, &mut remarks) {
+            Err(trouble) if trouble.exit == Exit::Usage => return Err(remarked(trouble, &remarks)),
+            Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
+            Ok(status) => (None, Exit::PassedOn(status)),
+        };
+        let lines = failed.into_iter().chain(told(&remarks)).collect::<Vec<_>>();
+        let remark = (!lines.is_empty()).then(|| lines.join("\n"));
+        Ok(Answer { remark, exit, ..Answer::text(String::new()) })
+    }
 }
 
 /// The status of the command, after all else that it left was passed on.
-fn passed_on(arguments: GuestRun, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
+fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     let choice = Choice::of(arguments.arch, arguments.kernel.as_deref(), arguments.cache.as_deref())?;
     let architecture = choice.architecture;
     let accelerator = match (arguments.accel, arguments.count_instructions) {
@@ -207,16 +278,6 @@ fn keep(file: &File, folder: &Path) -> Result<(), Trouble> {
     }
     write_whole(&path, |out| std::io::Write::write_all(out, &file.content))?;
     fs::set_permissions(&path, fs::Permissions::from_mode(file.mode & 0o777)).map_err(trouble)
-}
-
-pub(super) fn trouble(error: Error) -> Trouble {
-    let exit = match &error {
-        Error::Missing(_) => Exit::Missing,
-        Error::Request(_) => Exit::Usage,
-        Error::Silent { .. } => Exit::Fault,
-        _ => Exit::Internal,
-    };
-    Trouble { exit, message: error.to_string() }
 }
 
 #[cfg(test)]

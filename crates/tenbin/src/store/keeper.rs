@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 
 use tenbin_store::{Error, Store};
 
-use super::archive;
 use crate::output::{Exit, Trouble, say};
 
 /// Where to keep what is going to be measured.
-pub(super) enum Keeper {
+pub enum Keeper {
     /// Nowhere, as it was asked.
     Nowhere,
     /// In the store.
@@ -29,13 +28,13 @@ pub(super) enum Keeper {
 }
 
 /// What became of it.
-pub(super) struct Kept {
+pub struct Kept {
     /// Its name, if any store has it now.
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// Where it is, or why not.
-    pub(super) remark: Option<String>,
+    pub remark: Option<String>,
     /// The status to end with, if it is not kept where it should be.
-    pub(super) exit: Option<Exit>,
+    pub exit: Option<Exit>,
 }
 
 impl Keeper {
@@ -44,17 +43,17 @@ impl Keeper {
     ///
     /// # Errors
     /// What was named as the store is none: wrong input, before anything is measured.
-    pub(super) fn open(no_store: bool) -> Result<Self, Trouble> {
+    pub fn open(no_store: bool) -> Result<Self, Trouble> {
         if no_store {
             return Ok(Self::Nowhere);
         }
-        archive::limit()?;
-        let (why, wanted) = match archive::path() {
+        super::limit()?;
+        let (why, wanted) = match super::path() {
             Err(trouble) => (trouble.message, false),
             Ok(path) => match Store::open(&path) {
                 Ok(store) => return Ok(Self::Open(Box::new(store))),
-                Err(error) if is_wrong_input(&error) => return Err(archive::trouble(error)),
-                Err(error) => (error.to_string(), archive::is_named() || path.exists()),
+                Err(error) if is_wrong_input(&error) => return Err(super::trouble(error)),
+                Err(error) => (error.to_string(), super::is_named() || path.exists()),
             },
         };
         say(&format!("tenbin: {why}. It is measured and answered all the same."));
@@ -62,7 +61,7 @@ impl Keeper {
     }
 
     /// The store, if there is one.
-    pub(super) fn store(&self) -> Option<&Store> {
+    pub fn store(&self) -> Option<&Store> {
         match self {
             Self::Open(store) => Some(store),
             Self::Nowhere | Self::Closed { .. } => None,
@@ -70,7 +69,7 @@ impl Keeper {
     }
 
     /// Keeps it: `put` puts it into a store and gives its name, and `what` says what it is ("run").
-    pub(super) fn keep(&mut self, what: &str, put: impl Fn(&mut Store) -> Result<String, Error>) -> Kept {
+    pub fn keep(&mut self, what: &str, put: impl Fn(&mut Store) -> Result<String, Error>) -> Kept {
         let (why, wanted) = match self {
             Self::Nowhere => return Kept { id: None, remark: None, exit: None },
             Self::Open(store) => match put(store) {

@@ -1,106 +1,51 @@
-//! `tenbin guest modules`, and which kernel a guest's words name.
+//! `tenbin guest`: its commands, and which kernel a guest's words name.
 
-use std::fs;
+mod run;
+mod modules;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tenbin_model::Architecture;
 use tenbin_reach::{Cache, Error, Kernel, Module, Suite, host_image};
 
-use super::guest::trouble;
-use crate::arguments::GuestModules;
-use crate::output::{Answer, Trouble, can_be_written, say, write_whole};
-use crate::terminal::Progress;
+use super::Verb;
+use crate::output::{Exit, Trouble, say};
+
+include!(concat!(env!("OUT_DIR"), "/guest.rs"));
+
+pub const VERB: Verb = Verb::group(
+    "guest",
+    |word| word.about("Work in a guest: a machine in QEMU that is booted, runs one command and is gone"),
+    GUEST,
+);
 
 /// The word for the kernel that runs here.
 const HOST: &str = "host";
 
-/// Builds the modules and puts them where they are wanted, or says where the headers are.
-///
-/// # Errors
-/// A usage error, or what kept them from being built.
-pub(super) fn modules(arguments: &GuestModules) -> Result<Answer, Trouble> {
-    let choice = Choice::of(arguments.arch, arguments.kernel.as_deref(), arguments.cache.as_deref())?;
-    let mut remarks = Vec::new();
-    let progress = Progress::new();
-    progress.doing("fetching and building kernel modules");
-    let text = match &arguments.into {
-        Some(folder) => built(&choice, folder, &mut remarks),
-        None => choice.headers(&mut remarks).map(|folder| format!("{}\n", folder.display())),
+/// What a shell may offer as an architecture.
+fn architectures() -> Vec<String> {
+    Architecture::ALL.iter().map(|one| one.name().to_owned()).collect()
+}
+
+pub fn trouble(error: Error) -> Trouble {
+    let exit = match &error {
+        Error::Missing(_) => Exit::Missing,
+        Error::Request(_) => Exit::Usage,
+        Error::Silent { .. } => Exit::Fault,
+        _ => Exit::Internal,
     };
-    progress.finish();
-    match text {
-        Ok(text) => Ok(Answer { remark: told(&remarks), ..Answer::text(text) }),
-        Err(trouble) => Err(remarked(trouble, &remarks)),
-    }
-}
-
-/// Builds all modules, puts them into `folder`, and names the files, one a line.
-fn built(choice: &Choice, folder: &Path, remarks: &mut Vec<String>) -> Result<String, Trouble> {
-    let destination = Destination::new(folder)?;
-    let built = choice.modules(&Module::ALL, remarks)?;
-    Module::ALL.into_iter().zip(built).map(|(module, from)| destination.put(module, &from)).collect()
-}
-
-/// The folder that modules are put into.
-struct Destination {
-    folder: PathBuf,
-    /// The folders that were made for it, the innermost first.
-    made: Vec<PathBuf>,
-}
-
-impl Destination {
-    /// Makes the folder, and finds out whether all modules can be put there.
-    ///
-    /// # Errors
-    /// A usage error.
-    fn new(folder: &Path) -> Result<Self, Trouble> {
-        if folder.exists() && !folder.is_dir() {
-            return Err(Trouble::usage(format!("--into {}: it is there and is no folder", folder.display())));
-        }
-        let absent = folder.ancestors().take_while(|it| !it.as_os_str().is_empty() && !it.exists());
-        let it = Self { folder: folder.to_owned(), made: absent.map(Path::to_owned).collect() };
-        fs::create_dir_all(folder)
-            .map_err(|error| Trouble::usage(format!("write {}: {error}", folder.display())))?;
-        for module in Module::ALL {
-            let path = folder.join(module.file());
-            if path.exists() && !path.is_file() {
-                return Err(Trouble::usage(format!("write {}: it is there and is no file", path.display())));
-            }
-            can_be_written(&path)?;
-        }
-        Ok(it)
-    }
-
-    /// Copies a module that was built at `from`, whole or not at all, and says so in a line.
-    fn put(&self, module: Module, from: &Path) -> Result<String, Trouble> {
-        let to = self.folder.join(module.file());
-        let content =
-            fs::read(from).map_err(|error| Trouble::internal(format!("read {}: {error}", from.display())))?;
-        write_whole(&to, |out| out.write_all(&content))?;
-        Ok(format!("{}\n", to.display()))
-    }
-}
-
-/// What was made for nothing goes again: a folder that is empty.
-impl Drop for Destination {
-    fn drop(&mut self) {
-        for folder in &self.made {
-            if fs::remove_dir(folder).is_err() {
-                break;
-            }
-        }
-    }
+    Trouble { exit, message: error.to_string() }
 }
 
 /// An error with the remarks behind it: what was fetched before it is kept all the same.
-pub(super) fn remarked(trouble: Trouble, remarks: &[String]) -> Trouble {
+pub fn remarked(trouble: Trouble, remarks: &[String]) -> Trouble {
     let message = std::iter::once(trouble.message).chain(told(remarks)).collect::<Vec<_>>().join("\n");
     Trouble { message, ..trouble }
 }
 
 /// Remarks as standard error shows them; none if there are none.
-pub(super) fn told(remarks: &[String]) -> Option<String> {
+pub fn told(remarks: &[String]) -> Option<String> {
     let remark = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>().join("\n");
     (!remark.is_empty()).then_some(remark)
 }
@@ -121,8 +66,8 @@ fn unknown(name: &Path) -> Trouble {
 }
 
 /// Which kernel a guest's words name, and where kernels are kept.
-pub(super) struct Choice {
-    pub(super) architecture: Architecture,
+pub struct Choice {
+    pub architecture: Architecture,
     wanted: Wanted,
     cache: Cache,
 }
@@ -132,7 +77,7 @@ impl Choice {
     ///
     /// # Errors
     /// A usage error.
-    pub(super) fn of(
+    pub fn of(
         arch: Option<Architecture>,
         kernel: Option<&Path>,
         cache: Option<&Path>,
@@ -161,7 +106,7 @@ impl Choice {
     }
 
     /// Whether the kernel, or what else is fetched for it, was fetched before.
-    pub(super) fn is_here(&self) -> bool {
+    pub fn is_here(&self) -> bool {
         self.cache.has(self.architecture, self.fetched())
     }
 
@@ -174,7 +119,7 @@ impl Choice {
     }
 
     /// The kernel.
-    pub(super) fn kernel(&self, remarks: &mut Vec<String>) -> Result<Kernel, Trouble> {
+    pub fn kernel(&self, remarks: &mut Vec<String>) -> Result<Kernel, Trouble> {
         let (architecture, suite) = (self.architecture, self.fetched());
         let was_here = self.cache.has(architecture, suite);
         let kernel = match &self.wanted {
@@ -189,11 +134,7 @@ impl Choice {
     }
 
     /// The modules built for it, in the order asked for.
-    pub(super) fn modules(
-        &self,
-        modules: &[Module],
-        remarks: &mut Vec<String>,
-    ) -> Result<Vec<PathBuf>, Trouble> {
+    pub fn modules(&self, modules: &[Module], remarks: &mut Vec<String>) -> Result<Vec<PathBuf>, Trouble> {
         match &self.wanted {
             Wanted::Image(image) => {
                 self.cache.own_modules(self.architecture, image, modules).map_err(trouble)

@@ -1,57 +1,109 @@
 //! `tenbin runs`: what the store holds; labels, and removal.
 
+use clap::Args;
 use tenbin_model::ListedRun;
-use tenbin_store::{Damage, Error, Label, Listing, RunId};
+use tenbin_store::{Damage, Error, Label, Listing, RunId, Store};
 
-use super::archive::{open_existing, open_to_change, resolve, shorts, trouble};
-use super::json;
-use crate::arguments::Runs;
+use super::{Form, Schema, Verb, Work, label};
+use crate::measurement::{named, names};
 use crate::output::{Answer, Trouble};
+use crate::store::{open_existing, open_to_change, resolve, shorts, trouble};
 
-/// Lists the runs, or labels and removes some.
-pub fn runs(arguments: &Runs) -> Result<Answer, Trouble> {
-    let changes = arguments.rm
-        || arguments.keep.is_some()
-        || arguments.unlabel.is_some()
-        || (arguments.label.is_some() && !arguments.runs.is_empty());
-    let lists = arguments.last.is_some()
-        || arguments.experiment.is_some()
-        || arguments.machine.is_some()
-        || arguments.form.json;
-    if changes && lists {
-        return Err(Trouble::usage(
-            "--last, --experiment, --machine and --json are for lists; name the runs that are to be changed",
-        ));
-    }
-    let remark = if arguments.rm {
-        remove(&arguments.runs)?
-    } else if let Some(newest) = arguments.keep {
-        let mut store = open_to_change()?;
-        let gone = store.remove_all_but(newest).map_err(trouble)?;
-        match gone.as_slice() {
-            [] => "Nothing to remove.".into(),
-            gone => format!("Removed {}.", shorts(gone)),
-        }
-    } else if let Some(label) = &arguments.unlabel {
-        let mut store = open_to_change()?;
-        let label = label.clone();
-        let words = if arguments.runs.is_empty() { vec![label.to_string()] } else { arguments.runs.clone() };
-        let ids = resolve_all(&store, &words)?;
-        store.unlabel(&label, &ids).map_err(trouble)?;
-        format!("Took the label {label} from {}.", shorts(&ids))
-    } else if let (Some(label), false) = (&arguments.label, arguments.runs.is_empty()) {
-        let mut store = open_to_change()?;
-        let label = label.clone();
-        let ids = resolve_all(&store, &arguments.runs)?;
-        store.label(&label, &ids).map_err(trouble)?;
-        format!("Gave the label {label} to {}.", shorts(&ids))
-    } else {
-        return list(arguments);
-    };
-    Ok(Answer { remark: Some(remark), ..Answer::text(String::new()) })
+/// List the runs in the store; label or remove some
+///
+/// RUN is the start of an id, `latest`, or a label, which means every run that bears it; several may
+/// stand with commas between them.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("change").args(["rm", "keep", "unlabel"]))]
+pub struct Runs {
+    /// Only these; with --label, --unlabel and --rm, the ones that are meant
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Give RUN this label; without RUN, list the runs that bear it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "change")]
+    label: Option<Label>,
+    /// Take this label from RUN, or from all runs that bear it
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    unlabel: Option<Label>,
+    /// Remove RUN for good, samples and all; a calibration too, by its id
+    #[arg(long, requires = "runs")]
+    rm: bool,
+    /// Remove all runs for good that bear no label, but for the newest N of them
+    #[arg(long, value_name = "N", conflicts_with = "runs")]
+    keep: Option<usize>,
+    /// List the newest N
+    #[arg(long, value_name = "N", conflicts_with = "change")]
+    last: Option<usize>,
+    /// List runs of this experiment
+    #[arg(long, value_name = "NAME", conflicts_with = "change")]
+    experiment: Option<String>,
+    /// List runs of machines whose architecture or processor is called something with TEXT in it
+    #[arg(long, value_name = "TEXT", conflicts_with = "change")]
+    machine: Option<String>,
+    #[command(flatten)]
+    form: Form,
 }
 
-fn resolve_all(store: &tenbin_store::Store, words: &[String]) -> Result<Vec<RunId>, Trouble> {
+pub const VERB: Verb = Verb {
+    schemas: &[Schema::of::<Vec<Element>>("runs", "The runs of the store: `runs`")],
+    words: &[("experiment", names)],
+    ..Verb::of::<Runs>("runs")
+};
+
+impl Work for Runs {
+    fn run(self) -> Result<Answer, Trouble> {
+        let changes = self.rm
+            || self.keep.is_some()
+            || self.unlabel.is_some()
+            || (self.label.is_some() && !self.runs.is_empty());
+        let lists =
+            self.last.is_some() || self.experiment.is_some() || self.machine.is_some() || self.form.json;
+        if changes && lists {
+            return Err(Trouble::usage(
+                "--last, --experiment, --machine and --json are for lists; name the runs that are to be changed",
+            ));
+        }
+        let remark = if self.rm {
+            remove(&self.runs)?
+        } else if let Some(newest) = self.keep {
+            let mut store = open_to_change()?;
+            let gone = store.remove_all_but(newest).map_err(trouble)?;
+            match gone.as_slice() {
+                [] => "Nothing to remove.".into(),
+                gone => format!("Removed {}.", shorts(gone)),
+            }
+        } else if let Some(label) = &self.unlabel {
+            let mut store = open_to_change()?;
+            let label = label.clone();
+            let words = if self.runs.is_empty() { vec![label.to_string()] } else { self.runs.clone() };
+            let ids = resolve_all(&store, &words)?;
+            store.unlabel(&label, &ids).map_err(trouble)?;
+            format!("Took the label {label} from {}.", shorts(&ids))
+        } else if let (Some(label), false) = (&self.label, self.runs.is_empty()) {
+            let mut store = open_to_change()?;
+            let label = label.clone();
+            let ids = resolve_all(&store, &self.runs)?;
+            store.label(&label, &ids).map_err(trouble)?;
+            format!("Gave the label {label} to {}.", shorts(&ids))
+        } else {
+            return list(&self);
+        };
+        Ok(Answer { remark: Some(remark), ..Answer::text(String::new()) })
+    }
+}
+
+impl Runs {
+    /// Whether only some of the runs are asked for.
+    fn is_filter(&self) -> bool {
+        !self.runs.is_empty()
+            || self.label.is_some()
+            || self.last.is_some()
+            || self.experiment.is_some()
+            || self.machine.is_some()
+    }
+}
+
+fn resolve_all(store: &Store, words: &[String]) -> Result<Vec<RunId>, Trouble> {
     let mut ids: Vec<RunId> = Vec::new();
     for word in words {
         let meant = resolve(store, word)?;
@@ -110,7 +162,7 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
         entries.retain(|entry| of(&entry.id).contains(&label));
     }
     if let Some(name) = &arguments.experiment {
-        super::about::known(name)?;
+        named(std::slice::from_ref(name))?;
         entries.retain(|entry| entry.experiments.contains(name));
     }
     if let Some(machine) = &arguments.machine {
@@ -145,7 +197,7 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
         let damaged = damaged
             .iter()
             .map(|damage| Element::Damaged { id: damage.name.clone(), damaged: damage.what.clone() });
-        json(&listed.into_iter().map(Element::Run).chain(damaged).collect::<Vec<_>>())?
+        super::json(&listed.into_iter().map(Element::Run).chain(damaged).collect::<Vec<_>>())?
     } else {
         let mut lines: String = listed.iter().map(line).collect();
         if listed.is_empty() && damaged.is_empty() {
@@ -200,7 +252,7 @@ fn broken_line(damage: &Damage) -> String {
 /// An element of what `runs --json` prints.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
-pub enum Element {
+enum Element {
     /// A run.
     Run(ListedRun),
     /// A run that cannot be read.

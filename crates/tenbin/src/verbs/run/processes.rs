@@ -5,33 +5,26 @@ use std::num::NonZero;
 use tenbin_analysis::{report, verdict};
 use tenbin_model::{Effort, Report, Verdict};
 
-use super::{archive, json};
-use crate::again;
-use crate::arguments::Measure;
+use super::Run;
 use crate::measurement::{Order, descriptors};
-use crate::output::{Answer, Exit, Trouble, can_be_written};
-use crate::terminal::{self, Progress};
+use crate::output::{Answer, Exit, Trouble};
+use crate::terminal::Progress;
+use crate::{again, store};
 
 /// Measures in `count` processes, one after the other, each an ordinary run that is kept like any.
-pub fn run(
-    experiments: &[String],
-    settings: &[String],
-    measure: &Measure,
-    count: NonZero<u32>,
-) -> Result<Answer, Trouble> {
+pub fn run(asked: &Run, count: NonZero<u32>) -> Result<Answer, Trouble> {
+    let Run { experiments, settings, measure, .. } = asked;
     // What is wrong with the request is found here, and not by the first process.
     Order::new(experiments, settings, measure, Effort::Quick)?;
-    if let Some(path) = &measure.output {
-        can_be_written(path)?;
-    }
+    measure.outlet.can_be_written()?;
     if !measure.no_store {
-        archive::open()?;
+        store::open()?;
     }
     let progress = Progress::new();
     let (mut reports, mut faulty) = (Vec::new(), false);
     for number in 0..count.get() {
         progress.processes(number, count.get());
-        let (report, exit) = one(experiments, settings, measure, number).map_err(|trouble| {
+        let (report, exit) = one(asked, number).map_err(|trouble| {
             progress.finish();
             let kept = if measure.no_store { "" } else { ", and their runs are kept" };
             let message =
@@ -43,8 +36,7 @@ pub fn run(
     }
     progress.finish();
     let over = verdict::processes(&reports, &descriptors());
-    let text =
-        if measure.form.json { json(&over)? } else { report::over_processes(&over).text(terminal::width()) };
+    let text = measure.outlet.form.text(&over, |over, width| report::over_processes(over).text(width))?;
     let refused = over.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
     let exit = match (faulty, refused && over.not_ratios.is_empty()) {
         (true, _) => Exit::Fault,
@@ -56,19 +48,15 @@ pub fn run(
         format!(
             "Kept as runs {} in {}; they are one side of a `tenbin compare`.",
             names.join(","),
-            archive::path_shown()
+            store::path_shown()
         )
     });
-    Ok(Answer { text, to: measure.output.clone(), remark, exit })
+    Ok(Answer { text, to: measure.outlet.output.clone(), remark, exit })
 }
 
 /// One process: this program again, which dies with this one.
-fn one(
-    experiments: &[String],
-    settings: &[String],
-    measure: &Measure,
-    number: u32,
-) -> Result<(Report, Exit), Trouble> {
+fn one(asked: &Run, number: u32) -> Result<(Report, Exit), Trouble> {
+    let Run { experiments, settings, measure, .. } = asked;
     let mut words: Vec<String> = vec!["run".into(), "--json".into()];
     words.extend(settings.iter().flat_map(|setting| ["--set".into(), setting.clone()]));
     words.push(if measure.thorough { "--thorough" } else { "--quick" }.into());
