@@ -194,46 +194,6 @@ fn the_same_seed_says_the_same_words() {
     assert_eq!(text(&first.stdout), text(&second.stdout));
 }
 
-#[test]
-fn the_altered_specifications_are_at_fault_each_for_its_reason_and_the_shipped_ones_are_not() {
-    let place = Place::new();
-    let table = [
-        ("sort", "descending", "admits what the requirement forbids", "ages [0, 1]"),
-        ("sort", "strict", "contradicts itself: no outcome meets all of it", "ages [0, 0]"),
-        (
-            "sort",
-            "undefined",
-            "contradicts itself: one line leaves undefined what another answers",
-            "ages [], len -1",
-        ),
-        ("memcpy", "text", "admits what the requirement forbids", "bytes [0, 0]"),
-        (
-            "memcpy",
-            "careless",
-            "contradicts itself: no outcome meets all of it",
-            "bytes [0, 1], to = from + 1",
-        ),
-        ("memcpy", "undefined", "contradicts itself: one line leaves undefined", "bytes [0], to = from"),
-    ];
-    for (contract, name, reason, input) in table {
-        let (status, blame) = blamed(&place, &[contract, "--specification", name]);
-        let findings = blame["findings"].as_array().unwrap();
-        assert_eq!((status, findings.len()), (4, 1), "{name}: {blame}");
-        assert_eq!(findings[0]["attribution"], "specification_error", "{name}");
-        let sentence = string(&findings[0], "sentence");
-        assert!(
-            sentence.starts_with("Specification error: ") && sentence.contains(reason),
-            "{name}: {sentence}"
-        );
-        assert_eq!(string(&findings[0], "input"), input, "{name}: {sentence}");
-    }
-    for contract in ["sort", "memcpy"] {
-        let (status, blame) = blamed(&place, &[contract]);
-        assert_eq!((status, blame["findings"].as_array().unwrap().len()), (0, 0), "{blame}");
-        assert!(blame["searched"]["outcomes"].as_u64().unwrap() > 1_000, "{blame}");
-    }
-}
-
 /// A library that does what a contradictory specification makes impossible to do is not blamed for it.
 #[test]
 fn the_blame_for_a_wrong_specification_is_not_the_librarys() {
@@ -618,67 +578,18 @@ fn a_fortified_copy_is_seen_too() {
 }
 
 #[test]
-fn wrong_input_is_a_usage_error_that_names_the_thing() {
-    let place = with_sort(c::STABLE);
-    library(&place, "other.so", "int other(void) { return 1; }\n");
-    library(
-        &place,
-        "needy.so",
-        &c::sort("extern int nowhere(void); (void)wrong; (void)insertion; (void)a; return len + nowhere();"),
-    );
-    compiled(&place, "cc", "program", "int main(void) { return 0; }\n", &[]);
-    compiled(&place, "cc", "static", "int main(void) { return 0; }\n", &["-static"]);
-    compiled(&place, "cc", "object.o", "int sort(void *a, int len) { return a ? len : 0; }\n", &["-c"]);
-    fs::create_dir(place.path("folder.so")).unwrap();
-    fs::write(place.path("script.so"), "#!/bin/sh\nexit 0\n").unwrap();
-    fs::write(place.path("empty.so"), "").unwrap();
-    let whole = fs::read(place.path("lib.so")).unwrap();
-    fs::write(place.path("short.so"), &whole[..100]).unwrap();
-    // The machine of an ELF file is a half word at offset 18; 22 is IBM's S/390.
-    let mut foreign = whole.clone();
-    foreign[18..20].copy_from_slice(&22_u16.to_le_bytes());
-    fs::write(place.path("foreign.so"), &foreign).unwrap();
-    let mut cases: Vec<(&[&str], &[&str])> = vec![
-        (&["sort", "other.so"], &["other.so", "exports no `sort`", "other"]),
-        (&["sort", "needy.so"], &["needy.so", "cannot be loaded", "nowhere"]),
-        (&["sort", "program"], &["program", "no shared library"]),
-        (&["sort", "object.o"], &["object.o", "no shared library"]),
-        (&["sort", "folder.so"], &["folder.so", "it is a folder"]),
-        (&["sort", "script.so"], &["script.so", "script"]),
-        (&["sort", "empty.so"], &["empty.so", "empty"]),
-        (&["sort", "short.so"], &["short.so", "damaged"]),
-        (&["sort", "foreign.so"], &["foreign.so", "another architecture", "S390"]),
-        (&["sort", "/dev/null"], &["/dev/null", "no file"]),
-        (&["sort", "absent.so"], &["absent.so", "there is no such file"]),
-        (&["sort", "lib.so", "absent.so"], &["absent.so", "there is no such file"]),
-        (&["sort", "lib.so", "lib.so", "lib.so"], &["lib.so"]),
-        (&["sort", "lib.so", "--specification", "loose"], &["`loose`", "descending, strict, undefined"]),
-        (&["sort", "lib.so", "--cases", "many"], &["many"]),
-        (&["sort", "lib.so", "--within", "0"], &["--within"]),
-        (&["sort", "./absent.so", "--list"], &["--list", "cannot be used with"]),
-        (&["sort", "lib.so", "-o", "folder.so"], &["folder.so", "directory"]),
-        (&["sorted", "lib.so"], &["`sorted`", "sort, memcpy"]),
-        (&["sort", "lib.so", "other.so", "--", "./program"], &["one library"]),
-        (&["sort", "lib.so", "--", "./no-such-program"], &["no-such-program"]),
-        (&["sort", "lib.so", "--", "./static"], &["./static", "cannot be watched"]),
-        (&[], &["CONTRACT"]),
-    ];
-    let cross = Command::new("riscv64-linux-gnu-gcc").arg("--version").output().is_ok();
-    if cross && cfg!(not(target_arch = "riscv64")) {
-        compiled(&place, "riscv64-linux-gnu-gcc", "riscv.so", &c::sort(c::STABLE), &["-shared", "-fPIC"]);
-        cases.push((&["sort", "riscv.so"], &["riscv.so", "another architecture", "Riscv64"]));
-    } else {
+fn a_library_for_another_architecture_is_named() {
+    if Command::new("riscv64-linux-gnu-gcc").arg("--version").output().is_err()
+        || cfg!(target_arch = "riscv64")
+    {
         eprintln!("skipped: a real library for another architecture, for want of riscv64-linux-gnu-gcc");
+        return;
     }
-    for (arguments, named) in cases {
-        let output = place.tenbin(&[&["blame"], arguments].concat());
-        let (status, said) = ending(&output);
-        assert_eq!(status, 2, "{arguments:?}: {said}");
-        assert!(output.stdout.is_empty(), "{arguments:?}: an answer beside an error");
-        for words in named {
-            assert!(said.contains(words), "{arguments:?} does not name `{words}`: {said}");
-        }
-    }
+    let place = Place::new();
+    compiled(&place, "riscv64-linux-gnu-gcc", "riscv.so", &c::sort(c::STABLE), &["-shared", "-fPIC"]);
+    let (status, said) = ending(&place.tenbin(&["blame", "sort", "riscv.so"]));
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("riscv.so") && said.contains("another architecture, Riscv64"), "{said}");
 }
 
 #[test]
@@ -702,28 +613,6 @@ fn a_library_that_may_not_be_read_is_named() {
     let (status, said) = ending(&command.output().unwrap());
     assert_eq!(status, 2, "{said}");
     assert!(said.contains("./lib.so") && said.contains("denied"), "{said}");
-}
-
-#[test]
-fn without_a_compiler_it_is_said_what_installs_one() {
-    let place = with_sort(c::STABLE);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    command.args(["blame", "sort", "./lib.so"]).env("CC", "no-such-compiler");
-    command.current_dir(place.folder.path()).stdin(Stdio::null());
-    let (status, said) = ending(&command.output().unwrap());
-    assert_eq!(status, 5, "{said}");
-    assert!(said.contains("no-such-compiler") && said.contains("apt install gcc"), "{said}");
-    // Where no library is examined, none is needed.
-    command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    command.args(["blame", "sort"]).env("CC", "no-such-compiler").stdin(Stdio::null());
-    assert_eq!(ending(&command.output().unwrap()).0, 0);
-}
-
-#[test]
-fn the_list_names_every_contract_with_its_specifications() {
-    let output = Place::new().tenbin(&["blame", "--list"]);
-    assert_eq!(ending(&output).0, 0);
-    insta::assert_snapshot!(text(&output.stdout));
 }
 
 #[test]
@@ -764,18 +653,6 @@ fn json_about_a_program_that_writes_is_json_alone() {
     assert_eq!((status, said.as_str()), (0, "./caller says 0 0 0\n"));
     let blame: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(blame["program"]["calls"], 3, "{blame}");
-}
-
-#[test]
-fn too_few_open_files_are_no_fault_of_the_library() {
-    let place = with_sort(c::STABLE);
-    let script = "ulimit -n 64; exec \"$0\" blame sort ./lib.so --cases 0";
-    let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_tenbin")]).current_dir(place.folder.path());
-    let (status, said) = ending(&command.stdin(Stdio::null()).output().unwrap());
-    assert_eq!(status, 3, "{said}");
-    assert!(said.contains("EMFILE") && said.contains("ulimit -n"), "{said}");
-    assert!(!said.contains("status 101"), "{said}");
 }
 
 /// However tenbin ends: the guardian of the folder has its standard error, so the end of that is the
