@@ -8,6 +8,7 @@ mod documents;
 mod edges;
 mod layout;
 mod manifest;
+mod purity;
 mod scan;
 mod text;
 mod tree;
@@ -47,6 +48,12 @@ const RULES: &[Rule] = &[
         sentence: "Every relative link in Markdown leads to a file of this repository.",
         remedy: "correct the link",
         check: documents::links_resolve,
+    },
+    Rule {
+        name: "purity",
+        sentence: "No analysis of a question names hardware, clocks, files or processes; nothing that measures names statistics.",
+        remedy: "let the plan hand it over as a sample, a point or a parameter",
+        check: purity::check,
     },
     Rule {
         name: "nothing-unfinished",

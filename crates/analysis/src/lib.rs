@@ -3,16 +3,18 @@
 //! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
 //! So every sentence can be computed again, at any later time, from what the store holds.
 //!
-//! Reading order: [`verdict`], [`comparable`], [`topology`], [`capacity`], [`distance`], [`calibration`],
-//! [`report`].
+//! Reading order: [`analysis`], [`verdict`], [`report`], [`across`], [`processes`], [`comparable`], [`topology`],
+//! [`calibration`]. What a question analyses in a way of its own stands in its folder in `lab`.
 
+pub mod across;
+pub mod analysis;
 pub mod calibration;
-pub mod capacity;
 pub mod comparable;
-pub mod distance;
+pub mod processes;
 pub mod report;
+#[cfg(any(test, feature = "specimen"))]
+pub mod specimen;
 pub mod topology;
 pub mod verdict;
 
-#[cfg(test)]
-mod specimen;
+pub use analysis::{Analyses, Analysis, Comparisons, Judged, Reported};

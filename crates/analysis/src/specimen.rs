@@ -1,14 +1,16 @@
-//! Runs that are made up, so that the truth about them is known.
+//! Runs that are made up, so that the truth about them is known: for tests, here and beside analyses that stand elsewhere.
 
+use crate::analysis::{Analyses, Comparisons, Reported};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Judge, Machine, Parameter,
+    Arrangement, Bytes, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Parameter,
     Picoseconds, Provenance, Quantity, Run, Sample, Source, Trial, Variant,
 };
 
-pub(crate) fn descriptor(quantity: Quantity) -> Descriptor {
+/// A question about two variants, with a planted fault.
+pub fn descriptor(quantity: Quantity) -> Descriptor {
     Descriptor {
         name: "made-up".into(),
         question: "Which is cheaper?".into(),
@@ -33,7 +35,7 @@ pub(crate) fn descriptor(quantity: Quantity) -> Descriptor {
 
 /// Blocks of two variants, `ratio` apart, with multiplicative noise of up to `noise` and, once in
 /// fifty epochs, a preemption that makes it thirty times as long.
-pub(crate) fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cell {
+pub fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cell {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut samples = Vec::new();
     for block in 0..blocks {
@@ -72,11 +74,13 @@ pub(crate) fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64)
     }
 }
 
-pub(crate) fn trial(quantity: Quantity, cells: Vec<Cell>) -> Trial {
+/// A trial of these cells.
+pub fn trial(quantity: Quantity, cells: Vec<Cell>) -> Trial {
     Trial { descriptor: descriptor(quantity), refusal: None, cells, findings: Vec::new() }
 }
 
-pub(crate) fn run(ratio: f64, machine: Machine) -> Run {
+/// A run of one trial of one cell.
+pub fn run(ratio: f64, machine: Machine) -> Run {
     Run {
         provenance: Provenance {
             version: "0".into(),
@@ -94,7 +98,7 @@ pub(crate) fn run(ratio: f64, machine: Machine) -> Run {
 }
 
 /// A machine in one package whose CPUs share caches of this level as listed, each a core of its own.
-pub(crate) fn sharing(level: u8, groups: &[&[u32]]) -> Machine {
+pub fn sharing(level: u8, groups: &[&[u32]]) -> Machine {
     let place = |&cpu: &u32, group: &[u32]| CpuPlace {
         cpu: Cpu(cpu),
         package: Observed::Known(0),
@@ -115,64 +119,12 @@ pub(crate) fn sharing(level: u8, groups: &[&[u32]]) -> Machine {
     Machine { cpus: cpus.collect(), ..Machine::unobserved("a test") }
 }
 
-/// A way to be called: its name, its slack in nanoseconds if it has any, and its lateness at the least in nanoseconds.
-pub(crate) type Called = (&'static str, Option<u64>, f64);
+/// What a run comes to by comparisons.
+pub fn reported(run: &Run, id: Option<&str>) -> Reported {
+    comparing().report(run, id)
+}
 
-/// A cell of timers and the description that goes with it. Each firing of a way is late by the least of that way and by up to a
-/// tenth more; one in fifty is preempted and comes a millisecond later. The first way is weighed against the second, and then
-/// the third, if there is one.
-pub(crate) fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut samples = Vec::new();
-    for block in 0..blocks {
-        for variant in (0..ways.len()).chain((0..ways.len()).rev()) {
-            let preempted = if random.random_bool(0.02) { 1e6 } else { 0.0 };
-            let elapsed = ways[variant].2 * (1.0 + 0.1 * random.random::<f64>()) + preempted;
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant: variant as u32,
-                iterations: 1,
-                elapsed: Picoseconds((elapsed * 1e3) as u64),
-                ..Sample::default()
-            });
-        }
-    }
-    let mut comparisons = vec![Comparison { left: 0, right: 1 }];
-    comparisons.extend((ways.len() > 2).then_some(Comparison { left: 2, right: 1 }));
-    let arrangement = Arrangement {
-        label: "armed for 1 ms".into(),
-        cpus: vec![Cpu(0); ways.len()],
-        variants: (0..ways.len() as u32).collect(),
-        comparisons,
-        headline: true,
-        ..Arrangement::default()
-    };
-    let check = Check { variant: 0, sabotage: false, seen: "16 of 16".into(), met: true };
-    let variant = |&(name, slack, _): &Called| {
-        let variant = Variant::measured(name, "");
-        slack.map_or(variant.clone(), |slack| variant.at(&[("slack", slack)]))
-    };
-    Trial {
-        descriptor: Descriptor {
-            name: "timer".into(),
-            question: "When does a timer of T fire?".into(),
-            subject: "A timer".into(),
-            judge: Judge::Lateness,
-            variants: ways.iter().map(variant).collect(),
-            margin: 0.05,
-            ..descriptor(Quantity::Lateness)
-        },
-        refusal: None,
-        cells: vec![Cell {
-            arrangement,
-            checks: vec![check],
-            refusal: None,
-            ended: Some(Ended::Budget),
-            gauges: Vec::new(),
-            samples,
-            probes: Vec::new(),
-        }],
-        findings: Vec::new(),
-    }
+/// Comparisons, and no other analysis.
+pub fn comparing() -> Analyses {
+    Analyses(vec![&Comparisons])
 }

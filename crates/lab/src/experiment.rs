@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Lap};
 use tenbin_model::{
     Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
@@ -17,8 +18,21 @@ pub struct Experiment {
     pub plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
     /// Sets up one cell, ready to be checked and timed.
     pub open: fn(&Arrangement, &Request<'_>) -> Opened,
-    /// What somebody else measured and published, as a run that the same judge can judge.
+    /// How what was measured becomes answers.
+    pub analysis: &'static dyn Analysis,
+    /// What somebody else measured and published, as a run that the same analysis can judge.
     pub published: Option<fn() -> Run>,
+}
+
+impl Experiment {
+    /// An experiment that is answered by comparisons, and about which nothing was published that could be judged.
+    pub const fn new(
+        describe: fn() -> Descriptor,
+        plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
+        open: fn(&Arrangement, &Request<'_>) -> Opened,
+    ) -> Self {
+        Self { describe, plan, open, analysis: &Comparisons, published: None }
+    }
 }
 
 /// The cells to measure, and the variants that they measure where those depend on the machine.

@@ -14,6 +14,7 @@ pub mod works;
 
 use std::sync::Arc;
 
+use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Task, Team, kernels};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Quantity, Refusal, Series,
@@ -151,6 +152,8 @@ pub fn refusal(machine: &Machine, cpus: &[Cpu]) -> Option<Refusal> {
 pub struct Ladder {
     team: Team,
     works: Vec<(&'static Work, Arc<dyn Labour>)>,
+    /// What says when a pair is decided.
+    analysis: &'static dyn Analysis,
 }
 
 impl Ladder {
@@ -163,7 +166,7 @@ impl Ladder {
         let chosen = WORKS.iter().filter(|work| order.works.contains(&work.name));
         let works =
             chosen.map(|work| Ok((work, (work.prepare)(order.seed)?))).collect::<Result<Vec<_>, Fault>>()?;
-        Ok(Self { team, works })
+        Ok(Self { team, works, analysis: &Comparisons })
     }
 
     /// The questions of `order`, those that cannot be asked here among them.
@@ -270,8 +273,16 @@ impl Ladder {
         let mut cell = engine::unmeasured(arrangement);
         let known_alike = question.purpose() != Purpose::Truth;
         // Twice the time is enough: a pair that has no verdict by then is refused, as it would be for a user.
-        let setting =
-            Setting { descriptor: &descriptor, family: 1, machine, limit, overtime: 2, known_alike, seed };
+        let setting = Setting {
+            analysis: self.analysis,
+            descriptor: &descriptor,
+            family: 1,
+            machine,
+            limit,
+            overtime: 2,
+            known_alike,
+            seed,
+        };
         bench.weigh(&setting, &mut *apparatus, &mut cell);
         let operations = cell.samples.first().map_or(0, |sample| sample.iterations);
         let truth = match question.subject {

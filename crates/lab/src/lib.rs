@@ -1,8 +1,8 @@
 //! The laboratory: experiments, and the engine that runs them.
 //!
-//! This crate decides what is done in which order and keeps what came of it. It prints nothing,
-//! opens no result file, does no statistics, and holds no `unsafe`: whatever touches hardware is a
-//! primitive of [`tenbin_metal`].
+//! This crate decides what is done in which order and keeps what came of it. It prints nothing, opens no
+//! result file, and holds no `unsafe`: whatever touches hardware is a primitive of [`tenbin_metal`]. A
+//! question that is not answered by comparisons has its analysis in its folder, and that is pure.
 //!
 //! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`], [`compiled`], [`trace`],
 //! [`blame`], [`yes`].
@@ -23,7 +23,13 @@ pub mod trace;
 mod walk;
 pub mod yes;
 
-pub use engine::{Bench, Event, Rule};
+pub use engine::{Bench, Event};
 pub use experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};
 pub use experiments::EXPERIMENTS;
+pub use experiments::caches::known_sizes;
 pub use ladder::Ladder;
+
+/// Every analysis that a question names.
+pub fn analyses() -> tenbin_analysis::Analyses {
+    tenbin_analysis::Analyses(EXPERIMENTS.iter().map(|experiment| experiment.analysis).collect())
+}

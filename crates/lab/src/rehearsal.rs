@@ -3,10 +3,11 @@
 //! Checks, gauges, calibration and blocks are the engine's own. The clock is the machine's, and nothing
 //! depends on it: blocks are counted.
 
+use tenbin_analysis::Analysis;
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Arrangement, Cell, Descriptor, Finding, Gauge, Picoseconds, Sample};
 
-use crate::engine::{Bench, Rule, Setting, unmeasured};
+use crate::engine::{Bench, Setting, unmeasured};
 use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen};
 
 /// Blocks of a rehearsal, and the block in which what was planted comes up.
@@ -90,15 +91,19 @@ impl Apparatus for Box<dyn Apparatus> {
     }
 }
 
-/// Stops when so many blocks are whole.
-struct After(u32);
+/// Enough is so many whole blocks.
+pub(crate) struct After(pub(crate) u32);
 
-impl Rule for After {
+impl Analysis for After {
+    fn name(&self) -> &'static str {
+        "after"
+    }
+
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         self.0
     }
 
-    fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
         samples.len() >= self.0 as usize * 2 * arrangement.variants.len()
     }
 
@@ -124,10 +129,10 @@ pub(crate) fn rehearsed(
     request: &Request<'_>,
     apparatus: &mut dyn Apparatus,
 ) -> Cell {
-    let (rule, watch) = (After(BLOCKS), || Picoseconds(0));
-    let mut bench =
-        Bench { rule: &rule, watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
+    let watch = || Picoseconds(0);
+    let mut bench = Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
     let setting = Setting {
+        analysis: &After(BLOCKS),
         descriptor,
         family: arrangement.comparisons.len(),
         machine: request.machine,

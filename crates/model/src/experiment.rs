@@ -23,8 +23,8 @@ pub struct Descriptor {
     /// What is measured and how a ratio of it is said.
     pub quantity: Quantity,
     /// How its cells become answers.
-    #[serde(default)]
-    pub judge: Judge,
+    #[serde(default, rename = "judge")]
+    pub analysis: AnalysisName,
     /// Experiments whose answers it builds on, by name: they run first.
     #[serde(default)]
     pub builds_on: Vec<String>,
@@ -71,25 +71,29 @@ pub enum Quantity {
     Lateness,
 }
 
-/// How cells become answers. Every judge is a part of the analysis; an experiment names the one it needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Judge {
-    /// Each comparison of each cell by the ratio of its two variants.
-    #[default]
-    Comparisons,
-    /// Times over sizes: where the knees are, against what the firmware says.
-    Capacities,
-    /// Times by reader and home of a memory: whether nearness decides.
-    Distances,
-    /// Times by pair of CPUs, and the classes that the pairs fall into.
-    Transfers,
-    /// As `Comparisons`; the first of each cell by the threshold of thrashing.
-    Thrashing,
-    /// As `Comparisons`, beside how late each variant is: the middle and the tails of its samples, an event each.
-    Lateness,
-    /// Times over resident memory, by way: whether each grows, as which law.
-    Laws,
+/// The name of the analysis by which samples become answers. That of every question that does not bring one of its own is
+/// `comparisons`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct AnalysisName(String);
+
+impl AnalysisName {
+    /// The name itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for AnalysisName {
+    fn from(name: &str) -> Self {
+        Self(name.into())
+    }
+}
+
+impl Default for AnalysisName {
+    fn default() -> Self {
+        Self::from("comparisons")
+    }
 }
 
 /// One way of doing the thing.

@@ -24,7 +24,7 @@ pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
 pub use experiment::{
-    Arrangement, Comparison, Descriptor, Judge, Parameter, Published, Quantity, Role, Source, Variant,
+    AnalysisName, Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
 };
 pub use machine::Machine;
 pub use run::{

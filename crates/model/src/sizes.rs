@@ -18,6 +18,11 @@ pub struct Sizes {
     pub beyond: Option<Bytes>,
 }
 
+impl Sizes {
+    /// A buffer that shall not profit from a cache is this many times as large as what the cache was seen to hold.
+    pub const BEYOND: u64 = 4;
+}
+
 /// One cache's size, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Size {

@@ -7,14 +7,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use jiff::Timestamp;
-use tenbin_analysis::verdict;
 use tenbin_lab::engine::budget;
-use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Rule, Settings, Unfit};
+use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Settings, Unfit, known_sizes};
 use tenbin_metal::{Clock, Counters, allowed_cpus, interrupt, machine};
 use tenbin_model::machine::Observed;
-use tenbin_model::{
-    Arrangement, Cell, Cpu, Descriptor, Effort, Judge, Machine, Picoseconds, Provenance, Run, Sample, Sizes,
-};
+use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes};
 
 use crate::output::Trouble;
 use crate::terminal::Planned;
@@ -22,29 +19,6 @@ use crate::verbs::Measure;
 
 /// Readers of JSON that keep numbers as doubles hold 53 bits: a seed that is drawn here survives them.
 const EXACT_IN_JSON: u64 = (1 << 53) - 1;
-
-/// The statistics' rule, for the engine.
-pub struct BySignTest;
-
-impl Rule for BySignTest {
-    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
-        verdict::least_blocks(descriptor, family)
-    }
-
-    fn enough(
-        &self,
-        descriptor: &Descriptor,
-        family: usize,
-        arrangement: &Arrangement,
-        samples: &[Sample],
-    ) -> bool {
-        verdict::decided(descriptor, family, arrangement, samples)
-    }
-
-    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
-        verdict::depends(descriptor, family, cell)
-    }
-}
 
 /// What is to be measured: every step was planned once, so that wrong input is found before anything is
 /// measured.
@@ -108,7 +82,7 @@ impl Order {
     /// and says how many cells each has. What the machine cannot answer is left for the measurement, which
     /// may know more by then.
     fn planned(&self) -> Result<Vec<usize>, Trouble> {
-        let sizes = verdict::sizes(&self.machine, None);
+        let sizes = known_sizes(&self.machine, &[]);
         let plans = self.steps.iter().map(|step| (step.experiment.plan)(&self.request(step, &sizes)));
         plans
             .map(|plan| match plan {
@@ -170,21 +144,14 @@ impl Order {
         };
         let mut failed = None;
         for step in &self.steps {
-            let known = run.trials.iter().find(|trial| trial.descriptor.judge == Judge::Capacities);
-            let sizes = verdict::sizes(&self.machine, known);
+            let sizes = known_sizes(&self.machine, &run.trials);
             let request = self.request(step, &sizes);
             let mut sink = |event: tenbin_lab::Event<'_>| progress.follow(event);
             // Opened anew for each experiment: where there are none, the machine says why.
             let counters = Counters::hardware().ok();
             let probe = |cpus: &[Cpu]| tenbin_metal::probe(self.clock, cpus);
-            let mut bench = Bench {
-                rule: &BySignTest,
-                watch: &watch,
-                stop: &stop,
-                counters,
-                probe: Some(&probe),
-                sink: &mut sink,
-            };
+            let mut bench =
+                Bench { watch: &watch, stop: &stop, counters, probe: Some(&probe), sink: &mut sink };
             let trial = match bench.run(&step.experiment, &request) {
                 Ok(trial) => trial,
                 Err(Unfit::Stopped) => break,

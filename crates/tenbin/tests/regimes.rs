@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenbin_analysis::verdict;
-use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Opened, Plan, Request, Rule, Seen, Settings, Unfit};
+use tenbin_analysis::Analysis;
+use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team, allowed_cpus};
 use tenbin_model::{
-    Answer, Arrangement, Cell, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Quantity,
-    Sample, Sizes, Trial, Variant, Verdict,
+    Answer, Arrangement, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Quantity, Sample,
+    Sizes, Trial, Variant, Verdict,
 };
 
 /// Blocks of a cell, and the one before which the machine changes.
@@ -24,18 +24,16 @@ const ITERATIONS: u64 = 20_000;
 const OWN: u32 = 0;
 const SHARED: u32 = 1;
 
-/// The product's rule, which may not stop this cell before it changes.
+/// Comparisons, which may not end this cell before it changes.
 struct ToTheEnd;
 
-impl Rule for ToTheEnd {
-    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
-        verdict::least_blocks(descriptor, family)
+impl Analysis for ToTheEnd {
+    fn name(&self) -> &'static str {
+        "comparisons"
     }
-    fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+
+    fn decided(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
         false
-    }
-    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
-        verdict::depends(descriptor, family, cell)
     }
 }
 
@@ -155,22 +153,15 @@ fn judged(open: fn(&Arrangement, &Request<'_>) -> Opened, cpus: &[Cpu]) -> [Answ
         settings: &settings,
         seed: 1,
     };
-    let experiment = Experiment { describe, plan, open, published: None };
+    let experiment = Experiment { analysis: &ToTheEnd, ..Experiment::new(describe, plan, open) };
     let watch = || Picoseconds(0);
-    let mut bench = Bench {
-        rule: &ToTheEnd,
-        watch: &watch,
-        stop: &|| false,
-        counters: None,
-        probe: None,
-        sink: &mut |_| {},
-    };
+    let mut bench = Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
     let trial = bench.run(&experiment, &request).unwrap();
     let before = |sample: &Sample| sample.block < CHANGE;
     let mut first = trial.clone();
     first.cells[0].samples.retain(before);
     assert_eq!(first.cells[0].ended, Some(Ended::Budget), "{:?}", first.cells[0].refusal);
-    [first, trial].map(|trial: Trial| verdict::answers(&machine, &trial).remove(0))
+    [first, trial].map(|trial: Trial| ToTheEnd.judge(&machine, &trial).answers.remove(0))
 }
 
 #[test]

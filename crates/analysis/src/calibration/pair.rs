@@ -2,7 +2,7 @@
 
 use tenbin_model::{Found, Machine, Pair, Picoseconds, Trial, Verdict};
 
-use crate::verdict;
+use crate::analysis::{Analyses, Comparisons};
 
 /// What is known of a pair beside its samples.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct Known {
 
 /// The verdict on the only comparison of `trial`, as a user would have got it, beside what is known of it.
 pub fn pair(machine: &Machine, trial: &Trial, known: Known) -> Pair {
-    let answer = verdict::answers(machine, trial).into_iter().next();
+    let answer = Analyses(vec![&Comparisons]).judge(machine, trial).answers.into_iter().next();
     let evidence = answer.as_ref().and_then(|answer| answer.evidence.as_ref());
     Pair {
         truth: known.truth,

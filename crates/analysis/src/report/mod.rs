@@ -1,16 +1,17 @@
-//! Runs as text for people. Pure: values in, text out; the terminal only prints it.
+//! Answers as documents for people. Pure: values in, a document out; the terminal only prints it.
 
 mod blame;
 mod calibration;
-mod late;
-mod pictured;
 mod row;
-mod table;
+pub mod table;
 mod text;
 
 pub use blame::{blame, contracts};
 pub use calibration::calibration;
-pub use text::{compared, described, faults, instrument, listed, over_processes, survey, trial};
+pub use text::{
+    cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, said,
+    survey,
+};
 
 #[cfg(test)]
 mod tests;

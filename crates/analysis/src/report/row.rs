@@ -2,7 +2,7 @@
 
 use tenbin_model::{Cell, Descriptor, Reading, Sample};
 
-use crate::verdict::time;
+use crate::verdict::Time;
 use tenbin_stats::LEVEL;
 use tenbin_stats::fairness::jain;
 use tenbin_stats::order::Ordered;
@@ -35,11 +35,11 @@ pub(super) struct Workers {
 
 impl Row {
     /// The row of `variant`. None if it was not timed.
-    pub(super) fn of(descriptor: &Descriptor, cell: &Cell, variant: u32) -> Option<Self> {
+    pub(super) fn of(time: Time, descriptor: &Descriptor, cell: &Cell, variant: u32) -> Option<Self> {
         let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
         let work = cell.arrangement.work as f64;
         let units = |sample: &Sample| sample.iterations as f64 * work;
-        let cost = samples.iter().map(|sample| time(descriptor.judge, sample) / work).collect();
+        let cost = samples.iter().map(|sample| time(sample) / work).collect();
         let total: f64 = samples.iter().map(|sample| units(sample)).sum();
         let charged = samples.iter().map(|sample| (sample.user + sample.system).as_seconds()).sum::<f64>();
         let shares = || samples.iter().flat_map(|sample| &sample.shares);

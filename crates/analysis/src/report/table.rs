@@ -6,12 +6,17 @@ use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
 
 use super::row::Row;
-use crate::verdict::{briefly, range};
+use crate::verdict::Time;
+use crate::verdict::sentence::{briefly, range};
 
 /// What each variant cost in this cell. None if nothing was timed.
-pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
-    let rows: Vec<Row> =
-        cell.arrangement.variants.iter().filter_map(|&index| Row::of(descriptor, cell, index)).collect();
+pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
+    let rows: Vec<Row> = cell
+        .arrangement
+        .variants
+        .iter()
+        .filter_map(|&index| Row::of(time, descriptor, cell, index))
+        .collect();
     if rows.is_empty() {
         return None;
     }
@@ -79,7 +84,7 @@ pub(super) fn variants(descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
 }
 
 /// What was weighed in this cell: the ratio, its interval, the verdict, and what others published.
-pub(super) fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) -> Option<Table> {
+pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) -> Option<Table> {
     let rows: Vec<Vec<String>> = answers
         .iter()
         .filter_map(|answer| {

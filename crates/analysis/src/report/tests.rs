@@ -5,8 +5,8 @@ use tenbin_model::{
 };
 
 use super::*;
-use crate::specimen::{cell, late, run};
-use crate::verdict;
+use crate::across::{Kept, across};
+use crate::specimen::{cell, comparing, descriptor, reported, run};
 
 /// A run with everything that a report can show: workers, failures, gauges, findings, published figures.
 fn full(quantity: Quantity) -> Run {
@@ -48,18 +48,17 @@ fn full(quantity: Quantity) -> Run {
 #[test]
 fn an_experiment_is_shown_with_its_tables_findings_and_published_figures() {
     let run = full(Quantity::NanosecondsPerOperation);
-    let report = verdict::report(&run, None);
-    insta::assert_snapshot!(trial(&run, &report, "made-up").text(100));
+    insta::assert_snapshot!(reported(&run, None).pages[0].text(100));
 }
 
 #[test]
 fn the_reasons_for_exit_status_4_name_experiment_variant_and_cell() {
     let mut run = full(Quantity::NanosecondsPerOperation);
-    assert_eq!(faults(&verdict::report(&run, None)), None);
+    assert_eq!(faults(&reported(&run, None).report), None);
     let check =
         |variant, sabotage, met| Check { variant, sabotage, seen: "1 addition of 9 was lost".into(), met };
     run.trials[0].cells[0].checks = vec![check(0, false, true), check(1, false, false), check(0, true, true)];
-    let said = faults(&verdict::report(&run, None)).unwrap().text(300);
+    let said = faults(&reported(&run, None).report).unwrap().text(300);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(
         lines,
@@ -78,7 +77,7 @@ fn evidence_of_several_lines_keeps_them_and_folds_those_that_are_long() {
                     glibc 2.36\nThe process:\n  clone by `syscall` of libc.so.6, in _Fork\n    rax=56 clone\n    \
                     rdi=0x1200011 flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD\nResult: rax = 0x47d4";
     run.trials[0].findings[0].evidence = evidence.into();
-    let text = trial(&run, &verdict::report(&run, None), "made-up").text(80);
+    let text = reported(&run, None).pages[0].text(80);
     let (_, findings) = text.split_once("Found beside\n").unwrap();
     insta::assert_snapshot!(findings.split_once("\n\n").unwrap().0);
 }
@@ -87,8 +86,7 @@ fn evidence_of_several_lines_keeps_them_and_folds_those_that_are_long() {
 fn throughput_is_shown_as_bytes_in_a_second() {
     let mut run = full(Quantity::BytesPerSecond);
     run.trials[0].cells[0].arrangement.work = Bytes::from_kib(256).0;
-    let report = verdict::report(&run, None);
-    insta::assert_snapshot!(trial(&run, &report, "made-up").text(100));
+    insta::assert_snapshot!(reported(&run, None).pages[0].text(100));
 }
 
 #[test]
@@ -98,7 +96,7 @@ fn a_survey_is_a_sentence_an_experiment() {
     second.descriptor.name = "a-long-name".into();
     second.cells = vec![cell(3, 1.0, 0.01, Ended::Budget, 1)];
     run.trials.push(second);
-    insta::assert_snapshot!(survey(&verdict::report(&run, None)).text(80));
+    insta::assert_snapshot!(survey(&reported(&run, None).report).text(80));
 }
 
 #[test]
@@ -107,8 +105,8 @@ fn what_a_lateness_is_taken_of_is_a_firing_and_no_epoch() {
         let text = described(descriptor).text(100);
         text.lines().find(|line| line.starts_with("scale")).unwrap().to_owned()
     };
-    let late = late(&[("timerfd", None, 6_000.0)], 1, 1).descriptor;
-    assert_eq!(scale(&late), "scale     a sample is one firing; equivalent means within 5.00 %");
+    let late = descriptor(Quantity::Lateness);
+    assert_eq!(scale(&late), "scale     a sample is one firing; equivalent means within 1.00 %");
     let other = run(2.0, Machine::unobserved("a test")).trials.remove(0).descriptor;
     assert_eq!(scale(&other), "scale     epochs of 100 µs; equivalent means within 1.00 %");
 }
@@ -117,12 +115,12 @@ fn what_a_lateness_is_taken_of_is_a_firing_and_no_epoch() {
 #[test]
 fn what_the_kernel_charged_is_one_column() {
     let mut run = full(Quantity::NanosecondsPerOperation);
-    let whole = trial(&run, &verdict::report(&run, None), "made-up").text(100);
+    let whole = reported(&run, None).pages[0].text(100);
     for sample in &mut run.trials[0].cells[0].samples {
         (sample.user, sample.system) =
             (Picoseconds(sample.user.0 - sample.user.0 / 4), Picoseconds(sample.user.0 / 4));
     }
-    let divided = trial(&run, &verdict::report(&run, None), "made-up").text(100);
+    let divided = reported(&run, None).pages[0].text(100);
     assert!(whole.contains("CPU s/10⁶") && !whole.contains("user s/10⁶"), "{whole}");
     assert_eq!(whole, divided);
 }
@@ -130,23 +128,8 @@ fn what_the_kernel_charged_is_one_column() {
 #[test]
 fn two_runs_are_shown_answer_first_and_machines_next() {
     let (one, other) = (run(2.0, Machine::unobserved("a test")), run(3.0, Machine::unobserved("another")));
-    let kept = |id, run| [verdict::Kept { id, run }];
-    insta::assert_snapshot!(compared(&verdict::across(&kept("a", &one), &kept("b", &other), &[])).text(100));
-}
-
-#[test]
-fn lateness_is_shown_with_its_tails_and_cells_side_by_side() {
-    let ways = [
-        ("timerfd", None, 6_000.0),
-        ("clock_nanosleep", Some(50_000), 56_000.0),
-        ("clock_nanosleep with 1 ns of slack", Some(1), 6_200.0),
-    ];
-    let mut run = run(2.0, Machine::unobserved("a test"));
-    let mut long = late(&ways, 7, 2).cells.remove(0);
-    long.arrangement.label = "armed for 10 s".into();
-    long.arrangement.headline = false;
-    run.trials = vec![late(&ways, 200, 1)];
-    run.trials[0].cells.push(long);
-    let report = verdict::report(&run, None);
-    insta::assert_snapshot!(trial(&run, &report, "timer").text(100));
+    let kept = |id, run| [Kept { id, run }];
+    insta::assert_snapshot!(
+        compared(&across(&comparing(), &kept("a", &one), &kept("b", &other), &[])).text(100)
+    );
 }

@@ -4,10 +4,12 @@ use tenbin_document::words::{and, comma, counted, percent};
 use tenbin_document::{Block, Document};
 use tenbin_model::unit::three_digits;
 use tenbin_model::verdict::CheckedVariant;
-use tenbin_model::{Answer, Cell, Descriptor, Finding, Judge, Report, Role, Run, Trial};
+use tenbin_model::{Answer, Cell, Descriptor, Finding, Quantity, Report, Role, Trial};
 
-use super::{late, pictured, table};
-use crate::verdict::{Across, Processes};
+use super::table;
+use crate::across::Across;
+use crate::processes::Processes;
+use crate::verdict::Time;
 
 /// The column in which sentences begin.
 const INDENT: usize = 10;
@@ -59,32 +61,18 @@ pub fn faults(report: &Report) -> Option<Document> {
     (!document.blocks.is_empty()).then_some(document)
 }
 
-/// Everything about one experiment of a run: question, tables, sentences, findings, what others found.
-pub fn trial(run: &Run, report: &Report, name: &str) -> Document {
+/// Everything about one experiment of a run: question, what its analysis shows of it, findings, what others published.
+pub fn page(trial: &Trial, answers: &[Answer], findings: &[Finding], view: Document) -> Document {
     let mut document = Document::new();
-    let Some(trial) = run.trials.iter().find(|trial| trial.descriptor.name == name) else {
-        return document;
-    };
     let descriptor = &trial.descriptor;
-    let ours = |experiment: &str| experiment == name;
-    let answers: Vec<&Answer> = report.answers.iter().filter(|answer| ours(&answer.experiment)).collect();
-    document.entry(name, &descriptor.question);
+    document.entry(&descriptor.name, &descriptor.question);
     if trial.cells.is_empty() {
-        for answer in &answers {
+        for answer in answers {
             document.paragraph(INDENT, &answer.sentence);
         }
     } else {
-        document.append(match descriptor.judge {
-            Judge::Comparisons | Judge::Thrashing => cell_by_cell(trial, &answers),
-            Judge::Capacities => pictured::capacities(run, trial, &answers),
-            Judge::Distances => pictured::distances(trial, &answers),
-            Judge::Transfers => pictured::transfers(run, trial, &answers),
-            Judge::Lateness => late::lateness(trial, &answers),
-            Judge::Laws => pictured::laws(run, trial, &answers),
-        });
+        document.append(view);
     }
-    let findings: Vec<&Finding> =
-        report.findings.iter().filter(|finding| ours(&finding.experiment)).collect();
     if !findings.is_empty() {
         document.space();
         if !trial.cells.is_empty() {
@@ -119,13 +107,13 @@ fn beside(document: &mut Document, finding: &Finding) {
 }
 
 /// Each cell with its tables, its first answer and its checks.
-fn cell_by_cell(trial: &Trial, answers: &[&Answer]) -> Document {
+pub fn cell_by_cell(time: Time, trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for cell in &trial.cells {
         let here: Vec<&Answer> =
-            answers.iter().copied().filter(|answer| answer.cell == cell.arrangement.label).collect();
+            answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
         document.space().line(format!("{} (workers on CPU {})", cell.arrangement.label, places(cell)));
-        let tables = table::variants(&trial.descriptor, cell);
+        let tables = table::variants(time, &trial.descriptor, cell);
         for table in tables.into_iter().chain(table::comparisons(&trial.descriptor, cell, &here)) {
             document.space().table(table);
         }
@@ -149,7 +137,7 @@ fn places(cell: &Cell) -> String {
 }
 
 /// What the checks of these cells came to, all together. Nothing of figures that others measured.
-pub(super) fn checked(trial: &Trial, cells: &[Cell]) -> Document {
+pub fn checked(trial: &Trial, cells: &[Cell]) -> Document {
     let mut document = Document::new();
     let checks = || cells.iter().flat_map(|cell| &cell.checks);
     if checks().next().is_none() {
@@ -175,7 +163,7 @@ pub(super) fn checked(trial: &Trial, cells: &[Cell]) -> Document {
 }
 
 /// An answer's sentence, and what is to be kept in mind with it.
-pub(super) fn said(answer: &Answer) -> String {
+pub fn said(answer: &Answer) -> String {
     match &answer.caveat {
         Some(caveat) => format!("{} {caveat}", answer.sentence),
         None => answer.sentence.clone(),
@@ -200,8 +188,8 @@ pub fn described(descriptor: &Descriptor) -> Document {
         .entry("must", &descriptor.specification)
         .entry("needs", &descriptor.privileges)
         .entry("touches", &descriptor.touches);
-    let sample = match descriptor.judge {
-        Judge::Lateness => "a sample is one firing".to_owned(),
+    let sample = match descriptor.quantity {
+        Quantity::Lateness => "a sample is one firing".to_owned(),
         _ => format!("epochs of {}", descriptor.epoch),
     };
     document.entry(

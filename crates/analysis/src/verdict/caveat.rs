@@ -9,7 +9,7 @@ use super::sentence::range;
 const WORTH_A_WORD: f64 = 0.1;
 
 /// What goes with an answer beyond its interval, in words. None if nothing does.
-pub(super) fn of(machine: &Machine, trial: &Trial, cell: &Cell, answer: &Answer) -> Option<String> {
+pub fn of(machine: &Machine, trial: &Trial, cell: &Cell, answer: &Answer) -> Option<String> {
     // What was refused claims nothing that could cease to hold, and says itself what it saw change.
     let evidence = answer.evidence.as_ref().filter(|_| answer.verdict != Verdict::Refused)?;
     let caveats: Vec<String> = changed(trial, evidence).into_iter().chain(placement(machine, cell)).collect();
@@ -21,7 +21,7 @@ pub(super) fn of(machine: &Machine, trial: &Trial, cell: &Cell, answer: &Answer)
 /// Seen in practice: the same comparison on two virtual CPUs gave 1.3 and 2.4 in runs seconds apart, each
 /// with an interval of a few per cent, and once both within a run. An interval covers what varied while
 /// the run lasted; it cannot cover what changes after it.
-pub(super) fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
+pub fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
     if !machine.is_guest() {
         return None;
     }

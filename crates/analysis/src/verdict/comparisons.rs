@@ -4,21 +4,28 @@ use tenbin_model::{
     Answer, Cell, Comparison, Descriptor, Interval, Machine, Quantity, Refusal, Trial, Verdict,
 };
 
-use super::{caveat, decide, sentence};
+use super::decide::{self, Time};
+use super::{caveat, sentence};
 use tenbin_document::words::percent;
 
 /// The answers of a trial, cell by cell, in the order of their plan.
-pub(super) fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
-    trial.cells.iter().flat_map(|cell| of_cell(machine, trial, cell)).collect()
+pub fn answers(time: Time, machine: &Machine, trial: &Trial) -> Vec<Answer> {
+    trial.cells.iter().flat_map(|cell| of_cell(time, machine, trial, cell)).collect()
 }
 
 /// The answers of one cell, in the order of its comparisons.
-pub(super) fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
-    of_cell_among(trial.family(), machine, trial, cell)
+pub fn of_cell(time: Time, machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
+    of_cell_among(trial.family(), time, machine, trial, cell)
 }
 
 /// The same where so many intervals share the level.
-pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
+pub fn of_cell_among(
+    family: usize,
+    time: Time,
+    machine: &Machine,
+    trial: &Trial,
+    cell: &Cell,
+) -> Vec<Answer> {
     let Trial { descriptor, .. } = trial;
     if let Some(refusal) = &cell.refusal {
         // One answer stands for the cell: it was refused as a whole.
@@ -28,7 +35,7 @@ pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cel
     comparisons
         .map(|(place, comparison)| {
             let headline = cell.arrangement.headline && place == 0;
-            let mut answer = answer(machine, descriptor, family, cell, comparison, headline);
+            let mut answer = answer((time, machine), descriptor, family, cell, comparison, headline);
             // The cores of a guest are its host's, who lends them to others as well.
             if machine.is_guest() {
                 beyond(&mut answer, descriptor.quantity, descriptor.sway, OVER_RUNS);
@@ -40,7 +47,7 @@ pub(super) fn of_cell_among(family: usize, machine: &Machine, trial: &Trial, cel
 }
 
 fn answer(
-    machine: &Machine,
+    (time, machine): (Time, &Machine),
     descriptor: &Descriptor,
     family: usize,
     cell: &Cell,
@@ -48,7 +55,7 @@ fn answer(
     headline: bool,
 ) -> Answer {
     let label = &cell.arrangement.label;
-    let outcome = decide::decide(machine, descriptor, family, cell, comparison);
+    let outcome = decide::decide(time, machine, descriptor, family, cell, comparison);
     Answer {
         verdict: outcome.verdict,
         sentence: sentence::of(descriptor, label, &outcome),
@@ -66,7 +73,7 @@ const OVER_RUNS: &str =
 ///
 /// What others do on the same core, or with the same cache, changes what one instruction costs beside another one; and it may
 /// last for all of a run. An interval over the blocks of this run knows nothing of the next: `docs/method.md`.
-pub(super) fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, remedy: &str) {
+pub fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, remedy: &str) {
     let Some(evidence) = answer.evidence.as_ref().filter(|_| answer.verdict == Verdict::Different) else {
         return;
     };
@@ -96,7 +103,7 @@ pub(super) fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, rem
 }
 
 /// An answer that refuses.
-pub(super) fn refused(descriptor: &Descriptor, label: &str, headline: bool, refusal: &Refusal) -> Answer {
+pub fn refused(descriptor: &Descriptor, label: &str, headline: bool, refusal: &Refusal) -> Answer {
     Answer {
         sentence: sentence::refusal(refusal),
         refusal: Some(refusal.clone()),
@@ -105,7 +112,7 @@ pub(super) fn refused(descriptor: &Descriptor, label: &str, headline: bool, refu
 }
 
 /// An answer to the experiment's question in the cell of this label that says nothing yet.
-pub(super) fn empty(descriptor: &Descriptor, label: &str, headline: bool) -> Answer {
+pub fn empty(descriptor: &Descriptor, label: &str, headline: bool) -> Answer {
     Answer {
         experiment: descriptor.name.clone(),
         question: descriptor.question.clone(),

@@ -4,13 +4,13 @@ use tenbin_document::interval::outward;
 use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Judge, Machine, Quantity, Refusal, Sample,
+    Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Machine, Quantity, Refusal, Sample,
     Verdict,
 };
 
+use super::overhead;
 use super::regimes::{self, Stance};
 use super::sentence;
-use super::{lateness, laws, overhead, thrashing};
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::{Ordered, QuantileInterval};
 use tenbin_stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
@@ -20,29 +20,15 @@ use tenbin_stats::sign;
 use tenbin_stats::{LEVEL, detectable};
 
 /// What a comparison came to, before it is put in words.
-pub(super) struct Outcome {
-    pub(super) verdict: Verdict,
-    pub(super) evidence: Option<Evidence>,
-    pub(super) refusal: Option<Refusal>,
+pub(crate) struct Outcome {
+    pub(crate) verdict: Verdict,
+    pub(crate) evidence: Option<Evidence>,
+    pub(crate) refusal: Option<Refusal>,
 }
 
-/// The fewest blocks for which a trial of this description can be judged.
-///
-/// Of comparisons, as many as any of `family` can be decided with: more signs than that are needed before
-/// even a unanimous vote is rarer than the level. Where times are set side by side and nothing is voted on,
-/// as many as make a median and its deviation hold against a sample or two that were disturbed.
-pub fn least_blocks(descriptor: &Descriptor, family: usize) -> u32 {
-    match descriptor.judge {
-        Judge::Comparisons | Judge::Thrashing | Judge::Transfers => votes(family),
-        Judge::Laws => votes(laws::family(descriptor, family)),
-        Judge::Capacities => 3,
-        Judge::Distances => 8,
-        // A cell that can have as many takes them, as its tail is part of the answer; others say how many they take.
-        Judge::Lateness => votes(family).max(lateness::BLOCKS_FOR_TAILS),
-    }
-}
-
-fn votes(family: usize) -> u32 {
+/// The fewest blocks with which any comparison of `family` can be decided: more signs than that are needed before even a
+/// unanimous vote is rarer than the level.
+pub fn votes(family: usize) -> u32 {
     let plan = Plan::new(LEVEL, family.max(1));
     plan.and_then(|plan| plan.least_blocks()).map_or(u32::MAX, |blocks| blocks as u32)
 }
@@ -52,16 +38,13 @@ fn votes(family: usize) -> u32 {
 /// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
 /// that margin on either side of its middle, so that the ratio can be quoted. The interval is that over all
 /// regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead is known as well.
-pub fn decided(
+pub(crate) fn decided(
+    time: Time,
     descriptor: &Descriptor,
     family: usize,
     arrangement: &Arrangement,
     samples: &[Sample],
 ) -> bool {
-    if !matches!(descriptor.judge, Judge::Comparisons | Judge::Thrashing) {
-        // Those are not stopped by what they saw: they take the blocks or the time that they were given.
-        return false;
-    }
     let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
     let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
@@ -74,7 +57,7 @@ pub fn decided(
         within(interval, margin) || (different && narrow)
     };
     let all = |settled: &dyn Fn(&[f64]) -> bool| {
-        arrangement.comparisons.iter().all(|one| settled(&paired(descriptor.judge, samples, one).values))
+        arrangement.comparisons.iter().all(|one| settled(&paired(time, samples, one).values))
     };
     all(&|ratios| whole(ratios, level).is_some_and(|(_, found)| settled(found.interval)))
         && overhead::known(arrangement, samples)
@@ -110,13 +93,14 @@ fn weighed(ratios: &[f64], level: f64, comparisons: usize) -> Option<Weighed> {
 }
 
 /// What is known of one comparison of a cell that was timed. None if there are too few blocks for the level.
-fn evidence(
+pub(crate) fn evidence(
+    time: Time,
     descriptor: &Descriptor,
     family: usize,
     cell: &Cell,
     comparison: &Comparison,
 ) -> Option<Evidence> {
-    let ratios = paired(descriptor.judge, &cell.samples, comparison);
+    let ratios = paired(time, &cell.samples, comparison);
     let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
     let level = Plan::new(LEVEL, family.max(1))?.level_after(cell.ended?, measured)?;
     let weighed = weighed(&ratios.values, level, cell.arrangement.comparisons.len())?;
@@ -138,31 +122,19 @@ fn evidence(
     })
 }
 
-/// Whether the answer to any comparison of the cell depends on when it was measured: it has regimes that disagree.
-pub fn depends(descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
-    let judged_by_threshold = |place: usize| descriptor.judge == Judge::Thrashing && place == 0;
-    cell.arrangement.comparisons.iter().enumerate().any(|(place, comparison)| {
-        let Some(evidence) = evidence(descriptor, family, cell, comparison) else { return false };
-        if judged_by_threshold(place) {
-            thrashing::contradiction(&evidence).is_some()
-        } else {
-            contradiction(&evidence).is_some()
-        }
-    })
-}
-
 /// Judges one comparison of a cell that was timed.
 pub(super) fn decide(
+    time: Time,
     machine: &Machine,
     descriptor: &Descriptor,
     family: usize,
     cell: &Cell,
     comparison: &Comparison,
 ) -> Outcome {
-    let Some(evidence) = evidence(descriptor, family, cell, comparison) else {
+    let Some(evidence) = evidence(time, descriptor, family, cell, comparison) else {
         let name = |variant: u32| &descriptor.variants[variant as usize].name;
         let (left, right) = (name(comparison.left), name(comparison.right));
-        let blocks = paired(descriptor.judge, &cell.samples, comparison).values.len();
+        let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(family);
         return Outcome {
             verdict: Verdict::Refused,
@@ -191,7 +163,7 @@ pub(super) fn decide(
 }
 
 /// Two regimes with two answers.
-fn contradiction(evidence: &Evidence) -> Option<(&tenbin_model::Regime, &tenbin_model::Regime)> {
+pub fn contradiction(evidence: &Evidence) -> Option<(&tenbin_model::Regime, &tenbin_model::Regime)> {
     regimes::contradiction(evidence, |regime| stance(regime.interval, evidence.margin))
 }
 
@@ -233,24 +205,23 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
     }
 }
 
-/// The time of an epoch that its ratio is of, for one iteration, in picoseconds.
-///
-/// Thrashing asks what the other thread costs the first, and weighs one thread against two: two are preempted twice as often
-/// as one, so the whole of an epoch would tell them apart under load by that alone. The first thread's own part does not.
-pub(crate) fn time(judge: Judge, sample: &Sample) -> f64 {
-    let own = sample.shares.first().filter(|_| judge == Judge::Thrashing);
-    own.map_or(sample.elapsed, |share| share.elapsed).0 as f64 / sample.iterations as f64
+/// Takes the time of an epoch that its ratio is of, for one iteration, in picoseconds.
+pub type Time = fn(&Sample) -> f64;
+
+/// The whole epoch's.
+pub fn whole_epoch(sample: &Sample) -> f64 {
+    sample.elapsed.0 as f64 / sample.iterations as f64
 }
 
 /// The log ratios of one comparison, a block each.
-pub(super) fn paired(judge: Judge, samples: &[Sample], comparison: &Comparison) -> LogRatios {
+pub(super) fn paired(time: Time, samples: &[Sample], comparison: &Comparison) -> LogRatios {
     log_ratios(samples.iter().filter_map(|sample| {
         let side = match sample.variant {
             variant if variant == comparison.left => Side::Left,
             variant if variant == comparison.right => Side::Right,
             _ => return None,
         };
-        Some(Epoch { block: sample.block, side, time: time(judge, sample) })
+        Some(Epoch { block: sample.block, side, time: time(sample) })
     }))
 }
 

@@ -53,7 +53,7 @@ fn fitted(arrangement: &Arrangement, samples: &[Sample]) -> (Option<Line>, usize
 /// What an epoch costs beyond its iterations, by the first variant of a cell that doubles.
 ///
 /// None where the cell does not double, or has too few pairs for an interval.
-pub(super) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
+pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
     if !cell.arrangement.doubling {
         return None;
     }

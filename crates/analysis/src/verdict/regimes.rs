@@ -126,13 +126,10 @@ fn median(values: Vec<f64>) -> Option<f64> {
 
 /// What a ratio with its interval comes to by itself: a verdict, and of two that differ on which side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stance(pub(super) Verdict, pub(super) bool);
+pub struct Stance(pub Verdict, pub bool);
 
 /// Two regimes that are decided, each in another way; and so no answer holds in both. Of several such pairs the longest.
-pub(super) fn contradiction(
-    evidence: &Evidence,
-    stance: impl Fn(&Regime) -> Stance,
-) -> Option<(&Regime, &Regime)> {
+pub fn contradiction(evidence: &Evidence, stance: impl Fn(&Regime) -> Stance) -> Option<(&Regime, &Regime)> {
     let decided = evidence.regimes.iter().filter(|regime| stance(regime).0 != Verdict::Refused);
     let mut longest: Vec<&Regime> = decided.collect();
     longest.sort_by_key(|regime| std::cmp::Reverse(regime.blocks));
@@ -147,7 +144,7 @@ pub(super) fn contradiction(
 }
 
 /// The refusal of a question that has two answers. `said` puts the answer of one regime in words.
-pub(super) fn it_depends(
+pub fn it_depends(
     machine: &Machine,
     cell: &Cell,
     evidence: &Evidence,
@@ -174,7 +171,7 @@ pub(super) fn it_depends(
 }
 
 /// When a regime was: "for the first 4.1 s", "for 3 s in 4 stretches".
-pub(super) fn when(regime: &Regime, evidence: &Evidence) -> String {
+pub fn when(regime: &Regime, evidence: &Evidence) -> String {
     let stretches = || evidence.regimes.iter().flat_map(|regime| &regime.stretches);
     let start = stretches().map(|stretch| stretch.from).fold(f64::INFINITY, f64::min);
     let end = stretches().map(|stretch| stretch.to).fold(0.0, f64::max);

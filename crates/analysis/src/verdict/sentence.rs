@@ -8,7 +8,7 @@ use tenbin_document::words::{capitalised, percent};
 use super::decide::Outcome;
 
 /// The sentence of one outcome.
-pub(super) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> String {
+pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> String {
     let subject = &descriptor.subject;
     match (outcome.verdict, &outcome.evidence, &outcome.refusal) {
         (Verdict::Different, Some(evidence), _) => {
@@ -34,7 +34,7 @@ fn same(quantity: Quantity, evidence: &Evidence) -> String {
 }
 
 /// What this evidence by itself comes to, as a clause with its interval.
-pub(super) fn alone(quantity: Quantity, evidence: &Evidence, verdict: Verdict) -> String {
+pub fn alone(quantity: Quantity, evidence: &Evidence, verdict: Verdict) -> String {
     match verdict {
         Verdict::Equivalent => format!("{} (ratio {})", same(quantity, evidence), outward(evidence.interval)),
         _ => format!("{} ({})", difference(quantity, evidence), range(quantity, evidence)),
@@ -42,7 +42,7 @@ pub(super) fn alone(quantity: Quantity, evidence: &Evidence, verdict: Verdict) -
 }
 
 /// What an equivalence rests on: the ratio, whether it is a difference after all, and what would have shown.
-pub(super) fn equivalence(evidence: &Evidence) -> String {
+pub fn equivalence(evidence: &Evidence) -> String {
     let Interval { low, high } = evidence.interval;
     let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
     format!(
@@ -67,7 +67,7 @@ fn near(evidence: &Evidence) -> bool {
 }
 
 /// What the ratio says, without its interval: "A is 2.4x cheaper than B".
-pub(super) fn difference(quantity: Quantity, evidence: &Evidence) -> String {
+pub fn difference(quantity: Quantity, evidence: &Evidence) -> String {
     let Evidence { left, right, ratio, interval, .. } = evidence;
     let terms = Terms::of(quantity, evidence);
     let figure = show(terms.of_ratio(*ratio), terms.of_interval(*interval));
@@ -97,7 +97,7 @@ pub(super) fn difference(quantity: Quantity, evidence: &Evidence) -> String {
 }
 
 /// The interval, in the same terms as the difference.
-pub(crate) fn range(quantity: Quantity, evidence: &Evidence) -> String {
+pub fn range(quantity: Quantity, evidence: &Evidence) -> String {
     let terms = Terms::of(quantity, evidence);
     let unit = if matches!(terms, Terms::PercentOfCost | Terms::PercentOfRate) { " %" } else { "" };
     format!("{}{unit}", outward(terms.of_interval(evidence.interval)))
@@ -105,7 +105,7 @@ pub(crate) fn range(quantity: Quantity, evidence: &Evidence) -> String {
 
 /// The same in a table: `2.4x cheaper`, `0.31 % dearer`, and `1.3x dearer?` where the interval says that it may be the other way round.
 /// None where a table has the ratio itself.
-pub(crate) fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
+pub fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
     let terms = Terms::of(quantity, evidence);
     let figure = show(terms.of_ratio(evidence.ratio), terms.of_interval(evidence.interval));
     let (unit, better, worse) = match (quantity, terms) {

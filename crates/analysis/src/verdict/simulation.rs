@@ -15,7 +15,9 @@ use tenbin_model::{Ended, Machine, Picoseconds, Quantity, Sample, Verdict};
 
 use tenbin_stats::LEVEL;
 
-use super::{answers, decided};
+use super::comparisons::answers;
+use super::decide::decided;
+use super::whole_epoch;
 use crate::specimen::{cell, descriptor, trial};
 use tenbin_stats::proportion::clopper_pearson;
 
@@ -125,7 +127,8 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
         }
         let blocks = block as usize + 1;
         let look = blocks >= 16 && blocks.is_power_of_two();
-        let decided = look && may_stop && decided(&descriptor, 1, &made.arrangement, &made.samples);
+        let decided =
+            look && may_stop && decided(whole_epoch, &descriptor, 1, &made.arrangement, &made.samples);
         if decided && confirms {
             made.ended = Some(Ended::Precision);
             break;
@@ -138,7 +141,7 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
     let truth = &truth[..made.samples.len() / 4];
     let mut trial = trial(Quantity::NanosecondsPerOperation, vec![made]);
     trial.descriptor = descriptor;
-    let answer = answers(&Machine::unobserved("a simulation"), &trial).remove(0);
+    let answer = answers(whole_epoch, &Machine::unobserved("a simulation"), &trial).remove(0);
     // A regime that lasted: whatever a twentieth of the blocks had, to either side.
     let mut sorted = truth.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -1,13 +1,15 @@
 //! Verdicts on runs that are made up, so that the truth is known.
 
 use tenbin_document::interval::{outward, show};
-use tenbin_model::{Cell, Cpu, Ended, Machine, Picoseconds, Quantity, Refusal, Sample, Verdict};
+use tenbin_model::{Answer, Cell, Cpu, Ended, Machine, Picoseconds, Quantity, Refusal, Run, Sample, Verdict};
 
+use super::comparisons::answers;
+use super::decide::decided;
 use super::*;
-use crate::specimen::{cell, descriptor, run, trial};
+use crate::specimen::{cell, descriptor, reported, run, trial};
 
 fn only_answer(quantity: Quantity, cell: Cell) -> Answer {
-    answers(&Machine::unobserved("a test"), &trial(quantity, vec![cell])).remove(0)
+    answers(whole_epoch, &Machine::unobserved("a test"), &trial(quantity, vec![cell])).remove(0)
 }
 
 #[test]
@@ -118,8 +120,9 @@ fn a_rule_that_stops_at_a_look_is_judged_at_the_level_of_that_look() {
 fn measuring_stops_when_the_ratio_is_known_to_the_margin_and_not_between_looks() {
     let descriptor = descriptor(Quantity::NanosecondsPerOperation);
     let stops = |cell: &Cell| {
-        (1..=cell.samples.len() / 4)
-            .find(|blocks| decided(&descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4]))
+        (1..=cell.samples.len() / 4).find(|blocks| {
+            decided(whole_epoch, &descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4])
+        })
     };
     assert_eq!(stops(&cell(300, 1.5, 0.002, Ended::Budget, 1)), Some(16));
     assert_eq!(stops(&cell(300, 1.0, 0.002, Ended::Budget, 1)), Some(16));
@@ -139,7 +142,9 @@ fn a_cell_that_doubles_is_measured_until_its_overhead_is_known_too() {
             sample.iterations *= scale;
             sample.elapsed = Picoseconds(sample.elapsed.0 * scale + 25_000);
         }
-        (1..=2_000).find(|blocks| decided(&descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4]))
+        (1..=2_000).find(|blocks| {
+            decided(whole_epoch, &descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4])
+        })
     };
     // The ratio is known within its margin at 16 blocks in both; the overhead is not.
     assert!(stops(0.000_1).is_some_and(|blocks| blocks <= 32));
@@ -167,7 +172,7 @@ fn overhead_is_read_from_blocks_of_n_and_2n() {
 fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
     use tenbin_model::machine::Virtualisation;
     let bare = run(2.0, Machine::unobserved("a test"));
-    let caveat = |run: &Run| report(run, None).answers.remove(0).caveat;
+    let caveat = |run: &Run| reported(run, None).report.answers.remove(0).caveat;
     assert_eq!(caveat(&bare), None);
     let mut guest = bare;
     guest.machine.virtualisation = Virtualisation::Hypervisor("KVM".into());
@@ -185,7 +190,7 @@ fn where_others_use_the_cores_a_difference_that_another_run_may_not_have_is_not_
         let mut trial =
             trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
         trial.descriptor.sway = sway;
-        answers(&machine, &trial).remove(0)
+        answers(whole_epoch, &machine, &trial).remove(0)
     };
     let guest = || Virtualisation::Hypervisor("KVM".into());
     for (ratio, verdict) in [
@@ -215,7 +220,7 @@ fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() 
         .extend(later.samples.into_iter().map(|sample| Sample { block: sample.block + 100, ..sample }));
     let found = |cell| {
         let trial = trial(Quantity::NanosecondsPerOperation, vec![cell]);
-        answers(&Machine::unobserved("a test"), &trial).remove(0).caveat
+        answers(whole_epoch, &Machine::unobserved("a test"), &trial).remove(0).caveat
     };
     let sentence = found(changing).unwrap();
     assert!(sentence.contains("2.3") && sentence.contains("1.3"), "{sentence}");
@@ -226,7 +231,7 @@ fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() 
 #[test]
 fn a_report_can_be_computed_again_and_is_the_same() {
     let run = run(2.0, Machine::unobserved("a test"));
-    assert_eq!(report(&run, Some("abc")), report(&run.clone(), Some("abc")));
+    assert_eq!(reported(&run, Some("abc")).report, reported(&run.clone(), Some("abc")).report);
 }
 
 fn evidence(low: f64, ratio: f64, high: f64) -> tenbin_model::Evidence {
@@ -324,7 +329,7 @@ fn no_sentence_of_a_comparison_says_an_unusable_figure() {
         for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond] {
             let cell = cell(blocks, ratio.exp(), noise, Ended::Budget, seed);
             let trial = trial(quantity, vec![cell]);
-            for answer in answers(&Machine::unobserved("a test"), &trial) {
+            for answer in answers(whole_epoch, &Machine::unobserved("a test"), &trial) {
                 prop_assert_eq!(unusable(&answer.sentence), None, "{}", answer.sentence);
             }
         }

@@ -1,16 +1,17 @@
 //! The engine: checks, calibrates, interleaves, keeps every sample, and stops by rule or budget.
 //!
-//! It asks an [`Apparatus`] for epochs and never looks at a clock of its own; the statistics behind
-//! "enough" belong to the caller's [`Rule`]. So a script can stand in for the machine in tests.
+//! It asks an [`Apparatus`] for epochs and an [`Analysis`] whether they are enough, and never looks at a clock of its own. So a
+//! script can stand in for the machine in tests.
 
 mod iterations;
 mod precondition;
 mod schedule;
 
+use tenbin_analysis::Analysis;
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
-    Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Judge, Machine, Picoseconds,
-    Probe, Reading, Refusal, Role, Sample, Trial,
+    Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Probe,
+    Reading, Refusal, Role, Sample, Trial,
 };
 
 pub(crate) use precondition::{long_enough, refusal};
@@ -18,24 +19,6 @@ pub(crate) use schedule::cell_seed;
 
 use crate::experiment::{Apparatus, Experiment, Failure, Plan, Request, Seen, Unfit};
 use crate::shortage;
-
-/// Decides when a cell has been measured enough. Statistics live behind it.
-pub trait Rule {
-    /// The fewest blocks for which a verdict can exist at all, with `family` comparisons to be judged.
-    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32;
-
-    /// Whether every comparison of the cell is decided, asked after each whole block.
-    fn enough(
-        &self,
-        descriptor: &Descriptor,
-        family: usize,
-        arrangement: &Arrangement,
-        samples: &[Sample],
-    ) -> bool;
-
-    /// Whether what was measured of this cell has an answer that depends on when it was measured.
-    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool;
-}
 
 /// What the engine tells while it works. Nothing is told while an epoch runs.
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +42,8 @@ pub enum Event<'a> {
 /// Looks at these CPUs, which no worker uses meanwhile. Block and time are filled in by the engine.
 pub type Prober<'a> = &'a dyn Fn(&[Cpu]) -> Probe;
 
-/// The engine's surroundings: the rule to stop by, the time since the program began, a listener.
+/// The engine's surroundings: the time since the program began, a listener.
 pub struct Bench<'a> {
-    /// When to stop.
-    pub rule: &'a dyn Rule,
     /// A running time, for budgets only; samples are timed in `metal`.
     pub watch: &'a dyn Fn() -> Picoseconds,
     /// Whether to end early, asked before every check and every epoch. Once true it stays true.
@@ -99,15 +80,12 @@ pub fn budget(effort: Effort) -> Picoseconds {
 /// In how many stretches a cell is measured, with all other cells of the experiment between them, each with a part of the
 /// cell's time and an apparatus set up anew.
 ///
-/// What the rule may stop is decided within milliseconds, where the difference is plain; and the machine may be in
+/// What may end early is decided within milliseconds, where the difference is plain; and the machine may be in
 /// a state then that it leaves a second later (another thread on the same core, a neighbour that fills a cache). So an
-/// answer is confirmed: the rule has to find it decided at a later look too, over what was measured at both times.
+/// answer is confirmed: it has to be decided at a later look too, over what was measured at both times.
 /// What is not stopped by what it saw spreads over all of its time as it is.
-fn stretches(judge: Judge) -> u64 {
-    match judge {
-        Judge::Comparisons | Judge::Thrashing => 2,
-        Judge::Transfers | Judge::Lateness | Judge::Capacities | Judge::Distances | Judge::Laws => 1,
-    }
+fn stretches(analysis: &dyn Analysis) -> u64 {
+    if analysis.may_end_early() { 2 } else { 1 }
 }
 
 impl Bench<'_> {
@@ -136,12 +114,13 @@ impl Bench<'_> {
             descriptor.variants = variants;
         }
         let Plan { cells: plan, look, .. } = plan;
-        let stretches = stretches(descriptor.judge);
+        let stretches = stretches(experiment.analysis);
         (self.sink)(Event::Trial { name: &descriptor.name, stretches: plan.len() * stretches as usize });
         let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
         let setting = |index: usize, stretch: u64| Setting {
+            analysis: experiment.analysis,
             descriptor: &descriptor,
             family,
             machine: request.machine,
@@ -209,7 +188,7 @@ impl Bench<'_> {
     /// Whether the answer of a cell that was timed depends on when that was done.
     fn depends(&self, setting: &Setting<'_>, cell: &Cell) -> bool {
         let timed = cell.refusal.is_none() && cell.ended.is_some();
-        timed && self.rule.depends(setting.descriptor, setting.family, cell)
+        timed && setting.analysis.depends(setting.descriptor, setting.family, cell)
     }
 
     /// Measures a cell that was timed on, in a fresh stretch with an apparatus set up anew.
@@ -302,7 +281,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Calibrates, then runs block after block until the rule or the budget says enough.
+    /// Calibrates, then runs block after block until it is decided or the budget is spent.
     ///
     /// # Errors
     /// The variant whose epoch does not count, and why.
@@ -312,9 +291,9 @@ impl Bench<'_> {
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
     ) -> Result<Ended, (u32, Failure)> {
-        let Setting { descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
+        let Setting { analysis, descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
-        let least_blocks = self.rule.least_blocks(descriptor, family);
+        let least_blocks = analysis.least_blocks(descriptor, family);
         let start = (self.watch)();
         let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
         // A further stretch goes on where the one before it ended.
@@ -330,7 +309,7 @@ impl Bench<'_> {
         let layouts = (seed >> 32) as u32;
         let mut probed = None;
         for block in first..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
-            self.look(descriptor, block, &mut probed, cell);
+            self.look(analysis, block, &mut probed, cell);
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
@@ -345,24 +324,21 @@ impl Bench<'_> {
                 let lap = apparatus.epoch(variant, iterations).map_err(|failure| (variant, failure))?;
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
-            if self.rule.enough(descriptor, family, &cell.arrangement, &cell.samples) {
-                self.look(descriptor, block + 1, &mut None, cell);
+            let decided = || analysis.decided(descriptor, family, &cell.arrangement, &cell.samples);
+            if analysis.may_end_early() && decided() {
+                self.look(analysis, block + 1, &mut None, cell);
                 return Ok(Ended::Precision);
             }
         }
         let next = cell.samples.last().map_or(0, |sample| sample.block + 1);
-        self.look(descriptor, next, &mut None, cell);
+        self.look(analysis, next, &mut None, cell);
         Ok(Ended::Budget)
     }
 
     /// Probes the machine before this block, unless that was done a moment ago: `probed` says when.
-    fn look(&self, descriptor: &Descriptor, block: u32, probed: &mut Option<Picoseconds>, cell: &mut Cell) {
+    fn look(&self, analysis: &dyn Analysis, block: u32, probed: &mut Option<Picoseconds>, cell: &mut Cell) {
         // Where nothing is judged block by block, nobody would ask what was different in some of them.
-        let by_block = match descriptor.judge {
-            Judge::Comparisons | Judge::Thrashing | Judge::Transfers | Judge::Lateness => true,
-            Judge::Capacities | Judge::Distances | Judge::Laws => false,
-        };
-        let Some(probe) = self.probe.filter(|_| by_block) else { return };
+        let Some(probe) = self.probe.filter(|_| analysis.is_by_block()) else { return };
         let since = (self.watch)();
         if probed.is_none_or(|before| since.saturating_sub(before) >= BETWEEN_PROBES) {
             *probed = Some(since);
@@ -374,6 +350,8 @@ impl Bench<'_> {
 /// What holds for a cell as a whole.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
+    /// What says when enough was measured.
+    pub analysis: &'a dyn Analysis,
     /// The experiment's description.
     pub descriptor: &'a Descriptor,
     /// Comparisons of the whole experiment, which share one level.

@@ -3,6 +3,7 @@
 use std::cell::Cell as Shared;
 use std::rc::Rc;
 
+use tenbin_analysis::Analysis;
 use tenbin_metal::Clock;
 use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Sizes, Variant};
@@ -65,11 +66,15 @@ impl Apparatus for Script {
 /// Stops whenever so many more blocks were measured.
 struct After(u32);
 
-impl Rule for After {
+impl Analysis for After {
+    fn name(&self) -> &'static str {
+        "after"
+    }
+
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         16
     }
-    fn enough(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
         samples.len().is_multiple_of((self.0 as usize).saturating_mul(2 * arrangement.variants.len()))
     }
 
@@ -118,16 +123,20 @@ fn machine(virtualisation: Virtualisation) -> Machine {
     Machine { virtualisation, ..Machine::unobserved("a script") }
 }
 
-/// Runs the script with `rule` and returns its only cell, the findings and the epochs asked for.
-fn run(script: impl Fn(&mut Script), rule: &dyn Rule, virtualisation: Virtualisation) -> (Trial, u64) {
-    run_planned(|_| Ok(vec![arrangement()].into()), script, rule, virtualisation)
+/// Runs the script with this analysis and returns its only cell, the findings and the epochs asked for.
+fn run(
+    script: impl Fn(&mut Script),
+    analysis: &'static dyn Analysis,
+    virtualisation: Virtualisation,
+) -> (Trial, u64) {
+    run_planned(|_| Ok(vec![arrangement()].into()), script, analysis, virtualisation)
 }
 
 /// The same with another plan of one cell.
 fn run_planned(
     plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
     script: impl Fn(&mut Script),
-    rule: &dyn Rule,
+    analysis: &'static dyn Analysis,
     virtualisation: Virtualisation,
 ) -> (Trial, u64) {
     thread_local! {
@@ -153,6 +162,7 @@ fn run_planned(
             apparatus.opened.set(apparatus.opened.get() + 1);
             Ok(Box::new(apparatus))
         },
+        analysis,
         published: None,
     };
     let machine = machine(virtualisation);
@@ -168,14 +178,8 @@ fn run_planned(
     };
     let watch = || Picoseconds(now.get());
     let probe = |cpus: &[Cpu]| Probe { spins: vec![Picoseconds(7); cpus.len()], ..Probe::default() };
-    let mut bench = Bench {
-        rule,
-        watch: &watch,
-        stop: &|| false,
-        counters: None,
-        probe: Some(&probe),
-        sink: &mut |_| {},
-    };
+    let mut bench =
+        Bench { watch: &watch, stop: &|| false, counters: None, probe: Some(&probe), sink: &mut |_| {} };
     let trial = bench.run(&experiment, &request).unwrap();
     (trial, asked.get())
 }
@@ -258,11 +262,15 @@ fn what_was_decided_at_one_moment_is_confirmed_at_another() {
 /// A rule that never stops a cell, and takes its answer to depend until it has so many blocks.
 struct DependsUntil(u32);
 
-impl Rule for DependsUntil {
+impl Analysis for DependsUntil {
+    fn name(&self) -> &'static str {
+        "depends"
+    }
+
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         16
     }
-    fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
         false
     }
     fn depends(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
@@ -275,7 +283,7 @@ fn an_answer_that_depends_is_measured_on_with_workers_set_up_anew() {
     let measured = |until: u32| {
         let opened = Rc::new(Shared::new(0));
         let script = |script: &mut Script| script.opened = Rc::clone(&opened);
-        let (trial, _) = run(script, &DependsUntil(until), Virtualisation::None);
+        let (trial, _) = run(script, Box::leak(Box::new(DependsUntil(until))), Virtualisation::None);
         let cell = trial.cells.into_iter().next().unwrap();
         let blocks: Vec<u32> = cell.samples.chunks(4).map(|block| block[0].block).collect();
         assert!(blocks.iter().copied().eq(0..blocks.len() as u32), "blocks go on where the last ones ended");
@@ -441,17 +449,12 @@ fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
                     Refusal { reached: "not set up".into(), needs: String::new(), remedy: String::new() };
                 Err(Unfit::Refused(refusal))
             },
+            analysis: &After(1),
             published: None,
         };
         let watch = || Picoseconds(0);
-        let mut bench = Bench {
-            rule: &After(1),
-            watch: &watch,
-            stop: &|| false,
-            counters: None,
-            probe: None,
-            sink: &mut |_| {},
-        };
+        let mut bench =
+            Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
         bench.run(&experiment, &request)
     };
     for (seed, said) in [(0, "no; ask"), (1, "a tool is missing: looking; install it: get it"), (2, "panic")]
@@ -488,6 +491,7 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
                 broken: None,
             }))
         },
+        analysis: &After(3),
         published: None,
     };
     let (machine, settings) = (machine(Virtualisation::None), Settings::default());
@@ -505,14 +509,7 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
     for limit in (0..20_000_000_000).step_by(100_000_000) {
         now.set(0);
         let (watch, stop) = (|| Picoseconds(now.get()), || now.get() >= limit);
-        let mut bench = Bench {
-            rule: &After(3),
-            watch: &watch,
-            stop: &stop,
-            counters: None,
-            probe: None,
-            sink: &mut |_| {},
-        };
+        let mut bench = Bench { watch: &watch, stop: &stop, counters: None, probe: None, sink: &mut |_| {} };
         let cells = match bench.run(&experiment, &request) {
             Ok(trial) => trial.cells,
             Err(Unfit::Stopped) => Vec::new(),

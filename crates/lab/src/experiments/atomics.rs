@@ -509,4 +509,4 @@ fn describe() -> Descriptor {
 }
 
 /// The atomics experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);

@@ -1,19 +1,23 @@
 //! `c2c`: what does a line cost to move between two cores? Two protocols, every pair of CPUs.
 
+mod analysis;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
+use tenbin_analysis::Analysis;
 use tenbin_metal::exchange::{Exchange, PLACES, Protocol};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Judge, Parameter, Picoseconds, Quantity, Source,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Parameter, Picoseconds, Quantity, Source,
     Variant,
 };
 
+use self::analysis::Transfers;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 
@@ -241,7 +245,7 @@ fn describe() -> Descriptor {
             "every round trip is made by both workers, and the lines hold what so many leave behind".into(),
         subject: "One line that goes back and forth".into(),
         quantity: Quantity::NanosecondsPerOperation,
-        judge: Judge::Transfers,
+        analysis: Transfers.name().into(),
         variants: vec![
             Variant::measured("compare-and-swap on one line", Protocol::CompareAndSwap.name()),
             Variant::measured("flags on two lines", Protocol::Flags.name()),
@@ -273,7 +277,8 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on lines between cores.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment =
+    Experiment { analysis: &Transfers, ..Experiment::new(describe, plan, open) };
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,23 @@
 //! `caches`: how large are the caches really? A chase over sizes, in base pages and in huge ones.
 
+mod analysis;
+
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
+use tenbin_analysis::Analysis;
 use tenbin_metal::pages::{PageKind, Pages, modest_huge_page};
 use tenbin_metal::touch::{self, huge_pages_are_granted};
 use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Judge, Machine, Parameter, Picoseconds, Quantity, Refusal,
-    Source, Variant,
+    Arrangement, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Picoseconds, Quantity, Refusal, Source,
+    Variant,
 };
 
+use self::analysis::Knees;
+pub use self::analysis::known_sizes;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 use crate::walk::comes_back;
@@ -279,7 +284,7 @@ fn describe() -> Descriptor {
         specification: "a walk comes back to its first line after every line and not before".into(),
         subject: "A walk through memory".into(),
         quantity: Quantity::NanosecondsPerOperation,
-        judge: Judge::Capacities,
+        analysis: Knees.name().into(),
         variants: vec![
             Variant::measured(
                 "a chase in huge pages",
@@ -323,7 +328,7 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on cache sizes.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment { analysis: &Knees, ..Experiment::new(describe, plan, open) };
 
 #[cfg(test)]
 mod tests;

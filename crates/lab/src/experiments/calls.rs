@@ -184,7 +184,7 @@ impl Apparatus for Ladder {
 }
 
 /// The calls experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
 
 #[cfg(test)]
 mod tests;

@@ -271,7 +271,7 @@ fn seed(figure: &str) -> f64 {
 }
 
 /// The faults experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
 
 #[cfg(test)]
 mod tests;

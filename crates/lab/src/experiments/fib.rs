@@ -60,7 +60,7 @@ fn samples(seed: u64, range: Range<u64>, count: usize) -> Vec<u64> {
 }
 
 /// The fib experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! `fork`: what a new process costs, and how that grows with the memory of the one that makes it.
 
+mod analysis;
 mod described;
 mod lines;
 mod parents;
@@ -9,8 +10,9 @@ use std::sync::Arc;
 use tenbin_metal::spawn::{ASKED, Spawner, Watched, Way};
 use tenbin_metal::touch::page;
 use tenbin_metal::{Fault, Lap};
-use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal};
+use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal, Variant};
 
+use self::analysis::Laws;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 
@@ -31,6 +33,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     // All that are asked about have their numbers, so that a line that comes or goes later moves no other.
     let places = places(asked(request.effort), &sizes);
     let has = |place: &Place| matches!(place, Place::Measured { line, .. } if here.lines.contains(line));
+    // What is not measured is no point of any line, and shares no level with those that are.
+    let variant = |place: &Place| match has(place) || !place.is_measured() {
+        true => place.variant(),
+        false => Variant { point: Vec::new(), ..place.variant() },
+    };
     let parents = parents_of(places.iter().filter(|place| has(place) || !place.is_measured()), sizes[1]);
     let cell = Arrangement {
         label: "on one CPU".into(),
@@ -50,7 +57,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     // Without such a process there is nobody to plant that fault in: it is the last.
     let told = if here.shares { places.len() } else { places.len() - 1 };
     Ok(Plan {
-        variants: Some(places[..told].iter().map(|place| place.variant()).collect()),
+        variants: Some(places[..told].iter().map(variant).collect()),
         cells: vec![cell],
         ..Plan::default()
     })
@@ -313,7 +320,7 @@ fn finding(sentence: String, evidence: &str, confidence: &str) -> Finding {
 }
 
 /// The fork experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment { analysis: &Laws, ..Experiment::new(describe, plan, open) };
 
 #[cfg(test)]
 mod tests;

@@ -74,7 +74,7 @@
 //! }
 //!
 //! /// The line in the list is this name's module.
-//! pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+//! pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
 //! # assert_eq!(turns(1, 10), 20);
 //! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(1));
 //! ```

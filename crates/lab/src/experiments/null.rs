@@ -90,4 +90,4 @@ fn describe() -> Descriptor {
 }
 
 /// The null experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);

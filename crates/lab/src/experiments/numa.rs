@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_analysis::Analysis;
 use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::placement::{Answer, Placement};
@@ -12,14 +13,16 @@ use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
 use tenbin_model::machine::{Node, Observed, cpu_ranges};
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds, Published, Quantity,
+    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Quantity,
     Refusal, Source, Variant,
 };
 
+use self::analysis::Nearness;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 use crate::walk::comes_back;
 
+mod analysis;
 mod published;
 
 const BY_CHASE: &str = "by a chase";
@@ -517,7 +520,7 @@ fn describe() -> Descriptor {
         specification: "a walk comes back after every line and not before, and no page that is looked at moves".into(),
         subject: "Reading memory".into(),
         quantity: Quantity::NanosecondsPerOperation,
-        judge: Judge::Distances,
+        analysis: Nearness.name().into(),
         builds_on: vec!["caches".into()],
         variants: vec![
             Variant::measured("a chase", "each core reads buffers that several cores touched first, in random order"),
@@ -555,7 +558,11 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on memory distances.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: Some(published::run) };
+pub const EXPERIMENT: Experiment = Experiment {
+    analysis: &Nearness,
+    published: Some(published::run),
+    ..Experiment::new(describe, plan, open)
+};
 
 #[cfg(test)]
 mod tests;

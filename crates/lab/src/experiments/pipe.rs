@@ -577,7 +577,7 @@ impl<R: Reader> Reader for Shared<R> {
 }
 
 /// The pipe experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
 
 #[cfg(test)]
 mod tests;

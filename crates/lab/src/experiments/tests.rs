@@ -6,8 +6,7 @@ use tenbin_metal::touch::forbid_huge_pages;
 use tenbin_metal::{Clock, Fault, allowed_cpus};
 use tenbin_model::machine::{Observed, Virtualisation};
 use tenbin_model::{
-    Arrangement, Bytes, Check, Cpu, Descriptor, Effort, Judge, Machine, Refusal, Role, Size, Sizes, Variant,
-    Word,
+    Arrangement, Bytes, Check, Cpu, Descriptor, Effort, Machine, Refusal, Role, Size, Sizes, Variant, Word,
 };
 
 use super::EXPERIMENTS;
@@ -96,6 +95,19 @@ fn every_descriptor_is_complete() {
     }
 }
 
+/// A run that is kept is judged by the analysis that its description names.
+#[test]
+fn every_description_names_the_analysis_of_its_experiment() {
+    for experiment in EXPERIMENTS {
+        let descriptor = (experiment.describe)();
+        assert_eq!(descriptor.analysis.as_str(), experiment.analysis.name(), "{}", descriptor.name);
+        assert_eq!(
+            crate::analyses().of(&descriptor).map(|known| known.name()),
+            Some(experiment.analysis.name())
+        );
+    }
+}
+
 #[test]
 fn every_plan_is_sound_for_every_effort() {
     for experiment in EXPERIMENTS {
@@ -112,7 +124,7 @@ fn every_plan_is_sound_for_every_effort() {
                 for cell in plan {
                     assert!(!cell.cpus.is_empty() && cell.work > 0);
                     // What is judged otherwise than by ratios needs no comparison.
-                    assert!(!cell.comparisons.is_empty() || descriptor.judge != Judge::Comparisons);
+                    assert!(!cell.comparisons.is_empty() || experiment.analysis.name() != "comparisons");
                     for comparison in &cell.comparisons {
                         for variant in [comparison.left, comparison.right] {
                             assert!(cell.variants.contains(&variant), "{}: {}", descriptor.name, cell.label);

@@ -8,14 +8,15 @@ use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
-use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Finding, Judge, Parameter, Picoseconds,
-    Quantity, Refusal, Source, Variant,
-};
+use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Refusal};
 
+use self::analysis::Thrashing;
+use self::described::describe;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{allowance, within_allowance};
 
+mod analysis;
+mod described;
 mod published;
 
 const PRIVATE: u32 = 0;
@@ -514,83 +515,12 @@ fn held(field: &Field, turns: &Turns) -> Seen {
     Seen::Met(format!("{lines} lines hold what was written"))
 }
 
-fn describe() -> Descriptor {
-    Descriptor {
-        name: "thrash".into(),
-        question: "Does a buffer that two threads share thrash, and at which size and distance?".into(),
-        requirement:
-            "seed 002 saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
-                      not shared; where does it here, and is it room or coherence"
-                .into(),
-        specification: "every line that is written holds what its writer left there".into(),
-        subject: "Two threads that write a byte a line".into(),
-        quantity: Quantity::NanosecondsPerOperation,
-        judge: Judge::Thrashing,
-        builds_on: vec!["caches".into()],
-        variants: vec![
-            Variant::measured(
-                "a buffer each",
-                "each thread writes the lines of its own: the seed's unshared",
-            ),
-            Variant::measured(
-                "one shared buffer",
-                "both write the same bytes: the seed's shared; true sharing",
-            ),
-            Variant::measured(
-                "one buffer, other bytes",
-                "both write the same lines, each its own byte: false sharing",
-            ),
-            Variant::measured("one buffer, read only", "both read the same lines"),
-            Variant::measured(
-                "one thread alone",
-                "half the work, half the room: what the second thread costs the first",
-            ),
-            Variant::measured(
-                "one thread on both buffers",
-                "the room of two threads without a second: capacity alone",
-            ),
-            Variant::sabotage("a line left out", "one thread never writes its last line"),
-        ],
-        parameters: vec![
-            Parameter::new(
-                "case",
-                "A,B,C,D (A,C with --quick)",
-                "a quarter of L1, L2, L3; twice the last cache; in powers of two",
-            ),
-            Parameter::new(
-                "size",
-                "that of each case",
-                "bytes of a buffer, 256 to 1073741824, in place of the cases",
-            ),
-            Parameter::new(
-                "spacing",
-                "the machine's line",
-                "bytes from one line written to the next, 16 to 4096",
-            ),
-        ],
-        margin: 0.05,
-        // Where the host puts both CPUs on one core, each thread costs the other up to as much again: seen from 0 to 23 %.
-        sway: 1.0,
-        // Two workers are preempted twice as often as one. In a fifth of a slice that would decide ratios under load.
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
-        sources: vec![
-            Source::new(
-                "seed 002, 2017 and 2019",
-                "the program, the grid of sizes and distances, the footnote",
-            ),
-            Source::new(
-                "Molka et al., \"Memory Performance and Cache Coherency Effects on an Intel Nehalem System\", 2009",
-                "the cost of a line depends on who wrote it last and where",
-            ),
-        ],
-        published: published::figures(),
-    }
-}
-
 /// The experiment on thrashing.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: Some(published::run) };
+pub const EXPERIMENT: Experiment = Experiment {
+    analysis: &Thrashing,
+    published: Some(published::run),
+    ..Experiment::new(describe, plan, open)
+};
 
 #[cfg(test)]
 mod tests;

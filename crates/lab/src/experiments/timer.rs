@@ -1,5 +1,6 @@
 //! `timer`: when does a timer of T fire? Five system calls, with the timer slack that there is and with the least.
 
+mod analysis;
 mod described;
 mod found;
 mod firing;
@@ -10,6 +11,7 @@ use std::str::FromStr;
 use tenbin_metal::timers::{self, Slack, Waiters, Way};
 use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds};
 
+use self::analysis::Lateness;
 use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
 
 use described::{describe, variants};
@@ -208,7 +210,8 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
 }
 
 /// The timer experiment.
-pub const EXPERIMENT: Experiment = Experiment { describe, plan, open, published: None };
+pub const EXPERIMENT: Experiment =
+    Experiment { analysis: &Lateness, ..Experiment::new(describe, plan, open) };
 
 #[cfg(test)]
 mod tests;

@@ -4,27 +4,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tenbin_metal::allowed_cpus;
-use tenbin_model::Sample;
 
 use super::*;
-use crate::engine::Rule;
-
-/// Enough is a fixed number of blocks.
-struct Blocks(u32);
-
-impl Rule for Blocks {
-    fn least_blocks(&self, _: &Descriptor, _family: usize) -> u32 {
-        self.0
-    }
-
-    fn enough(&self, _: &Descriptor, _: usize, _: &Arrangement, samples: &[Sample]) -> bool {
-        samples.last().is_some_and(|sample| sample.block + 1 >= self.0)
-    }
-
-    fn depends(&self, _: &Descriptor, _: usize, _: &tenbin_model::Cell) -> bool {
-        false
-    }
-}
+use crate::rehearsal::After;
 
 fn order(extent: Extent) -> Order {
     Order {
@@ -50,6 +32,7 @@ fn climbed_on(
     tick: Picoseconds,
 ) -> (Vec<Question>, BTreeMap<usize, Vec<Weighed>>) {
     let mut ladder = Ladder::gather(Clock::kernel(), allowed_cpus().unwrap()[0], order).unwrap();
+    ladder.analysis = &After(8);
     let questions = ladder.questions(order).unwrap();
     let now = Cell::new(Picoseconds::ZERO);
     let watch = || {
@@ -57,14 +40,7 @@ fn climbed_on(
         now.get()
     };
     let mut ignored = |_: engine::Event<'_>| {};
-    let mut bench = Bench {
-        rule: &Blocks(8),
-        watch: &watch,
-        stop: &|| false,
-        counters: None,
-        probe: None,
-        sink: &mut ignored,
-    };
+    let mut bench = Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut ignored };
     let mut weighed: BTreeMap<usize, Vec<Weighed>> = BTreeMap::new();
     ladder.climb(&mut bench, machine, order, &questions, &mut |index, pair| {
         weighed.entry(index).or_default().push(pair);
@@ -170,6 +146,7 @@ fn a_coarse_clock_makes_epochs_longer_and_refuses_nothing_that_a_run_would_answe
 fn whoever_stops_gets_the_pairs_that_were_whole() {
     let order = order(Extent::Pairs(1));
     let mut ladder = Ladder::gather(Clock::kernel(), allowed_cpus().unwrap()[0], &order).unwrap();
+    ladder.analysis = &After(8);
     let questions = ladder.questions(&order).unwrap();
     let (now, weighed) = (Cell::new(0), Cell::new(0));
     let watch = || Picoseconds(now.replace(now.get() + 1));
@@ -180,14 +157,7 @@ fn whoever_stops_gets_the_pairs_that_were_whole() {
         begun.get() > 3
     };
     let mut ignored = |_: engine::Event<'_>| {};
-    let mut bench = Bench {
-        rule: &Blocks(8),
-        watch: &watch,
-        stop: &stop,
-        counters: None,
-        probe: None,
-        sink: &mut ignored,
-    };
+    let mut bench = Bench { watch: &watch, stop: &stop, counters: None, probe: None, sink: &mut ignored };
     ladder.climb(&mut bench, &Machine::unobserved("a test"), &order, &questions, &mut |_, pair| {
         assert_eq!(pair.trial.cells[0].samples.len(), 8 * 4);
         weighed.set(weighed.get() + 1);

@@ -1,8 +1,9 @@
 //! `tenbin compare`: runs of two sides.
 
 use clap::Args;
+use tenbin_analysis::across::{Across, Kept, MOST_OTHERS, across};
 use tenbin_analysis::report;
-use tenbin_analysis::verdict::{Across, Kept, MOST_OTHERS, across};
+use tenbin_lab::analyses;
 use tenbin_model::{Run, Verdict};
 use tenbin_stats::runs::MOST;
 use tenbin_store::{Entry, RunId, Store};
@@ -55,7 +56,7 @@ impl Work for Compare {
         } else {
             Vec::new()
         };
-        let across = across(&named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>());
+        let across = across(&analyses(), &named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>());
         let text = self.form.text(&across, |across, width| report::compared(across).text(width))?;
         let refused = across.comparisons.iter().all(|compared| compared.verdict == Verdict::Refused);
         Ok(Answer { exit: if refused { Exit::Refused } else { Exit::Answered }, ..Answer::text(text) })

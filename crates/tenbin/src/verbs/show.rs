@@ -1,8 +1,9 @@
 //! `tenbin show`: an experiment's description, a run's answers, a calibration.
 
 use clap::Args;
-use tenbin_analysis::{calibration as analysis, report, verdict};
-use tenbin_model::{Calibration, Report, Run};
+use tenbin_analysis::{Reported, calibration as analysis, report};
+use tenbin_lab::analyses;
+use tenbin_model::Calibration;
 use tenbin_store::{Error, Store};
 
 use super::{Form, Verb, Work, calibrate, run};
@@ -44,21 +45,21 @@ impl Work for Show {
         if let Some((id, calibration)) = calibration(&store, &what)? {
             return Ok(Answer::text(calibrate::text(calibration, Some(id), form)?));
         }
-        let (run, report) = load(&store, &what)?;
-        let text = form.text(&report, |report, width| {
-            run::detail(&run, report, width) + &report::instrument(report).text(width)
+        let reported = load(&store, &what)?;
+        let text = form.text(&reported.report, |report, width| {
+            run::detail(&reported, width) + &report::instrument(report).text(width)
         })?;
         Ok(Answer::text(text))
     }
 }
 
 /// A run and its report, computed again from its samples.
-fn load(store: &Store, which: &str) -> Result<(Run, Report), Trouble> {
+fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
     let id = find(store, which)?;
     let run = store.load(&id).map_err(trouble)?;
-    let mut report = verdict::report(&run, Some(&id.to_string()));
-    report.instrument = calibrate::remark(store, &run.machine);
-    Ok((run, report))
+    let mut reported = analyses().report(&run, Some(&id.to_string()));
+    reported.report.instrument = calibrate::remark(store, &run.machine);
+    Ok(reported)
 }
 
 /// The calibration of this machine that knows most. That there is none is what is missing here, and no usage

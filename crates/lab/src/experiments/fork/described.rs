@@ -1,6 +1,9 @@
 //! What `fork` says about itself: its question, its parameters, its sources.
 
-use tenbin_model::{Descriptor, Judge, Parameter, Picoseconds, Quantity, Source, Variant};
+use tenbin_analysis::Analysis;
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
+
+use super::analysis::Laws;
 
 use super::lines::{LINES, Place, Planted};
 
@@ -19,7 +22,7 @@ pub(super) fn describe() -> Descriptor {
             .into(),
         subject: "A new process".into(),
         quantity: Quantity::NanosecondsPerOperation,
-        judge: Judge::Laws,
+        analysis: Laws.name().into(),
         variants,
         parameters: vec![Parameter::new(
             "mib",

@@ -1,7 +1,10 @@
 //! What `timer` says about itself: its variants, its parameter, its sources.
 
+use tenbin_analysis::Analysis;
 use tenbin_metal::timers::{Slack, TOO_SOON};
-use tenbin_model::{Descriptor, Judge, Parameter, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
+
+use super::analysis::Lateness;
 
 use super::{MEASURED, WAYS};
 
@@ -53,7 +56,7 @@ pub(super) fn describe() -> Descriptor {
         specification: "a timer fires once and never before its time, and whoever waits for it sleeps".into(),
         subject: "A timer".into(),
         quantity: Quantity::Lateness,
-        judge: Judge::Lateness,
+        analysis: Lateness.name().into(),
         variants: variants(USUAL),
         parameters: vec![Parameter::new(
             "times",

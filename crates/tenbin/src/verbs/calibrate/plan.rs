@@ -14,7 +14,7 @@ use tenbin_model::{Calibration, CalibrationReport, Cpu, Effort, Picoseconds, Pro
 
 use super::Calibrate;
 use crate::again;
-use crate::measurement::{BySignTest, cpus, observed, seed, words};
+use crate::measurement::{cpus, observed, seed, words};
 use crate::output::{Exit, Trouble};
 use crate::terminal::Progress;
 
@@ -115,14 +115,7 @@ impl Plan {
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
         let mut ignored = |_: tenbin_lab::Event<'_>| {};
         let stop = || interrupt::requested().is_some();
-        let mut bench = Bench {
-            rule: &BySignTest,
-            watch: &watch,
-            stop: &stop,
-            counters: None,
-            probe: None,
-            sink: &mut ignored,
-        };
+        let mut bench = Bench { watch: &watch, stop: &stop, counters: None, probe: None, sink: &mut ignored };
         let mut progress = Progress::new();
         let pairs = self.order.extent.pairs(&questions, &self.order);
         let mut done = 0;

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::num::NonZero;
 
 use clap::{Args, ValueEnum};
-use tenbin_analysis::verdict::Processes;
-use tenbin_analysis::{report, verdict};
-use tenbin_model::{Effort, Report, Run as Measurement, Verdict};
+use tenbin_analysis::processes::Processes;
+use tenbin_analysis::{Reported, report};
+use tenbin_lab::analyses;
+use tenbin_model::{Effort, Report, Verdict};
 use tenbin_store::Label;
 
 use super::{Outlet, Schema, Verb, Work, calibrate, json, label, processes as count};
@@ -111,7 +112,7 @@ impl Work for Run {
 /// Every question, quickly; a sentence each.
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
     let order = Order::new(&[], &[], measure, Effort::Quick)?;
-    let sentence = |_: &Measurement, report: &Report, width: usize| report::survey(report).text(width);
+    let sentence = |part: &Reported, width: usize| report::survey(&part.report).text(width);
     Ok(answered(&order, measure, &sentence, false)?.0)
 }
 
@@ -134,17 +135,16 @@ fn measured(asked: &Run) -> Result<Answer, Trouble> {
 /// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or
 /// kept.
 fn published(asked: &Run) -> Result<Answer, Trouble> {
-    let run = measurement::published(&asked.experiments)?;
+    let reported = analyses().report(&measurement::published(&asked.experiments)?, None);
     let outlet = &asked.measure.outlet;
-    let text = outlet.form.text(&verdict::report(&run, None), |report, width| detail(&run, report, width))?;
+    let text = outlet.form.text(&reported.report, |_, width| detail(&reported, width))?;
     Ok(Answer { to: outlet.output.clone(), ..Answer::text(text) })
 }
 
 /// Everything about every experiment of a run.
-pub fn detail(run: &Measurement, report: &Report, width: usize) -> String {
-    let trials = run.trials.iter();
-    let texts = trials.map(|trial| report::trial(run, report, &trial.descriptor.name).text(width));
-    texts.collect::<Vec<_>>().join("\n")
+pub fn detail(reported: &Reported, width: usize) -> String {
+    let texts: Vec<String> = reported.pages.iter().map(|page| page.text(width)).collect();
+    texts.join("\n")
 }
 
 /// An answer that is written as it becomes known, or kept together for a file.
@@ -171,7 +171,7 @@ impl Page {
 fn answered(
     order: &Order,
     measure: &Measure,
-    text: &dyn Fn(&Measurement, &Report, usize) -> String,
+    text: &dyn Fn(&Reported, usize) -> String,
     summary: bool,
 ) -> Result<(Answer, Report), Trouble> {
     measure.outlet.can_be_written()?;
@@ -181,11 +181,12 @@ fn answered(
     let mut page = Page { at_once, text: String::new(), trouble: None };
     let mut known: Option<Report> = None;
     let measured = order.measure(&mut |run| {
-        let part = verdict::report(run, None);
+        let part = analyses().report(run, None);
         let between = if summary && known.is_some() { "\n" } else { "" };
         if !measure.outlet.form.json {
-            page.add(&format!("{between}{}", text(run, &part, width)));
+            page.add(&format!("{between}{}", text(&part, width)));
         }
+        let part = part.report;
         match &mut known {
             None => known = Some(part),
             Some(known) => {
@@ -196,7 +197,7 @@ fn answered(
         }
     })?;
     // What was finished is one thing at least.
-    let mut report = known.unwrap_or_else(|| verdict::report(&measured.run, None));
+    let mut report = known.unwrap_or_else(|| analyses().report(&measured.run, None).report);
     report.instrument = match keeper.store() {
         Some(store) => calibrate::remark(store, &measured.run.machine),
         // What is not to be kept may still be read beside what is.

@@ -2,7 +2,9 @@
 
 use std::num::NonZero;
 
-use tenbin_analysis::{report, verdict};
+use tenbin_analysis::processes::processes;
+use tenbin_analysis::report;
+use tenbin_lab::analyses;
 use tenbin_model::{Effort, Report, Verdict};
 
 use super::Run;
@@ -35,7 +37,7 @@ pub fn run(asked: &Run, count: NonZero<u32>) -> Result<Answer, Trouble> {
         reports.push(report);
     }
     progress.finish();
-    let over = verdict::processes(&reports, &descriptors());
+    let over = processes(&analyses(), &reports, &descriptors());
     let text = measure.outlet.form.text(&over, |over, width| report::over_processes(over).text(width))?;
     let refused = over.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
     let exit = match (faulty, refused && over.not_ratios.is_empty()) {

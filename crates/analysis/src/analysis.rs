@@ -1,0 +1,185 @@
+//! What is asked of every analysis: how the samples of a question become answers.
+
+use tenbin_document::Document;
+use tenbin_model::verdict::CheckedVariant;
+use tenbin_model::{
+    Answer, Arrangement, Cell, Descriptor, Evidence, Finding, Machine, Refusal, Regime, Report, Run, Sample,
+    Trial,
+};
+
+use crate::verdict::{self, Time, comparisons, decide, overhead};
+use crate::{processes, report};
+
+/// How the samples of a question become answers.
+///
+/// What is provided weighs each comparison of each cell by the ratio of its two variants. A question that asks something else
+/// brings an analysis of its own, and says only where it differs. Pure: no analysis touches a clock, a file or hardware, so every
+/// answer can be computed again from what was kept.
+pub trait Analysis: Sync {
+    /// The name that a description gives, and so every run that is kept.
+    fn name(&self) -> &'static str;
+
+    /// Takes the time that ratios are of.
+    fn time(&self) -> Time {
+        verdict::whole_epoch
+    }
+
+    /// The fewest blocks for which a cell can be judged, with `family` comparisons in its trial.
+    fn least_blocks(&self, _descriptor: &Descriptor, family: usize) -> u32 {
+        verdict::votes(family)
+    }
+
+    /// Whether a cell may end once its comparisons are decided. What may not takes the blocks or the time that it was given.
+    fn may_end_early(&self) -> bool {
+        true
+    }
+
+    /// Whether blocks are judged one by one, so that it matters what the machine was like in each.
+    fn is_by_block(&self) -> bool {
+        true
+    }
+
+    /// Whether it answers by ratios, which can be compared over runs and processes.
+    fn is_of_ratios(&self) -> bool {
+        true
+    }
+
+    /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
+    fn decided(
+        &self,
+        descriptor: &Descriptor,
+        family: usize,
+        arrangement: &Arrangement,
+        samples: &[Sample],
+    ) -> bool {
+        decide::decided(self.time(), descriptor, family, arrangement, samples)
+    }
+
+    /// Two regimes with two answers in what is known of the comparison at `place` of a cell.
+    fn contradiction<'a>(&self, _place: usize, evidence: &'a Evidence) -> Option<(&'a Regime, &'a Regime)> {
+        decide::contradiction(evidence)
+    }
+
+    /// Whether the answer to any comparison of the cell depends on when it was measured: it has regimes that disagree.
+    fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        cell.arrangement.comparisons.iter().enumerate().any(|(place, comparison)| {
+            let evidence = decide::evidence(self.time(), descriptor, family, cell, comparison);
+            evidence.is_some_and(|evidence| self.contradiction(place, &evidence).is_some())
+        })
+    }
+
+    /// Judges a trial that was not refused as a whole.
+    fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
+        let answers = comparisons::answers(self.time(), machine, trial);
+        let view = report::cell_by_cell(self.time(), trial, &answers);
+        Judged { answers, findings: Vec::new(), view }
+    }
+}
+
+/// What the cells of a trial came to.
+#[derive(Debug)]
+pub struct Judged {
+    /// The answers, the most telling of each cell first.
+    pub answers: Vec<Answer>,
+    /// What the samples show beside them.
+    pub findings: Vec<Finding>,
+    /// Tables, pictures and sentences for a reader.
+    pub view: Document,
+}
+
+/// Each comparison of each cell by the ratio of its two variants.
+#[derive(Debug)]
+pub struct Comparisons;
+
+impl Analysis for Comparisons {
+    fn name(&self) -> &'static str {
+        "comparisons"
+    }
+}
+
+/// A run, judged.
+#[derive(Debug)]
+pub struct Reported {
+    /// What programs read.
+    pub report: Report,
+    /// What people read of each experiment, in the order of the run.
+    pub pages: Vec<Document>,
+}
+
+/// Every analysis that there is.
+pub struct Analyses(pub Vec<&'static dyn Analysis>);
+
+impl Analyses {
+    /// The analysis that a description names.
+    pub fn of(&self, descriptor: &Descriptor) -> Option<&'static dyn Analysis> {
+        self.0.iter().copied().find(|known| known.name() == descriptor.analysis.as_str())
+    }
+
+    /// Whether an experiment is answered by ratios.
+    pub(crate) fn is_of_ratios(&self, descriptor: &Descriptor) -> bool {
+        self.of(descriptor).is_some_and(|analysis| analysis.is_of_ratios())
+    }
+
+    /// Computes every answer of a run. `id` is the run's name in the store, if it was kept.
+    ///
+    /// The same run gives the same report, whenever and wherever it is computed.
+    pub fn report(&self, run: &Run, id: Option<&str>) -> Reported {
+        let mut report = Report {
+            schema: Report::SCHEMA.into(),
+            run: id.map(str::to_owned),
+            provenance: run.provenance.clone(),
+            machine: run.machine.clone(),
+            instrument: None,
+            scope: None,
+            answers: Vec::new(),
+            findings: Vec::new(),
+            checks: Vec::new(),
+        };
+        let mut pages = Vec::with_capacity(run.trials.len());
+        for trial in &run.trials {
+            let Judged { answers, findings, view } = self.judge(&run.machine, trial);
+            let overhead = trial.cells.iter().filter_map(|cell| overhead::finding(trial, cell));
+            let findings: Vec<Finding> =
+                overhead.chain(findings).chain(trial.findings.iter().cloned()).collect();
+            pages.push(report::page(trial, &answers, &findings, view));
+            report.answers.extend(answers);
+            report.findings.extend(findings);
+            report.checks.extend(checks(trial));
+        }
+        report.scope = processes::scope(&report.answers);
+        Reported { report, pages }
+    }
+
+    /// Judges one trial on `machine`, by the analysis that it names.
+    pub fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
+        let descriptor = &trial.descriptor;
+        let refused = |refusal| Judged {
+            answers: vec![comparisons::refused(descriptor, "", true, refusal)],
+            findings: Vec::new(),
+            view: Document::new(),
+        };
+        match (&trial.refusal, self.of(descriptor)) {
+            (Some(refusal), _) => refused(refusal),
+            (None, Some(analysis)) => analysis.judge(machine, trial),
+            (None, None) => refused(&Refusal {
+                reached: format!(
+                    "its samples were taken for an analysis called `{}`",
+                    descriptor.analysis.as_str()
+                ),
+                needs: "a tenbin that has that analysis".into(),
+                remedy: "show it with the version that measured it, or a newer one".into(),
+            }),
+        }
+    }
+}
+
+fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
+    trial.cells.iter().flat_map(move |cell| {
+        cell.checks.iter().map(move |check| CheckedVariant {
+            experiment: trial.descriptor.name.clone(),
+            cell: cell.arrangement.label.clone(),
+            variant: trial.descriptor.variants[check.variant as usize].name.clone(),
+            check: check.clone(),
+        })
+    })
+}

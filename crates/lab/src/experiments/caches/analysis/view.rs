@@ -1,0 +1,54 @@
+//! The curves of each CPU, and what each level of cache came to.
+
+use tenbin_analysis::report::{checked, said};
+use tenbin_document::{Bars, Block, Document, Series};
+use tenbin_model::{Answer, Bytes, Picoseconds, Trial};
+use tenbin_stats::order::Ordered;
+
+use super::Walked;
+use super::capacity::{Capacities, Curve};
+
+/// The curves of each CPU that walked, then what each level came to.
+pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Document {
+    let mut document = Document::new();
+    for walked in walked {
+        if let Ok(capacities) = &walked.judged {
+            document.space().line(format!("time of a step by {}, over the size that is walked", walked.cpu));
+            document.space().push(Block::Bars(bars(&walked.curves, capacities)));
+        }
+    }
+    document.space();
+    for answer in answers {
+        document.paragraph(2, said(answer));
+    }
+    for cell in &trial.cells {
+        // Kinds of pages that could not be had do not keep the others from an answer.
+        if let Some(refusal) = &cell.refusal {
+            document.paragraph(2, format!("Not {}: {}.", cell.arrangement.label, refusal.reached));
+        }
+    }
+    document.append(checked(trial, &trial.cells));
+    document
+}
+
+/// The curves with the knees of the one that was judged.
+fn bars(curves: &[Curve], capacities: &Capacities) -> Bars {
+    let point = |size: Bytes, times: &[f64]| {
+        let times = times.iter().copied().filter(|time| time.is_finite() && *time > 0.0).collect();
+        Ordered::new(times).map(|times| (size, Picoseconds(times.median().round() as u64)))
+    };
+    let series = |curve: &Curve| Series {
+        name: format!("{} pages", curve.page),
+        points: curve.points.iter().filter_map(|it| point(it.bytes, &it.times)).collect(),
+    };
+    let ends =
+        capacities.levels.iter().filter_map(|it| Some((it.measured()?, format!("L{} ends", it.level))));
+    let rises = capacities.unexplained.iter().map(|rise| (rise.knee, "a rise".to_owned()));
+    let flat = capacities.flat_from.map(|size| (size, "flat from".to_owned()));
+    Bars {
+        rows: "buffer".into(),
+        series: curves.iter().map(series).collect(),
+        marks: ends.chain(rises).chain(flat).collect(),
+        note: format!("knees in pages of {}", capacities.page),
+    }
+}

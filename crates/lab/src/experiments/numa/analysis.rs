@@ -1,0 +1,305 @@
+//! The judge of distances: from times by reader and home to an answer, and the firmware's word beside it.
+
+mod distance;
+mod view;
+
+use std::collections::BTreeMap;
+
+use tenbin_model::machine::{Node, Observed};
+use tenbin_model::unit::three_digits;
+use tenbin_model::{
+    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Sample, Trial, Variant, Verdict,
+};
+
+use self::distance::{
+    Buffers, Observation, Outcome, Why, against_firmware, column_against_firmware, judge, of_as_many,
+    one_column,
+};
+use tenbin_analysis::verdict::caveat;
+use tenbin_analysis::verdict::comparisons::{empty, refused};
+use tenbin_analysis::verdict::refused_in_words;
+use tenbin_analysis::{Analysis, Judged};
+use tenbin_document::words::percent;
+use tenbin_stats::order::Ordered;
+
+/// Times by reader and home of a memory: whether nearness decides.
+#[derive(Debug)]
+pub(super) struct Nearness;
+
+impl Analysis for Nearness {
+    fn name(&self) -> &'static str {
+        "distances"
+    }
+
+    /// Times are set side by side and nothing is voted on: as many as make a median and its deviation hold against a sample
+    /// or two that were disturbed.
+    fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
+        8
+    }
+
+    fn may_end_early(&self) -> bool {
+        false
+    }
+
+    fn is_by_block(&self) -> bool {
+        false
+    }
+
+    fn is_of_ratios(&self) -> bool {
+        false
+    }
+
+    fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
+        let answers: Vec<Answer> = trial.cells.iter().map(|cell| of_cell(machine, trial, cell)).collect();
+        Judged { view: view::view(trial, &answers), answers, findings: Vec::new() }
+    }
+}
+
+fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
+    let label = &cell.arrangement.label;
+    if let Some(refusal) = &cell.refusal {
+        return refused(&trial.descriptor, label, cell.arrangement.headline, refusal);
+    }
+    let times = Times::of(trial, cell);
+    let buffers = buffers(cell);
+    // By what was planned: a cell that was cut before anything was repeated asked the same question.
+    let mut planned = cell.arrangement.variants.iter().filter_map(|&index| variant(trial, index));
+    let mut answer = if planned.any(repeats) {
+        by_column(machine, &times, buffers)
+    } else {
+        by_swap(machine, &times, buffers)
+    };
+    if let Some(unread) = unread(cell) {
+        answer.sentence = format!("{} {unread}", answer.sentence);
+    }
+    // What was refused needs no further doubt.
+    if answer.verdict == Verdict::Refused {
+        answer.caveat = None;
+    } else {
+        let caveats = [answer.caveat, caveat::placement(machine, cell)];
+        answer.caveat = caveats.into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
+    }
+    Answer {
+        verdict: answer.verdict,
+        sentence: answer.sentence,
+        refusal: answer.refusal,
+        caveat: answer.caveat,
+        figures: answer.figures,
+        grids: vec![times.grid()],
+        ..empty(&trial.descriptor, label, cell.arrangement.headline)
+    }
+}
+
+/// The variant that a sample or an arrangement means.
+fn variant(trial: &Trial, index: u32) -> Option<&Variant> {
+    trial.descriptor.variants.get(index as usize)
+}
+
+/// Whether a variant is what one core repeats, and no pair of reader and home.
+fn repeats(variant: &Variant) -> bool {
+    variant.coordinate("repeat").is_some()
+}
+
+/// What the plan says of the buffers, in bytes: `buffer` what each holds, `beyond` what it needed, if that was known.
+fn buffers(cell: &Cell) -> Buffers {
+    let bytes = |name: &str| Some(Bytes(cell.arrangement.parameter(name)?.parse().ok()?));
+    Buffers { each: bytes("buffer"), beyond: bytes("beyond") }
+}
+
+/// The CPUs that the plan left out (`unread`), as a sentence.
+fn unread(cell: &Cell) -> Option<String> {
+    let unread = cell.arrangement.parameter("unread")?;
+    Some(format!("Left out for want of time: {unread} other CPUs."))
+}
+
+/// What the times of one cell come to.
+struct Weighed {
+    verdict: Verdict,
+    sentence: String,
+    refusal: Option<Refusal>,
+    caveat: Option<String>,
+    figures: Vec<Figure>,
+}
+
+/// The times of one cell.
+struct Times {
+    /// Every pair of reader and home, in nanoseconds an access.
+    observations: Vec<Observation>,
+    /// What one core repeated, where that was measured: the same core, the same buffer, again. Epochs by variant.
+    repeats: BTreeMap<u32, Vec<f64>>,
+}
+
+impl Times {
+    fn of(trial: &Trial, cell: &Cell) -> Self {
+        let mut times = Self { observations: Vec::new(), repeats: BTreeMap::new() };
+        for sample in &cell.samples {
+            let Some(variant) = variant(trial, sample.variant) else { continue };
+            times.take(variant, sample);
+        }
+        times
+    }
+
+    fn take(&mut self, variant: &Variant, sample: &Sample) {
+        let cpu = |name: &str| variant.coordinate(name).map(|number| Cpu(number as u32));
+        let (Some(reader), Some(home)) = (cpu("reader"), cpu("home")) else { return };
+        let time = sample.elapsed.as_nanos() / sample.iterations as f64;
+        if repeats(variant) {
+            self.repeats.entry(sample.variant).or_default().push(time);
+        } else {
+            self.observations.push(Observation { reader, home, block: sample.block, time });
+        }
+    }
+
+    fn cpus(&self, of: fn(&Observation) -> Cpu) -> Vec<Cpu> {
+        let mut cpus: Vec<Cpu> = self.observations.iter().map(of).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    /// The epochs of a pair, in order.
+    fn epochs(&self, reader: Cpu, home: Cpu) -> Vec<f64> {
+        let own = self.observations.iter().filter(|one| one.reader == reader && one.home == home);
+        own.map(|one| one.time).collect()
+    }
+
+    fn median(&self, reader: Cpu, home: Cpu) -> Option<f64> {
+        Some(Ordered::new(self.epochs(reader, home))?.median())
+    }
+
+    /// The medians, a row a reader and a column a home.
+    fn grid(&self) -> Grid {
+        let (readers, homes) = (self.cpus(|one| one.reader), self.cpus(|one| one.home));
+        let row = |&reader: &Cpu| homes.iter().map(|&home| self.median(reader, home)).collect();
+        Grid {
+            name: "time of an access".into(),
+            unit: "ns".into(),
+            values: readers.iter().map(row).collect(),
+            rows: readers.iter().map(Cpu::to_string).collect(),
+            columns: homes.iter().map(|home| format!("memory of {home}")).collect(),
+        }
+    }
+}
+
+fn verdict(outcome: Outcome) -> Verdict {
+    match outcome {
+        Outcome::Distant => Verdict::Different,
+        Outcome::Alike => Verdict::Equivalent,
+        Outcome::Undecided(_) => Verdict::Refused,
+    }
+}
+
+/// The firmware's word beside what was measured, by `compare`, as a sentence to add.
+fn firmware(machine: &Machine, compare: impl FnOnce(&[Node]) -> String) -> String {
+    match &machine.nodes {
+        Observed::Known(nodes) => format!(" {}", compare(nodes)),
+        Observed::NotObservable(why) => format!(" What the firmware says of nodes is not known ({why})."),
+    }
+}
+
+/// The size of the buffers as a sentence to add, unless it is what was refused and so is said already.
+fn beside(outcome: Outcome, buffers: Buffers) -> String {
+    let said = matches!(outcome, Outcome::Undecided(Why::Cached(_)));
+    buffers.in_words().filter(|_| !said).map_or_else(String::new, |size| format!(" {size}"))
+}
+
+/// By the swap of readers and homes.
+fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Weighed {
+    let mut found = judge(&times.observations);
+    found.outcome = buffers.allow(found.outcome);
+    let firmware = firmware(machine, |nodes| against_firmware(&found, nodes));
+    let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
+    let figures = [
+        finite("spread", found.spread),
+        finite("spread that repetition explains", found.repeat),
+        finite("deviation within groups", found.deviation),
+        finite("smallest gap that would have shown", found.detectable),
+        found.gap.map(|gap| Figure::new("gap", gap.relative, "1")),
+        Some(Figure::new("groups", found.groups.len() as f64, "1")),
+        Some(Figure::new("blocks", found.blocks as f64, "1")),
+    ];
+    let hidden =
+        if found.outcome == Outcome::Alike { one_sided(machine, times, found.detectable) } else { None };
+    if let Some(refusal) = hidden {
+        return Weighed {
+            verdict: Verdict::Refused,
+            sentence: format!("{}{firmware}", refused_in_words(&refusal)),
+            refusal: Some(refusal),
+            caveat: None,
+            figures: figures.into_iter().flatten().collect(),
+        };
+    }
+    Weighed {
+        verdict: verdict(found.outcome),
+        sentence: format!("{}{firmware}{}", found.in_words(), beside(found.outcome, buffers)),
+        refusal: found.refusal(),
+        caveat: buffers.caveat(),
+        figures: figures.into_iter().flatten().collect(),
+    }
+}
+
+/// Why "alike" cannot be said where the kernel knows one node: all buffers can then lie on one side of the machine, whoever
+/// touched them first, and a far core is slow for each of them, as a slow core is. None if the cores are alike too.
+fn one_sided(machine: &Machine, times: &Times, detectable: f64) -> Option<Refusal> {
+    let chosen = machine.nodes.known().is_some_and(|nodes| nodes.len() > 1);
+    let homes = times.cpus(|one| one.home);
+    let of_core = |&reader: &Cpu| {
+        let medians = homes.iter().filter_map(|&home| times.median(reader, home)).collect();
+        Some(Ordered::new(medians)?.median())
+    };
+    let cores = Ordered::new(times.cpus(|one| one.reader).iter().filter_map(of_core).collect())?;
+    let spread = cores.quantile(1.0)? / cores.quantile(0.0)? - 1.0;
+    (!chosen && spread > detectable).then(|| Refusal {
+        reached: format!(
+            "each core takes the same for every buffer, but the cores differ by {} in all of them, and the kernel knows \
+             one node of memory",
+            percent(spread)
+        ),
+        needs: format!(
+            "cores alike within {}, or memory that can be had from several nodes: where all of it can lie on one side, a \
+             far core looks like a slow one",
+            percent(detectable)
+        ),
+        remedy: "ask under a kernel and firmware that know the nodes".into(),
+    })
+}
+
+/// By one buffer, as the seed did it: a core that is far and one that is slow look alike.
+fn by_column(machine: &Machine, times: &Times, buffers: Buffers) -> Weighed {
+    let (readers, homes) = (times.cpus(|one| one.reader), times.cpus(|one| one.home));
+    let home = homes.first().copied().unwrap_or_default();
+    let epochs: Vec<Vec<f64>> = readers.iter().map(|&reader| times.epochs(reader, home)).collect();
+    let repeats: Vec<Vec<f64>> = times.repeats.values().cloned().collect();
+    let (cores, repeats) = of_as_many(&epochs, &repeats);
+    let mut found = one_column(&cores, &repeats);
+    found.outcome = buffers.allow(found.outcome);
+    let firmware = firmware(machine, |nodes| column_against_firmware(&found, &readers, nodes));
+    let range = Ordered::new(cores).map(|cores| (cores.quantile(0.0), cores.quantile(1.0)));
+    let figures = match range {
+        Some((Some(fastest), Some(slowest))) => {
+            format!(" Cores take {} to {} ns an access.", three_digits(fastest), three_digits(slowest))
+        }
+        _ => String::new(),
+    };
+    let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
+    Weighed {
+        verdict: verdict(found.outcome),
+        sentence: format!("{}{figures}{firmware}{}", found.in_words(), beside(found.outcome, buffers)),
+        refusal: found.refusal(),
+        caveat: Some(
+            "With one buffer, a far core that is faster by just as much looks like a near one.".into(),
+        ),
+        figures: [
+            finite("spread", found.spread),
+            finite("spread of one core's repetitions", found.repeat),
+            finite("spread that repetition explains", found.explained),
+            finite("smallest gap that would have shown", found.detectable),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! What `thrash` says about itself.
+
+use tenbin_analysis::Analysis;
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
+
+use super::analysis::Thrashing;
+use super::published;
+
+pub(super) fn describe() -> Descriptor {
+    Descriptor {
+        name: "thrash".into(),
+        question: "Does a buffer that two threads share thrash, and at which size and distance?".into(),
+        requirement:
+            "seed 002 saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
+                      not shared; where does it here, and is it room or coherence"
+                .into(),
+        specification: "every line that is written holds what its writer left there".into(),
+        subject: "Two threads that write a byte a line".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        analysis: Thrashing.name().into(),
+        builds_on: vec!["caches".into()],
+        variants: vec![
+            Variant::measured(
+                "a buffer each",
+                "each thread writes the lines of its own: the seed's unshared",
+            ),
+            Variant::measured(
+                "one shared buffer",
+                "both write the same bytes: the seed's shared; true sharing",
+            ),
+            Variant::measured(
+                "one buffer, other bytes",
+                "both write the same lines, each its own byte: false sharing",
+            ),
+            Variant::measured("one buffer, read only", "both read the same lines"),
+            Variant::measured(
+                "one thread alone",
+                "half the work, half the room: what the second thread costs the first",
+            ),
+            Variant::measured(
+                "one thread on both buffers",
+                "the room of two threads without a second: capacity alone",
+            ),
+            Variant::sabotage("a line left out", "one thread never writes its last line"),
+        ],
+        parameters: vec![
+            Parameter::new(
+                "case",
+                "A,B,C,D (A,C with --quick)",
+                "a quarter of L1, L2, L3; twice the last cache; in powers of two",
+            ),
+            Parameter::new(
+                "size",
+                "that of each case",
+                "bytes of a buffer, 256 to 1073741824, in place of the cases",
+            ),
+            Parameter::new(
+                "spacing",
+                "the machine's line",
+                "bytes from one line written to the next, 16 to 4096",
+            ),
+        ],
+        margin: 0.05,
+        // Where the host puts both CPUs on one core, each thread costs the other up to as much again: seen from 0 to 23 %.
+        sway: 1.0,
+        // Two workers are preempted twice as often as one. In a fifth of a slice that would decide ratios under load.
+        epoch: Picoseconds::from_micros(100),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new(
+                "seed 002, 2017 and 2019",
+                "the program, the grid of sizes and distances, the footnote",
+            ),
+            Source::new(
+                "Molka et al., \"Memory Performance and Cache Coherency Effects on an Intel Nehalem System\", 2009",
+                "the cost of a line depends on who wrote it last and where",
+            ),
+        ],
+        published: published::figures(),
+    }
+}
