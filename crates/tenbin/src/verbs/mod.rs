@@ -8,6 +8,7 @@ mod calibrate;
 mod blame;
 mod list;
 mod show;
+mod machine;
 mod runs;
 mod compare;
 mod export;
