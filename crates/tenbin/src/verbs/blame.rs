@@ -77,7 +77,7 @@ impl Work for Blame {
             Some(name) => examined(name, &self)?,
             None => (list(&self)?, Exit::Answered),
         };
-        Ok(Answer { text, to: self.outlet.output, remark: None, exit })
+        Ok(Answer { to: self.outlet.output, exit, ..Answer::text(text) })
     }
 }
 

@@ -122,11 +122,9 @@ impl Work for Export {
                 |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
             format!("{} and {}", plural(ids.len(), "run"), plural(calibrations.len(), "calibration"))
         };
-        let mut remark = format!("Wrote {what} to {to}.");
-        for damage in left_out {
-            remark.push_str(&format!("\nLeft out {}: {}.", damage.name, damage.what));
-        }
-        Ok(Answer { remark: Some(remark), ..Answer::text(String::new()) })
+        let mut remarks = vec![format!("Wrote {what} to {to}.")];
+        remarks.extend(left_out.iter().map(|damage| format!("Left out {}: {}.", damage.name, damage.what)));
+        Ok(Answer { remarks, ..Answer::default() })
     }
 }
 

@@ -29,27 +29,25 @@ impl Work for Import {
 pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
     let mut store = open()?;
     let mut answer = Answer::text(String::new());
-    let mut failures = Vec::new();
     for (place, file) in files.iter().enumerate() {
         match store.import(file) {
             Ok(merge) => answer.text.push_str(&imported(file, &merge)),
             Err(error) => {
                 let trouble = trouble(error);
-                failures.push(trouble.to_string());
+                answer.remarks.push(trouble.to_string());
                 answer.exit = trouble.exit;
                 // It is not the file's fault: the next one would meet the same.
                 if trouble.exit == Exit::Internal {
                     let rest = files[place + 1..].iter().map(|file| file.display().to_string());
                     let rest: Vec<String> = rest.collect();
                     if !rest.is_empty() {
-                        failures.push(format!("tenbin: not tried: {}", rest.join(", ")));
+                        answer.remarks.push(format!("tenbin: not tried: {}", rest.join(", ")));
                     }
                     break;
                 }
             }
         }
     }
-    answer.remark = (!failures.is_empty()).then(|| failures.join("\n"));
     Ok(answer)
 }
 

@@ -88,7 +88,7 @@ impl Work for Runs {
         } else {
             return list(&self);
         };
-        Ok(Answer { remark: Some(remark), ..Answer::text(String::new()) })
+        Ok(Answer { remarks: vec![remark], ..Answer::default() })
     }
 }
 
@@ -229,7 +229,7 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
             store.path().display()
         )
     });
-    Ok(Answer { remark, ..Answer::text(text) })
+    Ok(Answer { remarks: Vec::from_iter(remark), ..Answer::text(text) })
 }
 
 fn line(run: &ListedRun) -> String {

@@ -79,14 +79,14 @@ fn show_calibration(form: Form) -> Result<Answer, Trouble> {
     let newest = all.iter().find(|(_, known)| analysis::holds_for(known, &machine)).map(|(id, _)| *id);
     let (id, calibration) = analysis::of_machine(&machine, all, |(_, known)| known).ok_or_else(missing)?;
     let mut answer = Answer::text(calibrate::text(calibration, Some(id.to_string()), form)?);
-    answer.remark = newest.filter(|newest| *newest != id).map(|newest| {
+    answer.remarks.extend(newest.filter(|newest| *newest != id).map(|newest| {
         format!(
             "Calibration {} knows most of this machine and stands beside its answers; the newest, {}, knows less: `tenbin show {}`.",
             id.short(),
             newest.short(),
             newest.short()
         )
-    });
+    }));
     Ok(answer)
 }
 

@@ -37,7 +37,7 @@ pub const VERB: Verb = Verb::of::<Yes>("yes");
 impl Work for Yes {
     fn run(self) -> Result<Answer, Trouble> {
         let exit = Invocation::of_tenbin(self.words).run();
-        Ok(Answer { exit, ..Answer::text(String::new()) })
+        Ok(Answer { exit, ..Answer::default() })
     }
 }
 

@@ -79,10 +79,9 @@ impl Work for Check {
         let exit = interrupt::requested().map_or(exit(&answer), Exit::Interrupted);
         // Why the only machine was refused is the answer's first sentence already.
         remarks.extend(view::unexamined(&answer).filter(|_| self.form.json || answer.checks.len() > 1));
-        let remark =
-            remarks.into_iter().map(|message| Trouble { exit, message }.to_string()).collect::<Vec<_>>();
+        let remarks = remarks.into_iter().map(|message| Trouble { exit, message }.to_string()).collect();
         let text = self.form.text(&answer, view::boot)?;
-        Ok(Answer { text, to: None, remark: (!remark.is_empty()).then(|| remark.join("\n")), exit })
+        Ok(Answer { remarks, exit, ..Answer::text(text) })
     }
 }
 

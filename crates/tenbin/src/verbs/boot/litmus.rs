@@ -80,7 +80,7 @@ impl Work for Litmus {
         let exit = interrupt::requested().map_or(exit, Exit::Interrupted);
         let text = self.form.text(&answer, view::litmus)?;
         let remark = view::undecided(&answer).map(|message| Trouble { exit, message }.to_string());
-        Ok(Answer { remark, exit, ..Answer::text(text) })
+        Ok(Answer { remarks: Vec::from_iter(remark), exit, ..Answer::text(text) })
     }
 }
 

@@ -97,7 +97,7 @@ impl Work for Replay {
             remarks.push(boot.nothing_to_replay(self.fault));
         }
         let text = self.form.text(&answer, view::replay)?;
-        Ok(Answer { remark: told(&remarks), exit, ..Answer::text(text) })
+        Ok(Answer { remarks: told(&remarks), exit, ..Answer::text(text) })
     }
 }
 

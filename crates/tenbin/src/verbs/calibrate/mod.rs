@@ -85,7 +85,7 @@ impl Work for Calibrate {
                 let words = verdict::refused_in_words(&refusal) + "\n";
                 let report = CalibrationReport { refusal: Some(refusal), ..empty() };
                 let text = form.text(&report, |_, _| words)?;
-                return Ok(Answer { text, to: self.outlet.output, remark: None, exit: Exit::Refused });
+                return Ok(Answer { to: self.outlet.output, exit: Exit::Refused, ..Answer::text(text) });
             }
         };
         let kept = keeper
@@ -103,8 +103,7 @@ impl Work for Calibrate {
         let usual = if made.faulty { Exit::Fault } else { Exit::Answered };
         let exit = made.interrupted.map(Exit::Interrupted).or(kept.exit).unwrap_or(usual);
         let text = text(made.calibration, kept.id, form)?;
-        let remark = Some(remarks.join("\n")).filter(|remark| !remark.is_empty());
-        Ok(Answer { text, to: self.outlet.output, remark, exit })
+        Ok(Answer { text, to: self.outlet.output, remarks, exit })
     }
 }
 

@@ -44,10 +44,9 @@ pub fn remarked(trouble: Trouble, remarks: &[String]) -> Trouble {
     Trouble { message, ..trouble }
 }
 
-/// Remarks as standard error shows them; none if there are none.
-pub fn told(remarks: &[String]) -> Option<String> {
-    let remark = remarks.iter().map(|remark| format!("tenbin: {remark}")).collect::<Vec<_>>().join("\n");
-    (!remark.is_empty()).then_some(remark)
+/// Remarks as standard error shows them.
+pub fn told(remarks: &[String]) -> Vec<String> {
+    remarks.iter().map(|remark| format!("tenbin: {remark}")).collect()
 }
 
 /// A kernel that was asked for.

@@ -51,7 +51,7 @@ impl Work for Modules {
         };
         progress.finish();
         match text {
-            Ok(text) => Ok(Answer { remark: told(&remarks), ..Answer::text(text) }),
+            Ok(text) => Ok(Answer { remarks: told(&remarks), ..Answer::text(text) }),
             Err(trouble) => Err(remarked(trouble, &remarks)),
         }
     }

@@ -106,9 +106,8 @@ impl Work for Run {
             Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
             Ok(status) => (None, Exit::PassedOn(status)),
         };
-        let lines = failed.into_iter().chain(told(&remarks)).collect::<Vec<_>>();
-        let remark = (!lines.is_empty()).then(|| lines.join("\n"));
-        Ok(Answer { remark, exit, ..Answer::text(String::new()) })
+        let remarks = failed.into_iter().chain(told(&remarks)).collect();
+        Ok(Answer { remarks, exit, ..Answer::default() })
     }
 }
 

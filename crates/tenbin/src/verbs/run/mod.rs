@@ -2,7 +2,6 @@
 
 mod processes;
 
-use std::fmt::Write;
 use std::num::NonZero;
 
 use clap::{Args, ValueEnum};
@@ -216,28 +215,25 @@ fn answered(
     });
     report.run = kept.id;
     let text = if measure.outlet.form.json { json(&report)? } else { page.text };
-    let mut remark = kept.remark.unwrap_or_default();
-    if let (Some(id), true) = (&report.run, remark.is_empty()) {
+    let mut remarks = Vec::from_iter(kept.remark);
+    if let (Some(id), true) = (&report.run, remarks.is_empty()) {
         let (short, path) = (&id[..12], store::path_shown());
-        remark = format!("Kept as run {short} in {path}; `tenbin show {short}` shows all of it.");
+        remarks.push(format!("Kept as run {short} in {path}; `tenbin show {short}` shows all of it."));
     }
-    for ended in ended_early(&measured).into_iter().chain(page.trouble.as_ref().map(Trouble::to_string)) {
-        let _ = write!(remark, "{}{ended}", if remark.is_empty() { "" } else { "\n" });
-    }
+    remarks.extend(ended_early(&measured));
+    remarks.extend(page.trouble.as_ref().map(Trouble::to_string));
     // Among hundreds of lines nobody finds what the status is for: it stands at the end, on standard error.
-    let faults = report::faults(&report).map(|faults| faults.text(width));
-    if let Some(faults) = &faults {
-        remark = format!("{}{}{remark}", faults.trim_end(), if remark.is_empty() { "" } else { "\n" });
-    }
+    let faults = report::faults(&report).map(|faults| faults.text(width).trim_end().to_owned());
+    let is_fault = faults.is_some();
+    remarks.splice(0..0, faults);
     let exit = measured
         .interrupted
         .map(Exit::Interrupted)
         .or(measured.trouble.map(|trouble| trouble.exit))
         .or(page.trouble.map(|trouble| trouble.exit))
         .or(kept.exit)
-        .unwrap_or(if faults.is_some() { Exit::Fault } else { Exit::Answered });
-    let remark = Some(remark).filter(|remark| !remark.is_empty());
-    Ok((Answer { text, to: measure.outlet.output.clone(), remark, exit }, report))
+        .unwrap_or(if is_fault { Exit::Fault } else { Exit::Answered });
+    Ok((Answer { text, to: measure.outlet.output.clone(), remarks, exit }, report))
 }
 
 /// What ended the measurement before its end, and what is missing therefore.

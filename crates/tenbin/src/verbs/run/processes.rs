@@ -53,7 +53,7 @@ pub fn run(asked: &Run, count: NonZero<u32>) -> Result<Answer, Trouble> {
             store::path_shown()
         )
     });
-    Ok(Answer { text, to: measure.outlet.output.clone(), remark, exit })
+    Ok(Answer { text, to: measure.outlet.output.clone(), remarks: Vec::from_iter(remark), exit })
 }
 
 /// One process: this program again, which dies with this one.
