@@ -7,7 +7,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal};
@@ -76,101 +75,6 @@ fn a_value_that_is_wrong_is_found_before_anything_is_measured() {
         assert!(said.contains(named), "{request:?}: {said}");
         assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "{request:?} has begun");
     }
-}
-
-/// Measures `null` with a store that cannot keep it, started by these words before the path of tenbin and its
-/// own; gives the exit status and standard error. The answer must be there.
-fn unkept(place: &Place, before: &[&str], binary: &Path) -> (i32, String) {
-    let mut words = before.iter().map(std::ffi::OsStr::new).chain([binary.as_os_str()]);
-    let output = Command::new(words.next().unwrap())
-        .args(words)
-        .args(["run", "null", "--quick"])
-        .env("TENBIN_STORE", place.path("closed/store.db"))
-        .env("XDG_STATE_HOME", place.path("state"))
-        .env("TMPDIR", place.folder.path())
-        .current_dir(place.folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(text(&output.stdout).contains("The same empty loop"), "{output:?}");
-    ending(&output)
-}
-
-/// The one run that was kept in a store of its own below this folder; it can be imported.
-fn rescued(place: &Place, folder: &str, said: &str) {
-    let below = fs::read_dir(place.path(folder)).unwrap().map(|entry| entry.unwrap().path());
-    let found = below.filter(|path| path.to_string_lossy().contains("tenbin-unkept")).collect::<Vec<_>>();
-    let [own] = found.as_slice() else { panic!("{found:?}: {said}") };
-    let file = own.join("store.db");
-    assert!(said.contains(&format!("`tenbin import {}`", file.display())), "{said}");
-    let imported = place.with_store(&place.path("other.db"), &["import", file.to_str().unwrap()]);
-    assert!(text(&imported.stdout).contains("1 new"), "{imported:?}");
-}
-
-#[test]
-fn what_a_damaged_store_cannot_keep_is_shown_and_kept_elsewhere() {
-    let place = Place::new();
-    fs::create_dir(place.path("closed")).unwrap();
-    place.measured();
-    let mut bytes = fs::read(place.path("store.db")).unwrap();
-    bytes[100..].iter_mut().for_each(|byte| *byte = !*byte);
-    fs::write(place.path("closed/store.db"), &bytes).unwrap();
-    let (status, said) = unkept(&place, &[], Path::new(env!("CARGO_BIN_EXE_tenbin")));
-    assert_eq!(status, 1, "{said}");
-    rescued(&place, "state/tenbin", &said);
-    assert_eq!(fs::read(place.path("closed/store.db")).unwrap(), bytes, "the damaged store was changed");
-}
-
-#[test]
-fn what_a_closed_folder_cannot_keep_is_shown_and_kept_elsewhere() {
-    let place = Place::new();
-    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    allow(place.folder.path(), 0o777);
-    fs::create_dir(place.path("closed")).unwrap();
-    allow(&place.path("closed"), 0o555);
-    // There is no place for a user's state either.
-    fs::write(place.path("state"), "").unwrap();
-    // Root may write anywhere, so root becomes nobody first; nobody may not enter root's folders,
-    // so the binary goes along.
-    let binary = place.path("tenbin");
-    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
-    let root = rustix::process::geteuid().is_root();
-    let nobody: &[&str] =
-        if root { &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] } else { &[] };
-    let (status, said) = unkept(&place, nobody, &binary);
-    assert_eq!(status, 1, "{said}");
-    assert!(said.contains("closed") && said.contains("permission denied"), "{said}");
-    rescued(&place, "", &said);
-}
-
-/// The limit ends whoever writes more by a signal, unless he handles it.
-#[test]
-fn what_no_file_can_keep_is_shown_and_nothing_is_left() {
-    let place = Place::new();
-    fs::create_dir(place.path("closed")).unwrap();
-    let (status, said) =
-        unkept(&place, &["prlimit", "--fsize=4096"], Path::new(env!("CARGO_BIN_EXE_tenbin")));
-    assert_eq!(status, 1, "{said}");
-    assert!(said.contains("It is kept nowhere"), "{said}");
-    assert_eq!(fs::read_dir(place.path("state/tenbin")).unwrap().count(), 0);
-}
-
-#[test]
-fn without_a_place_for_a_store_there_is_an_answer() {
-    let place = Place::new();
-    let output = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["run", "null", "--quick", "--json"])
-        .env_clear()
-        .env("TMPDIR", place.folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let (status, said) = ending(&output);
-    assert_eq!(status, 0, "{said}");
-    assert!(said.starts_with("tenbin: no place for the store: set TENBIN_STORE"), "{said}");
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(report["run"].is_string(), "{report}");
-    rescued(&place, "", &said);
 }
 
 #[test]
