@@ -27,8 +27,23 @@ pub(super) fn choose(
     for &variant in &arrangement.variants {
         counts.push(fitting(apparatus, arrangement, variant).map_err(|failure| (variant, failure))?);
     }
+    for _ in 0..ROUNDS {
+        for (count, &variant) in counts.iter_mut().zip(&arrangement.variants) {
+            let elapsed = apparatus.epoch(variant, *count).map_err(|failure| (variant, failure))?.elapsed.0;
+            if elapsed < arrangement.epoch.0 / 2 {
+                *count = scaled(arrangement, *count, elapsed);
+            }
+        }
+    }
     Ok(levelled(counts, if known_alike { f64::INFINITY } else { ALIKE }))
 }
+
+/// Rounds over all variants in which a count that makes an epoch too short is raised, after each variant had its own.
+///
+/// Where two workers seldom run at the same time, because others have their CPUs, the one variant may have been met while they
+/// did and the other while they did not, with counts that are 16 times apart. Then every wait is divided by the count, and a
+/// wait of milliseconds makes the variant with the smaller one dearer by as much.
+const ROUNDS: u32 = 4;
 
 /// The iterations that make an epoch of `variant` as long as wanted.
 ///
@@ -36,10 +51,7 @@ pub(super) fn choose(
 /// tried three times and the shortest counts, because a preemption can only lengthen an epoch.
 fn fitting(apparatus: &mut dyn Apparatus, arrangement: &Arrangement, variant: u32) -> Result<u64, Failure> {
     let wanted = arrangement.epoch.0.max(1);
-    let least = arrangement.least_iterations.max(1);
-    // Every second block may run twice the iterations.
-    let doubled = if arrangement.doubling { 2 } else { 1 };
-    let most = MOST_ITERATIONS.min(arrangement.most_iterations / doubled).max(least);
+    let (least, most) = (arrangement.least_iterations.max(1), most(arrangement));
     let mut iterations = least;
     let mut elapsed = shortest(apparatus, variant, iterations)?;
     while elapsed < wanted / 2 && iterations < most {
@@ -47,8 +59,20 @@ fn fitting(apparatus: &mut dyn Apparatus, arrangement: &Arrangement, variant: u3
         iterations = most.min(iterations * if elapsed < wanted / 64 { 16 } else { 2 });
         elapsed = shortest(apparatus, variant, iterations)?;
     }
-    let scaled = u128::from(iterations) * u128::from(wanted) / u128::from(elapsed.max(1));
-    Ok((scaled.min(u128::from(most)) as u64).max(least))
+    Ok(scaled(arrangement, iterations, elapsed))
+}
+
+/// The most iterations of an epoch.
+fn most(arrangement: &Arrangement) -> u64 {
+    // Every second block may run twice the iterations.
+    let doubled = if arrangement.doubling { 2 } else { 1 };
+    MOST_ITERATIONS.min(arrangement.most_iterations / doubled).max(arrangement.least_iterations.max(1))
+}
+
+/// The iterations of an epoch as long as wanted, where so many take so long.
+fn scaled(arrangement: &Arrangement, iterations: u64, elapsed: u64) -> u64 {
+    let scaled = u128::from(iterations) * u128::from(arrangement.epoch.0.max(1)) / u128::from(elapsed.max(1));
+    (scaled.min(u128::from(most(arrangement))) as u64).max(arrangement.least_iterations.max(1))
 }
 
 fn shortest(apparatus: &mut dyn Apparatus, variant: u32, iterations: u64) -> Result<u64, Failure> {
@@ -75,7 +99,39 @@ fn levelled(counts: Vec<u64>, within: f64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use tenbin_metal::{Fault, Lap};
+    use tenbin_model::Picoseconds;
+
     use super::*;
+    use crate::experiment::Seen;
+
+    /// Two variants that cost the same, 10 ns an iteration; 16 times that while two workers meet, which they do only while the
+    /// second variant gets its count.
+    struct Meeting {
+        second: u32,
+    }
+
+    impl Apparatus for Meeting {
+        fn check(&mut self, _: u32) -> Result<Seen, Fault> {
+            Ok(Seen::Met(String::new()))
+        }
+
+        fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+            self.second += variant;
+            let meet = variant == 1 && self.second <= 21;
+            let each = if meet { 160_000 } else { 10_000 };
+            Ok(Lap { elapsed: Picoseconds(iterations * each), ..Lap::default() })
+        }
+    }
+
+    #[test]
+    fn equals_get_equal_counts_whatever_disturbed_one_of_them() {
+        let epoch = Picoseconds::from_micros(100);
+        let arrangement = Arrangement { epoch, variants: vec![0, 1], ..Arrangement::default() };
+        assert_eq!(fitting(&mut Meeting { second: 0 }, &arrangement, 1).unwrap(), 625);
+        let counts = choose(&mut Meeting { second: 0 }, &arrangement, false).unwrap();
+        assert_eq!(counts, [10_000, 10_000]);
+    }
 
     #[test]
     fn counts_that_are_near_become_the_same_and_others_stay() {
