@@ -15,14 +15,14 @@ pub struct List {
     form: Form,
 }
 
+pub const VERB: Verb = Verb {
+    schemas: &[Schema::of::<Vec<Descriptor>>("list", "The experiments: `list`")],
+    ..Verb::of::<List>("list")
+};
+
 impl Work for List {
     fn run(self) -> Result<Answer, Trouble> {
         let text = self.form.text(&descriptors(), |listed, width| report::listed(listed).text(width))?;
         Ok(Answer::text(text))
     }
 }
-
-pub const VERB: Verb = Verb {
-    schemas: &[Schema::of::<Vec<Descriptor>>("list", "The experiments: `list`")],
-    ..Verb::of::<List>("list")
-};
