@@ -16,11 +16,10 @@ pub(crate) fn write(lists: &[[&str; 4]]) -> Result<(), Box<dyn Error>> {
     for [file, list, kind, element] in lists {
         println!("cargo::rerun-if-changed={file}");
         let source = fs::read_to_string(Path::new(&root).join(file))?;
-        let elements: Vec<String> =
-            declared(&source).map(|module| element.replacen('*', module, 1)).collect();
+        let elements: String =
+            declared(&source).map(|module| element.replacen('*', module, 1) + ", ").collect();
         let text = format!(
-            "/// All of them, in the order of the lines that declare them.\npub const {list}: {kind} = &[{}];\n",
-            elements.join(", ")
+            "/// All of them, in the order of the lines that declare them.\npub const {list}: {kind} = &[{elements}];\n",
         );
         fs::write(Path::new(&out).join(format!("{}.rs", list.to_lowercase())), text)?;
     }

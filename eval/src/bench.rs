@@ -10,6 +10,7 @@ mod yes;
 
 use std::path::Path;
 
+use tenbin_model::words::comma;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::status_in_words;
 use xtask::failure::Failure;
@@ -143,7 +144,7 @@ fn choose(name: Option<&str>) -> Result<Vec<&'static Benchmark>, Failure> {
     let chosen = BENCHMARKS.iter().filter(|benchmark| name.is_none_or(|name| name == benchmark.name));
     let chosen = chosen.collect::<Vec<_>>();
     if chosen.is_empty() {
-        let known = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>().join(", ");
+        let known = comma(BENCHMARKS.iter().map(|benchmark| benchmark.name));
         let tried = format!("find the benchmark {}", name.unwrap_or_default());
         return Err(Failure::new(tried, "there is no such name", format!("use one of {known}")));
     }

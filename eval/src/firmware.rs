@@ -17,6 +17,7 @@ use std::path::Path;
 
 use crate::schema;
 use emulator::{End, Firmware, Run, Schedule};
+use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::Command;
 use xtask::failure::Failure;
@@ -84,7 +85,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     }
     Err(Failure::new(
         "approve the firmware",
-        faults.join("; "),
+        semicolon(faults),
         "run the command that is printed above, and read firmware/README.md",
     ))
 }

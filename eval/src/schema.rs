@@ -7,6 +7,7 @@ use std::path::Path;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
+use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::{Command, status_in_words};
 use xtask::failure::Failure;
@@ -69,7 +70,7 @@ fn hold(tenbin: Command, folder: &Path, name: &str, report: &str, spoilt: Spoil)
     write(&path, report)?;
     let faults = faults(&validator, &value);
     if !faults.is_empty() {
-        let reason = format!("the report does not fit the schema: {}", faults.join("; "));
+        let reason = format!("the report does not fit the schema: {}", semicolon(faults));
         return Err(Failure::new(format!("validate {}", path.display()), reason, REMEDY));
     }
     println!("{}: it fits", path.display());
@@ -82,7 +83,7 @@ fn hold(tenbin: Command, folder: &Path, name: &str, report: &str, spoilt: Spoil)
             let tried = format!("validate {}", path.display());
             return Err(Failure::new(tried, "a spoilt report fits the schema", REMEDY));
         }
-        println!("{}: it does not fit, as it must: {}", path.display(), faults.join("; "));
+        println!("{}: it does not fit, as it must: {}", path.display(), semicolon(faults));
     }
     Ok(())
 }

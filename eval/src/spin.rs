@@ -13,6 +13,7 @@ use std::path::Path;
 pub(crate) use self::answer::{Answer, ask, judge, question};
 pub(crate) use self::verifier::{Verified, Verifier};
 use crate::firmware::emulator;
+use tenbin_model::words::{comma, semicolon};
 use xtask::architecture::{Architecture, Target};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
@@ -58,7 +59,7 @@ impl fmt::Display for Wrong {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [(self.hangs, "hangs"), (self.early, "early"), (self.stale, "stale")];
         let words = words.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word).collect::<Vec<_>>();
-        formatter.write_str(&if words.is_empty() { "sound".into() } else { words.join(", ") })
+        formatter.write_str(&if words.is_empty() { "sound".into() } else { comma(words) })
     }
 }
 
@@ -86,7 +87,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     }
     Err(Failure::new(
         "find tenbin and SPIN agreed",
-        faults.join("; "),
+        semicolon(faults),
         "compare firmware/promela with the firmware's sources, and both counterexamples with one another",
     ))
 }

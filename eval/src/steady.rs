@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use tenbin_model::words::comma;
 use tenbin_model::{Report, Verdict};
 
 use answer::Answer;
@@ -132,7 +133,7 @@ fn ask(host: Architecture, binary: &Path, arguments: &Arguments, name: String) -
     let command = command.arguments(&arguments.experiments).patience(Duration::from_secs(arguments.seconds));
     let output = command.remedy("give it more time with --seconds").capture_quietly()?;
     let failure = |reason: String| {
-        let tried = format!("ask tenbin about {}", arguments.experiments.join(", "));
+        let tried = format!("ask tenbin about {}", comma(&arguments.experiments));
         Failure::new(tried, reason, "run `tenbin run --quick` by hand")
     };
     if !matches!(output.code, Some(0 | REFUSED)) {

@@ -8,11 +8,12 @@ pub use tenbin_model::Architecture;
 use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::Requirement;
+use tenbin_model::words::comma;
 
 /// The architecture called `name`.
 pub fn named(name: &str) -> Result<Architecture, Failure> {
     name.parse().map_err(|_| {
-        let known = Architecture::ALL.map(Architecture::name).join(", ");
+        let known = comma(Architecture::ALL.map(Architecture::name));
         Failure::new(
             format!("find the architecture {name}"),
             "there is no such name",

@@ -17,6 +17,7 @@ use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::workspace::{Profile, Workspace};
+use tenbin_model::words::semicolon;
 
 /// Every kernel's symbol begins with this.
 const PREFIX: &str = "tenbin_kernel_";
@@ -67,11 +68,11 @@ pub(crate) fn examine(architecture: Architecture, binary: &Path) -> Result<(), F
         read += 1;
         instructions += listing.len();
         let end = place.address + place.size;
-        let found = judgement::faults(architecture.name(), kernel, &listing, place.address..end);
-        if !found.is_empty() {
+        let faults_here = judgement::faults(architecture.name(), kernel, &listing, place.address..end);
+        if !faults_here.is_empty() {
             println!("{}\n{}", place.symbol, text.trim_end());
         }
-        faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", place.symbol)));
+        faults.extend(faults_here.into_iter().map(|fault| format!("{}: {fault}", place.symbol)));
     }
     for fault in &faults {
         println!("{}: {fault}", architecture.name());
@@ -86,7 +87,7 @@ pub(crate) fn examine(architecture: Architecture, binary: &Path) -> Result<(), F
     }
     Err(Failure::new(
         format!("approve the kernels of {}", architecture.name()),
-        faults.join("; "),
+        semicolon(faults),
         "correct the kernel in crates/metal/src/kernels, or its entry in the table there",
     ))
 }

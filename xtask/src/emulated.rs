@@ -8,6 +8,7 @@ use crate::architecture::{Architecture, Target};
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
+use tenbin_model::words::semicolon;
 
 /// The one thing asked was refused.
 const REFUSED: i32 = 3;
@@ -53,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result
     }
     Err(Failure::new(
         format!("approve tenbin on an emulated {}", architecture.name()),
-        faults.join("; "),
+        semicolon(faults),
         "run the command that is printed above: an emulated CPU must be named, refused for timing, and still checked",
     ))
 }

@@ -174,8 +174,8 @@ fn refused_and_said(output: &Output, tried: &str, wanted: &[&str]) -> Result<(),
         return failure(format!("{} where {REFUSED} was expected", status_in_words(output.code)));
     }
     // Folded at the width of a terminal that is not there.
-    let said = output.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match wanted.iter().find(|words| !said.contains(**words)) {
+    let text = output.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match wanted.iter().find(|words| !text.contains(**words)) {
         None => Ok(()),
         Some(words) => failure(format!("it does not say `{words}`")),
     }

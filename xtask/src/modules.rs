@@ -15,6 +15,7 @@ pub(crate) use stubs::{check as stubs, needs as stubs_needs};
 pub(crate) use style::{check as style, needs as style_needs};
 
 use crate::failure::Failure;
+use tenbin_model::words::semicolon;
 
 /// The folder of the modules, from the root of the repository.
 const FOLDER: &str = "kmod";
@@ -24,5 +25,5 @@ fn judge(tried: &str, faults: &[String], remedy: &str) -> Result<(), Failure> {
     if faults.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(tried, faults.join("; "), remedy))
+    Err(Failure::new(tried, semicolon(faults), remedy))
 }

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_static_binary_passes_and_is_for_no_other_architecture() {
+    fn our_static_binary_is_for_this_architecture_alone() {
         let own = std::env::current_exe().and_then(std::fs::read).expect("a test can read itself");
         let host = Architecture::HERE;
         assert_eq!(inspect(&own, host), Ok(()));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Command;
 use crate::failure::Failure;
+use tenbin_model::words::comma;
 
 /// The Python that Debian's packages install for; another one may come first in the path.
 pub const PYTHON: &str = "/usr/bin/python3";
@@ -162,7 +163,7 @@ pub fn insist(needs: &[Requirement]) -> Result<(), Failure> {
 /// "missing: a, b".
 pub fn in_words(missing: &[Requirement]) -> String {
     let names = missing.iter().map(|requirement| requirement.name.as_str()).collect::<Vec<_>>();
-    format!("missing: {}", names.join(", "))
+    format!("missing: {}", comma(names))
 }
 
 /// The commands that would install them, for a person to type.

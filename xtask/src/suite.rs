@@ -9,6 +9,7 @@ use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
 use crate::{disassembly, emulated, evaluation, guests, modules, statistics, tidy};
+use tenbin_model::words::comma;
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
 ///
@@ -111,7 +112,7 @@ const OF_A_KERNEL: &[&str] = &[
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.
 fn reach(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
-    println!("not run under an emulator of programs: {}", OF_A_KERNEL.join(", "));
+    println!("not run under an emulator of programs: {}", comma(OF_A_KERNEL));
     Command::cargo(workspace)
         .variables(architecture.cargo_variables())
         .arguments([

@@ -8,6 +8,7 @@ mod documents;
 mod edges;
 mod layout;
 mod manifest;
+mod names;
 mod purity;
 mod scan;
 mod text;
@@ -84,6 +85,24 @@ const RULES: &[Rule] = &[
         sentence: "No line of Rust is wider than max_width of rustfmt.toml, but for what a string holds.",
         remedy: "wrap it",
         check: layout::line_width,
+    },
+    Rule {
+        name: "nouns-in-names",
+        sentence: "No name in code is a participle without its noun (found, said, told, came, looked).",
+        remedy: "name the thing, or list the folder in xtask/src/tidy/names.rs",
+        check: names::nouns,
+    },
+    Rule {
+        name: "short-test-names",
+        sentence: "No function, and so no test, has a name of more than 60 letters.",
+        remedy: "say the property in fewer words",
+        check: names::lengths,
+    },
+    Rule {
+        name: "lists-in-one-place",
+        sentence: "What is listed in words is joined by crates/model/src/words.rs alone.",
+        remedy: "use tenbin_model::words",
+        check: text::lists_in_one_place,
     },
     Rule {
         name: "no-machine-paths",

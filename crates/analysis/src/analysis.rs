@@ -4,11 +4,11 @@ use tenbin_document::Document;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{
     Answer, Arrangement, Cell, Descriptor, Evidence, Finding, Machine, Refusal, Regime, Report, Run, Sample,
-    Trial,
+    Trial, Verdict,
 };
 
+use crate::report;
 use crate::verdict::{self, Time, comparisons, decide, overhead};
-use crate::{processes, report};
 
 /// How the samples of a question become answers.
 ///
@@ -146,7 +146,7 @@ impl Analyses {
             report.findings.extend(findings);
             report.checks.extend(checks(trial));
         }
-        report.scope = processes::scope(&report.answers);
+        report.scope = scope(&report.answers);
         Reported { report, pages }
     }
 
@@ -181,5 +181,15 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
             variant: trial.descriptor.variants[check.variant as usize].name.clone(),
             check: check.clone(),
         })
+    })
+}
+
+/// What no interval of a run covers, once for all of its answers. None where nothing was claimed.
+fn scope(answers: &[Answer]) -> Option<String> {
+    let claims = |answer: &Answer| answer.evidence.is_some() && answer.verdict != Verdict::Refused;
+    answers.iter().any(claims).then(|| {
+        "Intervals cover what varied in this process while it ran; another process may find another ratio. `tenbin run --processes N` \
+         answers over several."
+            .into()
     })
 }

@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenbin_document::words::{and, comma};
+use tenbin_document::words::{and, comma, semicolon};
 use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Virtualisation, cpu_ranges};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Bytes, Cpu};
@@ -349,7 +349,7 @@ fn grouped(machine: &Machine, what: fn(&CpuPlace) -> Observed<String>) -> Observ
         }
     }
     let group = |(words, cpus): &(String, Vec<Cpu>)| format!("{words} on CPUs {}", cpu_ranges(cpus));
-    Observed::Known(groups.iter().map(group).collect::<Vec<_>>().join("; "))
+    Observed::Known(semicolon(groups.iter().map(group)))
 }
 
 /// A size that the firmware leaves out is part of the words: two boards that both lack it are alike.

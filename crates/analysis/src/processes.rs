@@ -10,8 +10,7 @@ use tenbin_model::{Answer, Descriptor, Evidence, Interval, Refusal, Report, Verd
 
 use crate::across::{Counts, in_order, of_interval};
 use crate::analysis::Analyses;
-use crate::verdict::decide::Outcome;
-use crate::verdict::sentence;
+use crate::verdict::sentence::{self, Outcome};
 use tenbin_document::interval::outward;
 use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
@@ -198,16 +197,6 @@ fn refusal(first: &Evidence, evidence: Option<&Evidence>, level: f64, processes:
             remedy: "use more processes".into(),
         },
     }
-}
-
-/// What no interval of a run covers, once for all of its answers. None where nothing was claimed.
-pub(crate) fn scope(answers: &[Answer]) -> Option<String> {
-    let claims = |answer: &Answer| answer.evidence.is_some() && answer.verdict != Verdict::Refused;
-    answers.iter().any(claims).then(|| {
-        "Intervals cover what varied in this process while it ran; another process may find another ratio. `tenbin run --processes N` \
-         answers over several."
-            .into()
-    })
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn level_in_words(machine: &Machine, (level, data): (u8, bool), alikes: &[Alike]
         format!("of {size} {}", sharing(machine, alike))
     });
     let kind = if data { " for data" } else { "" };
-    format!("an L{level}{kind} {}", words.collect::<Vec<_>>().join(" and "))
+    format!("an L{level}{kind} {}", and(words))
 }
 
 /// Lists of CPUs longer than this many are counted instead.
@@ -213,7 +213,7 @@ fn lines(levels: &Levels) -> String {
         let each = lines
             .iter()
             .map(|line| line.map_or_else(|| "an unknown length".to_owned(), |line| line.to_string()));
-        each.collect::<Vec<_>>().join(" or ")
+        words::or(each)
     };
     match said.as_slice() {
         [(lines, _)] => format!("all lines have {}", words(lines)),

@@ -136,8 +136,8 @@ fn event(hart: u32, event: Event) -> String {
     match event {
         Event::Primary => format!("hart {hart} boots"),
         Event::Cleared => ".bss is clear".to_owned(),
-        Event::Told(other) => format!("hart {other} is told"),
-        Event::ToldAll => "all harts are told".to_owned(),
+        Event::Notified(other) => format!("hart {other} is told"),
+        Event::NotifiedAll => "all harts are told".to_owned(),
         Event::Started => format!("hart {hart} starts"),
         Event::Arrived => format!("hart {hart} has arrived"),
         Event::AllArrived => format!("hart {hart} has started all others"),

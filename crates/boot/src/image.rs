@@ -8,12 +8,10 @@
 
 use std::fmt;
 
-use object::LittleEndian;
-use object::elf::{
-    self, EF_RISCV_RVE, ELFCLASS64, ELFDATA2LSB, EM_RISCV, ET_EXEC, FileHeader64, PF_W, PF_X, PT_LOAD,
-    STT_FILE, STT_FUNC, STT_OBJECT, STT_SECTION,
+use tenbin_model::elf::numbers::{
+    self as elf, EF_RISCV_RVE, EM_RISCV, ET_EXEC, PF_W, PF_X, STT_FILE, STT_FUNC, STT_OBJECT, STT_SECTION,
 };
-use object::read::elf::{FileHeader, ProgramHeader, Sym};
+use tenbin_model::elf::{Elf, Identity, Malformed, identify};
 
 use crate::isa::{Decoded, decode};
 
@@ -177,27 +175,23 @@ impl Image {
     ///
     /// Anything but a linked RV64 executable, and what is wrong with it.
     pub fn read(file: &[u8]) -> Result<Self, Error> {
-        let header = header(file)?;
-        let order = LittleEndian;
+        let file = linked(file)?;
         let mut segments = Vec::new();
-        let mut entry = header.e_entry(order);
-        for program in header.program_headers(order, file).map_err(damaged)? {
-            if program.p_type(order) != PT_LOAD || program.p_memsz(order) == 0 {
-                continue;
-            }
-            let bytes = program
-                .data(order, file)
-                .map_err(|()| Error::Damaged("a segment lies beyond the end of the file".to_owned()))?;
-            let (address, size) = (program.p_paddr(order), program.p_memsz(order));
+        let mut entry = file.identity.entry;
+        for segment in file.loaded().filter(|segment| segment.size > 0) {
+            let bytes = file.content(&segment);
+            let bytes =
+                bytes.ok_or_else(|| Error::Damaged("a segment lies beyond the end of the file".into()))?;
+            let (address, size) = (segment.physical, segment.size);
             if (bytes.len() as u64) > size || address.checked_add(size).is_none() {
                 return Err(Error::Damaged(format!("the segment at 0x{address:x} has an impossible size")));
             }
             // Where code is to run elsewhere than it is loaded, the first instruction still runs where it is loaded.
-            let from_start = header.e_entry(order).wrapping_sub(program.p_vaddr(order));
+            let from_start = file.identity.entry.wrapping_sub(segment.address);
             if from_start < size {
                 entry = address + from_start;
             }
-            segments.push((address, size, bytes, program.p_flags(order)));
+            segments.push((address, size, bytes, segment.flags));
         }
         segments.sort_by_key(|&(address, ..)| address);
         if segments.is_empty() {
@@ -218,7 +212,7 @@ impl Image {
             executable: flags.contains(PF_X),
         });
         let segments = segments.collect();
-        Ok(Self { entry, segments, symbols: symbols(header, file)? })
+        Ok(Self { entry, segments, symbols: symbols(&file)? })
     }
 
     /// The address of the symbol of this name. Where several have it, the first by address.
@@ -332,61 +326,52 @@ impl Image {
     }
 }
 
-fn damaged(error: object::read::Error) -> Error {
-    Error::Damaged(error.to_string())
+impl From<Malformed> for Error {
+    fn from(malformed: Malformed) -> Self {
+        match malformed {
+            Malformed::NotElf => Self::NotElf,
+            Malformed::Class(Some(class)) if class == elf::ELFCLASS32.0 => Self::NotSixtyFourBits,
+            Malformed::Class(_) => Self::Damaged("neither of 32 nor of 64 bits".to_owned()),
+            Malformed::Damaged(how) => Self::Damaged(how),
+        }
+    }
 }
 
-/// The header of a file that is ELF for RV64, linked.
-fn header(file: &[u8]) -> Result<&FileHeader64<LittleEndian>, Error> {
-    if !file.starts_with(&elf::ELFMAG) {
-        return Err(Error::NotElf);
+/// A file that is ELF for RV64, linked.
+fn linked(file: &[u8]) -> Result<Elf<'_>, Error> {
+    // What it is comes first, so that a file of another kind is named and not called damaged.
+    let Identity { big_endian, machine, kind, flags, .. } = identify(file)?;
+    if big_endian {
+        return Err(Error::BigEndian);
     }
-    // The class and the order of bytes come first, so that a file of another kind is named and not called damaged.
-    let class = file.get(4).copied().map(elf::FileClass);
-    let bytes = file.get(5).copied().map(elf::DataEncoding);
-    match (class, bytes) {
-        (Some(ELFCLASS64), Some(ELFDATA2LSB)) => {}
-        (Some(ELFCLASS64), Some(elf::ELFDATA2MSB)) => return Err(Error::BigEndian),
-        (Some(elf::ELFCLASS32), _) => return Err(Error::NotSixtyFourBits),
-        _ => return Err(Error::Damaged("neither of 32 nor of 64 bits".to_owned())),
-    }
-    let header = FileHeader64::<LittleEndian>::parse(file).map_err(damaged)?;
-    let (machine, kind) = (header.e_machine(LittleEndian), header.e_type(LittleEndian));
-    if machine != EM_RISCV {
-        return Err(Error::Machine(machine.0));
+    if machine != EM_RISCV.0 {
+        return Err(Error::Machine(machine));
     }
     if kind != ET_EXEC {
         return Err(Error::NotExecutable(kind.0));
     }
-    if header.e_flags(LittleEndian).contains(EF_RISCV_RVE) {
+    if flags.contains(EF_RISCV_RVE) {
         return Err(Error::Embedded);
     }
-    Ok(header)
+    Ok(Elf::parse(file)?)
 }
 
-fn symbols(header: &FileHeader64<LittleEndian>, file: &[u8]) -> Result<Vec<Symbol>, Error> {
-    let order = LittleEndian;
-    let sections = header.sections(order, file).map_err(damaged)?;
-    let table = sections.symbols(order, file, elf::SHT_SYMTAB).map_err(damaged)?;
-    let mut symbols = Vec::new();
-    for symbol in table.iter() {
-        let place = symbol.st_shndx(order);
-        if place == elf::SHN_UNDEF || [STT_FILE, STT_SECTION].contains(&symbol.st_type()) {
-            continue;
-        }
-        let name = symbol.name(order, table.strings()).map_err(damaged)?;
-        let name = String::from_utf8_lossy(name).into_owned();
-        if name.is_empty() || name.starts_with('$') {
-            continue;
-        }
-        let kind = match symbol.st_type() {
-            _ if place == elf::SHN_ABS => SymbolKind::Absolute,
+fn symbols(file: &Elf<'_>) -> Result<Vec<Symbol>, Error> {
+    let named = |symbol: &tenbin_model::elf::Symbol<'_>| {
+        let place = [STT_FILE, STT_SECTION].contains(&symbol.kind);
+        !symbol.is_undefined() && !place && !symbol.name.is_empty() && !symbol.name.starts_with('$')
+    };
+    let mut symbols = file.symbols()?;
+    symbols.retain(named);
+    symbols.sort_by(|left, right| (left.address, &left.name).cmp(&(right.address, &right.name)));
+    let symbol = |symbol: tenbin_model::elf::Symbol<'_>| {
+        let kind = match symbol.kind {
+            _ if symbol.section == elf::SHN_ABS => SymbolKind::Absolute,
             STT_FUNC => SymbolKind::Function,
             STT_OBJECT => SymbolKind::Object,
             _ => SymbolKind::Label,
         };
-        symbols.push(Symbol { name, address: symbol.st_value(order), size: symbol.st_size(order), kind });
-    }
-    symbols.sort_by(|left, right| (left.address, &left.name).cmp(&(right.address, &right.name)));
-    Ok(symbols)
+        Symbol { name: symbol.name.into_owned(), address: symbol.address, size: symbol.size, kind }
+    };
+    Ok(symbols.into_iter().map(symbol).collect())
 }

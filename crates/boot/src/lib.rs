@@ -33,7 +33,6 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 pub mod view;
-mod words;
 
 pub use answer::{
     Boot, BootAction, BootCheck, BootMachine, BootPlace, BootStep, BootVerdict, Counterexample, Effort,

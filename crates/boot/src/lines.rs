@@ -7,8 +7,7 @@
 
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, DebugLineStr, DebugStr, LineProgramHeader};
 use gimli::{EndianSlice, LittleEndian, Section as _};
-use object::elf::FileHeader64;
-use object::read::elf::{FileHeader, SectionHeader};
+use tenbin_model::elf::{Elf, numbers::SHF_COMPRESSED};
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -124,11 +123,6 @@ struct Sections<'a> {
 
 /// The bytes of a section of an ELF file for RV64.
 fn section<'a>(file: &'a [u8], name: &str) -> Option<Bytes<'a>> {
-    let order = object::LittleEndian;
-    let header = FileHeader64::<object::LittleEndian>::parse(file).ok()?;
-    let sections = header.sections(order, file).ok()?;
-    let (_, section) = sections.section_by_name(order, name.as_bytes())?;
-    let compressed = section.sh_flags(order).contains(object::elf::SHF_COMPRESSED);
-    let bytes = section.data(order, file).ok().filter(|_| !compressed)?;
-    Some(EndianSlice::new(bytes, LittleEndian))
+    let section = Elf::parse(file).ok()?.section(name).ok()??;
+    (!section.flags.contains(SHF_COMPRESSED)).then(|| EndianSlice::new(section.bytes, LittleEndian))
 }

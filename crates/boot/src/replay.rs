@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Boot, BootCheck, BootMachine, BootVerdict, Counterexample, Fault, Hex, Planted};
+use tenbin_model::words::comma;
 
 /// What `tenbin boot replay` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -149,7 +150,7 @@ impl Boot {
         let is_sound = |check: &BootCheck| matches!(check.verdict, BootVerdict::Sound { .. });
         match (fault, has.as_slice()) {
             (Some(fault), [_, ..]) => {
-                format!("the answer has no run of the kind `{}`; it has: {}", fault.name(), has.join(", "))
+                format!("the answer has no run of the kind `{}`; it has: {}", fault.name(), comma(&has))
             }
             _ if self.checks.iter().all(is_sound) => {
                 "nothing goes wrong on any machine of the answer, so there is no run to replay".into()

@@ -7,6 +7,7 @@ use crate::image::FetchError;
 use crate::isa::execute::Uses;
 use crate::isa::{Decoded, Instruction, Register};
 use crate::names::Names;
+use tenbin_model::words::{comma, or, semicolon};
 
 /// Instructions behind a load that are searched for the branch that it is for.
 const NEAR: usize = 8;
@@ -82,9 +83,9 @@ impl Story<'_> {
         match arrived.as_slice() {
             [] => {}
             [one] => parts.push(format!("hart {one} has arrived")),
-            several => parts.push(format!("harts {} have arrived", several.join(", "))),
+            several => parts.push(format!("harts {} have arrived", comma(several))),
         }
-        parts.join("; ")
+        semicolon(&parts)
     }
 
     /// Other harts that come by such an event.
@@ -146,7 +147,7 @@ impl Story<'_> {
                 let meant = self.expected.iter();
                 let meant =
                     meant.map(|each| format!("{} = {}", each.register, self.names.value(8, right(each))));
-                format!("without what was meant for it: {}", meant.collect::<Vec<_>>().join(", "))
+                format!("without what was meant for it: {}", comma(meant))
             }
         }
     }
@@ -264,6 +265,6 @@ fn less(machine: &BootMachine) -> String {
     }
     match ways.as_slice() {
         [] => "a nearer goal (--arrived, --all-arrived) would need less".to_owned(),
-        ways => format!("{} would need less", ways.join(" or ")),
+        ways => format!("{} would need less", or(ways)),
     }
 }

@@ -9,6 +9,7 @@ use crate::isa::Register;
 use crate::lines::Lines;
 use crate::names::{Names, label, planted, shown};
 use crate::request::{BootHarts, Expected, Place, Request, Setting, Span, Value};
+use tenbin_model::words::comma;
 
 /// How many harts there are where nobody says it, and the file can be told.
 const USUAL_COUNTS: &[u32] = &[2, 3];
@@ -324,7 +325,7 @@ impl Symbols<'_> {
         names.truncate(NAMED);
         let known = match names.as_slice() {
             [] => "it has no symbols in its code; an address may be given".to_owned(),
-            names => format!("its code has {}{more}", names.join(", ")),
+            names => format!("its code has {}{more}", comma(names)),
         };
         format!(
             "it has no symbol `arrived` in its code: say where a hart has arrived with --arrived PLACE, and with --all-arrived PLACE \

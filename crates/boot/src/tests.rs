@@ -373,7 +373,7 @@ fn step(hart: u32, pc: u64, action: BootAction, events: &[Event]) -> Step {
 
 fn wrote(value: u64) -> Step {
     let action = BootAction::Wrote { address: Hex(FLAG), name: "flag".into(), bytes: 4, value: Hex(value) };
-    step(0, 0x8000_0014, action, &[Event::Told(1)])
+    step(0, 0x8000_0014, action, &[Event::Notified(1)])
 }
 
 /// A load from the flag.
@@ -532,7 +532,7 @@ fn verdicts_are_what_was_found() {
         }
         other => panic!("{other:?}"),
     }
-    let less = "fewer harts (3 → 2) or a smaller window (8 → 4) or a stronger memory model would need less";
+    let less = "fewer harts (3 → 2), a smaller window (8 → 4) or a stronger memory model would need less";
     let cases = [
         (Refused::Memory(effort), format!("1.5 GiB reached at 31 states (--limit); {less}")),
         (Refused::Stopped(effort), format!("not finished in 600 s (--seconds), at 31 states; {less}")),

@@ -172,12 +172,12 @@ proptest! {
             8
         });
         let mut read = read.into_inner();
-        let mut told = uses.address.into_iter().chain(uses.values.into_iter().flatten()).collect::<Vec<_>>();
-        for list in [&mut read, &mut told] {
+        let mut named = uses.address.into_iter().chain(uses.values.into_iter().flatten()).collect::<Vec<_>>();
+        for list in [&mut read, &mut named] {
             list.sort();
             list.dedup();
         }
-        prop_assert_eq!(read, told);
+        prop_assert_eq!(read, named);
         if let Action::Write(register, _) = effect.action {
             prop_assert_eq!(uses.written, Some(register));
         }
@@ -253,7 +253,7 @@ fn what_is_not_understood_is_named() {
         let error = parse(line, |_| None).unwrap_err();
         assert_eq!(error.to_string(), message, "{line}");
     }
-    assert_eq!(parse("nop nop", |_| None), Err(Error::Operands { mnemonic: "nop".to_owned(), found: 1 }));
+    assert_eq!(parse("nop nop", |_| None), Err(Error::Operands { mnemonic: "nop".to_owned(), given: 1 }));
 }
 
 #[test]

@@ -25,8 +25,8 @@ fn tests() -> Vec<(String, Test)> {
 
 fn allowed(test: &Test, model: Model) -> bool {
     let limits = Limits { steps: 2_000_000, ..Limits::default() };
-    let found = outcomes(test, model, limits).unwrap_or_else(|error| panic!("{}: {error}", test.name));
-    found.observation(test) != Observation::Never
+    let all = outcomes(test, model, limits).unwrap_or_else(|error| panic!("{}: {error}", test.name));
+    all.observation(test) != Observation::Never
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn every_published_verdict_is_met() {
         assert_eq!(name, &test.name);
         assert!(test.information("Source").is_some(), "{name} says where its verdict is published");
         let published = test.information("Verdict").unwrap();
-        let found = if allowed(test, Model::Rvwmo) { "Allowed" } else { "Forbidden" };
-        if published != found {
-            wrong.push(format!("{name}: {found}, and {published} is published"));
+        let ours = if allowed(test, Model::Rvwmo) { "Allowed" } else { "Forbidden" };
+        if published != ours {
+            wrong.push(format!("{name}: {ours}, and {published} is published"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -5,6 +5,8 @@ mod heat;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
 
+use tenbin_model::words::folded;
+
 use crate::{Block, Document, Table};
 
 /// The column in which the words beside a name begin.
@@ -65,43 +67,6 @@ fn drawn(table: &Table) -> String {
     grid.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// `text` folded between words so that no line is wider than `width`, indented by `indent`.
-fn folded(text: &str, indent: usize, width: usize) -> String {
-    let room = width.saturating_sub(indent).max(20);
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in unbroken(text) {
-        let line = lines
-            .last_mut()
-            .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= room);
-        match line {
-            Some(line) => {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(&word);
-            }
-            None => lines.push(word),
-        }
-    }
-    let margin = " ".repeat(indent);
-    lines.iter().map(|line| format!("{margin}{line}\n")).collect()
-}
-
-/// The words of `text`; a per cent sign stays with its figure.
-fn unbroken(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match words.last_mut() {
-            Some(figure) if word.starts_with('%') => {
-                figure.push(' ');
-                figure.push_str(word);
-            }
-            _ => words.push(word.into()),
-        }
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,8 +75,6 @@ mod tests {
     fn text_is_folded_between_words_and_keeps_its_margin() {
         let text = entry("pipe", "vmsplice of constant pages carries more", 30);
         assert_eq!(text, "pipe      vmsplice of constant\n          pages carries more\n");
-        assert_eq!(folded("from twenty words 5 % (9)", 0, 20), "from twenty words\n5 % (9)\n");
-        assert_eq!(folded("a-word-longer-than-any-line-here", 2, 10), "  a-word-longer-than-any-line-here\n");
         assert_eq!(
             paragraph("some words that go on and on", 2, 4, 28),
             "  some words that go on\n      and on\n"

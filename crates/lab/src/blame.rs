@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenbin_metal::child;
+use tenbin_model::words::comma;
 use tenbin_model::{Blame, Contracted, Offered};
 
 mod came;
@@ -87,7 +88,7 @@ pub trait Examined: Sync {
 pub fn contract(name: &str) -> Result<&'static dyn Examined, Unfit> {
     CONTRACTS.iter().copied().find(|contract| contract.name() == name).ok_or_else(|| {
         let known: Vec<&str> = CONTRACTS.iter().map(|contract| contract.name()).collect();
-        Unfit::Usage(format!("there is no contract `{name}`; there are: {}", known.join(", ")))
+        Unfit::Usage(format!("there is no contract `{name}`; there are: {}", comma(&known)))
     })
 }
 
@@ -100,7 +101,7 @@ impl<I: Input, O: Outcome> Contract<I, O> {
                 "the contract `{}` has no specification `{}`; it has: {}",
                 self.name,
                 name.unwrap_or_default(),
-                known.join(", ")
+                comma(&known)
             ))
         })
     }

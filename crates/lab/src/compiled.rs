@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End, Finished};
+use tenbin_model::words::semicolon;
 use tenbin_model::{Missing, Refusal};
 
 use crate::experiment::Unfit;
@@ -184,7 +185,7 @@ impl Workshop {
     /// That the compiler did not do what was `tried`, in its own words where it has some.
     fn failed(&self, tried: &str, said: &Finished) -> Fault {
         let words = String::from_utf8_lossy(&said.stderr);
-        let words = words.trim().lines().take(5).collect::<Vec<_>>().join("; ");
+        let words = semicolon(words.trim().lines().take(5));
         let ended = match said.end {
             End::Exited(status) => format!("it ended with status {status}"),
             End::Signalled(number) => format!("signal {number} ended it"),

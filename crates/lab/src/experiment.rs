@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Lap};
+use tenbin_model::words::comma;
 use tenbin_model::{
     Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
 };
@@ -199,7 +200,7 @@ impl Settings {
             if !descriptor.parameters.iter().any(|parameter| parameter.name == *key) {
                 let known: Vec<&str> =
                     descriptor.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                let known = if known.is_empty() { "none".into() } else { comma(&known) };
                 return Err(Unfit::Usage(format!(
                     "experiment `{}` has no parameter `{key}`; it has: {known}",
                     descriptor.name

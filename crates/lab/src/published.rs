@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenbin_model::{Descriptor, Effort, Finding, Machine, Provenance, Run, Trial};
+use tenbin_model::{Cell, Descriptor, Effort, Finding, Machine, Provenance, Run, Trial};
 
 /// A row of a published table: the text of each column by its title. Empty columns are absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,22 +58,24 @@ pub fn figures(descriptor: Descriptor) -> Option<Run> {
         }
     };
     let findings = descriptor.published.iter().map(finding).collect();
-    Some(Run {
-        provenance: Provenance {
-            version: "published".into(),
-            started: "undated".into(),
-            seed: 0,
-            effort: Effort::Normal,
-            arguments: Vec::new(),
-        },
-        machine: Machine::unobserved("each figure names its own"),
-        trials: vec![Trial {
-            descriptor: Descriptor { published: Vec::new(), ..descriptor },
-            refusal: None,
-            cells: Vec::new(),
-            findings,
-        }],
-    })
+    let machine = Machine::unobserved("each figure names its own");
+    let descriptor = Descriptor { published: Vec::new(), ..descriptor };
+    let mut run = run("published", machine, descriptor, Vec::new());
+    run.trials[0].findings = findings;
+    Some(run)
+}
+
+/// What was published of these cells as a run of one experiment, on the machine that it was published of.
+pub fn run(version: &str, machine: Machine, descriptor: Descriptor, cells: Vec<Cell>) -> Run {
+    let provenance = Provenance {
+        version: version.into(),
+        started: "undated".into(),
+        seed: 0,
+        effort: Effort::Normal,
+        arguments: Vec::new(),
+    };
+    let trial = Trial { descriptor, refusal: None, cells, findings: Vec::new() };
+    Run { provenance, machine, trials: vec![trial] }
 }
 
 #[cfg(test)]

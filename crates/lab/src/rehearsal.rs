@@ -1,14 +1,93 @@
-//! A cell of a real experiment, run whole through the engine with something planted in it: for tests.
+//! What tests of experiments have in common: requests and machines that are not there, and cells of a real
+//! experiment, run whole through the engine with something planted in them.
 //!
 //! Checks, gauges, calibration and blocks are the engine's own. The clock is the machine's, and nothing
 //! depends on it: blocks are counted.
 
 use tenbin_analysis::Analysis;
-use tenbin_metal::{Fault, Lap};
-use tenbin_model::{Arrangement, Cell, Descriptor, Finding, Gauge, Picoseconds, Sample};
+use tenbin_metal::{Clock, Fault, Lap, allowed_cpus};
+use tenbin_model::machine::{Cache, CpuPlace, Observed, Virtualisation, Witness};
+use tenbin_model::{
+    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Sample, Sizes,
+};
 
 use crate::engine::{Bench, Setting, unmeasured};
-use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen};
+use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Settings, Unfit};
+
+/// What a test asks for: a survey of this machine, but for what the test is about.
+pub(crate) struct TestRequest {
+    pub(crate) machine: Machine,
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) effort: Effort,
+    pub(crate) settings: Settings,
+    pub(crate) sizes: Sizes,
+    pub(crate) seed: u64,
+}
+
+impl Default for TestRequest {
+    fn default() -> Self {
+        Self {
+            machine: machine(),
+            cpus: allowed_cpus().expect("a test runs on a CPU"),
+            effort: Effort::Quick,
+            settings: Settings::default(),
+            sizes: Sizes::default(),
+            seed: 1,
+        }
+    }
+}
+
+impl TestRequest {
+    /// The same in the terms of an experiment.
+    pub(crate) fn request(&self) -> Request<'_> {
+        let Self { machine, cpus, effort, settings, sizes, seed } = self;
+        let clock = Clock::kernel();
+        Request { machine, clock, cpus, effort: *effort, settings, sizes, seed: *seed }
+    }
+}
+
+/// What `--set` gave, for the experiment that `descriptor` describes.
+pub(crate) fn settings(descriptor: &Descriptor, given: &[(&str, &str)]) -> Result<Settings, Unfit> {
+    Settings::new(given.iter().map(|&(key, value)| (key.into(), value.into())).collect(), descriptor)
+}
+
+/// A machine that is not virtual, of which nothing else is known.
+pub(crate) fn machine() -> Machine {
+    Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") }
+}
+
+/// The same with so much memory free.
+pub(crate) fn machine_with(free: Bytes) -> Machine {
+    Machine { memory_available: Observed::Known(free), ..machine() }
+}
+
+/// A CPU of which only its caches are known.
+pub(crate) fn place(cpu: u32, caches: Vec<Cache>) -> CpuPlace {
+    fn unknown<T>() -> Observed<T> {
+        Observed::NotObservable("a test".into())
+    }
+    CpuPlace {
+        cpu: Cpu(cpu),
+        package: unknown(),
+        core: unknown(),
+        siblings: unknown(),
+        node: unknown(),
+        kind: unknown(),
+        caches: Observed::Known(caches),
+    }
+}
+
+/// A cache for data, with lines of 64 bytes, as sysfs shows it.
+pub(crate) fn cache(level: u8, size: Bytes, shared_by: impl IntoIterator<Item = u32>) -> Cache {
+    Cache {
+        level,
+        kind: "Unified".into(),
+        size: Observed::Known(size),
+        line: Observed::Known(Bytes(64)),
+        shared_by: shared_by.into_iter().map(Cpu).collect(),
+        witness: Witness::Sysfs,
+    }
+}
 
 /// Blocks of a rehearsal, and the block in which what was planted comes up.
 const BLOCKS: u32 = 4;

@@ -20,6 +20,7 @@ use tenbin_metal::calls::Watchers;
 use tenbin_metal::child::End;
 use tenbin_metal::tracee::{self, Tracee, Trouble};
 use tenbin_metal::{Fault, terminal};
+use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Architecture, Finding, Refusal};
 
 use crate::compiled::{Kind, Workshop};
@@ -73,7 +74,7 @@ impl FromStr for Function {
 
     fn from_str(name: &str) -> Result<Self, String> {
         api::find(name).map(Self).ok_or_else(|| {
-            let known = known().collect::<Vec<_>>().join(", ");
+            let known = comma(known());
             format!("no function `{name}` can be traced; those that can: {known}")
         })
     }
@@ -316,7 +317,7 @@ fn complaint(mut errors: impl Read) -> String {
     let _ = std::io::copy(&mut errors, &mut std::io::sink());
     let text = String::from_utf8_lossy(&kept);
     let lines = text.lines().map(|line| line.replace(char::is_control, " ").trim().to_owned());
-    lines.filter(|line| !line.is_empty()).take(3).collect::<Vec<_>>().join("; ")
+    semicolon(lines.filter(|line| !line.is_empty()).take(3))
 }
 
 /// What the complaint adds to a sentence.

@@ -199,12 +199,12 @@ impl Chase {
             let base = self.pages.as_ptr() as usize;
             let (mut line, mut length) = (base, 0);
             let mut stretches = [base; PARTS * WALKS + 1];
-            let mut found = 0;
+            let mut count = 0;
             while length < self.lines {
                 // Where lines are few, several stretches begin at one, all but the last of them empty.
-                while Self::begin(self.lines, found) == length {
-                    stretches[found] = line;
-                    found += 1;
+                while Self::begin(self.lines, count) == length {
+                    stretches[count] = line;
+                    count += 1;
                 }
                 line = self.after(line);
                 length += 1;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chase_is_as_large_as_was_asked_for_whatever_the_size_of_a_page() {
+    fn a_chase_is_as_large_as_asked_for_in_pages_of_any_size() {
         let page = rustix::param::page_size();
         for bytes in [128, page / 2, page, page + 64, page / 2 * 3] {
             let chase = Chase::new(bytes, 64, PageKind::Base, counting()).unwrap();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warming_in_part_keeps_its_bound_and_leaves_alone_what_is_to_be_walked() {
+    fn partial_warming_keeps_its_bound_and_spares_the_walk() {
         let chase = Chase::new(1 << 16, 64, PageKind::Base, counting()).unwrap();
         for most in [0, 1, 55, 56, 100, 500, 1000, 1023] {
             let (read, walk) = (swept(&chase, 2, most), timed(&chase, 2));

@@ -60,7 +60,7 @@ mod tests {
 
     /// A software event stands in: it takes the same way through the kernel and is there in guests too.
     #[test]
-    fn what_happens_around_the_work_is_counted_and_its_result_returned() {
+    fn events_of_the_work_are_counted_and_its_result_returned() {
         let mut counters = match Counters::of(&[("task clock", Software::TASK_CLOCK)]) {
             Ok(counters) => counters,
             Err(error) => {

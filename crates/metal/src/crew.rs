@@ -191,9 +191,9 @@ impl Crew {
         self.call(task as u32, iterations);
         self.await_finished()?;
         for (worker, (slot, &wanted)) in self.slots.iter().zip(&self.cpus).enumerate() {
-            for found in slot.cpus.each_ref().map(|cpu| Cpu(cpu.load(Ordering::Relaxed))) {
-                if found != wanted {
-                    return Err(Fault::PinNotHeld { worker, wanted, found });
+            for actual in slot.cpus.each_ref().map(|cpu| Cpu(cpu.load(Ordering::Relaxed))) {
+                if actual != wanted {
+                    return Err(Fault::PinNotHeld { worker, wanted, actual });
                 }
             }
         }

@@ -25,7 +25,7 @@ pub enum Fault {
         /// Where it should run.
         wanted: Cpu,
         /// Where it ran.
-        found: Cpu,
+        actual: Cpu,
     },
     /// A worker could not be pinned at all.
     Unpinned {
@@ -84,9 +84,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System { tried, error } => write!(f, "{tried}: {error}"),
-            Self::PinNotHeld { worker, wanted, found } => write!(
+            Self::PinNotHeld { worker, wanted, actual } => write!(
                 f,
-                "worker {worker} was pinned to {wanted} and ran on {found}; \
+                "worker {worker} was pinned to {wanted} and ran on {actual}; \
                  something else sets this process's affinity: stop it and run again"
             ),
             Self::PageMoved { home, moved: moved @ Moved { is: Some(_), .. } } => {

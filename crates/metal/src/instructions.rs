@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_counts_instructions_is_told_from_one_that_is_near() {
+    fn a_clock_of_instructions_differs_from_one_that_is_near() {
         assert!(one_each(&[1.0, 0.9992]));
         assert!(one_each(&[1.0009, 1.0]));
         for near in [&[1.0, 1.002][..], &[0.998, 1.0], &[0.33, 0.33], &[f64::NAN, 1.0], &[]] {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_loop_is_timed_in_both_rounds() {
-        let found = nanoseconds_each(Clock::kernel());
-        assert!(found.iter().all(|each| each.is_finite()), "{found:?}");
+        let each_way = nanoseconds_each(Clock::kernel());
+        assert!(each_way.iter().all(|each| each.is_finite()), "{each_way:?}");
     }
 }

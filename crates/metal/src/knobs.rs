@@ -167,7 +167,7 @@ mod tests {
         (folder, paths)
     }
 
-    fn said(paths: &[String; 2]) -> [String; 2] {
+    fn contents(paths: &[String; 2]) -> [String; 2] {
         paths.each_ref().map(|path| word(path).unwrap())
     }
 
@@ -182,17 +182,17 @@ mod tests {
     fn what_was_switched_is_put_back_and_the_guardian_is_gone() {
         let (_folder, paths) = files();
         let before = switched(&paths);
-        assert_eq!(said(&paths), ["0", "never"]);
+        assert_eq!(contents(&paths), ["0", "never"]);
         let guardian = before.guardian.unwrap();
         before.restore().unwrap();
-        assert_eq!(said(&paths), ["1", "madvise"]);
+        assert_eq!(contents(&paths), ["1", "madvise"]);
         assert!(waitpid(Some(guardian), WaitOptions::NOHANG).is_err(), "it was waited for");
         drop(switched(&paths));
-        assert_eq!(said(&paths), ["1", "madvise"]);
+        assert_eq!(contents(&paths), ["1", "madvise"]);
     }
 
     #[test]
-    fn what_is_not_guarded_is_not_set_and_what_cannot_be_set_is_refused() {
+    fn unguarded_knobs_stay_and_unsettable_ones_are_refused() {
         let (folder, paths) = files();
         let guarded = Switched::guard(&[&paths[0]]).unwrap();
         assert!(
@@ -218,7 +218,7 @@ mod tests {
             let (one, other) = paths.split_once(' ').unwrap();
             let paths = [one.to_owned(), other.to_owned()];
             let _switched = switched(&paths);
-            assert_eq!(said(&paths), ["0", "never"]);
+            assert_eq!(contents(&paths), ["0", "never"]);
             println!("switched");
             match end.parse().ok().and_then(Signal::from_named_raw) {
                 Some(signal) => kill_process(getpid(), signal).unwrap(),
@@ -238,7 +238,7 @@ mod tests {
             let output = child.output().unwrap();
             assert!(String::from_utf8_lossy(&output.stdout).contains("switched"), "{end}: {output:?}");
             assert!(!output.status.success(), "{end}: {output:?}");
-            assert_eq!(said(&paths), ["1", "madvise"], "{end}");
+            assert_eq!(contents(&paths), ["1", "madvise"], "{end}");
         }
     }
 }

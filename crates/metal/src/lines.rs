@@ -220,16 +220,16 @@ mod tests {
             let position = field.write(&track, first * spacing, lines, value);
             prop_assert_eq!(position, (first + lines as usize) % count * spacing);
             prop_assert_eq!(field.read(&track, first * spacing, lines), position);
-            let found: Vec<u8> = (0..field.len()).map(|at| field.byte(at)).collect();
-            prop_assert_eq!(&found, &expected);
+            let bytes: Vec<u8> = (0..field.len()).map(|at| field.byte(at)).collect();
+            prop_assert_eq!(&bytes, &expected);
 
             // The planted fault: the last line is left out, every other is there, and the end is the same.
             let faulty = self::field();
             prop_assert_eq!(faulty.write_but_one(&track, first * spacing, lines, value), position);
             let last = track.places().last().unwrap();
             expected[last] = 0;
-            let found: Vec<u8> = (0..faulty.len()).map(|at| faulty.byte(at)).collect();
-            prop_assert_eq!(found, expected);
+            let bytes: Vec<u8> = (0..faulty.len()).map(|at| faulty.byte(at)).collect();
+            prop_assert_eq!(bytes, expected);
         }
     }
 

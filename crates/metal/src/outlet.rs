@@ -255,14 +255,14 @@ mod tests {
             assert_eq!(outlet.look(&mut seen).unwrap(), piece.len());
             assert_eq!(seen[..piece.len()], piece);
             for round in 0..3 {
-                let mut found = vec![0; outlet.tee().unwrap()];
-                reader.read_exact(&mut found).unwrap();
-                assert_eq!(found, piece[..found.len()], "{load:?}, round {round}");
-                assert_eq!(outlet.turn(found.len()).unwrap(), found.len());
-                let mut rest = vec![0; piece.len() - found.len()];
+                let mut received = vec![0; outlet.tee().unwrap()];
+                reader.read_exact(&mut received).unwrap();
+                assert_eq!(received, piece[..received.len()], "{load:?}, round {round}");
+                assert_eq!(outlet.turn(received.len()).unwrap(), received.len());
+                let mut rest = vec![0; piece.len() - received.len()];
                 if !rest.is_empty() {
                     assert_eq!(outlet.drop_front(&mut rest).unwrap(), rest.len());
-                    assert_eq!(rest, piece[found.len()..]);
+                    assert_eq!(rest, piece[received.len()..]);
                     break;
                 }
                 outlet.swap();
@@ -282,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_given_to_the_writing_end_of_a_pipe_and_to_nothing_else() {
+    fn pages_are_given_only_to_the_writing_end_of_a_pipe() {
         let (mut writing, mut reader) = outlet();
         assert_eq!(writing.kind(), Kind::Pipe);
         assert_eq!(writing.give(b"given").unwrap(), 5);
-        let mut found = [0; 5];
-        reader.read_exact(&mut found).unwrap();
-        assert_eq!(&found, b"given");
+        let mut received = [0; 5];
+        reader.read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"given");
         // Into a slice that was given at the reading end the kernel would write.
         let (output, input) = pipe_with(PipeFlags::CLOEXEC).unwrap();
         rustix::io::write(&input, b"other").unwrap();

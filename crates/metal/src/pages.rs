@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_page_is_as_large_as_the_kernel_says_and_is_not_asked_for_beyond_32_mib() {
+    fn huge_pages_have_the_kernels_size_up_to_32_mib() {
         let cases: [(Option<usize>, usize, Option<usize>); 6] = [
             (Some(2 << 20), 4 << 10, Some(2 << 20)),
             (Some(32 << 20), 16 << 10, Some(32 << 20)),

@@ -32,9 +32,9 @@ impl Pin {
         sched_setaffinity(None, &only)
             .map_err(|error| Fault::system(format!("sched_setaffinity to {cpu}"), error))?;
         let pin = Self { before };
-        let found = current_cpu();
-        if found != cpu {
-            return Err(Fault::PinNotHeld { worker: 0, wanted: cpu, found });
+        let actual = current_cpu();
+        if actual != cpu {
+            return Err(Fault::PinNotHeld { worker: 0, wanted: cpu, actual });
         }
         Ok(pin)
     }

@@ -277,9 +277,9 @@ mod tests {
         }
         let touched = ask(&pages).expect("it answered before");
         assert_eq!((touched.asked(), touched.absent()), (8, 5));
-        let came = touched.agrees(&untouched).unwrap_err();
-        assert_eq!((came.at, came.was), (page, None));
-        assert!(came.is.is_some());
+        let moved = touched.agrees(&untouched).unwrap_err();
+        assert_eq!((moved.at, moved.was), (page, None));
+        assert!(moved.is.is_some());
         pages.fill(3);
         let full = ask(&pages).expect("it answered before");
         assert_eq!(full.absent(), 0);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_can_be_held_to_the_node_where_it_is_and_to_no_node_that_is_not() {
+    fn memory_is_held_to_its_node_and_to_no_absent_one() {
         let mut pages = Pages::map(1 << 16, PageKind::Base).unwrap();
         pages.fill(1);
         let Some(before) = Placement::of(&pages).unwrap().placed() else {

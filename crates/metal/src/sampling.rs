@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn each_refusal_says_what_it_is() {
-        let said = |code| Unsampled::of(io::Error::from_raw_os_error(code)).to_string();
-        assert!(said(libc::EACCES).contains("CAP_PERFMON"));
-        assert!(said(libc::ENOENT).contains("does not offer"));
-        assert!(said(libc::EMFILE).starts_with("perf_event_open"));
+        let reason = |code| Unsampled::of(io::Error::from_raw_os_error(code)).to_string();
+        assert!(reason(libc::EACCES).contains("CAP_PERFMON"));
+        assert!(reason(libc::ENOENT).contains("does not offer"));
+        assert!(reason(libc::EMFILE).starts_with("perf_event_open"));
         let closed = Unsampled::NotPermitted { paranoid: Some(4) }.to_string();
         assert!(closed.contains("that is 4 here"), "{closed}");
         let open = Unsampled::NotPermitted { paranoid: Some(-1) }.to_string();

@@ -139,7 +139,7 @@ pub struct Spawner {
     /// A child is being made or is there: stack and words are its own.
     busy: AtomicBool,
     /// Private memory of whoever makes children: written before the call, and read by the child.
-    said: AtomicU64,
+    answer: AtomicU64,
     /// Private memory as well: the child writes it.
     heard: AtomicU64,
     /// The kernel's word on whether a thread has ended, and where a forked child has its number.
@@ -191,7 +191,7 @@ impl Spawner {
             path,
             stack: Pages::map(STACK, PageKind::Base)?,
             busy: AtomicBool::new(false),
-            said: AtomicU64::new(0),
+            answer: AtomicU64::new(0),
             heard: AtomicU64::new(0),
             thread: AtomicU32::new(0),
             words: Shared::zeroed(WORDS)?,
@@ -235,17 +235,17 @@ impl Spawner {
         }
     }
 
-    /// Makes one child that leaves word of itself, after writing `said` for it to read. What was seen is left
-    /// for [`watched`](Self::watched).
+    /// Makes one child that leaves word of itself, after writing `answer` for it to read. What was seen is
+    /// left for [`watched`](Self::watched).
     ///
     /// Nothing is allocated and nothing locked.
-    pub fn watch(&self, way: Way, said: u64) {
+    pub fn watch(&self, way: Way, answer: u64) {
         [READ, RUNS].into_iter().for_each(|word| self.leave(word, 0));
         self.heard.store(0, Ordering::Relaxed);
-        self.said.store(said, Ordering::Relaxed);
+        self.answer.store(answer, Ordering::Relaxed);
         let ended = self.child(way, true, || {});
         // What a child has said cannot come from the next one.
-        self.said.store(0, Ordering::Relaxed);
+        self.answer.store(0, Ordering::Relaxed);
         self.leave(HEARD, u64::from(self.heard.load(Ordering::Relaxed) != 0));
         self.leave(ERROR, ended.err().unwrap_or(0) as u64);
         self.leave(STATUS, ended.ok().flatten().map_or(NO_STATUS, |status| status as u64));
@@ -274,8 +274,8 @@ impl Spawner {
     /// An emulator may know no `clone3`, make a process that shares memory as `fork` does, or not execute a
     /// program.
     pub fn missing(&self, way: Way) -> Option<String> {
-        const SAID: u64 = 0x7465_6e62_696e;
-        self.watch(way, SAID);
+        const ANSWER: u64 = 0x7465_6e62_696e;
+        self.watch(way, ANSWER);
         let call = way.call();
         match self.watched(way) {
             Err(fault) => Some(fault.to_string()),
@@ -322,7 +322,7 @@ impl Spawner {
             return self.wait(process?);
         }
         let note = Note {
-            said: self.said.as_ptr(),
+            answer: self.answer.as_ptr(),
             heard: self.heard.as_ptr(),
             read: self.words[READ].as_ptr(),
             runs: self.words[RUNS].as_ptr(),

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_lower_by_what_was_asked_and_its_result_comes_back() {
+    fn work_runs_lower_on_the_stack_and_returns_its_result() {
         let level = lowered(0, here).unwrap();
         for bytes in [16, 32, 1008, 4080] {
             assert_eq!(level - lowered(bytes, here).unwrap(), bytes.max(16) - 16);

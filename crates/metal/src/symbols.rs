@@ -194,7 +194,7 @@ ffffffffc0000000 t helper\t[a_module]
 ";
 
     #[test]
-    fn an_address_is_in_the_last_function_that_begins_at_or_below_it() {
+    fn an_address_is_in_the_last_function_at_or_below_it() {
         let symbols = Symbols::parse(TEXT).unwrap();
         let cases = [
             (0xffff_ffff_8100_0000, Some("startup_64+0x0")),

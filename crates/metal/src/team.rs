@@ -330,9 +330,9 @@ fn stint(
     .map_err(|_| Fault::Panicked)?;
     let usage = Usage::of_this_thread().since(&charged);
     let after = current_cpu();
-    for found in [before, after] {
-        if found != wanted {
-            return Err(Fault::PinNotHeld { worker, wanted, found });
+    for actual in [before, after] {
+        if actual != wanted {
+            return Err(Fault::PinNotHeld { worker, wanted, actual });
         }
     }
     Ok(Stint { start, end, failures, usage })
@@ -427,7 +427,7 @@ mod tests {
             0
         });
         match team.lap(&task, 1) {
-            Err(Fault::PinNotHeld { worker: 0, found, .. }) => assert_eq!(found, elsewhere),
+            Err(Fault::PinNotHeld { worker: 0, actual, .. }) => assert_eq!(actual, elsewhere),
             other => panic!("{other:?}"),
         }
     }

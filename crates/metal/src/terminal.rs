@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_inside_is_read_outside_and_inside_is_a_terminal() {
+    fn writes_inside_are_read_outside_and_inside_is_a_terminal() {
         let (outside, inside) = pair().unwrap();
         assert!(rustix::termios::isatty(&inside));
         assert_eq!(rustix::io::write(&inside, b"y\n").unwrap(), 2);

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn every_first_touch_of_a_base_page_is_a_fault_and_no_second_one_is() {
+    fn only_the_first_touch_of_a_base_page_is_a_fault() {
         const PAGES: usize = 200;
         let region = Region::map(PAGES * rustix::param::page_size(), Advised::Base).unwrap();
         let order: Vec<u32> = (0..PAGES as u32).rev().collect();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn base_pages_are_base_pages_and_huge_ones_are_huge_where_they_are_granted() {
+    fn pages_have_the_size_asked_for_where_it_is_granted() {
         let Some(huge) = modest_huge_page() else {
             eprintln!("skipped: this kernel has no transparent huge pages of a modest size");
             return;
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn random_writes_reach_the_whole_region_and_go_on_where_they_stopped() {
+    fn random_writes_reach_the_whole_region_and_continue() {
         const PAGES: usize = 32;
         let region = Region::map(PAGES * rustix::param::page_size(), Advised::Base).unwrap();
         // Thirty times as many as there are pages: one that is left out has odds of e^-30.

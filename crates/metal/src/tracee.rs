@@ -371,14 +371,14 @@ impl<'a> Tracee<'a> {
     fn wait_for_any(&self) -> Result<Option<(Thread, WaitStatus)>, Trouble> {
         // Threads too (`__WALL`), but nobody's that another thread of this process started (`__WNOTHREAD`).
         const OURS: u32 = (libc::__WALL | libc::__WNOTHREAD).cast_unsigned();
-        let looked = WaitIdOptions::EXITED
+        let options = WaitIdOptions::EXITED
             | WaitIdOptions::STOPPED
             | WaitIdOptions::NOWAIT
             | WaitIdOptions::from_bits_retain(OURS);
         loop {
             // Only looked at: a number must stay the thread's own as long as the keeper of time may kill it.
             // It is given back under the lock.
-            match waitid(WaitId::All, looked) {
+            match waitid(WaitId::All, options) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(Errno::CHILD) => return Ok(None),

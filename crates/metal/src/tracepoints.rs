@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Counter, SampleFlag, Sampler};
+use tenbin_model::words::comma;
 
 /// Where the tracing file system is mounted: since Linux 4.1, and before (`Documentation/trace/ftrace.rst`).
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -66,7 +67,7 @@ impl Uncounted {
 
 /// Numbers of tracepoints by name, of those that this kernel has.
 fn numbers(mounts: &[PathBuf], names: &[&'static str]) -> Result<Vec<(&'static str, u64)>, Uncounted> {
-    let mut found = Vec::new();
+    let mut numbers = Vec::new();
     let mut mounted = false;
     for mount in mounts {
         let events = mount.join("events");
@@ -84,7 +85,7 @@ fn numbers(mounts: &[PathBuf], names: &[&'static str]) -> Result<Vec<(&'static s
                     let number = text.trim().parse().map_err(|_| {
                         Uncounted::Failed(reading(&path), io::Error::from(io::ErrorKind::InvalidData))
                     })?;
-                    found.push((name, number));
+                    numbers.push((name, number));
                 }
                 // Names come and go with versions of the kernel; the others still count.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -93,10 +94,10 @@ fn numbers(mounts: &[PathBuf], names: &[&'static str]) -> Result<Vec<(&'static s
         }
         break;
     }
-    match (mounted, found.is_empty()) {
+    match (mounted, numbers.is_empty()) {
         (false, _) => Err(Uncounted::NotMounted),
-        (true, true) => Err(Uncounted::NotThere(names.join(", "))),
-        (true, false) => Ok(found),
+        (true, true) => Err(Uncounted::NotThere(comma(names))),
+        (true, false) => Ok(numbers),
     }
 }
 
@@ -244,18 +245,18 @@ mod tests {
         let (first, second) =
             (mount(&[("kmem/kmalloc", "412\n"), ("kmem/kfree", "409\n")]), mount(&[("kmem/kmalloc", "7")]));
         let mounts = [PathBuf::from("/nowhere"), first.path().to_owned(), second.path().to_owned()];
-        let found = numbers(&mounts, &["kmem/kmalloc", "kmem/kmalloc_node", "kmem/kfree"]).unwrap();
-        assert_eq!(found, [("kmem/kmalloc", 412), ("kmem/kfree", 409)]);
+        let known = numbers(&mounts, &["kmem/kmalloc", "kmem/kmalloc_node", "kmem/kfree"]).unwrap();
+        assert_eq!(known, [("kmem/kmalloc", 412), ("kmem/kfree", 409)]);
     }
 
     #[test]
     fn what_is_missing_is_told_apart() {
         let empty = mount(&[]);
         let odd = mount(&[("kmem/kmalloc", "many")]);
-        let said = |mount: &Path| numbers(&[mount.to_owned()], &["kmem/kmalloc"]).unwrap_err().to_string();
-        assert!(said(Path::new("/nowhere")).contains("mount -t tracefs nodev /sys/kernel/tracing"));
-        assert!(said(empty.path()).contains("none of the tracepoints kmem/kmalloc"));
-        assert!(said(odd.path()).contains("kmem/kmalloc/id"));
+        let reason = |mount: &Path| numbers(&[mount.to_owned()], &["kmem/kmalloc"]).unwrap_err().to_string();
+        assert!(reason(Path::new("/nowhere")).contains("mount -t tracefs nodev /sys/kernel/tracing"));
+        assert!(reason(empty.path()).contains("none of the tracepoints kmem/kmalloc"));
+        assert!(reason(odd.path()).contains("kmem/kmalloc/id"));
         let refused = Uncounted::of(CALL, io::Error::from_raw_os_error(libc::EACCES));
         assert!(refused.to_string().contains("run as root"), "{refused}");
         assert!(matches!(
@@ -273,7 +274,7 @@ mod tests {
 
     /// Wherever a system call can be counted, one thread's are, exactly; elsewhere the reason is said.
     #[test]
-    fn a_threads_own_events_are_counted_exactly_and_recorded_as_often() {
+    fn a_threads_own_events_are_counted_exactly() {
         let names = &["syscalls/sys_enter_getppid"];
         let asked = |times: u64| crate::kernels::parent_process(times);
         let mut counters = match Tracepoints::open(names) {

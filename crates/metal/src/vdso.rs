@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn this_kernels_vdso_offers_the_clock_under_the_version_of_the_abi() {
+    fn this_vdso_offers_the_clock_under_the_abis_version() {
         let Some(vdso) = here() else { return };
         let clock = vdso.functions().iter().find(|symbol| symbol.name == Vdso::name_of("clock_gettime"));
         let clock = clock.unwrap_or_else(|| panic!("no clock in {:?}", vdso.functions()));

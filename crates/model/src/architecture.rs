@@ -1,5 +1,6 @@
 //! The architectures that tenbin is built for and that a guest can have, with the names that everybody has for them.
 
+use crate::words::comma;
 use std::fmt;
 use std::str::FromStr;
 
@@ -129,7 +130,7 @@ pub struct NotAnArchitecture(String);
 
 impl fmt::Display for NotAnArchitecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Architecture::ALL.map(Architecture::name).join(", ");
+        let known = comma(Architecture::ALL.map(Architecture::name));
         write!(f, "{} is no architecture of a guest: use one of {known}", self.0)
     }
 }
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_leads_back_and_another_one_is_answered_with_the_known_ones() {
+    fn every_name_leads_back_and_unknown_ones_are_answered() {
         for architecture in Architecture::ALL {
             assert_eq!(architecture.to_string().parse(), Ok(architecture));
             assert_eq!(Architecture::of_elf(architecture.names().elf), Some(architecture));

@@ -4,12 +4,13 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`].
+//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`words`].
 
 pub mod architecture;
 pub mod attribution;
 pub mod blame;
 pub mod calibration;
+pub mod elf;
 pub mod experiment;
 pub mod machine;
 pub mod run;
@@ -18,6 +19,7 @@ pub mod sizes;
 pub mod topology;
 pub mod unit;
 pub mod verdict;
+pub mod words;
 
 pub use architecture::{Architecture, NotAnArchitecture};
 pub use attribution::Attribution;

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_two_does_not_matter_and_every_pair_comes_once() {
+    fn order_does_not_matter_and_every_pair_comes_once() {
         let machine = clusters();
         let pairs = pairs(&machine);
         assert_eq!(pairs.len(), 10);

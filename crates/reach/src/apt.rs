@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenbin_model::Architecture;
+use tenbin_model::words::comma;
 
 use crate::cache::listed;
 use crate::error::Error;
@@ -139,7 +140,7 @@ impl Apt {
     /// # Errors
     /// [`Error::Fetch`] where one cannot be brought.
     pub(crate) fn unpack(&self, packages: &[&str], into: &Path) -> Result<Vec<String>, Error> {
-        self.own("apt-get").words(["download"]).words(packages).read(&packages.join(", "), PATIENCE)?;
+        self.own("apt-get").words(["download"]).words(packages).read(&comma(packages), PATIENCE)?;
         fs::create_dir_all(into).map_err(Error::file("write", into))?;
         let mut names = Vec::new();
         for path in listed(&self.folder.join("packages"))? {

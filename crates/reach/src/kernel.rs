@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use tenbin_model::Architecture;
+use tenbin_model::words::comma;
 
 use crate::error::Error;
 
@@ -41,7 +42,7 @@ pub struct NotASuite(String);
 
 impl fmt::Display for NotASuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Suite::ALL.map(|suite| suite.to_string()).join(", ");
+        let known = comma(Suite::ALL);
         write!(f, "{} is no release of Debian that kernels are taken from: use one of {known}", self.0)
     }
 }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
+use tenbin_model::words::comma;
 
 /// A kernel module of ours. Its source is in this program, and is built for the kernel that shall load it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +27,7 @@ pub struct NotAModule(String);
 
 impl fmt::Display for NotAModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Module::ALL.map(Module::name).join(", ");
+        let known = comma(Module::ALL.map(Module::name));
         write!(f, "{} is no kernel module of tenbin's: use one of {known}", self.0)
     }
 }
@@ -136,7 +137,7 @@ mod tests {
     use crate::cache::listed;
 
     #[test]
-    fn every_name_leads_back_and_another_one_is_answered_with_the_known_ones() {
+    fn every_name_leads_back_and_unknown_ones_are_answered() {
         for module in Module::ALL {
             assert_eq!(module.to_string().parse(), Ok(module));
             let source = format!("{module}/{module}.c");

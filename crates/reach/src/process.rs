@@ -11,6 +11,7 @@ use std::time::Duration;
 use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End, Finished, Running};
 use tenbin_model::Missing;
+use tenbin_model::words::semicolon;
 
 use crate::error::Error;
 
@@ -197,7 +198,7 @@ pub(crate) fn tail(mut file: &File) -> String {
 fn last_lines(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SAID as usize)..]);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
-    lines[lines.len().saturating_sub(8)..].join("; ")
+    semicolon(&lines[lines.len().saturating_sub(8)..])
 }
 
 #[cfg(test)]

@@ -67,18 +67,18 @@ fn changes(values: &[f64], level: f64) -> Vec<usize> {
     let intervals = intervals(values.len());
     let splits: usize = intervals.iter().map(|interval| interval.len() + 1 - 2 * LEAST).sum();
     let threshold = (2.0 * (2.0 * splits as f64 / level).ln()).sqrt();
-    let mut found: Vec<Split> = intervals
+    let mut candidates: Vec<Split> = intervals
         .into_iter()
         .filter_map(|interval| {
             let (at, height) = highest(&values[interval.clone()]);
             (height > threshold).then(|| Split { at: interval.start + at, interval, height })
         })
         .collect();
-    found.sort_by(|one, other| {
+    candidates.sort_by(|one, other| {
         one.interval.len().cmp(&other.interval.len()).then(other.height.total_cmp(&one.height))
     });
     let mut changes: Vec<usize> = Vec::new();
-    for split in found {
+    for split in candidates {
         // A change at the edge of an interval lies between it and its neighbour, and not within it.
         let explained = |&change: &usize| split.interval.start < change && change < split.interval.end;
         if !changes.iter().any(explained) {

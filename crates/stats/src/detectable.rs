@@ -52,9 +52,9 @@ mod tests {
 
     #[test]
     fn at_five_per_cent_it_is_the_half_width_and_two_thirds() {
-        let found = smallest(0.0, Interval { low: -1.0, high: 1.0 }, 0.05).unwrap();
+        let effect = smallest(0.0, Interval { low: -1.0, high: 1.0 }, 0.05).unwrap();
         // 1 + 1.2815515655 / 1.9599639845
-        assert!((found - 1.653_864_854_483_713).abs() < 1e-12, "{found}");
+        assert!((effect - 1.653_864_854_483_713).abs() < 1e-12, "{effect}");
     }
 
     #[test]

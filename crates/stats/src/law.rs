@@ -80,9 +80,13 @@ pub struct Deviation {
     pub of_constant: Estimate,
 }
 
-/// By how much `here` is more than `said`, as a part of `said`; as a part of `here` where nothing or less was said.
-fn beyond(here: f64, said: f64) -> Option<f64> {
-    if said > 0.0 { Some(here / said - 1.0) } else { (here > 0.0).then(|| (here - said) / here) }
+/// By how much `here` is more than `predicted`, as a part of that; as a part of `here` where nothing or less was predicted.
+fn beyond(here: f64, predicted: f64) -> Option<f64> {
+    if predicted > 0.0 {
+        Some(here / predicted - 1.0)
+    } else {
+        (here > 0.0).then(|| (here - predicted) / here)
+    }
 }
 
 /// The law of `blocks`, each of which holds its points, every interval at `level` by itself.
@@ -102,10 +106,10 @@ pub fn law(blocks: &[Vec<Point>], level: f64) -> Option<Law> {
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup();
     let deviation = |&size: &f64| {
-        let parts = |said: fn(&Line, f64) -> f64| {
+        let parts = |predicted: fn(&Line, f64) -> f64| {
             let of_block = |(points, line): &(&Vec<Point>, Line)| {
                 let costs = points.iter().filter(|point| point.size == size).map(|point| point.cost);
-                beyond(Ordered::new(costs.collect())?.median(), said(line, size))
+                beyond(Ordered::new(costs.collect())?.median(), predicted(line, size))
             };
             let parts = Ordered::new(fitted.iter().filter_map(of_block).collect())?;
             Some(Estimate::of(&parts, level))
@@ -157,15 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn where_the_line_says_nothing_or_less_the_deviation_is_a_part_of_what_it_costs_there() {
+    fn deviation_is_a_part_of_the_cost_where_the_line_is_zero() {
         let squares: Vec<Point> = SIZES.iter().map(|&size| Point { size, cost: 1.0 + size * size }).collect();
         assert!(Line::through(&squares).unwrap().at(0.0) < 0.0);
-        let found = law(&vec![squares; 8], 0.05).unwrap();
-        assert_eq!(found.deviations[0].part.median, 17.5, "1 is 17.5 above −16.5");
+        let fitted = law(&vec![squares; 8], 0.05).unwrap();
+        assert_eq!(fitted.deviations[0].part.median, 17.5, "1 is 17.5 above −16.5");
         // Nothing is a part of nothing: there is no deviation, and none of the others suffers.
         let still: Vec<Point> = SIZES.iter().map(|&size| Point { size, cost: size }).collect();
-        let found = law(&vec![still; 8], 0.05).unwrap();
-        assert_eq!(found.deviations.iter().map(|deviation| deviation.size).collect::<Vec<_>>(), SIZES[1..]);
+        let fitted = law(&vec![still; 8], 0.05).unwrap();
+        assert_eq!(fitted.deviations.iter().map(|deviation| deviation.size).collect::<Vec<_>>(), SIZES[1..]);
     }
 
     #[test]
@@ -191,10 +195,10 @@ mod tests {
             let line = Line { constant, slope };
             let mut both = points(line, &[&SIZES[..], &SIZES[..]].concat());
             wild.into_iter().for_each(|(place, cost)| both[place].cost = cost);
-            let found = Line::through(&both).unwrap();
+            let line = Line::through(&both).unwrap();
             let scale = constant.abs() + 64.0 * slope.abs();
-            prop_assert!((found.slope - slope).abs() <= 1e-9 * scale, "{found:?}");
-            prop_assert!((found.constant - constant).abs() <= 1e-9 * scale, "{found:?}");
+            prop_assert!((line.slope - slope).abs() <= 1e-9 * scale, "{line:?}");
+            prop_assert!((line.constant - constant).abs() <= 1e-9 * scale, "{line:?}");
         }
 
         /// Other units change the figures by just that, and the order of the points nothing.

@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn infinities_are_values_like_others() {
         let values = Ordered::new(vec![f64::INFINITY, 1.0, f64::NEG_INFINITY, 2.0, 3.0, 4.0]).unwrap();
-        let found = values.quantile_interval(0.5, 0.05).unwrap().interval;
-        assert_eq!(found, Interval { low: f64::NEG_INFINITY, high: f64::INFINITY });
+        let interval = values.quantile_interval(0.5, 0.05).unwrap().interval;
+        assert_eq!(interval, Interval { low: f64::NEG_INFINITY, high: f64::INFINITY });
     }
 
     #[test]

@@ -77,27 +77,27 @@ mod tests {
                 twice: 40.0 + n as f64 * 6.0,
             })
             .to_vec();
-        let found = line(&pairs, 0.05).unwrap();
-        assert_eq!(found.overhead.median, 40.0);
-        assert_eq!(found.slope.median, 3.0);
-        let interval = found.overhead.interval.unwrap().interval;
+        let fitted = line(&pairs, 0.05).unwrap();
+        assert_eq!(fitted.overhead.median, 40.0);
+        assert_eq!(fitted.slope.median, 3.0);
+        let interval = fitted.overhead.interval.unwrap().interval;
         assert_eq!((interval.low, interval.high), (40.0, 40.0));
     }
 
     #[test]
     fn a_negative_overhead_is_reported_as_it_is() {
         let pairs = [Doubling { iterations: 10, once: [100.0; 2], twice: 203.0 }; 6];
-        let found = line(&pairs, 0.05).unwrap();
-        assert_eq!(found.overhead.median, -3.0);
-        assert_eq!(found.overhead.interval.unwrap().interval.high, -3.0);
+        let fitted = line(&pairs, 0.05).unwrap();
+        assert_eq!(fitted.overhead.median, -3.0);
+        assert_eq!(fitted.overhead.interval.unwrap().interval.high, -3.0);
     }
 
     #[test]
     fn too_few_pairs_have_a_median_and_no_interval() {
         let pairs = [Doubling { iterations: 10, once: [100.0; 2], twice: 190.0 }; 5];
-        let found = line(&pairs, 0.05).unwrap();
-        assert_eq!(found.overhead.median, 10.0);
-        assert_eq!(found.overhead.interval, None);
+        let fitted = line(&pairs, 0.05).unwrap();
+        assert_eq!(fitted.overhead.median, 10.0);
+        assert_eq!(fitted.overhead.interval, None);
     }
 
     #[test]

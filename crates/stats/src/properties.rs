@@ -39,10 +39,10 @@ proptest! {
     #[test]
     fn the_interval_contains_the_median(values in sample(), level in level()) {
         let values = ordered(values);
-        if let Some(found) = sign::interval(&values, level) {
-            prop_assert!(found.interval.low <= values.median() && values.median() <= found.interval.high);
-            prop_assert!(found.ranks.level <= level);
-            prop_assert!(found.ranks.low < found.ranks.high);
+        if let Some(estimate) = sign::interval(&values, level) {
+            prop_assert!(estimate.interval.low <= values.median() && values.median() <= estimate.interval.high);
+            prop_assert!(estimate.ranks.level <= level);
+            prop_assert!(estimate.ranks.low < estimate.ranks.high);
         }
     }
 
@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn the_interval_excludes_zero_exactly_if_the_p_value_allows(values in sample(), level in level()) {
-        let excludes = interval(&values, level).is_some_and(|found| found.low > 0.0 || found.high < 0.0);
+        let excludes = interval(&values, level).is_some_and(|it| it.low > 0.0 || it.high < 0.0);
         prop_assert_eq!(excludes, Signs::of(&ordered(values)).p_value() <= level);
     }
 
@@ -147,19 +147,19 @@ proptest! {
     #[test]
     fn a_proportion_lies_in_its_interval(trials in 1..3_000_u64, part in 0.0..=1.0, level in level()) {
         let successes = (trials as f64 * part) as u64;
-        let found = clopper_pearson(successes, trials, level).unwrap();
+        let interval = clopper_pearson(successes, trials, level).unwrap();
         let observed = successes as f64 / trials as f64;
-        prop_assert!(0.0 <= found.low && found.low <= observed && observed <= found.high && found.high <= 1.0);
+        prop_assert!(0.0 <= interval.low && interval.low <= observed && observed <= interval.high && interval.high <= 1.0);
         let mirrored = clopper_pearson(trials - successes, trials, level).unwrap();
-        prop_assert!((mirrored.low - (1.0 - found.high)).abs() < 1e-13);
+        prop_assert!((mirrored.low - (1.0 - interval.high)).abs() < 1e-13);
     }
 
     #[test]
-    fn a_detectable_effect_lies_outside_what_the_interval_leaves_open(values in sample(), level in level()) {
+    fn a_detectable_effect_lies_outside_the_interval(values in sample(), level in level()) {
         let values = ordered(values);
-        if let Some(found) = sign::interval(&values, level) {
-            let effect = detectable::smallest(values.median(), found.interval, found.ranks.level).unwrap();
-            prop_assert!(effect >= (found.interval.high - found.interval.low) / 2.0);
+        if let Some(estimate) = sign::interval(&values, level) {
+            let effect = detectable::smallest(values.median(), estimate.interval, estimate.ranks.level).unwrap();
+            prop_assert!(effect >= (estimate.interval.high - estimate.interval.low) / 2.0);
         }
     }
 

@@ -97,11 +97,11 @@ mod tests {
     fn the_ends_solve_their_equations() {
         for (successes, trials) in [(1, 2), (1, 100_000), (3, 7), (50_000, 100_000), (99_999, 100_000)] {
             for level in [0.5, 0.05, 1e-9] {
-                let found = clopper_pearson(successes, trials, level).unwrap();
-                let above = Binomial::new(trials, found.low).unwrap().upper_tail(successes);
-                let below = Binomial::new(trials, found.high).unwrap().lower_tail(successes);
+                let interval = clopper_pearson(successes, trials, level).unwrap();
+                let above = Binomial::new(trials, interval.low).unwrap().upper_tail(successes);
+                let below = Binomial::new(trials, interval.high).unwrap().lower_tail(successes);
                 // A double near 1 cannot say its distance from 1 to more digits than this.
-                let spacing = (trials - successes) as f64 * f64::EPSILON / (1.0 - found.high);
+                let spacing = (trials - successes) as f64 * f64::EPSILON / (1.0 - interval.high);
                 let off = |tail: f64| (tail / (level / 2.0) - 1.0).abs();
                 assert!(off(above) < 1e-9, "{successes} {trials} {level} {above}");
                 assert!(off(below) < 1e-9 + spacing, "{successes} {trials} {level} {below}");

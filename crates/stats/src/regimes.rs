@@ -155,7 +155,7 @@ impl Group {
     fn interval(&self, level: f64) -> Interval {
         let values = self.sorted.values();
         let spanned = Interval { low: values[0], high: values[values.len() - 1] };
-        sign::interval(&self.sorted, level).map_or(spanned, |found| found.interval)
+        sign::interval(&self.sorted, level).map_or(spanned, |it| it.interval)
     }
 
     /// Whether neither lies above the other: by no more than [`APART`] of all pairs of values (Mann and Whitney 1947), and not by
@@ -218,11 +218,11 @@ mod tests {
 
     #[test]
     fn a_state_that_comes_back_is_the_same_state() {
-        let found = regimes(&steps(&[(200, 1.0), (300, 0.0), (100, 1.0), (400, 0.0)]), 0.01, 0.01);
-        assert_eq!(found.len(), 2);
-        assert_eq!((found[0].parts.len(), found[1].parts.len()), (2, 2));
-        assert!(found[0].count().abs_diff(300) <= 4 && (found[0].median - 1.0).abs() < 0.02, "{found:?}");
-        assert!(found[1].interval.low < 0.0 && found[1].interval.high > 0.0, "{found:?}");
+        let all = regimes(&steps(&[(200, 1.0), (300, 0.0), (100, 1.0), (400, 0.0)]), 0.01, 0.01);
+        assert_eq!(all.len(), 2);
+        assert_eq!((all[0].parts.len(), all[1].parts.len()), (2, 2));
+        assert!(all[0].count().abs_diff(300) <= 4 && (all[0].median - 1.0).abs() < 0.02, "{all:?}");
+        assert!(all[1].interval.low < 0.0 && all[1].interval.high > 0.0, "{all:?}");
     }
 
     /// As beside eight busy processes: one epoch in four was stopped midway, and its ratio lies anywhere.
@@ -238,24 +238,24 @@ mod tests {
                 _ => {}
             }
         }
-        let found = regimes(&values, 0.01, 0.01);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!((found[0].median - 2.7_f64.ln()).abs() < 0.05 && found[1].median.abs() < 0.05, "{found:?}");
-        assert!(found[0].count().abs_diff(80) <= 4, "{found:?}");
+        let all = regimes(&values, 0.01, 0.01);
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!((all[0].median - 2.7_f64.ln()).abs() < 0.05 && all[1].median.abs() < 0.05, "{all:?}");
+        assert!(all[0].count().abs_diff(80) <= 4, "{all:?}");
     }
 
     #[test]
     fn a_short_disturbance_is_no_regime_and_one_of_a_twentieth_is() {
         assert_eq!(regimes(&steps(&[(480, 0.0), (30, 1.0), (490, 0.0)]), 0.01, 0.01), []);
-        let found = regimes(&steps(&[(480, 0.0), (50, 1.0), (470, 0.0)]), 0.01, 0.01);
-        assert_eq!(found.len(), 2, "{found:?}");
+        let all = regimes(&steps(&[(480, 0.0), (50, 1.0), (470, 0.0)]), 0.01, 0.01);
+        assert_eq!(all.len(), 2, "{all:?}");
     }
 
     #[test]
-    fn states_that_take_quick_turns_are_two_and_modes_met_by_chance_are_one() {
+    fn states_in_quick_turns_are_two_and_chance_modes_are_one() {
         let turns: Vec<(usize, f64)> = (0..200).map(|turn| (5, f64::from(turn % 2))).collect();
-        let found = regimes(&steps(&turns), 0.01, 0.01);
-        assert_eq!(found.iter().map(|regime| regime.parts.len()).collect::<Vec<_>>(), [100, 100]);
+        let all = regimes(&steps(&turns), 0.01, 0.01);
+        assert_eq!(all.iter().map(|regime| regime.parts.len()).collect::<Vec<_>>(), [100, 100]);
         // The digits of π, even or odd.
         let digits = "314159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798";
         let chance: Vec<(usize, f64)> = digits.bytes().map(|digit| (1, f64::from(digit % 2))).collect();
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_state_between_two_others_does_not_make_them_one() {
-        let found = regimes(&steps(&[(300, 0.0), (300, 1.0), (40, 0.5)]), 0.01, 0.01);
-        assert_eq!(found.len(), 3, "{found:?}");
+        let all = regimes(&steps(&[(300, 0.0), (300, 1.0), (40, 0.5)]), 0.01, 0.01);
+        assert_eq!(all.len(), 3, "{all:?}");
     }
 }

@@ -168,9 +168,9 @@ mod tests {
         assert_eq!(least_each(0.01), Some(5));
         assert_eq!(least_each(0.002), Some(7));
         let (left, right) = ([1.0, 2.0, 3.0, 4.0, 5.0], [11.0, 12.0, 13.0, 14.0, 15.0]);
-        let found = shift(&left, &right, 0.01).unwrap();
-        assert_eq!((found.estimate, found.interval), (10.0, Interval { low: 6.0, high: 14.0 }));
-        assert!((found.level - 2.0 / 252.0).abs() < 1e-12);
+        let shifted = shift(&left, &right, 0.01).unwrap();
+        assert_eq!((shifted.estimate, shifted.interval), (10.0, Interval { low: 6.0, high: 14.0 }));
+        assert!((shifted.level - 2.0 / 252.0).abs() < 1e-12);
         assert_eq!(shift(&left[..4], &right[..4], 0.01), None);
         assert_eq!(shift(&[], &right, 0.01), None);
         assert_eq!(shift(&left, &[f64::NAN; 5], 0.01), None);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_sides_are_told_apart_no_more_often_than_the_level_and_others_are() {
+    fn equal_sides_differ_no_more_often_than_the_level() {
         const RUNS: u64 = 2_000;
         for (kind, name) in ["normal", "two states", "Cauchy", "rarely another state"].into_iter().enumerate()
         {
@@ -238,8 +238,8 @@ mod tests {
                                 (0..each).map(|_| by + run(kind, &mut random)).collect()
                             };
                             let (left, right) = (side(0.0), side(apart));
-                            let found = shift(&left, &right, level).unwrap().interval;
-                            found.low > 0.0 || found.high < 0.0
+                            let interval = shift(&left, &right, level).unwrap().interval;
+                            interval.low > 0.0 || interval.high < 0.0
                         })
                         .count()
                 };

@@ -83,8 +83,8 @@ impl Case<'_> {
     }
 
     fn interval(&mut self, ours: Option<QuantileInterval>, scale: f64) {
-        self.close(ours.map(|found| found.interval.low), 1e-12, scale);
-        self.close(ours.map(|found| found.interval.high), 1e-12, scale);
+        self.close(ours.map(|it| it.interval.low), 1e-12, scale);
+        self.close(ours.map(|it| it.interval.high), 1e-12, scale);
     }
 }
 
@@ -131,9 +131,9 @@ fn p_values_of_the_sign_test() {
 fn clopper_pearson_intervals() {
     every("clopper", 1_200, |case| {
         let (successes, trials, level) = (case.count() as u64, case.count() as u64, case.number());
-        let found = clopper_pearson(successes, trials, level).unwrap();
-        case.close(Some(found.low), 1e-12, 0.0);
-        case.close(Some(found.high), 1e-12, 0.0);
+        let interval = clopper_pearson(successes, trials, level).unwrap();
+        case.close(Some(interval.low), 1e-12, 0.0);
+        case.close(Some(interval.high), 1e-12, 0.0);
     });
 }
 
@@ -174,10 +174,10 @@ fn paired_log_ratios_from_epochs_to_intervals() {
         let ratios = log_ratios(epochs);
         assert_eq!((ratios.values.len(), ratios.skipped), (blocks, 0));
         let values = Ordered::new(ratios.values).unwrap();
-        let found = Estimate::of(&values, level);
+        let estimate = Estimate::of(&values, level);
         // A log ratio is a difference of logarithms of about 4.6: what it may be off by is absolute.
-        case.close(Some(found.median), 1e-12, 1.0);
-        case.interval(found.interval, 1.0);
+        case.close(Some(estimate.median), 1e-12, 1.0);
+        case.interval(estimate.interval, 1.0);
         case.close(Some(Signs::of(&values).p_value()), 1e-11, 0.0);
     });
 }
@@ -195,8 +195,8 @@ fn overheads_and_slopes() {
                 twice: 1980.0 + 200.0 * generator.uniform(),
             })
             .collect();
-        let found = line(&pairs, level).unwrap();
-        for estimate in [found.overhead, found.slope] {
+        let fitted = line(&pairs, level).unwrap();
+        for estimate in [fitted.overhead, fitted.slope] {
             case.close(Some(estimate.median), 1e-12, 1.0);
             case.interval(estimate.interval, 1.0);
         }

@@ -11,6 +11,7 @@ use tenbin_lab::engine::budget;
 use tenbin_lab::{Bench, EXPERIMENTS, Experiment, Request, Settings, Unfit, known_sizes};
 use tenbin_metal::{Clock, Counters, allowed_cpus, interrupt, machine};
 use tenbin_model::machine::Observed;
+use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes};
 
 use crate::output::Trouble;
@@ -265,7 +266,7 @@ pub fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble>
     for name in names {
         let found = all.iter().find(|(_, descriptor)| descriptor.name == *name).ok_or_else(|| {
             let known: Vec<&str> = all.iter().map(|(_, descriptor)| descriptor.name.as_str()).collect();
-            Trouble::usage(format!("there is no experiment `{name}`; there are: {}", known.join(", ")))
+            Trouble::usage(format!("there is no experiment `{name}`; there are: {}", comma(&known)))
         })?;
         if picked.iter().any(|(_, descriptor): &(Experiment, Descriptor)| descriptor.name == *name) {
             return Err(Trouble::usage(format!("experiment `{name}` is named twice")));
@@ -284,7 +285,7 @@ pub fn published(names: &[String]) -> Result<Run, Trouble> {
         experiment.published.is_some() || !descriptor.published.is_empty()
     };
     let with: Vec<String> = all().filter(has).map(|(_, known)| known.name).collect();
-    let with = with.join(", ");
+    let with = comma(&with);
     match named(names)?.as_slice() {
         [(experiment, descriptor)] => {
             let judged = experiment.published.map(|published| published());
@@ -318,7 +319,7 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<Step>, Trouble> {
     {
         let with = all().filter(|(_, known)| has(known, key)).map(|(_, known)| known.name);
         let with: Vec<String> = with.collect();
-        let which = if with.is_empty() { "none has it".into() } else { with.join(", ") };
+        let which = if with.is_empty() { "none has it".into() } else { comma(&with) };
         return Err(Trouble::usage(format!(
             "--set {key}: name the experiment that it is for ({which}); without one all are measured, for minutes"
         )));
@@ -329,15 +330,11 @@ fn chosen(names: &[String], settings: &[String]) -> Result<Vec<Step>, Trouble> {
         let knobs = picked.iter().map(|(_, descriptor)| {
             let own = descriptor.parameters.iter().map(|parameter| parameter.name.as_str());
             let own: Vec<&str> = own.collect();
-            format!(
-                "`{}` has {}",
-                descriptor.name,
-                if own.is_empty() { "none".into() } else { own.join(", ") }
-            )
+            format!("`{}` has {}", descriptor.name, if own.is_empty() { "none".into() } else { comma(&own) })
         });
         return Err(Trouble::usage(format!(
             "--set {key}: none of the experiments that are named has a parameter `{key}`: {}",
-            knobs.collect::<Vec<_>>().join("; ")
+            semicolon(knobs)
         )));
     }
     picked

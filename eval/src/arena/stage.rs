@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::Arguments;
 use super::tool::Operations;
+use tenbin_model::words::comma;
 use xtask::architecture::Architecture;
 use xtask::command::Command;
 use xtask::failure::Failure;
@@ -152,7 +153,7 @@ impl<'a> Stage<'a> {
             Failure::new(tried, reason, "make arena/src/main.rs and eval/src/arena/stage.rs agree")
         })?;
         if let Some(name) = names.iter().find(|name| !listed.iter().any(|work| work.name == **name)) {
-            let known = listed.iter().map(|work| work.name.as_str()).collect::<Vec<_>>().join(", ");
+            let known = comma(listed.iter().map(|work| &work.name));
             let tried = format!("find the work {name}");
             return Err(Failure::new(tried, "there is no such name", format!("use some of {known}")));
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use tenbin_model::Interval;
+use tenbin_model::words::comma;
 use tenbin_stats::proportion::clopper_pearson;
 
 use super::Entrant;
@@ -35,8 +36,8 @@ pub(super) struct Table<'a> {
 impl Table<'_> {
     /// For a reader.
     pub(super) fn markdown(&self) -> String {
-        let works = self.stage.works.iter().map(|work| work.name.as_str()).collect::<Vec<_>>().join(", ");
-        let effects = self.effects.iter().map(|&effect| per_cent(effect)).collect::<Vec<_>>().join(", ");
+        let works = comma(self.stage.works.iter().map(|work| &work.name));
+        let effects = comma(self.effects.iter().map(|&effect| per_cent(effect)));
         let mut text = format!(
             "# Arena\n\n{}- rounds: {} of {}, seed {}; works: {works}; effects: {effects}; {} s for a verdict\n\n",
             self.surroundings.lines(),

@@ -2,6 +2,7 @@
 
 use super::stage::{Stage, Work};
 use super::{criterion, google_benchmark, hyperfine, nanobench, pyperf, tango, tenbin, zenbench};
+use tenbin_model::words::comma;
 use xtask::failure::Failure;
 use xtask::requirement::Requirement;
 
@@ -117,7 +118,7 @@ impl Operations {
 /// The tools called `names`, or all of them, in the order of the list.
 pub(super) fn choose(names: &[String]) -> Result<Vec<&'static Tool>, Failure> {
     if let Some(name) = names.iter().find(|name| !TOOLS.iter().any(|tool| tool.name == **name)) {
-        let known = TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
+        let known = comma(TOOLS.iter().map(|tool| tool.name));
         let tried = format!("find the tool {name}");
         return Err(Failure::new(tried, "there is no such name", format!("use some of {known}")));
     }

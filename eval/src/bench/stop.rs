@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::Stand;
+use tenbin_model::words::semicolon;
 use xtask::architecture::Target;
 use xtask::command::status_in_words;
 use xtask::failure::Failure;
@@ -68,7 +69,7 @@ fn judge(missed: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let remedy = "ask again on a machine with nothing else to do, and then look into kmod/stop_machine";
-    Err(Failure::new("stop guests for as long as asked for", missed.join("; "), remedy))
+    Err(Failure::new("stop guests for as long as asked for", semicolon(missed), remedy))
 }
 
 /// What a guest's console shows while it is stopped again and again.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use tenbin_boot::{Boot, BootCheck, BootMachine, BootVerdict, Fault};
 
+use tenbin_model::words::comma;
 use xtask::command::status_in_words;
 use xtask::failure::Failure;
 
@@ -75,7 +76,7 @@ pub(crate) fn judge(code: Option<i32>, text: &str, diagnostics: &str) -> Result<
 pub(crate) fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Ok(faults) if faults.is_empty() => "sound".into(),
-        Ok(faults) => faults.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+        Ok(faults) => comma(faults),
         Err(why) => why.clone(),
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Case, Wrong};
+use tenbin_model::words::comma;
 use xtask::command::{Command, status_in_words};
 use xtask::failure::Failure;
 use xtask::workspace::Workspace;
@@ -115,7 +116,7 @@ fn cycles(text: &str) -> Result<(bool, u64), String> {
     match search.errors.as_slice() {
         [] => Ok((false, search.states)),
         [cycle] if cycle.starts_with("acceptance cycle") => Ok((true, search.states)),
-        other => Err(format!("it found {}", other.join(", "))),
+        other => Err(format!("it found {}", comma(other))),
     }
 }
 

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     /// Faults of a listing whose instructions are one byte long each and begin at 0.
-    fn found(architecture: &str, expected: &[&str], code: &[&str]) -> Vec<String> {
+    fn faults_of(architecture: &str, expected: &[&str], code: &[&str]) -> Vec<String> {
         let lines =
             code.iter().enumerate().map(|(at, code)| format!("  {at:x}: \t{}\n", code.replace('|', "\t")));
         let listing = listing::parse(&lines.collect::<String>());
@@ -130,19 +130,19 @@ mod tests {
     #[test]
     fn good_kernels_pass() {
         let x86 = ["lock", "xaddq|%rax, (%rdi)", "decq|%rsi", "jne|0x0 <k>", "retq"];
-        assert_eq!(found("x86_64", &["lock xaddq"], &x86), Vec::<String>::new());
+        assert_eq!(faults_of("x86_64", &["lock xaddq"], &x86), Vec::<String>::new());
         let arm = ["ldaddal|x0, x1, [x2]", "subs|x1, x1, #0x1", "b.ne|0x0 <k>", "bic|x0, x0, x1", "ret"];
-        assert_eq!(found("aarch64", &["ldaddal"], &arm), Vec::<String>::new());
+        assert_eq!(faults_of("aarch64", &["ldaddal"], &arm), Vec::<String>::new());
         let riscv = ["lr.d.aq|a0, (a1)", "bset|a0, a0, a1", "bnez|a1, 0x0 <k>", "j|0x1 <k+0x1>", "ret"];
-        assert_eq!(found("riscv64", &["lr.d.aq"], &riscv), Vec::<String>::new());
+        assert_eq!(faults_of("riscv64", &["lr.d.aq"], &riscv), Vec::<String>::new());
     }
 
     #[test]
     fn an_instruction_that_was_promised_must_be_there_as_promised() {
         let code = ["xaddq|%rax, (%rdi)", "lock", "decq|%rsi", "retq"];
         for wanted in ["lock xaddq", "cmpxchgq", "addq", "xadd", ""] {
-            let found = found("x86_64", &[wanted], &code);
-            assert!(found.len() == 1 && found[0].contains("is not there"), "{wanted}: {found:?}");
+            let faults = faults_of("x86_64", &[wanted], &code);
+            assert!(faults.len() == 1 && faults[0].contains("is not there"), "{wanted}: {faults:?}");
         }
     }
 
@@ -168,14 +168,14 @@ mod tests {
             ("riscv64", "beqz|a0, 0x3a <foo>"),
         ];
         for (architecture, code) in planted {
-            assert_eq!(found(architecture, &[], &[code, "ret"]).len(), 1, "{architecture}: {code}");
+            assert_eq!(faults_of(architecture, &[], &[code, "ret"]).len(), 1, "{architecture}: {code}");
         }
     }
 
     #[test]
     fn what_the_table_names_is_allowed_and_a_kernel_must_end() {
-        assert_eq!(found("x86_64", &["syscall"], &["syscall", "ret"]), Vec::<String>::new());
-        assert_eq!(found("riscv64", &[], &["nop"]), ["it does not return"]);
-        assert_eq!(found("vax", &[], &["ret"]).len(), 1);
+        assert_eq!(faults_of("x86_64", &["syscall"], &["syscall", "ret"]), Vec::<String>::new());
+        assert_eq!(faults_of("riscv64", &[], &["nop"]), ["it does not return"]);
+        assert_eq!(faults_of("vax", &[], &["ret"]).len(), 1);
     }
 }

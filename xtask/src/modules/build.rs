@@ -10,6 +10,7 @@ use crate::command::{Command, Output, status_in_words};
 use crate::failure::Failure;
 use crate::requirement::Requirement;
 use crate::workspace::{Profile, Workspace};
+use tenbin_model::words::comma;
 
 /// A kernel that modules are built for: an architecture by our name, and a suite by tenbin's.
 struct Kernel {
@@ -100,11 +101,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         let missing = MODULES.iter().filter(|name| !into.join(format!("{name}.ko")).is_file());
         let missing = missing.copied().collect::<Vec<_>>();
         if output.code == Some(0) && missing.is_empty() {
-            println!("built for {words}: {}", MODULES.join(", "));
+            println!("built for {words}: {}", comma(MODULES));
         } else {
             println!("NOT BUILT for {words}");
             let why = output.diagnostics.lines().last().unwrap_or("it says nothing").to_owned();
-            faults.push(format!("not built for {words}: {} ({why})", missing.join(", ")));
+            faults.push(format!("not built for {words}: {} ({why})", comma(missing)));
         }
     }
     judge("build the modules", &faults, "run the command that is printed above")
@@ -149,22 +150,22 @@ pub(crate) fn sparse(workspace: &Workspace) -> Result<(), Failure> {
         let tree = workspace.scratch(&format!("sparse-{suite}-{architecture}"))?;
         copy(&workspace.root().join(FOLDER), &tree)?;
         let output = read(kernel, headers, &tree)?;
-        let mut found = remarks(&output);
-        found.extend(unread(&output.text, &tree));
+        let mut faults_of_build = remarks(&output);
+        faults_of_build.extend(unread(&output.text, &tree));
         if output.code != Some(0) {
             print!("{}{}", output.text, output.diagnostics);
-            found.push(format!("kbuild: {}", status_in_words(output.code)));
+            faults_of_build.push(format!("kbuild: {}", status_in_words(output.code)));
         }
         plant(&tree)?;
         if !remarks(&read(kernel, headers, &tree)?).iter().any(|remark| remark.contains(SAID_OF_PLANTED)) {
-            found.push("a planted fault is not found".into());
+            faults_of_build.push("a planted fault is not found".into());
         }
         println!(
             "sparse, {words}: {}",
-            if found.is_empty() { "nothing but the planted fault" } else { "FAULTS" }
+            if faults_of_build.is_empty() { "nothing but the planted fault" } else { "FAULTS" }
         );
-        found.iter().for_each(|fault| println!("  {fault}"));
-        faults.extend(found.into_iter().map(|fault| format!("{words}: {fault}")));
+        faults_of_build.iter().for_each(|fault| println!("  {fault}"));
+        faults.extend(faults_of_build.into_iter().map(|fault| format!("{words}: {fault}")));
     }
     judge("approve the modules with sparse", &faults, "correct what sparse names above")
 }
@@ -202,8 +203,8 @@ fn remarks(output: &Output) -> Vec<String> {
 }
 
 /// Modules of which kbuild had no file read by sparse.
-fn unread(said: &str, tree: &Path) -> Vec<String> {
-    let skipped = |name: &&&str| !said.lines().any(|line| is_check(line, &tree.join(name)));
+fn unread(output: &str, tree: &Path) -> Vec<String> {
+    let skipped = |name: &&&str| !output.lines().any(|line| is_check(line, &tree.join(name)));
     MODULES.iter().filter(skipped).map(|name| format!("sparse read nothing of {name}")).collect()
 }
 
@@ -225,8 +226,9 @@ mod tests {
         for other in ["  CC [M]  /t/a/a.c", "  CHECK   /t/ab/a.c", "CHECKED /t/a/a.c", ""] {
             assert!(!is_check(other, Path::new("/t/a")), "{other}");
         }
-        let said = "  CHECK   /t/stop_machine/a.c\n  CC [M]  /t/fibdrv/a.c\n  CHECK   /t/oneshot_timer/b.c\n";
-        assert_eq!(unread(said, Path::new("/t")), ["sparse read nothing of fibdrv"]);
+        let output =
+            "  CHECK   /t/stop_machine/a.c\n  CC [M]  /t/fibdrv/a.c\n  CHECK   /t/oneshot_timer/b.c\n";
+        assert_eq!(unread(output, Path::new("/t")), ["sparse read nothing of fibdrv"]);
     }
 
     #[test]

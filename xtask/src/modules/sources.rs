@@ -25,19 +25,19 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failure = |path: &Path, error: std::io::Error| {
         Failure::new(format!("read the folder {}", path.display()), error, "run it in the repository")
     };
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).map_err(|error| failure(&next, error))? {
             let path = entry.map_err(|error| failure(&next, error))?.path();
             if path.is_dir() {
                 folders.push(path);
             } else {
-                found.push(path.strip_prefix(folder).unwrap_or(&path).to_path_buf());
+                files.push(path.strip_prefix(folder).unwrap_or(&path).to_path_buf());
             }
         }
     }
-    found.sort();
-    Ok(found)
+    files.sort();
+    Ok(files)
 }
 
 /// Copies what kbuild reads of `from` to `to`.

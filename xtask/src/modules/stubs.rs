@@ -89,12 +89,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         }
         for (headers, branch, name) in *planted {
             let output = compile(&folder, file, kernel(headers)?, branch)?;
-            let found = output.code != Some(0) && output.diagnostics.lines().any(|line| misses(line, name));
+            let is_missed =
+                output.code != Some(0) && output.diagnostics.lines().any(|line| misses(line, name));
             println!(
                 "{file}: the branch of Linux {branch} with the stubs of {headers}: `{name}` is {}",
-                if found { "missed, as it must be" } else { "NOT MISSED" }
+                if is_missed { "missed, as it must be" } else { "NOT MISSED" }
             );
-            if !found {
+            if !is_missed {
                 faults.push(format!("nobody misses {name} in Linux {headers}: {}", output.diagnostics));
             }
         }

@@ -197,8 +197,8 @@ mod tests {
             ("| clap |", "| other |", "clap 4.6.7 is not listed"),
         ];
         for (from, to, message) in cases {
-            let found = documented(&tree(WORKSPACE, MEMBER, &TABLE.replace(from, to)));
-            assert!(found.iter().any(|it| it.message.starts_with(message)), "{message}: {found:?}");
+            let violations = documented(&tree(WORKSPACE, MEMBER, &TABLE.replace(from, to)));
+            assert!(violations.iter().any(|it| it.message.starts_with(message)), "{message}: {violations:?}");
         }
         let extra = format!("{TABLE}| gone | 1.0.0 | MIT | - |\n");
         assert!(documented(&tree(WORKSPACE, MEMBER, &extra))[0].message.starts_with("stale: gone"));

@@ -64,16 +64,16 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
 
 /// The targets of the links in `line`: `[text](target)` and `[name]: target`.
 fn links(line: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+    let mut targets = Vec::new();
     // Between backticks nothing is a link.
     for words in line.split('`').step_by(2) {
         let ends = |letter: char| letter == ')' || letter.is_whitespace();
-        found.extend(words.split("](").skip(1).filter_map(|rest| rest.split(ends).next()));
+        targets.extend(words.split("](").skip(1).filter_map(|rest| rest.split(ends).next()));
     }
     if let Some((_, target)) = line.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
-        found.extend(target.split_whitespace().next());
+        targets.extend(target.split_whitespace().next());
     }
-    found
+    targets
 }
 
 /// The path that `word` names, if it looks like one of this repository.
@@ -138,7 +138,7 @@ mod tests {
     const FILES: &[(&str, &str)] =
         &[("crates/lab/src/experiments/mod.rs", ""), ("fixtures/a.csv", ""), (".ci/run", "")];
 
-    fn found(check: fn(&Tree) -> Vec<Violation>, path: &str, text: &str) -> Vec<String> {
+    fn messages(check: fn(&Tree) -> Vec<Violation>, path: &str, text: &str) -> Vec<String> {
         let mut files = FILES.to_vec();
         files.push((path, text));
         check(&Tree::planted(&files)).into_iter().map(|it| it.message).collect()
@@ -149,15 +149,15 @@ mod tests {
         let text = "`crates/lab/`, `experiments/mod.rs`, `mod.rs:12`, `fixtures/*.csv`, `.ci/run`, `crates/*`,\n\
                     `read/write`, `/proc/self`, `tenbin/store.db`, `kernel/sched/core.c`, `cargo run`\n\
                     ```\n`crates/none.rs`\n```\n";
-        assert_eq!(found(paths_exist, "docs/a.md", text), Vec::<String>::new());
+        assert_eq!(messages(paths_exist, "docs/a.md", text), Vec::<String>::new());
     }
 
     #[test]
     fn a_path_that_does_not_exist_is_found_in_documents_only() {
         for path in ["crates/none", "fixtures/*.json", "none.rs", "docs/none.md", ".ci/none"] {
             let text = format!("See `{path}`.\n");
-            assert_eq!(found(paths_exist, "README.md", &text), [format!("`{path}` does not exist")]);
-            assert_eq!(found(paths_exist, "fixtures/a.md", &text), Vec::<String>::new());
+            assert_eq!(messages(paths_exist, "README.md", &text), [format!("`{path}` does not exist")]);
+            assert_eq!(messages(paths_exist, "fixtures/a.md", &text), Vec::<String>::new());
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
     fn links_that_resolve_pass() {
         let text = "[a](../fixtures/a.csv), [b](https://example.org/x), [c](#c), [d](./a.md#d) `[e](none)`\n\
                     [f]: ../.ci/run\n";
-        assert_eq!(found(links_resolve, "docs/a.md", text), Vec::<String>::new());
+        assert_eq!(messages(links_resolve, "docs/a.md", text), Vec::<String>::new());
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         for text in
             ["[a](none.md)\n", "[a]: none.md\n", "[a](../../fixtures/a.csv \"title\")\n", "![a](a.png)\n"]
         {
-            assert_eq!(found(links_resolve, "docs/a.md", text).len(), 1, "{text}");
+            assert_eq!(messages(links_resolve, "docs/a.md", text).len(), 1, "{text}");
         }
     }
 }

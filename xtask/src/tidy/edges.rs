@@ -79,12 +79,12 @@ fn compare(metadata: &Value, rooms: &[Room]) -> Vec<Violation> {
             continue;
         };
         for (kind, allowed) in [(Kind::Normal, room.uses), (Kind::Test, room.tests_use)] {
-            let found = edges(package, kind, &ours);
-            for other in found.iter().filter(|other| !allowed.contains(other)) {
+            let used = edges(package, kind, &ours);
+            for other in used.iter().filter(|other| !allowed.contains(other)) {
                 let message = format!("{name} {} {other}, which the table does not allow", kind.verb());
                 violations.push(Violation::new(&path, 1, message));
             }
-            for other in allowed.iter().filter(|other| !found.contains(other)) {
+            for other in allowed.iter().filter(|other| !used.contains(other)) {
                 let message =
                     format!("stale: the table says that {name} {} {other}, but it does not", kind.verb());
                 violations.push(Violation::new(&path, 1, message));
@@ -148,27 +148,28 @@ mod tests {
     }
 
     #[test]
-    fn the_table_itself_passes_and_other_people_s_crates_do_not_count() {
+    fn the_table_passes_and_foreign_crates_do_not_count() {
         let low = json!([{"name": "serde", "kind": null}]);
         assert_eq!(planted(low, json!([{"name": "low", "kind": null}])), Vec::<String>::new());
     }
 
     #[test]
     fn an_edge_that_is_not_in_the_table_is_found() {
-        let found = planted(json!([{"name": "high", "kind": null}]), json!([{"name": "low", "kind": null}]));
-        assert_eq!(found, ["low/Cargo.toml: low uses high, which the table does not allow"]);
+        let messages =
+            planted(json!([{"name": "high", "kind": null}]), json!([{"name": "low", "kind": null}]));
+        assert_eq!(messages, ["low/Cargo.toml: low uses high, which the table does not allow"]);
     }
 
     #[test]
     fn an_edge_of_tests_is_another_edge() {
-        let found = planted(json!([]), json!([{"name": "low", "kind": "dev"}]));
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("stale: the table says that high uses low"), "{found:?}");
-        assert!(found[1].contains("high tests with low"), "{found:?}");
+        let messages = planted(json!([]), json!([{"name": "low", "kind": "dev"}]));
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert!(messages[0].contains("stale: the table says that high uses low"), "{messages:?}");
+        assert!(messages[1].contains("high tests with low"), "{messages:?}");
     }
 
     #[test]
-    fn a_crate_outside_the_table_and_a_room_without_a_crate_are_found() {
+    fn unlisted_crates_and_rooms_without_a_crate_are_violations() {
         let metadata = json!({"workspace_root": "/w", "packages": [
             {"name": "new", "manifest_path": "/w/new/Cargo.toml", "dependencies": []},
         ]});

@@ -178,11 +178,11 @@ mod tests {
         let code = "fn a() {}\n".repeat(LONGEST + 1);
         let comments = "// a\n\n".repeat(LONGEST + 1);
         let tests = format!("#[cfg(test)]\nmod tests {{\n{code}}}\n");
-        let found = |path: &str, text: &str| too_long(&Tree::planted(&[(path, text)]), &[]).len();
-        assert_eq!(found("crates/lab/src/a.rs", &code), 1);
-        assert_eq!(found("crates/lab/src/a.rs", &comments), 0);
-        assert_eq!(found("crates/lab/src/a.rs", &tests), 0);
-        assert_eq!(found("crates/lab/tests/a.rs", &code), 0);
+        let violations = |path: &str, text: &str| too_long(&Tree::planted(&[(path, text)]), &[]).len();
+        assert_eq!(violations("crates/lab/src/a.rs", &code), 1);
+        assert_eq!(violations("crates/lab/src/a.rs", &comments), 0);
+        assert_eq!(violations("crates/lab/src/a.rs", &tests), 0);
+        assert_eq!(violations("crates/lab/tests/a.rs", &code), 0);
     }
 
     #[test]

@@ -28,6 +28,26 @@ pub(super) fn no_machine_paths(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
+/// Where lists are joined; build scripts come before every crate of ours.
+const LISTS: &str = "crates/model/src/words.rs";
+
+/// Between the members of a list in words.
+const BETWEEN: &[&str] = &["\", \"", "\"; \"", "\" and \"", "\" or \""];
+
+pub(super) fn lists_in_one_place(tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for file in tree.files.iter().filter(|file| file.path != LISTS && file.name() != "build.rs") {
+        // The product has what is code, and the text what a literal holds.
+        for ((number, code), (_, line)) in file.product_lines().zip(file.lines()) {
+            let list = BETWEEN.iter().any(|between| line.contains(&format!(".join({between})")));
+            if list && code.contains(".join(") {
+                violations.push(Violation::new(&file.path, number, "a list is joined here"));
+            }
+        }
+    }
+    violations
+}
+
 /// Macros that stand for what is missing are clippy's to find.
 pub(super) fn nothing_unfinished(tree: &Tree) -> Vec<Violation> {
     // Written in two halves, so that this file does not break its own rule.
@@ -81,6 +101,17 @@ fn begins_a_path(line: &str, start: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_is_joined_elsewhere_is_found() {
+        let text = "a.join(\", \");\nb.join(\"/\");\n// c.join(\", \")\nd.join(\" and \");\n";
+        let violations = |path: &str| lists_in_one_place(&Tree::planted(&[(path, text)])).len();
+        assert_eq!(
+            [violations("crates/a/src/lib.rs"), violations(LISTS), violations("crates/a/build.rs")],
+            [2, 0, 0]
+        );
+        assert_eq!(violations("crates/a/tests/b.rs"), 0);
+    }
 
     fn count(check: fn(&Tree) -> Vec<Violation>, text: &str) -> usize {
         check(&Tree::planted(&[("a.txt", text)])).len()

@@ -1,6 +1,6 @@
 //! A calibration as text: what it answers, then the tables that it answers from.
 
-use tenbin_document::words::{comma, percent};
+use tenbin_document::words::{comma, percent, semicolon};
 use tenbin_document::{Document, Table};
 use tenbin_model::calibration::{
     Between, Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
@@ -282,11 +282,11 @@ fn refused(rates: &Rates) -> String {
     }
     if !reasons.is_empty() {
         let each = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names)));
-        text.push_str(&format!(" Not weighed: {}.", each.collect::<Vec<_>>().join("; ")));
+        text.push_str(&format!(" Not weighed: {}.", semicolon(each)));
     }
     if !rates.unanswered.is_empty() {
         let each = rates.unanswered.iter().map(|Unanswered { why, count }| format!("{count}: {why}"));
-        let each = each.collect::<Vec<_>>().join("; ");
+        let each = semicolon(each);
         text.push_str(&format!(" Without an interval, and so in none of the rates of error: {each}."));
     }
     text

@@ -3,6 +3,7 @@
 use tenbin_document::Table;
 use tenbin_document::interval::{outward, show};
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::semicolon;
 use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
 
 use super::row::Row;
@@ -110,7 +111,7 @@ pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) ->
                 range,
                 verdict.into(),
                 evidence.blocks.to_string(),
-                published.collect::<Vec<_>>().join("; "),
+                semicolon(published),
             ])
         })
         .collect();

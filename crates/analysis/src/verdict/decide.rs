@@ -10,7 +10,7 @@ use tenbin_model::{
 
 use super::overhead;
 use super::regimes::{self, Stance};
-use super::sentence;
+use super::sentence::{self, Outcome};
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::{Ordered, QuantileInterval};
 use tenbin_stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
@@ -18,13 +18,6 @@ use tenbin_stats::regimes::{Regime, regimes as regimes_of};
 use tenbin_stats::sequential::Plan;
 use tenbin_stats::sign;
 use tenbin_stats::{LEVEL, detectable};
-
-/// What a comparison came to, before it is put in words.
-pub(crate) struct Outcome {
-    pub(crate) verdict: Verdict,
-    pub(crate) evidence: Option<Evidence>,
-    pub(crate) refusal: Option<Refusal>,
-}
 
 /// The fewest blocks with which any comparison of `family` can be decided: more signs than that are needed before even a
 /// unanimous vote is rarer than the level.

@@ -2,6 +2,7 @@
 //! in all of them.
 
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::comma;
 use tenbin_model::{Cell, Evidence, Figure, Machine, Probe, Refusal, Regime, Stretch, Verdict};
 
 use tenbin_stats::order::Ordered;
@@ -240,5 +241,5 @@ fn changed(machine: &Machine, cell: &Cell, one: &Regime, other: &Regime) -> Opti
         return guess.map(|guess| format!("nothing else that was watched changed ({guess})"));
     }
     let guess = guess.map_or_else(String::new, |guess| format!(" ({guess})"));
-    Some(format!("{}{guess}", seen.join(", ")))
+    Some(format!("{}{guess}", comma(seen)))
 }

@@ -5,7 +5,12 @@ use tenbin_model::{Descriptor, Evidence, Interval, Quantity, Refusal, Verdict};
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::{capitalised, percent};
 
-use super::decide::Outcome;
+/// What a comparison came to, before it is put in words.
+pub(crate) struct Outcome {
+    pub(crate) verdict: Verdict,
+    pub(crate) evidence: Option<Evidence>,
+    pub(crate) refusal: Option<Refusal>,
+}
 
 /// The sentence of one outcome.
 pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> String {

@@ -57,7 +57,7 @@ pub(super) trait Visitor {
     /// Whether an execution that ends so should be looked at.
     fn wants(&self, last: &Last) -> bool;
     /// An execution that the model allows ends so.
-    fn found(&mut self, last: &Last);
+    fn visit(&mut self, last: &Last);
 }
 
 impl<'a> Candidate<'a> {
@@ -298,7 +298,7 @@ impl<'a> Candidate<'a> {
         visitor: &mut dyn Visitor,
     ) -> Result<(), Stop> {
         let Some((choices, others)) = orders.split_first() else {
-            visitor.found(last);
+            visitor.visit(last);
             return Ok(());
         };
         for order in choices {

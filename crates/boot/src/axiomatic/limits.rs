@@ -28,7 +28,7 @@ pub(super) enum Stop {
     /// [`Limits::steps`] are used up.
     Steps,
     /// [`Limits::stop`] said so.
-    Told,
+    Interrupted,
     /// [`Limits::bytes`] are used up.
     Bytes,
     /// More accesses than the sets hold.
@@ -62,7 +62,7 @@ impl<'a> Meter<'a> {
             return Err(Stop::Steps);
         }
         if self.used.is_multiple_of(PATIENCE) && self.limits.stop.is_some_and(|stop| stop()) {
-            return Err(Stop::Told);
+            return Err(Stop::Interrupted);
         }
         self.used += 1;
         Ok(())

@@ -64,8 +64,8 @@ impl FromStr for Model {
     /// The names that there are.
     fn from_str(name: &str) -> Result<Self, String> {
         let all = [Self::Sc, Self::Tso, Self::Rvwmo];
-        let found = all.into_iter().find(|model| model.to_string() == name);
-        found.ok_or_else(|| "the memory models are sc, tso and rvwmo".to_owned())
+        let model = all.into_iter().find(|model| model.to_string() == name);
+        model.ok_or_else(|| "the memory models are sc, tso and rvwmo".to_owned())
     }
 }
 
@@ -271,7 +271,7 @@ pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcome
     let mut meter = Meter::new(limits);
     let answer = search(test, model, limits.unroll, &mut meter);
     answer.map_err(|stop| match stop {
-        Ended::Stop(Stop::Steps | Stop::Told) => NoAnswer::NotFinished { steps: meter.used },
+        Ended::Stop(Stop::Steps | Stop::Interrupted) => NoAnswer::NotFinished { steps: meter.used },
         Ended::Stop(Stop::Bytes) => NoAnswer::Memory { bytes: limits.bytes, steps: meter.used },
         Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
         Ended::Stop(Stop::TooManyPaths) => NoAnswer::Refused(Refusal::TooManyPaths),
@@ -498,7 +498,7 @@ impl Visitor for Ends<'_, '_> {
         !self.search.states.contains(&outcome) && self.passes(last)
     }
 
-    fn found(&mut self, last: &Last) {
+    fn visit(&mut self, last: &Last) {
         if self.astray.is_some() {
             self.refused.clone_from(&self.astray);
         } else if self.passes(last) {

@@ -129,14 +129,14 @@ fn arrange<'a>(
     test: &Test,
     order: &mut Vec<Event<'a>>,
     rest: &mut Vec<Event<'a>>,
-    found: &mut dyn FnMut(&[Event<'a>]),
+    visit: &mut dyn FnMut(&[Event<'a>]),
 ) {
     if rest.is_empty() && explains(test, order) {
-        found(order);
+        visit(order);
     }
     for index in 0..rest.len() {
         order.push(rest.remove(index));
-        arrange(test, order, rest, found);
+        arrange(test, order, rest, visit);
         if let Some(event) = order.pop() {
             rest.insert(index, event);
         }

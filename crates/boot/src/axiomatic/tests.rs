@@ -6,8 +6,8 @@ fn read(text: &str) -> Test {
 }
 
 fn states(test: &Test, model: Model) -> Vec<String> {
-    let found = outcomes(test, model, Limits::default()).unwrap();
-    found.states.iter().map(|state| test.outcome(state)).collect()
+    let all = outcomes(test, model, Limits::default()).unwrap();
+    all.states.iter().map(|state| test.outcome(state)).collect()
 }
 
 const MESSAGE: &str = "RISCV MP\n{ 0:x6=x; 0:x8=y; 0:x5=1; 1:x6=y; 1:x8=x; }
@@ -66,10 +66,10 @@ fn a_loop_is_followed_so_often_and_the_answer_says_so() {
         "RISCV wait\n{ 0:x6=x; 0:x5=1; 1:x6=x; }\n P0 | P1 ;\n sw x5,0(x6) | L: lw x7,0(x6) ;\n | beqz x7,L ;
 exists (1:x7=0)";
     let test = read(text);
-    let found = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
-    assert!(found.cut);
-    assert_eq!(found.observation(&test), Observation::Never);
-    assert_eq!(found.states.len(), 1);
+    let all = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    assert!(all.cut);
+    assert_eq!(all.observation(&test), Observation::Never);
+    assert_eq!(all.states.len(), 1);
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn counters_that_feed_each_other_come_to_an_end() {
  amoadd.w x7,x5,(x6) | amoadd.w x7,x5,(x6) | amoadd.w x7,x5,(x6) ;
 forall (x=3)";
     let test = read(text);
-    let found = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
-    assert_eq!(found.holds(&test), Some(true));
+    let all = outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    assert_eq!(all.holds(&test), Some(true));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_is_not_supported_is_refused_by_name() {
 }
 
 #[test]
-fn a_hart_with_too_many_paths_is_refused_before_they_fill_the_memory() {
+fn a_hart_with_too_many_paths_is_refused_in_time() {
     let mut rows = String::new();
     for number in 1..=10 {
         rows.push_str(&format!(" lw x7,0(x6) | li x5,{number} ;\n | sw x5,0(x6) ;\n"));

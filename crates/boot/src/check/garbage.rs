@@ -240,7 +240,7 @@ impl Garbage {
     ) -> Vec<u64> {
         let missing = bits(look) & !held.known;
         let whole = self.tried(word, look).map(|number| held.value | (number << (8 * look.0) & missing));
-        let mut found: IndexSet<u64> = whole.collect();
+        let mut contents: IndexSet<u64> = whole.collect();
         if looks.iter().any(|&other| other != look && bits(other) & missing != 0) {
             let mut values = vec![held.value];
             for piece in pieces(looks, look) {
@@ -256,12 +256,12 @@ impl Garbage {
                 }
                 values = parts.iter().flat_map(|part| values.iter().map(move |value| value | part)).collect();
             }
-            found.extend(values);
+            contents.extend(values);
         }
         // Its own number stays what nothing else holds, even if another word is compared with it and may hold it too.
         let own = fresh(word + look.0, &self.spoken) << (8 * look.0) & missing;
         let mut telling = self.telling.borrow_mut();
-        for value in &found {
+        for value in &contents {
             let is_own = value & missing == own;
             let seen = [true, false].map(|signed| look.1.extend(value >> (8 * look.0), signed));
             let is_open =
@@ -270,7 +270,7 @@ impl Garbage {
                 seen.into_iter().filter(|&seen| is_own || is_open(seen) || !self.is_number(seen, look.1)),
             );
         }
-        found.into_iter().collect()
+        contents.into_iter().collect()
     }
 }
 
@@ -315,9 +315,9 @@ mod tests {
     #[test]
     fn what_is_looked_at_whole_is_any_number() {
         let whole = (4, Width::Word);
-        let found = values(&[whole, (0, Width::Word)], whole, UNKNOWN);
+        let contents = values(&[whole, (0, Width::Word)], whole, UNKNOWN);
         let numbers = [0, 1, u64::MAX, fresh(0x1004, &[false; 256])].map(|number: u64| number << 32);
-        assert_eq!(found, numbers);
+        assert_eq!(contents, numbers);
         // What is known stays.
         let known = Word { value: 0x77, known: 0xff };
         assert_eq!(values(&[whole], whole, known), numbers.map(|number| number | 0x77));
@@ -345,9 +345,9 @@ mod tests {
         for looks in [vec![byte, word], vec![half, word], vec![byte, second, word], vec![byte, half, word]] {
             let mut reversed = looks.clone();
             reversed.reverse();
-            let found = in_turn(&looks, &looks);
-            assert_eq!(found, in_turn(&looks, &reversed), "{looks:?}");
-            assert!(found.len() > 4, "{looks:?}");
+            let pieces_in_turn = in_turn(&looks, &looks);
+            assert_eq!(pieces_in_turn, in_turn(&looks, &reversed), "{looks:?}");
+            assert!(pieces_in_turn.len() > 4, "{looks:?}");
         }
         // A byte is 0, and the word that it is a part of is not.
         assert!(in_turn(&[byte, word], &[word, byte]).iter().any(|value| value & 0xff == 0 && *value != 0));

@@ -21,8 +21,8 @@ use crate::isa::{Decoded, Instruction, Register, csr};
 use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
-use crate::words::amount;
 use program::{ImageProgram, Learned};
+use tenbin_model::words::memory;
 
 /// What a register holds before anybody sets it; but x0, and a0, which holds the hart's number as boot loaders leave it. Any
 /// number would do: code that looks at it is wrong already.
@@ -172,9 +172,9 @@ pub(crate) enum Event {
     /// Memory is clear.
     Cleared,
     /// This hart is told to start.
-    Told(u32),
+    Notified(u32),
     /// All harts are told.
-    ToldAll,
+    NotifiedAll,
     /// The hart starts.
     Started,
     /// The hart has arrived.
@@ -268,7 +268,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(effort) => {
-                write!(formatter, "{} reached at {} states", amount(effort.bytes), effort.states)
+                write!(formatter, "{} reached at {} states", memory(effort.bytes), effort.states)
             }
             Self::Stopped(effort) => write!(formatter, "the time was over at {} states", effort.states),
             Self::Fetch(error) => write!(formatter, "{error}"),

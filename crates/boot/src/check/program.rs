@@ -256,7 +256,7 @@ fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
         let firmware = ImageProgram::new(question, &none);
         let (mut seen, mut open) = (BTreeSet::new(), vec![(question.image.entry, None)]);
         let (mut returns, mut sites) = (BTreeSet::new(), BTreeSet::new());
-        let mut found: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        let mut targets: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
         while let Some((pc, before)) = open.pop() {
             if !seen.insert(pc) {
                 continue;
@@ -278,7 +278,7 @@ fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
                         && rd == base
                     {
                         let to = u64::wrapping_add_signed(u64::wrapping_add_signed(from, value), offset) & !1;
-                        found.entry(pc).or_default().insert(to);
+                        targets.entry(pc).or_default().insert(to);
                         open.push((to, None));
                     } else if rd.is_zero() {
                         returns.insert(pc);
@@ -295,12 +295,12 @@ fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
             }
         }
         for pc in returns {
-            found.insert(pc, sites.clone());
+            targets.insert(pc, sites.clone());
         }
-        if found == known.jumps {
-            return found;
+        if targets == known.jumps {
+            return targets;
         }
-        known.jumps = found;
+        known.jumps = targets;
     }
 }
 

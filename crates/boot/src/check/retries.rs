@@ -7,16 +7,16 @@ use crate::operational::program::Line;
 
 /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop. The lines stand in the order of their addresses.
 pub(super) fn unconstrained(lines: &[(u64, Line)]) -> Vec<u64> {
-    let mut found = Vec::new();
+    let mut reserves = Vec::new();
     for (place, (_, line)) in lines.iter().enumerate() {
         if let Instruction::StoreConditional { .. } = line.instruction
             && let Some((reserve, false)) = constrained(lines, place)
-            && !found.contains(&reserve)
+            && !reserves.contains(&reserve)
         {
-            found.push(reserve);
+            reserves.push(reserve);
         }
     }
-    found
+    reserves
 }
 
 /// Instructions that a constrained LR/SC loop may have.

@@ -9,7 +9,7 @@ use crate::image::Image;
 use crate::isa::{Decoded, Width};
 use crate::names::{label, planted};
 use crate::operational::Task;
-use crate::operational::local::{Place, Poll, Told};
+use crate::operational::local::{Notice, Place, Poll};
 use crate::operational::machine::{Move, State};
 use crate::operational::program::{At, Region};
 use crate::operational::step::Signal;
@@ -120,10 +120,10 @@ fn trace(
             }
         };
         let mut events: Vec<Event> = Vec::new();
-        let mut tell = |tells: Option<Told>| match tells {
+        let mut tell = |tells: Option<Notice>| match tells {
             None => {}
-            Some(Told::One(hart)) => events.push(Event::Told(u32::try_from(hart).unwrap_or(u32::MAX))),
-            Some(Told::All) => events.push(Event::ToldAll),
+            Some(Notice::One(hart)) => events.push(Event::Notified(u32::try_from(hart).unwrap_or(u32::MAX))),
+            Some(Notice::All) => events.push(Event::NotifiedAll),
         };
         let word = |address, width: Width| (Hex(address), label(image, address), width.bytes() as u32);
         let action = match op.task {

@@ -30,7 +30,7 @@ pub(crate) struct Spent<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfinished {
     Bytes,
-    Told,
+    Interrupted,
     Restart,
     /// More states than were to be looked at.
     States,
@@ -146,10 +146,10 @@ impl<'p> Search<'p> {
     /// Looks at all states.
     pub(crate) fn run(&mut self, spent: &Spent<'_>) -> Result<(), Unfinished> {
         self.machine.limit = spent.bytes;
-        let Some((first, told)) = self.machine.first() else { return Ok(()) };
+        let Some((first, signalled)) = self.machine.first() else { return Ok(()) };
         self.states.insert(first);
         self.parents.push(0);
-        for (hart, _, faults) in told {
+        for (hart, _, faults) in signalled {
             for fault in faults {
                 self.shown.entry(fault).or_insert((0, None, hart));
             }
@@ -160,7 +160,7 @@ impl<'p> Search<'p> {
             while next < self.states.len() {
                 self.may_go_on(spent)?;
                 if next.is_multiple_of(BREATH) && (spent.stop)(self.states()) {
-                    return Err(Unfinished::Told);
+                    return Err(Unfinished::Interrupted);
                 }
                 if next == patience {
                     let (dead, livelock) = self.hangs();
@@ -179,7 +179,7 @@ impl<'p> Search<'p> {
             for state in put_off {
                 self.may_go_on(spent)?;
                 if (spent.stop)(self.states()) {
-                    return Err(Unfinished::Told);
+                    return Err(Unfinished::Interrupted);
                 }
                 self.expand(state, true);
                 self.may_be_followed(spent)?;
@@ -322,7 +322,7 @@ impl<'p> Search<'p> {
 
     /// One state of each cycle on which some step might be put off for ever.
     fn put_off(&self) -> Vec<u32> {
-        let mut found = Vec::new();
+        let mut nodes = Vec::new();
         // An edge to a state that is whole ends the way: it is given as one to the node itself, which makes no part larger.
         let edges = |node: u32, index: usize| {
             if self.whole[node as usize] {
@@ -333,11 +333,11 @@ impl<'p> Search<'p> {
         };
         parts(self.states.len() as u32, edges, |part| {
             if part.len() > 1 {
-                found.extend(part.iter().min());
+                nodes.extend(part.iter().min());
             }
         });
-        found.sort_unstable();
-        found
+        nodes.sort_unstable();
+        nodes
     }
 
     /// Whether every hart is where it is to be: one at least where boot harts arrive, and the others, if it is known who boots, not there.
@@ -365,7 +365,7 @@ impl<'p> Search<'p> {
     /// The first state from which the goal cannot be reached, and the first from which a fair run need not. Where not all states were
     /// looked at, those that were not count as good.
     pub(crate) fn hangs(&self) -> (Option<u32>, Option<u32>) {
-        let looked = self.begins.len() as u32 - 1;
+        let expanded = self.begins.len() as u32 - 1;
         let mut reaches = vec![false; self.states.len()];
         let mut dead: Option<u32> = None;
         let least = |held: &mut Option<u32>, nodes: &[u32]| {
@@ -382,7 +382,7 @@ impl<'p> Search<'p> {
                 let good = part.iter().any(|&node| {
                     let edges = (0..).map_while(|index| self.edge(node, index));
                     let mut targets = edges.map(|(target, _)| target);
-                    node >= looked || self.is_over(node) || targets.any(|target| reaches[target as usize])
+                    node >= expanded || self.is_over(node) || targets.any(|target| reaches[target as usize])
                 });
                 part.iter().for_each(|&node| reaches[node as usize] = good);
                 if !good {
@@ -402,7 +402,8 @@ impl<'p> Search<'p> {
             self.states.len() as u32,
             |node, index| edge(node, index).map(|(target, _)| target),
             |part| {
-                if part.iter().any(|&node| node >= looked || !reaches[node as usize] || self.is_over(node)) {
+                if part.iter().any(|&node| node >= expanded || !reaches[node as usize] || self.is_over(node))
+                {
                     return;
                 }
                 part.iter().for_each(|&node| inside[node as usize] = true);
@@ -462,22 +463,22 @@ impl<'p> Search<'p> {
         let (mut state, _) = self.machine.first()?;
         let mut way = Vec::new();
         for wanted in described {
-            let mut found = false;
+            let mut arrived = false;
             for _ in 0..MOST_BETWEEN {
                 let possible = self.machine.possible(state[wanted.hart]);
                 let op = possible.ops.iter().position(|op| op.oldest)?;
-                found = possible.ops[op].pc == wanted.pc;
+                arrived = possible.ops[op].pc == wanted.pc;
                 let mut moves = Vec::new();
                 self.machine.moves(&state, wanted.hart, op, &mut moves);
-                let step = moves.into_iter().find(|each| !found || each.read == wanted.read)?;
+                let step = moves.into_iter().find(|each| !arrived || each.read == wanted.read)?;
                 let before = state;
                 state = step.state;
                 way.push((before, step));
-                if found {
+                if arrived {
                     break;
                 }
             }
-            if !found {
+            if !arrived {
                 return None;
             }
         }

@@ -24,7 +24,7 @@ pub enum Error {
         /// The name.
         mnemonic: String,
         /// How many there are.
-        found: usize,
+        given: usize,
     },
     /// The operand is not what is needed here.
     Operand {
@@ -55,8 +55,8 @@ impl fmt::Display for Error {
         match self {
             Self::Empty => write!(formatter, "there is no instruction"),
             Self::Mnemonic(name) => write!(formatter, "`{name}` is not a supported instruction"),
-            Self::Operands { mnemonic, found } => {
-                write!(formatter, "`{mnemonic}` does not take {found} operands")
+            Self::Operands { mnemonic, given } => {
+                write!(formatter, "`{mnemonic}` does not take {given} operands")
             }
             Self::Operand { text, wanted } => write!(formatter, "`{text}` is not {wanted}"),
             Self::Range { value, least, greatest } => {
@@ -102,9 +102,9 @@ pub fn assemble(line: &str, label: impl Fn(&str) -> Option<i64>) -> Result<Vec<I
         return Ok(several);
     }
     // Each knows other names, so the order does not matter.
-    let found =
+    let parsed =
         [line.short()?, line.plain()?, line.computation()?, line.memory()?, line.atomic()?, line.csr()?];
-    let instruction = found.into_iter().flatten().next();
+    let instruction = parsed.into_iter().flatten().next();
     instruction.map(|one| vec![one]).ok_or_else(|| Error::Mnemonic(mnemonic.clone()))
 }
 
@@ -147,7 +147,7 @@ impl Line<'_> {
     fn operands<const N: usize>(&self) -> Result<[&str; N], Error> {
         self.operands
             .try_into()
-            .map_err(|_| Error::Operands { mnemonic: self.mnemonic.to_owned(), found: self.operands.len() })
+            .map_err(|_| Error::Operands { mnemonic: self.mnemonic.to_owned(), given: self.operands.len() })
     }
 
     /// The distance to a label or `.+8`, within `bits` bits.

@@ -93,7 +93,7 @@ fn a_condition_that_is_printed_is_read_as_the_same() {
 }
 
 #[test]
-fn conditions_that_stand_too_deep_in_each_other_are_an_error_and_no_crash() {
+fn too_deeply_nested_conditions_are_an_error() {
     let read =
         |condition: &str| Test::read(&format!("RISCV deep\n{{ x=1; }}\n P0 ;\n nop ;\nexists {condition}"));
     for (before, after) in [("(", ")"), ("~", ""), ("x=1 => ", "")] {
@@ -110,13 +110,13 @@ fn one_store(state: &str, store: &str, condition: &str) -> Result<(String, bool)
         "RISCV one\n{{ {state}; 0:x10=x; 0:x5=1; 0:x7=-1; }}\n P0 ;\n {store} ;\nexists ({condition})"
     );
     let test = Test::read(&text).map_err(|error| error.to_string())?;
-    let found =
+    let by_axioms =
         axiomatic::outcomes(&test, Model::Rvwmo, Limits::default()).map_err(|error| error.to_string())?;
     let steps = operational::outcomes(&test, Model::Rvwmo, 8, Limits::default())
         .map_err(|error| error.to_string())?;
-    assert_eq!((&found.states, &found.kinds), (&steps.states, &steps.kinds), "{text}");
-    assert_eq!(found.states.len(), 1, "{text}");
-    Ok((test.outcome(found.states.first().unwrap()), found.having(&test) == 1))
+    assert_eq!((&by_axioms.states, &by_axioms.kinds), (&steps.states, &steps.kinds), "{text}");
+    assert_eq!(by_axioms.states.len(), 1, "{text}");
+    Ok((test.outcome(by_axioms.states.first().unwrap()), by_axioms.having(&test) == 1))
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_access_that_does_not_fit_its_location_is_refused() {
 }
 
 #[test]
-fn free_text_before_the_braces_may_open_a_comment_and_not_close_it() {
+fn free_text_before_the_braces_may_open_a_comment() {
     let test =
         Test::read("RISCV t\nfree (* text\n{ 0:x5=x; (* y=1; *) }\n P0 ;\n lw x6,0(x5) ;\nexists (0:x6=0)")
             .unwrap();
@@ -199,8 +199,8 @@ fn a_jump_to_where_a_hart_has_no_instruction_is_refused() {
     // A call comes back.
     let call = "RISCV call\n{ 0:x10=x; 0:x5=1; }\n P0 ;\n jal x1,L ;\n j E ;\n L: sw x5,0(x10) ;\n ret ;\n E: li x6,2 ;\nforall (x=1 /\\ 0:x6=2)";
     let test = Test::read(call).unwrap();
-    let found = axiomatic::outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
-    assert_eq!((found.cut, found.holds(&test)), (false, Some(true)));
+    let by_axioms = axiomatic::outcomes(&test, Model::Rvwmo, Limits::default()).unwrap();
+    assert_eq!((by_axioms.cut, by_axioms.holds(&test)), (false, Some(true)));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Which words of memory a step reads and writes, so that it can be told whether the order of two steps matters.
 
-use super::local::Told;
+use super::local::Notice;
 use super::machine::State;
-use super::machine::{BOOTS, CLEARED, MOST_HARTS, Machine, TOLD, interrupt_of};
+use super::machine::{BOOTS, CLEARED, MOST_HARTS, Machine, NOTICES, interrupt_of};
 use super::path::Task;
 use super::step::{Possible, Signal};
 
@@ -80,7 +80,7 @@ impl Machine<'_> {
         &mut self,
         local: u32,
         address: u64,
-        tells: Option<Told>,
+        tells: Option<Notice>,
         value: u64,
         print: &mut Footprint,
     ) {
@@ -90,12 +90,12 @@ impl Machine<'_> {
         }
         match tells {
             None => {}
-            Some(Told::One(hart)) if hart < MOST_HARTS as u64 => {
-                print.writes.insert(self.slot(TOLD + 8 * hart));
+            Some(Notice::One(hart)) if hart < MOST_HARTS as u64 => {
+                print.writes.insert(self.slot(NOTICES + 8 * hart));
             }
             Some(_) => {
                 for hart in 0..self.harts as u64 {
-                    print.writes.insert(self.slot(TOLD + 8 * hart));
+                    print.writes.insert(self.slot(NOTICES + 8 * hart));
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Machine<'_> {
             match signal {
                 Signal::Primary => print.writes.insert(self.slot(BOOTS)),
                 Signal::Cleared => print.writes.insert(self.slot(CLEARED)),
-                Signal::Started => print.reads.insert(self.slot(TOLD + 8 * hart as u64)),
+                Signal::Started => print.reads.insert(self.slot(NOTICES + 8 * hart as u64)),
                 _ => {}
             }
         }

@@ -25,7 +25,7 @@ pub(crate) struct Local {
     /// until then comes before it, and takes no reservation away.
     pub(crate) reserved_from: Option<u16>,
     /// Whom the next store tells to start.
-    pub(crate) telling: Option<Told>,
+    pub(crate) telling: Option<Notice>,
     /// Whether it has been at the place where a hart starts.
     pub(crate) started: bool,
     /// Whether it boots.
@@ -48,7 +48,7 @@ pub(crate) enum Left {
         value: u64,
         acquire: bool,
         release: bool,
-        tells: Option<Told>,
+        tells: Option<Notice>,
     },
     /// A fence.
     Fence(Sides),
@@ -132,14 +132,14 @@ pub(crate) enum Early {
 
 /// Who is told to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Told {
+pub(crate) enum Notice {
     /// This hart.
     One(u64),
     /// All.
     All,
 }
 
-impl Told {
+impl Notice {
     pub(super) const fn new(tells: Tells, a0: u64) -> Self {
         match tells {
             Tells::One => Self::One(a0),
@@ -212,14 +212,14 @@ impl Local {
 
     /// What was performed early at this distance.
     pub(super) fn early(&self, distance: u16) -> Option<Early> {
-        let found = self.ahead.binary_search_by_key(&distance, |&(each, _)| each).ok()?;
-        Some(self.ahead[found].1)
+        let index = self.ahead.binary_search_by_key(&distance, |&(each, _)| each).ok()?;
+        Some(self.ahead[index].1)
     }
 
     /// Notes what was performed early.
     pub(super) fn note(&mut self, distance: u16, early: Early) {
         match self.ahead.binary_search_by_key(&distance, |&(each, _)| each) {
-            Ok(found) => self.ahead[found].1 = early,
+            Ok(index) => self.ahead[index].1 = early,
             Err(place) => self.ahead.insert(place, (distance, early)),
         }
     }

@@ -7,7 +7,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::control;
-use super::local::{Local, Place, Told};
+use super::local::{Local, Notice, Place};
 use super::observe::observe_atomic;
 use super::path::{Task, overlap};
 use super::program::{Program, Region, Word};
@@ -29,7 +29,7 @@ pub(super) const MEMORY: usize = MOST_HARTS;
 const NOTES: u64 = 0xffff_ffff_ffff_f000;
 pub(super) const CLEARED: u64 = NOTES;
 pub(super) const BOOTS: u64 = NOTES + 8;
-pub(super) const TOLD: u64 = NOTES + 16;
+pub(super) const NOTICES: u64 = NOTES + 16;
 
 /// Steps of one state of a hart that are looked through one by one.
 const FEW_STEPS: usize = 32;
@@ -96,7 +96,7 @@ pub(crate) struct Machine<'p> {
     touched: FxHashMap<(u32, u64, Width), u32>,
     pub(super) standing: FxHashMap<(u32, bool, u32), Vec<Standing>>,
     /// What harts on a walk are told that others write. Number 0: nothing.
-    pub(super) told: IndexSet<Rc<[Written]>, FxBuildHasher>,
+    pub(super) messages: IndexSet<Rc<[Written]>, FxBuildHasher>,
     /// Whether this is not what harts do, but more than they can.
     pub(super) is_walking: bool,
     /// What made a run impossible to follow, if anything did.
@@ -124,7 +124,7 @@ impl<'p> Machine<'p> {
             signals: IndexSet::from_iter([Rc::from([])]),
             touched: FxHashMap::default(),
             standing: FxHashMap::default(),
-            told: IndexSet::from_iter([Rc::from([])]),
+            messages: IndexSet::from_iter([Rc::from([])]),
             is_walking: false,
             stopped: None,
             bytes: 0,
@@ -143,14 +143,14 @@ impl<'p> Machine<'p> {
             begun.push(signals);
         }
         // What is wrong with one hart may lie in where another one is, so all are in their places by now.
-        let mut told = Vec::new();
+        let mut noted = Vec::new();
         for (hart, signals) in begun.into_iter().enumerate() {
             let signals: Rc<[Signal]> = signals.into();
             let mut faults = Vec::new();
             self.note(&mut state, hart, &signals, &mut faults);
-            told.push((hart, signals, faults));
+            noted.push((hart, signals, faults));
         }
-        Some((state, told))
+        Some((state, noted))
     }
 
     pub(crate) fn local(&self, number: u32) -> &Local {
@@ -165,9 +165,9 @@ impl<'p> Machine<'p> {
         let is_told = !self.is_walking;
         let (number, is_new) = self.locals.insert_full(local);
         if is_new {
-            let found = possible(self.program, &self.locals[number]);
-            self.bytes += 500 + 100 * found.ops.len() as u64;
-            self.possible.push(Known { is: Rc::new(found), is_told });
+            let possible_here = possible(self.program, &self.locals[number]);
+            self.bytes += 500 + 100 * possible_here.ops.len() as u64;
+            self.possible.push(Known { is: Rc::new(possible_here), is_told });
             self.steps.push(Vec::new());
         } else if is_told && !self.possible[number].is_told {
             possible(self.program, &self.locals[number]);
@@ -231,7 +231,7 @@ impl<'p> Machine<'p> {
     }
 
     /// All that the bytes at an address can hold when they are read now, each with memory as it then is.
-    pub(super) fn read(&mut self, memory: u32, address: u64, width: Width, found: &mut Vec<(u64, u32)>) {
+    pub(super) fn read(&mut self, memory: u32, address: u64, width: Width, readings: &mut Vec<(u64, u32)>) {
         let slot = self.slot(address & !7);
         let word = self.word(memory, slot);
         let shift = 8 * (address & 7);
@@ -243,12 +243,12 @@ impl<'p> Machine<'p> {
             if width != Width::Double {
                 self.program.sees(address, width, word);
             }
-            found.push((width.truncate(word.value >> shift), memory));
+            readings.push((width.truncate(word.value >> shift), memory));
             return;
         }
         for value in self.program.garbage(address, width, word) {
             let decided = self.store(memory, slot, Word { value, known: word.known | mask });
-            found.push((width.truncate(value >> shift), decided));
+            readings.push((width.truncate(value >> shift), decided));
         }
     }
 
@@ -295,8 +295,8 @@ impl<'p> Machine<'p> {
             return steps[known].next;
         }
         let possible = self.possible(before);
-        let found = after(self.program, &self.locals[before as usize], &possible.ops[op], value);
-        let next = found.map(|After { local, signals }| {
+        let results = after(self.program, &self.locals[before as usize], &possible.ops[op], value);
+        let next = results.map(|After { local, signals }| {
             (self.intern(local), self.signals.insert_full(signals.into()).0 as u32)
         });
         let steps = &mut self.steps[before as usize];
@@ -334,7 +334,7 @@ impl<'p> Machine<'p> {
                     state[MEMORY] = self.store(state[MEMORY], slot, Word::of(1));
                 }
                 Signal::Started => {
-                    let slot = self.slot(TOLD + 8 * hart as u64);
+                    let slot = self.slot(NOTICES + 8 * hart as u64);
                     if self.word(state[MEMORY], slot).value == 0 {
                         faults.push(Fault::StartedEarly);
                     }
@@ -361,14 +361,14 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn tell(&mut self, state: &mut State, tells: Option<Told>) {
+    fn tell(&mut self, state: &mut State, tells: Option<Notice>) {
         let harts: Vec<u64> = match tells {
             None => return,
-            Some(Told::One(hart)) => vec![hart],
-            Some(Told::All) => (0..self.harts as u64).collect(),
+            Some(Notice::One(hart)) => vec![hart],
+            Some(Notice::All) => (0..self.harts as u64).collect(),
         };
         for hart in harts.into_iter().filter(|&hart| hart < MOST_HARTS as u64) {
-            let slot = self.slot(TOLD + 8 * hart);
+            let slot = self.slot(NOTICES + 8 * hart);
             state[MEMORY] = self.store(state[MEMORY], slot, Word::of(1));
         }
     }
@@ -380,7 +380,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Every way in which this operation of a hart can go now.
-    pub(crate) fn moves(&mut self, state: &State, hart: usize, op: usize, found: &mut Vec<Move>) {
+    pub(crate) fn moves(&mut self, state: &State, hart: usize, op: usize, moves: &mut Vec<Move>) {
         let possible = self.possible(state[hart]);
         let operation = &possible.ops[op];
         let mut readings = Vec::new();
@@ -432,7 +432,7 @@ impl<'p> Machine<'p> {
             }
             let signals = self.signals(signals);
             self.note(&mut next, hart, &signals, &mut faults);
-            found.push(Move { state: next, hart, op, read: value, forced, spurious, signals, faults });
+            moves.push(Move { state: next, hart, op, read: value, forced, spurious, signals, faults });
         }
     }
 

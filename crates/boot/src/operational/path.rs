@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::control;
-use super::local::{Early, LEFT, Left, Local, Sides, Told};
+use super::local::{Early, LEFT, Left, Local, Notice, Sides};
 use super::observe::observe;
 use super::program::{At, Line, Program, Region, Word};
 use super::step::own;
@@ -44,7 +44,7 @@ pub(super) struct Access {
     /// What it stores, or the operand of an atomic operation.
     pub(super) data: Option<u64>,
     pub(super) done: Option<Early>,
-    pub(super) tells: Option<Told>,
+    pub(super) tells: Option<Notice>,
     pub(super) device: bool,
     /// Whether it goes to a word that is the hart's own.
     pub(super) own: bool,
@@ -126,11 +126,11 @@ pub(crate) enum Task {
     /// Takes the value of an older store of its own, at this distance.
     Forward { address: u64, width: Width, value: u64, from: u16 },
     /// Writes memory.
-    Write { address: u64, width: Width, value: u64, tells: Option<Told> },
+    Write { address: u64, width: Width, value: u64, tells: Option<Notice> },
     /// Reads and writes at once.
-    Swap { address: u64, width: Width, op: Atomic, operand: u64, tells: Option<Told> },
+    Swap { address: u64, width: Width, op: Atomic, operand: u64, tells: Option<Notice> },
     /// A store-conditional writes.
-    Succeed { address: u64, width: Width, value: u64, tells: Option<Told> },
+    Succeed { address: u64, width: Width, value: u64, tells: Option<Notice> },
     /// A store-conditional does not. `forced` if it cannot succeed.
     Fail { forced: bool },
     /// `wfi` returns.
@@ -177,7 +177,7 @@ pub(super) struct Path<'a> {
     pub(super) items: Vec<Item>,
     unfinished: u32,
     reservation: Reserved,
-    telling: Option<Told>,
+    telling: Option<Notice>,
     /// What begun stores put into the hart's own words; `None` where that is not known yet.
     own: BTreeMap<u64, Option<u64>>,
     /// What control and status registers hold by now; `None` where that is not known yet.
@@ -316,7 +316,7 @@ impl<'a> Path<'a> {
         }
         if let Some(tells) = landmarks.tells {
             let Some(a0) = self.registers[10] else { return self.too_far() };
-            self.telling = Some(Told::new(tells, a0));
+            self.telling = Some(Notice::new(tells, a0));
         }
         let early = self.local.early(self.distance);
         let next = self.pc.wrapping_add(line.length);
@@ -568,13 +568,13 @@ impl<'a> Path<'a> {
 
     /// Whether the store at this distance is performed, or older than all here.
     pub(super) fn is_performed(&self, distance: u16) -> bool {
-        let found = self.items.iter().find(|item| item.distance == distance);
-        found.is_none_or(|item| matches!(&item.kind, Kind::Access(access) if access.done.is_some()))
+        let item = self.items.iter().find(|item| item.distance == distance);
+        item.is_none_or(|item| matches!(&item.kind, Kind::Access(access) if access.done.is_some()))
     }
 
     pub(super) fn is_reserve(&self, distance: u16) -> bool {
-        let found = self.items.iter().find(|item| item.distance == distance);
-        found.is_some_and(
+        let item = self.items.iter().find(|item| item.distance == distance);
+        item.is_some_and(
             |item| matches!(&item.kind, Kind::Access(access) if access.what == What::LoadReserved),
         )
     }

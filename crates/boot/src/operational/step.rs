@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::control;
-use super::local::{Early, LEFT, Left, Local, Place, Poll, Sides, Told};
+use super::local::{Early, LEFT, Left, Local, Notice, Place, Poll, Sides};
 use super::observe::observe;
 use super::path::{Op, Path, Task, Went, bits, overlap};
 use super::program::{At, Line, Program, Region, bit};
@@ -88,7 +88,7 @@ pub(crate) fn begin(program: &dyn Program, hart: u8) -> Option<After> {
 
 /// What a hart can do from here.
 pub(crate) fn possible(program: &dyn Program, local: &Local) -> Possible {
-    let mut found = Possible::default();
+    let mut possible = Possible::default();
     let mut left = Vec::new();
     for place in 0..local.left.len() {
         if matches!(local.left[place], Left::Store { .. }) {
@@ -96,25 +96,25 @@ pub(crate) fn possible(program: &dyn Program, local: &Local) -> Possible {
         }
     }
     if !matches!(local.at, Place::Running(_)) {
-        found.ops = left;
-        return found;
+        possible.ops = left;
+        return possible;
     }
-    let Some(path) = Path::committed(program, local) else { return found };
+    let Some(path) = Path::committed(program, local) else { return possible };
     let (pending, watched) = path.watched();
-    found.pending = pending;
-    found.watched = watched.into_iter().map(|(_, address, width)| (address, width)).collect();
-    found.watched.extend(local.reservation);
+    possible.pending = pending;
+    possible.watched = watched.into_iter().map(|(_, address, width)| (address, width)).collect();
+    possible.watched.extend(local.reservation);
     // Loops are followed twice at first. Where nothing in them can be performed early, nothing can in their repetitions.
     let mut ends = Ends::default();
-    unfold(Path::new(program, local), false, &mut found.ops, &mut ends);
-    if found.ops.iter().any(|op| op.distance > 0) {
-        found.ops.clear();
+    unfold(Path::new(program, local), false, &mut possible.ops, &mut ends);
+    if possible.ops.iter().any(|op| op.distance > 0) {
+        possible.ops.clear();
         ends = Ends::default();
-        unfold(Path::new(program, local), true, &mut found.ops, &mut ends);
+        unfold(Path::new(program, local), true, &mut possible.ops, &mut ends);
     }
-    found.ends = ends;
-    found.ops.splice(0..0, left);
-    found
+    possible.ends = ends;
+    possible.ops.splice(0..0, left);
+    possible
 }
 
 fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, ends: &mut Ends) {
@@ -360,7 +360,7 @@ fn retire(
         program.decides(pc, local.registers[left.index()], local.registers[right.index()]);
     }
     if let Some(tells) = program.landmarks(pc).tells {
-        local.telling = Some(Told::new(tells, local.registers[10]));
+        local.telling = Some(Notice::new(tells, local.registers[10]));
     }
     let mut next = effect.next;
     match effect.action {

@@ -54,12 +54,12 @@ proptest! {
     fn a_small_window_gives_a_part_and_says_so(one in random::hart(4), other in random::hart(4)) {
         let (text, test) = random::test(&[one, other], 4)?;
         for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
-            let found = |window| outcomes(&test, model, window, Limits::default());
+            let outcomes_within = |window| outcomes(&test, model, window, Limits::default());
             let fail = |error: NoAnswer| TestCaseError::fail(format!("{model}: {error}\n{text}"));
-            let mut larger = found(WHOLE).map_err(fail)?.states;
+            let mut larger = outcomes_within(WHOLE).map_err(fail)?.states;
             let whole = larger.clone();
             for window in (1..=6).rev() {
-                let small = found(window).map_err(fail)?;
+                let small = outcomes_within(window).map_err(fail)?;
                 prop_assert!(small.states.is_subset(&larger), "{model}, {window}\n{text}");
                 prop_assert!(small.cut || small.states == whole, "{model}, {window}: not said\n{text}");
                 // What every machine does, this one does too.

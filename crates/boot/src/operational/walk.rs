@@ -61,12 +61,13 @@ impl Machine<'_> {
             let mut next = Vec::new();
             for (place, walk) in walks.iter().enumerate() {
                 let others = walks.iter().enumerate().filter(|&(other, _)| other != place);
-                let told = others.filter(|(_, other)| other.footprint.writes.meets(&walk.footprint.reads));
-                let mut told: Vec<Written> =
-                    told.flat_map(|(_, other)| other.written.iter().copied()).collect();
-                told.sort_unstable();
-                told.dedup();
-                next.push(self.told.insert_full(told.into()).0 as u32);
+                let messages =
+                    others.filter(|(_, other)| other.footprint.writes.meets(&walk.footprint.reads));
+                let mut messages: Vec<Written> =
+                    messages.flat_map(|(_, other)| other.written.iter().copied()).collect();
+                messages.sort_unstable();
+                messages.dedup();
+                next.push(self.messages.insert_full(messages.into()).0 as u32);
             }
             if next == heard {
                 return Some(walks.iter().map(|walk| walk.footprint).collect());
@@ -87,9 +88,9 @@ impl Machine<'_> {
             }
         }
         let mut read = IndexSet::default();
-        let told = self.told[heard as usize].clone();
+        let messages = self.messages[heard as usize].clone();
         let mut left = LONGEST_WALK;
-        let walk = self.walk_on(local, memory, put_off, &told, &mut read, &mut left).map(Rc::new);
+        let walk = self.walk_on(local, memory, put_off, &messages, &mut read, &mut left).map(Rc::new);
         let holding: Box<[(usize, u32)]> =
             read.into_iter().map(|slot| (slot, self.held(memory, slot))).collect();
         self.bytes += 200 + 16 * holding.len() as u64;
@@ -104,7 +105,7 @@ impl Machine<'_> {
         local: u32,
         memory: u32,
         put_off: bool,
-        told: &[Written],
+        messages: &[Written],
         read: &mut IndexSet<usize, FxBuildHasher>,
         left: &mut usize,
     ) -> Option<Walk> {
@@ -146,7 +147,7 @@ impl Machine<'_> {
                             if readings.iter().any(|&(_, decided)| decided != memory) {
                                 let mut all = Walk::default();
                                 for (_, decided) in readings {
-                                    let one = self.walk_on(local, decided, put_off, told, read, left)?;
+                                    let one = self.walk_on(local, decided, put_off, messages, read, left)?;
                                     all.footprint.extend(&one.footprint);
                                     all.written.extend(one.written);
                                 }
@@ -158,7 +159,7 @@ impl Machine<'_> {
                             if on == moved {
                                 values.clear();
                             }
-                            for &(at, wide, value) in written.iter().chain(told) {
+                            for &(at, wide, value) in written.iter().chain(messages) {
                                 if overlap((at, wide), (address, width)) {
                                     if (at, wide) != (address, width) {
                                         return None;

@@ -3,7 +3,7 @@
 use super::grid::{Column, table};
 use super::words::model;
 use crate::litmus::{Decided, Litmus, Quantifier, Settled, Tried};
-use crate::words::{amount, folded};
+use tenbin_model::words::{folded, memory};
 
 /// One test in full, or several with a line each and a summary. Nothing of one test that has no outcomes: see
 /// [`undecided`].
@@ -154,7 +154,7 @@ fn reason(litmus: &Litmus, tried: &Tried) -> Option<String> {
         )),
         Settled::NotFinished { steps, memory: Some(bytes) } => Some(format!(
             "{file}: not finished: {} reached (--limit), after {steps} steps: nothing is known of it",
-            amount(*bytes)
+            memory(*bytes)
         )),
         Settled::Refused { why } => Some(format!("{file}: refused: {why}")),
         Settled::Unreadable { .. } => Some(format!("{file}: {}", unreadable(&tried.settled))),
@@ -181,7 +181,7 @@ fn row(tried: &Tried) -> Vec<String> {
             vec![name, dash(), "not finished".to_owned(), format!("after {steps} steps")]
         }
         Settled::NotFinished { steps, memory: Some(bytes) } => {
-            let what = format!("{} reached (--limit) after {steps} steps", amount(*bytes));
+            let what = format!("{} reached (--limit) after {steps} steps", memory(*bytes));
             vec![name, dash(), "not finished".to_owned(), what]
         }
         Settled::Refused { why } => vec![name, dash(), "refused".to_owned(), why.clone()],

@@ -16,11 +16,11 @@ mod words;
 use self::grid::{paragraph, shown};
 use self::words::ValueNames;
 use crate::answer::{Boot, BootCheck, BootPlace, BootVerdict, Counterexample, Fault};
-use crate::words::{count, listed};
 
 pub use self::litmus::{litmus, undecided};
 pub use self::picture::picture;
 pub use self::replay::replay;
+use tenbin_model::words::{and, comma, counted, or};
 
 /// One boot in full, or a table of several with the shortest run to each kind of fault in each file. No line is wider than
 /// `width` if that is at least 60 columns.
@@ -50,10 +50,8 @@ fn alone(check: &BootCheck, width: usize) -> String {
             }
             if !held.is_empty() {
                 let held: Vec<String> = held.iter().map(place).collect();
-                summary.push_str(&format!(
-                    " Nothing was begun early behind {}, though it may be.",
-                    listed(&held, "or")
-                ));
+                summary
+                    .push_str(&format!(" Nothing was begun early behind {}, though it may be.", or(&held)));
             }
             if *partly {
                 summary.push_str(
@@ -65,7 +63,7 @@ fn alone(check: &BootCheck, width: usize) -> String {
         BootVerdict::Faulty { faults, whole, .. } => {
             let can: Vec<String> = faults.iter().map(|it| can(it.fault).to_owned()).collect();
             let more = if *whole { "" } else { " A limit was reached: there may be more." };
-            format!("With {machine}, {file} {} ({cost}).{more}", listed(&can, "and"))
+            format!("With {machine}, {file} {} ({cost}).{more}", and(&can))
         }
     };
     let mut text = paragraph(&summary, 0, width);
@@ -76,11 +74,7 @@ fn alone(check: &BootCheck, width: usize) -> String {
     let given = check.machine.controls.iter().map(|it| format!("{} = {}", shown(&it.name), it.value));
     let set: Vec<String> = set.into_iter().chain(given).collect();
     if !set.is_empty() {
-        text.push_str(&paragraph(
-            &format!("Set before the first instruction: {}.", set.join(", ")),
-            0,
-            width,
-        ));
+        text.push_str(&paragraph(&format!("Set before the first instruction: {}.", comma(&set)), 0, width));
     }
     for example in check.verdict.faults() {
         let name = capitalised(example.fault.name());
@@ -127,14 +121,14 @@ fn retried(checks: &[&BootCheck], width: usize) -> String {
         "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
          row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
          not is believed here.",
-        listed(&places, "and")
+        and(&places)
     );
     paragraph(&summary, 0, width)
 }
 
 /// A remark: no fault, so its run is not shown.
 fn remark(what: &str, example: &Counterexample, width: usize) -> String {
-    let steps = count(example.steps.len(), "step");
+    let steps = counted(example.steps.len(), "step");
     let summary = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
     paragraph(&summary, 0, width)
 }

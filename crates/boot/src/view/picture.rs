@@ -13,6 +13,7 @@ use super::steps::{done, numbers, older, place, unseen};
 use super::svg::{Anchor, Canvas, characters, text_width};
 use super::words::{ValueNames, hangs, machine};
 use crate::answer::{Boot, BootAction, BootCheck, BootStep, Counterexample, HartEnd, Writer};
+use tenbin_model::words::comma;
 
 /// The height of a step.
 const ROW: i64 = 28;
@@ -216,7 +217,7 @@ impl Drawing<'_> {
         let mut texts = vec![("", sentence(self.example))];
         if !self.example.garbage.is_empty() {
             let garbage: Vec<String> = self.example.garbage.iter().map(|it| self.names.planted(it)).collect();
-            texts.push(("garbage", format!("Garbage: {}.", garbage.join(", "))));
+            texts.push(("garbage", format!("Garbage: {}.", comma(&garbage))));
         }
         for (class, text) in texts {
             for line in wrapped(&text, characters(room).max(20)) {

@@ -2,7 +2,7 @@
 
 use crate::answer::Hex;
 use crate::replay::{BootReplay, FreeRun, ReplayOutcome, Replayed, Shown, Stood};
-use crate::words::folded;
+use tenbin_model::words::{comma, folded, semicolon};
 
 /// A paragraph for each run; of several, how many were shown.
 pub fn replay(answer: &BootReplay, width: usize) -> String {
@@ -52,7 +52,7 @@ fn shown_in_words(shown: &Shown, steps: usize, times: u32) -> String {
     text.push('.');
     if !shown.planted.is_empty() {
         let words = shown.planted.iter().map(|word| format!("{} = {}", word.name, word.value));
-        text.push_str(&format!(" The debugger planted {}.", words.collect::<Vec<_>>().join(", ")));
+        text.push_str(&format!(" The debugger planted {}.", comma(words)));
     }
     if shown.out_of_order > 0 {
         let (accesses, were) = count(shown.out_of_order, "access", "accesses");
@@ -75,7 +75,7 @@ fn shown_in_words(shown: &Shown, steps: usize, times: u32) -> String {
                 let arrived = if hart.arrived { ", arrived," } else { "" };
                 format!("hart {number}{arrived} at {} with sp {sp:#x} and a1 {}", hart.place, hart.a1)
             });
-            text.push_str(&format!(" In the end: {}.", harts.collect::<Vec<_>>().join("; ")));
+            text.push_str(&format!(" In the end: {}.", semicolon(harts)));
         }
     }
     text
@@ -89,7 +89,7 @@ fn freely(free: &FreeRun, shown: &Shown) -> String {
         Stood::Sleeps => format!("hart {number} sleeps"),
         Stood::WentOn => format!("hart {number} went on from {} and did not arrive", hart.place),
     });
-    let harts = harts.collect::<Vec<_>>().join("; ");
+    let harts = semicolon(harts);
     format!(" Then all harts ran freely, {} times {} s: {harts}.", free.pieces, free.seconds)
 }
 

@@ -5,7 +5,7 @@ use super::words::{machine, seconds};
 use super::{can, capitalised, ended, place, remark, retried, sentence, steps};
 use crate::answer::{BootCheck, BootVerdict, Counterexample, Fault};
 use crate::axiomatic::Model;
-use crate::words::{count, listed};
+use tenbin_model::words::{and, comma, counted, semicolon};
 
 /// Machines that differ in nothing but the hart that boots, with one verdict.
 struct Row<'a> {
@@ -106,7 +106,7 @@ fn verdict(check: &BootCheck) -> String {
             }
         }
         BootVerdict::Faulty { faults, whole, .. } => {
-            let names = faults.iter().map(|it| it.fault.name()).collect::<Vec<_>>().join(", ");
+            let names = comma(faults.iter().map(|it| it.fault.name()));
             if *whole { names } else { format!("{names}, and maybe more") }
         }
         BootVerdict::Refused { .. } => "refused".to_owned(),
@@ -123,7 +123,7 @@ fn boot_harts(boots: &[Option<u32>], harts: u32) -> String {
     } else if known.len() > 1 && known.iter().copied().eq(0..harts) {
         "any".to_owned()
     } else {
-        known.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        comma(&known)
     }
 }
 
@@ -159,7 +159,7 @@ fn of_file(checks: &[&BootCheck], width: usize) -> String {
                 "{}: {file} {} {on}. The shortest run has {}, with {machine}. {}",
                 capitalised(fault.name()),
                 can(fault),
-                count(example.steps.len(), "step"),
+                counted(example.steps.len(), "step"),
                 sentence(example)
             ),
             0,
@@ -254,11 +254,9 @@ fn machines_of(some: &[&BootCheck], all: &[&BootCheck]) -> String {
     }
     let groups: Vec<String> = groups
         .into_iter()
-        .map(|(harts, boots, memories)| {
-            format!("{} harts{boots}: {}", listed(&harts, "and"), listed(&memories, "and"))
-        })
+        .map(|(harts, boots, memories)| format!("{} harts{boots}: {}", and(&harts), and(&memories)))
         .collect();
-    format!("on {} of {} machines ({})", some.len(), all.len(), groups.join("; "))
+    format!("on {} of {} machines ({})", some.len(), all.len(), semicolon(&groups))
 }
 
 /// Which of the boot harts that were asked about; nothing if all of them.

@@ -6,7 +6,7 @@ use super::grid::{Column, paragraph, shown, table};
 use super::memory::{groups, words};
 use super::words::{ValueNames, hangs};
 use crate::answer::{BootAction, BootStep, Counterexample, HartEnd, Writer};
-use crate::words::count;
+use tenbin_model::words::{comma, counted, semicolon};
 
 /// From this width on a place has a column beside its line of source, and so has what a step means.
 const WIDE: usize = 110;
@@ -18,12 +18,12 @@ pub(super) fn run(example: &Counterexample, width: usize) -> String {
     let needs = if garbage.is_empty() {
         "This run reads no garbage.".to_owned()
     } else {
-        format!("It needs garbage in memory: {}.", garbage.join(", "))
+        format!("It needs garbage in memory: {}.", comma(&garbage))
     };
     let mut text = paragraph(&needs, 0, width);
     let early = example.steps.iter().filter(|step| step.overtakes > 0).count();
     if early > 0 {
-        let some = count(early, "instruction");
+        let some = counted(early, "instruction");
         let is = if early == 1 { "is" } else { "are" };
         text.push_str(&paragraph(
             &format!("{some} {is} performed before older ones of the same hart."),
@@ -126,11 +126,11 @@ fn effect(step: &BootStep, names: &ValueNames, elsewhere: bool) -> String {
 
 /// `2 older instructions`.
 pub(super) fn older(overtakes: u32) -> String {
-    count(overtakes as usize, "older instruction")
+    counted(overtakes as usize, "older instruction")
 }
 
 fn happened(step: &BootStep) -> String {
-    step.events.iter().map(|event| shown(event)).collect::<Vec<_>>().join("; ")
+    semicolon(step.events.iter().map(|event| shown(event)))
 }
 
 /// What a step does to memory.

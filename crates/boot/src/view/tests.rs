@@ -72,8 +72,8 @@ fn a_sweep_is_a_table_and_each_fault_once() {
         .lines()
         .filter(|line| line.contains("for ever  where") || line.contains("then    where"))
         .count();
-    let told = text.matches("The shortest").count();
-    assert_eq!((told, runs), (4, 3), "one of the four runs has no ends:\n{text}");
+    let shortest = text.matches("The shortest").count();
+    assert_eq!((shortest, runs), (4, 3), "one of the four runs has no ends:\n{text}");
 }
 
 /// Found by chance: all columns at their narrowest were wider than the narrowest terminal.
@@ -116,8 +116,8 @@ fn the_run_with_the_fewest_steps_is_shown() {
 fn what_was_not_looked_at_is_said() {
     let whole = one_flag();
     let mut part = whole.clone();
-    let BootVerdict::Faulty { whole: looked, .. } = &mut part.verdict else { unreachable!() };
-    *looked = false;
+    let BootVerdict::Faulty { whole: is_whole, .. } = &mut part.verdict else { unreachable!() };
+    *is_whole = false;
     let (all, some) = (fits(&one(whole.clone()), 80), fits(&one(part.clone()), 80));
     assert!(!all.contains("limit") && some.contains("A limit was reached: there may be more."), "{some}");
     let both = fits(&Boot { schema: String::new(), checks: vec![whole, part] }, 100);
@@ -134,7 +134,7 @@ fn a_row_is_for_all_boot_harts_of_which_the_same_is_true() {
         (&[false, true, false], "1", "on 1 of 3 machines (3 harts, boot hart 1: sc)"),
         (&[true, false, true, true, false], "0, 2, 3", "on 3 of 5 machines (5 harts, boot hart 0, 2, 3: sc)"),
     ];
-    for (hangs, boots, found) in cases {
+    for (hangs, boots, words) in cases {
         let harts = hangs.len() as u32;
         let verdict = |hangs: bool| if hangs { faulty(&[garbage_starts_a_hart()]) } else { sound(false) };
         let checks = (0..harts)
@@ -144,7 +144,7 @@ fn a_row_is_for_all_boot_harts_of_which_the_same_is_true() {
         let text = fits(&Boot { schema: String::new(), checks }, 100);
         let row = format!("{harts}  {boots:>9}  sc      dead ");
         assert!(text.contains(&row), "{row}\n{text}");
-        assert!(text.contains(found), "{found}\n{text}");
+        assert!(text.contains(words), "{words}\n{text}");
     }
     let mut lottery = one_flag();
     lottery.machine.boot_hart = None;
@@ -186,8 +186,8 @@ fn values_are_read_as_one_means_them() {
         (0x9000_0000, 8, "0x90000000"),
         (i64::MIN as u64, 8, "0x8000000000000000"),
     ];
-    for (value, bytes, said) in table {
-        assert_eq!(names.value(Hex(value), bytes), said, "{value:#x} in {bytes} bytes");
+    for (value, bytes, words) in table {
+        assert_eq!(names.value(Hex(value), bytes), words, "{value:#x} in {bytes} bytes");
     }
 }
 
@@ -293,11 +293,11 @@ fn extents(svg: &str) -> Vec<(i64, i64)> {
     let texts = svg.split("<text ").skip(1).map(|rest| rest.split("</text>").next().unwrap());
     texts
         .map(|text| {
-            let (tag, said) = text.split_once('>').unwrap();
+            let (tag, words) = text.split_once('>').unwrap();
             let size = if tag.contains("\"title\"") { 15 } else { 11 };
             let plain = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"]
                 .iter()
-                .fold(said.to_owned(), |t, it| t.replace(it, "x"));
+                .fold(words.to_owned(), |t, it| t.replace(it, "x"));
             let long = plain.chars().count() as i64 * size * 6 / 10;
             let x = numbers(&format!(" {tag}"), "x")[0];
             match tag {

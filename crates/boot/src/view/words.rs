@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::counted;
 
 use super::grid::{TOGETHER, shown};
 use crate::answer::{BootMachine, Counterexample, Effort, Fault, Hex, Planted};
 use crate::axiomatic::Model;
-use crate::words::count;
 
 /// Numbers below this are shown as such; others are addresses, or bits.
 const SMALL: u64 = 1 << 12;
@@ -97,7 +97,7 @@ pub(super) fn hangs(fault: Fault) -> bool {
 
 /// `3 harts, boot hart 0 and sequential consistency`.
 pub(super) fn machine(machine: &BootMachine) -> String {
-    let harts = count(machine.harts as usize, "hart");
+    let harts = counted(machine.harts as usize, "hart");
     let model = model(machine.memory);
     match machine.boot_hart {
         Some(boot) => format!("{harts}, boot hart {boot} and {model}"),

@@ -264,8 +264,8 @@ impl<'a> Execution<'a> {
                 && store.stores
                 && begun.done & (1 << each) == 0
         });
-        let came = begun.stores[operation.place].last().copied();
-        own.map(|own| own as u8).or(came).unwrap_or(INITIAL)
+        let last = begun.stores[operation.place].last().copied();
+        own.map(|own| own as u8).or(last).unwrap_or(INITIAL)
     }
 
     /// What a store leaves in memory, `None` where it is not known yet.

@@ -39,11 +39,11 @@ pub(super) fn heat(heat: &Heat, width: usize) -> String {
                     let room = width.saturating_sub(2 * margin).max(10);
                     let together = several.max(count.div_ceil(room));
                     let (labels, times) = condensed(labels, times, together);
-                    let said = format!(
+                    let remark = format!(
                         "{together} neighbours are taken together: a shade is the median of up to {} pairs.",
                         together * together
                     );
-                    format!("{}{}", shades(&labels, &times, &scale), folded(&said, 2, width))
+                    format!("{}{}", shades(&labels, &times, &scale), folded(&remark, 2, width))
                 }
             }
         });

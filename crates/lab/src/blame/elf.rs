@@ -6,9 +6,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use object::{Object, ObjectKind, ObjectSymbol, SymbolKind, elf};
 use tenbin_model::Architecture;
+use tenbin_model::elf::{self, Elf, Malformed, numbers};
+use tenbin_model::words::first;
 
 /// Whether `path` is a shared library of this machine that exports the function `symbol`.
 ///
@@ -40,50 +40,36 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
     if bytes.starts_with(b"#!") {
         return Err("it is a script and no shared library".into());
     }
-    if !bytes.starts_with(&elf::ELFMAG) {
-        return Err("it is no ELF file, so no shared library".into());
-    }
-    let file = object::File::parse(bytes).map_err(|error| format!("it is a damaged ELF file: {error}"))?;
-    if machine(bytes) != Some(Architecture::HERE.names().elf) {
-        let theirs = file.architecture();
-        return Err(format!("it is for another architecture, {theirs:?}; this machine is {ARCH}"));
-    }
-    if file.kind() != ObjectKind::Dynamic || is_program(bytes) {
+    let damaged = |why: Malformed| format!("it is a damaged ELF file: {why}");
+    let file = match Elf::parse(bytes) {
+        Err(Malformed::NotElf) => return Err("it is no ELF file, so no shared library".into()),
+        Err(why @ Malformed::Damaged(_)) => return Err(damaged(why)),
+        Ok(file) if file.identity.machine == Architecture::HERE.names().elf => file,
+        Ok(_) | Err(Malformed::Class(_)) => {
+            let theirs = elf::architecture(bytes).map_err(damaged)?;
+            return Err(format!("it is for another architecture, {theirs}; this machine is {ARCH}"));
+        }
+    };
+    // A program that may lie at any address is a shared library to the format, and says of itself that it is
+    // none.
+    let entries = file.entries().map_err(damaged)?.unwrap_or_default();
+    let is_program = |&(tag, value): &_| tag == numbers::DT_FLAGS_1 && value & numbers::DF_1_PIE.0 != 0;
+    if file.identity.kind != numbers::ET_DYN || entries.iter().any(is_program) {
         return Err("it is an ELF file, but no shared library".into());
     }
-    let exported = || file.dynamic_symbols().filter(|it| it.is_definition() && !it.is_local());
-    if let Some(found) = exported().find(|it| it.name() == Ok(symbol)) {
-        return match found.kind() {
-            SymbolKind::Data | SymbolKind::Tls => Err(format!("its `{symbol}` is no function")),
+    let symbols = file.dynamic().map_err(damaged)?.map(|dynamic| dynamic.symbols).unwrap_or_default();
+    let exported = || symbols.iter().filter(|it| it.is_definition() && !it.local);
+    if let Some(exported) = exported().find(|it| it.name == symbol) {
+        return match exported.kind {
+            numbers::STT_OBJECT => Err(format!("its `{symbol}` is no function")),
             _ => Ok(()),
         };
     }
-    let mut names: Vec<&str> = exported().filter_map(|it| it.name().ok()).collect();
+    let mut names: Vec<&str> = exported().map(|it| it.name.as_ref()).collect();
     names.sort_unstable();
     names.dedup();
-    let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-    let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
-    let instead = if names.is_empty() { "nothing".into() } else { shown + &more };
+    let instead = if names.is_empty() { "nothing".into() } else { first(names, 5) };
     Err(format!("it exports no `{symbol}`; it exports {instead}"))
-}
-
-/// The number of the machine that a file of 64 bits is for (`e_machine`).
-fn machine(bytes: &[u8]) -> Option<u16> {
-    let header = elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
-    Some(header.e_machine(header.endian().ok()?).0)
-}
-
-/// Whether a file of the kind of a shared library says that it is a program (`DF_1_PIE`).
-fn is_program(bytes: &[u8]) -> bool {
-    let flagged = || {
-        let header = elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
-        let endian = header.endian().ok()?;
-        let segments = header.program_headers(endian, bytes).ok()?;
-        let mut entries = segments.iter().filter_map(|it| it.dynamic(endian, bytes).ok().flatten()).flatten();
-        let flags = entries.find(|entry| entry.tag(endian) == elf::DT_FLAGS_1)?;
-        Some(flags.val(endian) & elf::DF_1_PIE.0 != 0)
-    };
-    flagged().unwrap_or(false)
 }
 
 #[cfg(test)]

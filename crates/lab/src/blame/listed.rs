@@ -1,5 +1,7 @@
 //! Lists that may be long, in words.
 
+use tenbin_model::words::comma;
+
 /// How many are shown of a list that is longer than this.
 const SHOWN: usize = 12;
 
@@ -10,7 +12,7 @@ const WHOLE: usize = 20;
 pub(super) fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
     let count = items.len();
     let shown = if count > WHOLE { SHOWN } else { count };
-    let words = items.take(shown).collect::<Vec<_>>().join(", ");
+    let words = comma(items.take(shown));
     if count > shown { format!("[{words}, … and {} more]", count - shown) } else { format!("[{words}]") }
 }
 

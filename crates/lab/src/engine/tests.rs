@@ -4,12 +4,12 @@ use std::cell::Cell as Shared;
 use std::rc::Rc;
 
 use tenbin_analysis::Analysis;
-use tenbin_metal::Clock;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Sizes, Variant};
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Variant};
 
 use super::*;
 use crate::experiment::Settings;
+use crate::rehearsal::TestRequest;
 
 /// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ impl Apparatus for Script {
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
         let number = self.asked.replace(self.asked.get() + 1);
         if self.pin_lost_at == Some(number) {
-            return Err(Fault::PinNotHeld { worker: 0, wanted: Cpu(0), found: Cpu(1) }.into());
+            return Err(Fault::PinNotHeld { worker: 0, wanted: Cpu(0), actual: Cpu(1) }.into());
         }
         if self.wrong_at == Some(number) {
             return Err(Failure::Wrong("one addition lost".into()));
@@ -166,21 +166,12 @@ fn run_planned(
         published: None,
     };
     let machine = machine(virtualisation);
-    let settings = Settings::default();
-    let request = Request {
-        machine: &machine,
-        clock: Clock::kernel(),
-        cpus: &[Cpu(0)],
-        effort: Effort::Quick,
-        settings: &settings,
-        sizes: &Sizes::default(),
-        seed: 42,
-    };
+    let asked_for = TestRequest { machine, cpus: vec![Cpu(0)], seed: 42, ..TestRequest::default() };
     let watch = || Picoseconds(now.get());
     let probe = |cpus: &[Cpu]| Probe { spins: vec![Picoseconds(7); cpus.len()], ..Probe::default() };
     let mut bench =
         Bench { watch: &watch, stop: &|| false, counters: None, probe: Some(&probe), sink: &mut |_| {} };
-    let trial = bench.run(&experiment, &request).unwrap();
+    let trial = bench.run(&experiment, &asked_for.request()).unwrap();
     (trial, asked.get())
 }
 
@@ -425,17 +416,8 @@ fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
 #[test]
 fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
     let looked = |cells: Vec<Arrangement>, seed| {
-        let (cpus, settings, sizes) = ([Cpu(0)], Settings::default(), Sizes::default());
-        let machine = machine(Virtualisation::None);
-        let request = Request {
-            machine: &machine,
-            clock: Clock::kernel(),
-            cpus: &cpus,
-            effort: Effort::Quick,
-            settings: &settings,
-            sizes: &sizes,
-            seed,
-        };
+        let asked = TestRequest { cpus: vec![Cpu(0)], seed, ..TestRequest::default() };
+        let request = asked.request();
         let plan: fn(&Request<'_>) -> Result<Plan, Unfit> = if cells.is_empty() {
             |_| Ok(Plan { look: Some(look), ..Plan::default() })
         } else {
@@ -494,16 +476,8 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
         analysis: &After(3),
         published: None,
     };
-    let (machine, settings) = (machine(Virtualisation::None), Settings::default());
-    let request = Request {
-        machine: &machine,
-        clock: Clock::kernel(),
-        cpus: &[Cpu(0)],
-        effort: Effort::Quick,
-        settings: &settings,
-        sizes: &Sizes::default(),
-        seed: 0,
-    };
+    let asked = TestRequest { cpus: vec![Cpu(0)], seed: 0, ..TestRequest::default() };
+    let request = asked.request();
     let now = NOW.with(Rc::clone);
     let mut finished = std::collections::BTreeSet::new();
     for limit in (0..20_000_000_000).step_by(100_000_000) {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenbin_metal::kernels::{self, Addition, Backoff, Family};
 use tenbin_metal::starvation::starvation;
 use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::words::{counted, semicolon};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
     Quantity, Reading, Source, Variant,
@@ -72,8 +73,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
             Arrangement {
                 label: if threads > cpus {
-                    let plural = if cpus == 1 { "" } else { "s" };
-                    format!("{} on {cpus} CPU{plural}", at_threads(threads))
+                    format!("{} on {}", at_threads(threads), counted(cpus, "CPU"))
                 } else {
                     at_threads(threads)
                 },
@@ -407,7 +407,7 @@ impl Apparatus for Counters {
                     "{} variants were not tested: this CPU lacks what they need.",
                     missing.len()
                 ),
-                evidence: missing.join("; "),
+                evidence: semicolon(&missing),
                 confidence: "the kernel's word".into(),
             });
         }

@@ -12,6 +12,7 @@ use std::str::FromStr;
 use tenbin_metal::Usage;
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::touch::{self, page};
+use tenbin_model::words::or;
 use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal};
 
 use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
@@ -225,11 +226,7 @@ fn mapped(request: &Request<'_>, threads: usize) -> Result<usize, Unfit> {
     Err(Unfit::Refused(Refusal {
         reached: format!("{} {}", Bytes(bytes), at_threads(threads)),
         needs: format!("{}: {COUNTED} iterations of {} pages for each", least(threads), span()),
-        remedy: if remedies.is_empty() {
-            "free memory".into()
-        } else {
-            format!("ask for {}", remedies.join(" or "))
-        },
+        remedy: if remedies.is_empty() { "free memory".into() } else { format!("ask for {}", or(&remedies)) },
     }))
 }
 

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_model::words::comma;
 use tenbin_model::{Arrangement, Finding};
 
 use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
@@ -29,7 +30,7 @@ const OF_THE_KERNEL: [&str; 3] = ["readers", "seconds", "traced"];
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let known = |place: &String| WHERE.contains(&place.as_str());
     let place =
-        request.settings.one("where", WHERE[0].to_owned(), &format!("one of {}", WHERE.join(", ")), known)?;
+        request.settings.one("where", WHERE[0].to_owned(), &format!("one of {}", comma(WHERE)), known)?;
     if place == WHERE[1] {
         return kernel::plan(request);
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tenbin_metal::spawn::{ASKED, Spawner, Watched, Way};
 use tenbin_metal::touch::page;
 use tenbin_metal::{Fault, Lap};
+use tenbin_model::words::semicolon;
 use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal, Variant};
 
 use self::analysis::Laws;
@@ -257,7 +258,7 @@ impl Apparatus for Forking {
         if !self.missing.is_empty() {
             let missing: Vec<String> =
                 self.missing.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-            let evidence = missing.join("; ");
+            let evidence = semicolon(&missing);
             findings.push(finding(
                 "Not every way of making a child was tested here.".into(),
                 &evidence,

@@ -12,6 +12,7 @@ use tenbin_metal::vmstat::Vmstat;
 use tenbin_metal::{Chase, Clock, Fault, Lap, Pin, Task, Team};
 use tenbin_model::machine::{Node, Observed, cpu_ranges};
 use tenbin_model::topology::{data_caches, line_or_usual};
+use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{
     Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Quantity,
     Refusal, Source, Variant,
@@ -292,7 +293,7 @@ fn at_home(placed: &Placement, home: Cpu, nodes: &[Node]) -> Result<(), Unfit> {
             placed.asked(),
             node.node,
             cpu_ranges(&node.cpus),
-            elsewhere.join(", ")
+            comma(&elsewhere)
         ),
         needs: "every page that is looked at on the node of the CPU that touched it first".into(),
         remedy: format!(
@@ -491,13 +492,13 @@ impl Apparatus for Matrix {
             let nodes = memory.placed.clone().placed()?.by_node();
             let nodes: Vec<String> =
                 nodes.iter().map(|(node, pages)| format!("{pages} on node {node}")).collect();
-            Some(format!("{}'s: {}", memory.home, nodes.join(", ")))
+            Some(format!("{}'s: {}", memory.home, comma(&nodes)))
         });
         let (sentence, evidence) = match unknown {
             Some(why) => ("Whether pages stayed where they were is not known.".into(), why.into()),
             None => (
                 "No page that was looked at moved while it was measured, by the kernel's own word.".into(),
-                format!("pages looked at in each buffer: {}", placed.collect::<Vec<_>>().join("; ")),
+                format!("pages looked at in each buffer: {}", semicolon(placed)),
             ),
         };
         let placed = Finding {

@@ -9,6 +9,7 @@ use tenbin_metal::pipe::{
     Discard, How, Keep, LARGE, Pipe, Reader, SEEDS_WRITE, Text, Verify, Writer, hold, probe, writer,
 };
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
+use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Gauge, Picoseconds, Reading, Refusal,
 };
@@ -90,7 +91,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     let (sizes, written) = (kib(if quick { &SIZES_KIB[..1] } else { &SIZES_KIB })?, kib(&WRITTEN_KIB)?);
     let named = |key, values: &[&'static str]| {
-        let expected = format!("one of {}", values.join(", "));
+        let expected = format!("one of {}", comma(values));
         let all: Vec<String> = values.iter().map(|&value| value.into()).collect();
         settings.list(key, &all, &expected, |value: &String| values.contains(&value.as_str()))
     };
@@ -450,7 +451,7 @@ impl Pipes {
             Ok(lines) => Seen::Met(format!("{lines} lines verified")),
             Err(wrong) => Seen::Broken(format!(
                 "line {} should be `{}` and is `{}`",
-                wrong.line, wrong.expected, wrong.found
+                wrong.line, wrong.expected, wrong.actual
             )),
         })
     }
@@ -560,7 +561,7 @@ impl Pipes {
         Ok(Finding {
             experiment: "pipe".into(),
             sentence,
-            evidence: evidence.join("; "),
+            evidence: semicolon(&evidence),
             confidence: "deterministic: the writer fills its first buffer again before the reader looks"
                 .into(),
         })

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::touch::forbid_huge_pages;
-use tenbin_metal::{Clock, Fault, allowed_cpus};
-use tenbin_model::machine::{Observed, Virtualisation};
+use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::{
     Arrangement, Bytes, Check, Cpu, Descriptor, Effort, Machine, Refusal, Role, Size, Sizes, Variant, Word,
 };
 
 use super::EXPERIMENTS;
-use crate::experiment::{Apparatus, Experiment, Request, Seen, Settings, Unfit};
-use crate::rehearsal::{Planted, headline, rehearsed};
+use crate::experiment::{Apparatus, Experiment, Request, Seen, Unfit};
+use crate::rehearsal::{Planted, TestRequest, headline, machine_with, rehearsed, settings};
 
 /// Calls `body` with the request of an ordinary run on this machine.
 fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
@@ -22,22 +21,15 @@ fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
 fn with_cpus(cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
     // Enough for eight homes, and for a part of each thread.
     let free = Bytes((272 << 20).max((cpus.len() as u64) << 24));
-    with_machine(&machine(free), cpus, effort, body);
-}
-
-/// A machine of which nothing is known but that so much memory is free.
-fn machine(free: Bytes) -> Machine {
-    let memory_available = Observed::Known(free);
-    Machine { virtualisation: Virtualisation::None, memory_available, ..Machine::unobserved("a test") }
+    with_machine(&machine_with(free), cpus, effort, body);
 }
 
 /// The same on this machine.
 fn with_machine(machine: &Machine, cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
-    let settings = Settings::default();
     let size = |level, kib| Size { level, bytes: Bytes::from_kib(kib), by: Word::Firmware };
     let sizes = Sizes { levels: vec![size(1, 32), size(2, 512), size(3, 4096)], ..Sizes::default() };
-    let clock = Clock::kernel();
-    body(&Request { machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 });
+    let asked = TestRequest { effort, sizes, ..TestRequest::default() };
+    body(&Request { machine, cpus, ..asked.request() });
 }
 
 /// The cell, set up; none, said aloud, where this machine cannot answer it.
@@ -280,7 +272,7 @@ fn taken(experiment: &str, variants: &[Variant], cell: &Arrangement) -> u64 {
 #[test]
 fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with_both_figures() {
     for free in [64_u64 << 20, 24 << 20, 2 << 20] {
-        with_machine(&machine(Bytes(free)), &allowed_cpus().unwrap(), Effort::Normal, |request| {
+        with_machine(&machine_with(Bytes(free)), &allowed_cpus().unwrap(), Effort::Normal, |request| {
             for name in ["caches", "numa", "thrash", "faults", "fork"] {
                 let experiment =
                     EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
@@ -385,7 +377,7 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
     };
     let own = "experiments::tests::what_is_resident_stays_within_half_of_what_is_free";
     let Some(name) = alone(own, &["caches", "numa", "thrash", "faults"]) else { return };
-    with_machine(&machine(Bytes(FREE)), &allowed_cpus().unwrap(), Effort::Quick, |request| {
+    with_machine(&machine_with(Bytes(FREE)), &allowed_cpus().unwrap(), Effort::Quick, |request| {
         let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
         if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
             eprintln!("skipped: {name}: {}", refusal.reached);
@@ -422,25 +414,12 @@ fn advice_about_memory_works_where_a_plan_gives_it() {
     ] {
         let experiment = EXPERIMENTS.iter().find(|it| (it.describe)().name == name).unwrap();
         for mib in [1_u64, 5, 40, 700, 15_740] {
-            let machine = Machine {
-                memory_available: Observed::Known(Bytes(mib << 20)),
-                ..Machine::unobserved("a test")
-            };
-            let cpus: Vec<Cpu> = (0..64).map(Cpu).collect();
             let planned = |value: &str| {
-                let given = [(key.to_owned(), value.to_owned())].into();
-                let settings = Settings::new(given, &(experiment.describe)()).unwrap();
-                let (clock, sizes) = (Clock::kernel(), Sizes::default());
-                let request = Request {
-                    machine: &machine,
-                    clock,
-                    cpus: &cpus,
-                    effort: Effort::Normal,
-                    settings: &settings,
-                    sizes: &sizes,
-                    seed: 1,
-                };
-                (experiment.plan)(&request).map(drop)
+                let settings = settings(&(experiment.describe)(), &[(key, value)]).unwrap();
+                let (machine, cpus) = (machine_with(Bytes(mib << 20)), (0..64).map(Cpu).collect());
+                let effort = Effort::Normal;
+                let asked = TestRequest { machine, cpus, effort, settings, ..TestRequest::default() };
+                (experiment.plan)(&asked.request()).map(drop)
             };
             let Err(unfit) = planned(asked) else { continue };
             let Some((advised, value)) = crate::memory::advised(&unfit) else {

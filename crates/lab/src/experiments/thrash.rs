@@ -8,6 +8,7 @@ use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
+use tenbin_model::words::{and, comma};
 use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Refusal};
 
 use self::analysis::Thrashing;
@@ -313,7 +314,7 @@ fn number(arrangement: &Arrangement, name: &str) -> Option<usize> {
 /// The sizes that buffers are parts of, and whose word each is.
 fn said(request: &Request<'_>) -> String {
     let one = |size: &tenbin_model::Size| format!("L{} {} ({})", size.level, size.bytes, size.by);
-    request.sizes.levels.iter().map(one).collect::<Vec<_>>().join(", ")
+    comma(request.sizes.levels.iter().map(one))
 }
 
 /// Both buffers and their threads. Each thread touches its own buffer first.
@@ -469,10 +470,9 @@ impl Apparatus for Buffers {
         let looked = self.team.lap(&self.looks[variant as usize], iterations)?;
         let lost: Vec<u64> = looked.shares.iter().map(|share| share.failures).collect();
         if lost.iter().any(|&lost| lost > 0) {
-            let lost: Vec<String> = lost.iter().map(u64::to_string).collect();
             return Err(Failure::Wrong(format!(
                 "{} lines of the two threads, of {iterations} that each wrote last, do not hold what it left there",
-                lost.join(" and ")
+                and(lost)
             )));
         }
         self.course.lines.fetch_add(iterations, Ordering::Relaxed);

@@ -1,19 +1,11 @@
 //! What an ELF file says of itself: what it defines and needs, in which versions, and where it is mapped.
-//!
-//! Symbol versions are those of the GNU extension (`.gnu.version`, `.gnu.version_d`, `.gnu.version_r`), which
-//! the LSB Core Specification describes.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use object::elf::{FileHeader64, STT_GNU_IFUNC, VersymIndex};
-use object::read::elf::{ElfFile64, ElfSymbol64, FileHeader, ProgramHeader};
-use object::{
-    Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolIndex, SymbolKind, elf,
-};
-
 use tenbin_model::Architecture;
+use tenbin_model::elf::{self, Elf, Malformed, numbers};
 
 /// The most bytes of a file that are read, 64 MiB. A C library has a few.
 const MOST: u64 = 64 << 20;
@@ -59,6 +51,18 @@ pub(super) struct Symbol {
 }
 
 impl Symbol {
+    fn of(symbol: &elf::Symbol<'_>) -> Self {
+        let version = symbol.version.as_ref();
+        Self {
+            name: symbol.name.clone().into_owned(),
+            address: symbol.address,
+            size: symbol.size,
+            version: version.map(|version| version.name.clone().into_owned()),
+            default: version.is_none_or(|version| !version.hidden),
+            indirect: symbol.kind == numbers::STT_GNU_IFUNC,
+        }
+    }
+
     /// Its name and version as the linker writes them: `fork@@GLIBC_2.2.5`.
     pub(super) fn versioned(&self) -> String {
         let at = if self.default { "@@" } else { "@" };
@@ -105,68 +109,33 @@ impl Image {
     /// # Errors
     /// Why it is none, as the rest of a sentence that begins with its name.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        if !bytes.starts_with(&elf::ELFMAG) {
-            return Err("is no program: it is not an ELF file".into());
-        }
-        if bytes.get(4) != Some(&elf::ELFCLASS64.0) {
-            return Err("is no program of 64 bits".into());
-        }
-        Self::read(bytes).map_err(|error| format!("is a damaged ELF file: {error}"))
-    }
-
-    fn read(bytes: &[u8]) -> object::read::Result<Self> {
-        let file = ElfFile64::<Endianness, &[u8]>::parse(bytes)?;
-        let endian = file.endian();
-        let header: &FileHeader64<Endianness> = file.elf_header();
-        let headers = header.program_headers(endian, bytes)?;
-        let segments = headers
-            .iter()
-            .filter(|header| header.p_type(endian) == elf::PT_LOAD)
-            .map(|header| (header.p_offset(endian), header.p_vaddr(endian), header.p_filesz(endian)))
-            .collect();
-        let interpreted = headers.iter().any(|header| header.p_type(endian) == elf::PT_INTERP);
-        let versions = file.elf_section_table().versions(endian, bytes)?;
-        let version = |index: SymbolIndex| {
-            let number = versions.as_ref().map(|table| table.version_index(endian, index));
-            let number: VersymIndex = number?;
-            let version = versions.as_ref()?.version(number.index()).ok()??;
-            Some((String::from_utf8_lossy(version.name()).into_owned(), number.is_hidden()))
-        };
-        let table = file.elf_dynamic_symbol_table();
-        let mut defined = Vec::new();
-        // Indirect functions too, which are no definitions to the reader. A thread's own data has no address.
-        let ours =
-            |symbol: &ElfSymbol64<'_, '_, _>| !symbol.is_undefined() && symbol.kind() != SymbolKind::Tls;
-        for symbol in file.dynamic_symbols().filter(ours) {
-            let indirect = table.symbol(symbol.index()).is_ok_and(|symbol| symbol.st_type() == STT_GNU_IFUNC);
-            let (version, hidden) = version(symbol.index()).unzip();
-            defined.push(Symbol {
-                name: symbol.name().unwrap_or_default().into(),
-                address: symbol.address(),
-                size: symbol.size(),
-                version,
-                default: !hidden.unwrap_or_default(),
-                indirect,
-            });
-        }
-        let mut imported = Vec::new();
-        let symbols = file.dynamic_symbol_table();
-        for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
-            let RelocationTarget::Symbol(index) = relocation.target() else { continue };
-            let symbol = symbols.as_ref().and_then(|symbols| symbols.symbol_by_index(index).ok());
-            if let Some(symbol) = symbol.filter(ObjectSymbol::is_undefined) {
-                let version = version(index).map(|(version, _)| version);
-                imported.push((symbol.name().unwrap_or_default().into(), Import { version, slot }));
+        let damaged = |why| format!("is a damaged ELF file: {why}");
+        let file = Elf::parse(bytes).map_err(|why| match why {
+            Malformed::NotElf => "is no program: it is not an ELF file".into(),
+            Malformed::Class(_) => "is no program of 64 bits".into(),
+            Malformed::Damaged(how) => damaged(how),
+        })?;
+        let dynamic = file.dynamic().map_err(|why| damaged(why.to_string()))?;
+        let (mut defined, mut imported) = (Vec::new(), Vec::new());
+        if let Some(dynamic) = &dynamic {
+            // Indirect functions too. A thread's own data has no address.
+            let ours = |it: &&elf::Symbol<'_>| !it.is_undefined() && it.kind != numbers::STT_TLS;
+            defined = dynamic.symbols.iter().filter(ours).map(Symbol::of).collect();
+            for &(slot, symbol) in &dynamic.relocations {
+                if let Some(symbol) = dynamic.symbols.get(symbol).filter(|symbol| symbol.is_undefined()) {
+                    let version = symbol.version.as_ref().map(|version| version.name.clone().into_owned());
+                    imported.push((symbol.name.clone().into_owned(), Import { version, slot }));
+                }
             }
         }
         Ok(Self {
-            architecture: Architecture::of_elf(header.e_machine(endian).0),
-            interpreted,
-            entry: file.entry(),
+            architecture: Architecture::of_elf(file.identity.machine),
+            interpreted: file.is_interpreted(),
+            entry: file.identity.entry,
             defined,
             library: library(bytes),
             imported,
-            segments,
+            segments: file.loaded().map(|it| (it.offset, it.address, it.length)).collect(),
         })
     }
 

@@ -4,6 +4,7 @@
 //! that of the function of the same name.
 
 use tenbin_model::Architecture;
+use tenbin_model::words::comma;
 
 use super::names::{self, Named};
 
@@ -208,7 +209,7 @@ pub(super) fn written(
             let words = words(&memory(value, 16 * count as usize));
             let (parts, _) = words.as_chunks::<2>();
             let parts = parts.iter().map(|&[at, length]| bytes(at, length, memory));
-            format!("[{}]", parts.collect::<Vec<_>>().join(", "))
+            format!("[{}]", comma(parts))
         }
         Kind::Mode(_) => format!("{value:#o}"),
         Kind::Signal => names::signal(value),
@@ -264,7 +265,7 @@ fn clone_arguments(bytes: &[u8]) -> String {
         "stack_size" | "set_tid_size" => format!("{field}={value}"),
         _ => format!("{field}={}", pointer(value)),
     });
-    format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+    format!("{{{}}}", comma(fields))
 }
 
 /// The flags that a call which makes a process or a thread is asked for.
@@ -319,7 +320,7 @@ mod tests {
             taken(of(name, on).unwrap(), values).iter().enumerate().map(|(number, (argument, kind))| {
                 format!("{argument}={}", written(*kind, number, values, on, &page(memory)))
             });
-        format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))
+        format!("{name}({})", comma(arguments))
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::child::End;
+use tenbin_model::words::{and, comma};
 use tenbin_model::{Architecture, Finding};
 
 use super::api::{Api, Case};
@@ -86,14 +87,8 @@ fn listed(calls: &[&Call], program: &str) -> String {
             None => parts.push((part, 1)),
         }
     }
-    let parts: Vec<String> = parts
-        .into_iter()
-        .map(|(part, times)| if times == 1 { part } else { format!("{part} ({times} times)") })
-        .collect();
-    match parts.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => parts.concat(),
-    }
+    let said = |(part, times)| if times == 1 { part } else { format!("{part} ({times} times)") };
+    and(parts.into_iter().map(said))
 }
 
 fn makes(call: &Call) -> bool {
@@ -123,7 +118,7 @@ fn brief(call: &Call, program: &str) -> String {
     let mut shown: Vec<&str> =
         fields.iter().map(|field| if field.is_empty() { "…" } else { field.as_str() }).collect();
     shown.dedup();
-    format!("{}({})", call.name, shown.join(", "))
+    format!("{}({})", call.name, comma(&shown))
 }
 
 /// Whether `text`, which is quoted and may be cut, is the path of the file `program`.
@@ -198,7 +193,7 @@ impl<'s> Row<'s> {
             [first, second, third, .., last] if turns > LISTED => {
                 format!("{first}, {second}, {third}, …, {last}")
             }
-            all => all.join(", "),
+            all => comma(all),
         };
         Some(format!("{what}, with {}={texts}", self.first[of].arguments[place].name))
     }
@@ -313,7 +308,7 @@ fn named(library: &Library) -> String {
 fn abi_line(api: &Api, seen: &Seen, on: Architecture) -> String {
     let arguments = match seen.arguments.as_slice() {
         [] if api.parameters.is_empty() => "no argument".into(),
-        arguments => arguments.iter().map(register).collect::<Vec<_>>().join(", "),
+        arguments => comma(arguments.iter().map(register)),
     };
     format!(
         "ABI: {}, {}; called from {}: {arguments}",

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 
 use super::text::fill;
 use super::words::Lines;
+use tenbin_model::words::counted;
 
 /// What one read may bring.
 const BLOCK: usize = 256 << 10;
@@ -70,18 +71,18 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines;
-        let (counted, are) = (counted(lines, "line"), if lines == 1 { "is" } else { "are" });
-        let right = format!("{counted} {are} right");
+        let (number, are) = (counted(lines as usize, "line"), if lines == 1 { "is" } else { "are" });
+        let right = format!("{number} {are} right");
         match &self.end {
             End::Enough => write!(f, "{right}, as many as were asked for."),
             End::Input { of_a_line: 0 } => write!(f, "{right}; then the input ended."),
             End::Input { of_a_line } => {
-                let bytes = self::counted(*of_a_line as u64, "right byte");
+                let bytes = counted(*of_a_line, "right byte");
                 write!(f, "{right}; then the input ended within a line, after {bytes} of it.")
             }
             End::TooFew { asked } => {
                 let (right, were) =
-                    (self::counted(lines, "right line"), if *asked == 1 { "was" } else { "were" });
+                    (counted(lines as usize, "right line"), if *asked == 1 { "was" } else { "were" });
                 write!(
                     f,
                     "Implementation error of what was examined: it ended after {right}, and {asked} {were} asked for."
@@ -97,12 +98,6 @@ impl fmt::Display for Finding {
             ),
         }
     }
-}
-
-/// A number of things that form their plural with an s.
-fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 /// Reads `input` and compares it with `line`, its newline included, over and over.

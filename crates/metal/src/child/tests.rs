@@ -57,7 +57,7 @@ fn a_child_that_ends_takes_what_it_left_behind_with_it() {
 }
 
 #[test]
-fn a_child_that_has_ended_and_is_dropped_unwaited_takes_its_group_with_it() {
+fn a_child_dropped_unwaited_takes_its_group_with_it() {
     let mut command = shell("sleep 1000 >/dev/null & echo $!");
     command.stdout(Stdio::piped());
     let mut running = start(command, ample()).unwrap();
@@ -65,9 +65,9 @@ fn a_child_that_has_ended_and_is_dropped_unwaited_takes_its_group_with_it() {
         running.stdout.drain().unwrap();
     }
     running.stdout.drain().unwrap();
-    let said = running.stdout.kept.clone();
+    let output_so_far = running.stdout.kept.clone();
     drop(running);
-    assert!(gone(&said));
+    assert!(gone(&output_so_far));
 }
 
 #[test]
@@ -151,14 +151,18 @@ fn however_the_process_ends_its_groups_end() {
         command.args(["--exact", own, "--nocapture"]).env(STARTED, signal.as_raw().to_string());
         let mut process = Alone(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
         let mut output = io::BufReader::new(process.0.stdout.take().unwrap());
-        let mut said = String::new();
-        while !said.contains("started\n") {
-            assert_ne!(io::BufRead::read_line(&mut output, &mut said).unwrap(), 0, "{said}");
+        let mut output_so_far = String::new();
+        while !output_so_far.contains("started\n") {
+            assert_ne!(
+                io::BufRead::read_line(&mut output, &mut output_so_far).unwrap(),
+                0,
+                "{output_so_far}"
+            );
         }
         drop(process.0.stdin.take());
         assert_eq!(End::from(process.0.wait().unwrap()), End::Signalled(signal.as_raw()));
         // To the end, which who is left would keep away for as long as it sleeps.
-        output.read_to_string(&mut said).unwrap();
+        output.read_to_string(&mut output_so_far).unwrap();
     }
 }
 
@@ -172,7 +176,7 @@ fn memory_is_bounded() {
 }
 
 #[test]
-fn a_child_whose_output_passes_through_writes_where_it_is_told_and_ends_in_time() {
+fn a_child_with_passed_through_output_ends_in_time() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut command = shell("echo through; exit 5");
     command.stdout(file.reopen().unwrap());

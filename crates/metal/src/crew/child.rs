@@ -132,9 +132,9 @@ pub(super) fn live(birth: &Birth<'_>) -> ! {
         leave(ORPHANED);
     }
     let pin = match pin(birth.cpu) {
-        Ok(found) if found == birth.cpu => HELD,
-        Ok(found) => {
-            slot.cpus[0].store(found.0, Ordering::Relaxed);
+        Ok(actual) if actual == birth.cpu => HELD,
+        Ok(actual) => {
+            slot.cpus[0].store(actual.0, Ordering::Relaxed);
             ELSEWHERE
         }
         Err(error) => {

@@ -42,7 +42,7 @@ fn own() -> String {
 }
 
 #[test]
-fn every_child_runs_every_iteration_of_every_epoch_on_its_cpu_and_there_may_be_more_than_cpus() {
+fn every_child_runs_every_iteration_on_its_cpu() {
     for workers in [1, 2, 3, 5] {
         let seen: Arc<Shared<AtomicU64>> = Arc::new(Shared::zeroed(3 * workers).unwrap());
         let noted = Arc::clone(&seen);
@@ -84,7 +84,7 @@ fn failures_are_told_worker_by_worker() {
 }
 
 #[test]
-fn a_child_that_is_killed_is_named_in_any_lap_after_and_the_others_leave() {
+fn a_killed_child_is_named_in_later_laps_and_the_others_leave() {
     // Before the lap, from outside; in the middle of it; and while the others wait for each other at its
     // start.
     for (workers, from_outside) in [(2, true), (3, true), (2, false), (3, false)] {
@@ -107,7 +107,7 @@ fn a_child_that_is_killed_is_named_in_any_lap_after_and_the_others_leave() {
 }
 
 #[test]
-fn a_child_that_never_ends_is_late_and_is_killed_when_the_crew_is_dropped() {
+fn an_endless_child_is_late_and_killed_with_its_crew() {
     let mut crew = crew(
         2,
         vec![task(|worker, _| {
@@ -131,10 +131,10 @@ fn a_child_that_never_ends_is_late_and_is_killed_when_the_crew_is_dropped() {
 #[test]
 fn no_child_outlives_a_panic_of_the_parent() {
     let processes = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let told = Arc::clone(&processes);
+    let known = Arc::clone(&processes);
     let parent = thread::spawn(move || {
         let crew = crew(2, Vec::new());
-        *told.lock().unwrap() = crew.processes();
+        *known.lock().unwrap() = crew.processes();
         std::panic::resume_unwind(Box::new("planted"));
     });
     assert!(parent.join().is_err());
@@ -173,8 +173,8 @@ fn a_child_that_leaves_its_cpu_fails_the_epoch() {
     });
     let mut crew = Crew::gather(Clock::kernel(), &[all[0]; 2], vec![leave]).unwrap();
     match crew.lap(0, 1) {
-        Err(Fault::PinNotHeld { worker: 1, wanted, found }) => {
-            assert_eq!((wanted, found), (all[0], elsewhere))
+        Err(Fault::PinNotHeld { worker: 1, wanted, actual }) => {
+            assert_eq!((wanted, actual), (all[0], elsewhere))
         }
         other => panic!("{other:?}"),
     }

@@ -309,15 +309,15 @@ macro_rules! randomised {
 randomised!(ldaxr_stlxr_loop tenbin_kernel_ldaxr_stlxr_randomised);
 randomised!(casal_loop tenbin_kernel_casal_randomised);
 
-// `found` leaves in x6 what the counter was when the attempt failed: CASAL has put it there already.
+// `before` leaves in x6 what the counter was when the attempt failed: CASAL has put it there already.
 macro_rules! proportional {
-    ($loop:ident $symbol:ident found { $($found:literal)* }) => {
+    ($loop:ident $symbol:ident before { $($before:literal)* }) => {
         $loop! {
             $symbol
             setup { "ldp x9, x10, [x2]" } // x9: unit, x10: cap
             success {}
             failure {
-                $($found)*
+                $($before)*
                 "sub x11, x6, x3"
                 "mul x11, x11, x9"
                 "cmp x11, x10"
@@ -333,8 +333,8 @@ macro_rules! proportional {
     };
 }
 
-proportional!(ldaxr_stlxr_loop tenbin_kernel_ldaxr_stlxr_proportional found { "ldr x6, [x0]" });
-proportional!(casal_loop tenbin_kernel_casal_proportional found {});
+proportional!(ldaxr_stlxr_loop tenbin_kernel_ldaxr_stlxr_proportional before { "ldr x6, [x0]" });
+proportional!(casal_loop tenbin_kernel_casal_proportional before {});
 
 kernel! {
     /// Adds 1, but 0 when one addition is left: that one writes back what it found.

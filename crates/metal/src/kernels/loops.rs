@@ -263,8 +263,8 @@ mod tests {
         }
         for (n, place) in [(0, 0), (1, 3), (2, 1), (3, 4), (4, 2), (5, 0), (12, 1)] {
             // SAFETY: each word holds the address of another one of the ring, which is alive and not written.
-            let found = unsafe { chase(base, n) };
-            assert_eq!(found, base + place * size_of::<usize>(), "{n} steps");
+            let end = unsafe { chase(base, n) };
+            assert_eq!(end, base + place * size_of::<usize>(), "{n} steps");
         }
         drop(ring);
     }

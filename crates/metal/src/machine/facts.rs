@@ -104,17 +104,17 @@ fn cache_leaves() -> Reading<Vec<[u32; 4]>> {
         // Type 0, in the lowest five bits: no more caches.
         registers.take_while(|[eax, ..]| eax & 0x1f != 0).collect()
     };
-    let mut found = Vec::new();
+    let mut caches = Vec::new();
     if __cpuid(0).eax >= 4 {
-        found = leaves(4);
+        caches = leaves(4);
     }
-    if found.is_empty()
+    if caches.is_empty()
         && __cpuid(0x8000_0000).eax >= 0x8000_001d
         && __cpuid(0x8000_0001).ecx & TOPOLOGY_EXTENSIONS != 0
     {
-        found = leaves(0x8000_001d);
+        caches = leaves(0x8000_001d);
     }
-    if found.is_empty() { Err("CPUID lists no cache".into()) } else { Ok(found) }
+    if caches.is_empty() { Err("CPUID lists no cache".into()) } else { Ok(caches) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -131,8 +131,8 @@ fn cache_vector() -> Reading<Vec<(u64, u64)>> {
         let value = unsafe { libc::getauxval(key as libc::c_ulong) };
         (key, value as u64)
     };
-    let found: Vec<(u64, u64)> = (40..=47).map(entry).filter(|&(_, value)| value != 0).collect();
-    if found.is_empty() { Err("the auxiliary vector has no entry for a cache".into()) } else { Ok(found) }
+    let entries: Vec<(u64, u64)> = (40..=47).map(entry).filter(|&(_, value)| value != 0).collect();
+    if entries.is_empty() { Err("the auxiliary vector has no entry for a cache".into()) } else { Ok(entries) }
 }
 
 #[cfg(target_arch = "aarch64")]

@@ -83,8 +83,8 @@ fn read() -> Signs {
     let task = format!("/proc/self/task/{}", rustix::thread::gettid().as_raw_nonzero());
     let thread = ["/proc/thread-self".to_owned(), task];
     let first = |name: &str| {
-        let found = thread.iter().map(|folder| format!("{folder}/{name}"));
-        found.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
+        let paths = thread.iter().map(|folder| format!("{folder}/{name}"));
+        paths.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
     };
     let exe = first("exe").ok_or_else(|| "/proc/thread-self/exe: no such file".to_owned());
     let auxv = first("auxv").ok_or_else(|| "/proc/thread-self/auxv: no such file".to_owned());
@@ -166,8 +166,8 @@ mod tests {
         assert_eq!(judge(&native(), 183), Ok(None));
         let qemu = "/usr/bin/qemu-aarch64-static".to_owned();
         let machine = Signs { runs: Ok(qemu.clone()), runs_machine: Ok(62), claims: absent(), ..native() };
-        let said = judge(&machine, 183).unwrap().unwrap();
-        assert!(said.contains("qemu-aarch64-static") && said.contains("machine 62"), "{said}");
+        let sentence = judge(&machine, 183).unwrap().unwrap();
+        assert!(sentence.contains("qemu-aarch64-static") && sentence.contains("machine 62"), "{sentence}");
         let name = Signs { runs: Ok(qemu), ..native() };
         assert!(judge(&name, 183).unwrap().unwrap().contains("claims /usr/bin/tenbin"));
         let vector = Signs { own_random: Ok(0x5500_8009), ..native() };

@@ -177,8 +177,8 @@ fn own_group(text: &str, controller: &str) -> Reading<(Version, String)> {
     let lines = || text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let one = lines().find(|(controllers, _)| controllers.split(',').any(|name| name == controller));
     let two = lines().find(|(controllers, _)| controllers.is_empty());
-    let found = one.map(|line| (Version::One, line)).or(two.map(|line| (Version::Two, line)));
-    let (version, (_, path)) = found.ok_or_else(|| format!("no group for `{controller}`"))?;
+    let group = one.map(|line| (Version::One, line)).or(two.map(|line| (Version::Two, line)));
+    let (version, (_, path)) = group.ok_or_else(|| format!("no group for `{controller}`"))?;
     Ok((version, path.to_owned()))
 }
 
@@ -264,7 +264,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     #[test]
-    fn what_the_groups_use_is_not_available_but_for_files_that_can_be_dropped() {
+    fn memory_of_groups_is_unavailable_but_for_cached_files() {
         let two = [
             ("/proc/self/cgroup", "0::/pod/box\n"),
             ("/proc/self/mountinfo", "41 31 0:38 / /cg rw,relatime - cgroup2 cgroup2 rw\n"),

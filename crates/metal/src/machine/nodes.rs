@@ -114,8 +114,8 @@ impl Distances {
     /// own there.
     fn of(&self, from: u32, nodes: &[u32]) -> Vec<u32> {
         let known = |to: &u32| {
-            let said = self.0.get(&(from, *to)).copied();
-            said.or((from == *to && !self.0.is_empty()).then_some(HOME))
+            let stated = self.0.get(&(from, *to)).copied();
+            stated.or((from == *to && !self.0.is_empty()).then_some(HOME))
         };
         nodes.iter().map(known).collect::<Option<_>>().unwrap_or_default()
     }

@@ -2,6 +2,7 @@
 
 use super::formats::{field, fields, hexadecimal};
 use super::root::{Reading, Root};
+use tenbin_model::words::comma;
 
 const CPUINFO: &str = "/proc/cpuinfo";
 
@@ -88,10 +89,10 @@ fn riscv(text: &str) -> Reading<String> {
             words.insert(0, vendor.to_owned());
         }
         words.extend(isas.get(hart).map(|isa| (*isa).to_owned()));
-        words.join(", ")
+        comma(&words)
     });
-    let said = counted(names.filter(|name| !name.is_empty()));
-    if said.is_empty() { Err("no line `uarch`, `mvendorid` or `isa`".into()) } else { Ok(said) }
+    let names = counted(names.filter(|name| !name.is_empty()));
+    if names.is_empty() { Err("no line `uarch`, `mvendorid` or `isa`".into()) } else { Ok(names) }
 }
 
 /// Equal names once; different ones with their counts, in the order of appearance.
@@ -105,7 +106,7 @@ fn counted(names: impl Iterator<Item = String>) -> String {
     }
     match kinds.as_slice() {
         [(name, _)] => name.clone(),
-        _ => kinds.iter().map(|(name, count)| format!("{count} x {name}")).collect::<Vec<_>>().join(", "),
+        _ => comma(kinds.iter().map(|(name, count)| format!("{count} x {name}"))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use tenbin_model::Cpu;
 use tenbin_model::machine::cpu_ranges;
+use tenbin_model::words::comma;
 
 use super::formats::{bracketed, integer};
 use super::root::{Reading, Root};
@@ -30,7 +31,7 @@ pub(super) fn governor(root: &Root, cpus: &[Cpu]) -> Reading<String> {
         _ => {
             let group =
                 |(governor, cpus): &(String, Vec<Cpu>)| format!("{governor} on CPUs {}", cpu_ranges(cpus));
-            Ok(groups.iter().map(group).collect::<Vec<_>>().join(", "))
+            Ok(comma(groups.iter().map(group)))
         }
     }
 }
@@ -84,6 +85,6 @@ pub(super) fn address_randomisation(root: &Root) -> Reading<u8> {
 pub(super) fn mitigations(root: &Root) -> Reading<Vec<(String, String)>> {
     let folder = format!("{CPUS}/vulnerabilities");
     let flaws = root.names(&folder)?;
-    let said = |flaw: String| Ok((flaw.clone(), root.word(&format!("{folder}/{flaw}"))?));
-    flaws.into_iter().map(said).collect()
+    let mitigation = |flaw: String| Ok((flaw.clone(), root.word(&format!("{folder}/{flaw}"))?));
+    flaws.into_iter().map(mitigation).collect()
 }

@@ -146,7 +146,7 @@ fn one_sign_more_changes_the_answer() {
 
 /// A machine with nothing to read is described all the same.
 #[test]
-fn an_empty_root_is_not_observable_and_says_which_file_is_missing() {
+fn an_empty_root_names_the_files_that_are_missing() {
     let empty = tempfile::tempdir().unwrap();
     let machine = observe(empty.path(), &Fixture::named("rk3399").facts);
     let kernel = machine.kernel.to_string();

@@ -43,13 +43,13 @@ pub(super) fn virtualisation(root: &Root, facts: &Facts) -> Virtualisation {
     }
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
     let firmware = Firmware::read(root);
-    let found = match facts.architecture.as_str() {
+    let by_instruction = match facts.architecture.as_str() {
         "x86_64" => x86(&cpuinfo, facts, &firmware),
         "aarch64" => arm(&cpuinfo, root, facts, &firmware),
         "riscv64" => riscv(&cpuinfo, &firmware),
         _ => None,
     };
-    found.or_else(|| by_name(root, &firmware)).unwrap_or(Virtualisation::None)
+    by_instruction.or_else(|| by_name(root, &firmware)).unwrap_or(Virtualisation::None)
 }
 
 /// CPUID is decisive where a hypervisor announces itself there.

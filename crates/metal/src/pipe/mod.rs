@@ -149,11 +149,11 @@ mod tests {
         let wrong = verified(How::Write { room: SEEDS_WRITE }, &damaged, &text, 2).unwrap_err();
         assert_eq!(wrong.line, 1_000);
         assert_eq!(wrong.expected, "0001000");
-        assert_ne!(wrong.found, wrong.expected);
+        assert_ne!(wrong.actual, wrong.expected);
     }
 
     #[test]
-    fn pages_that_a_reader_holds_change_under_two_buffers_and_stay_under_constant_pages() {
+    fn held_pages_change_under_two_buffers_and_stay_when_constant() {
         let gives_pages = |how: &How| !matches!(how, How::Puts | How::Write { .. });
         for (how, text) in all().into_iter().filter(|(how, _)| gives_pages(how)) {
             let pipe = Pipe::new(CAPACITY).unwrap();

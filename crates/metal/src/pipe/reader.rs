@@ -104,7 +104,7 @@ pub struct Wrong {
     /// What should have come.
     pub expected: String,
     /// What came.
-    pub found: String,
+    pub actual: String,
 }
 
 impl Verify {
@@ -126,26 +126,26 @@ impl Reader for Verify {
     fn take(&mut self, bytes: usize) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {
-            let found = self.reader.some(left)?;
-            left -= found.len();
-            let mut expected = vec![0; found.len()];
+            let actual = self.reader.some(left)?;
+            left -= actual.len();
+            let mut expected = vec![0; actual.len()];
             self.expected.fill(&mut expected, self.at);
             if self.verdict.is_ok()
                 && let Some(place) =
-                    expected.iter().zip(found).position(|(expected, found)| expected != found)
+                    expected.iter().zip(actual).position(|(expected, actual)| expected != actual)
             {
                 let line = self.expected.line();
                 // The line's start may lie in an earlier read: show what this read has of it.
                 let from = place - ((self.at + place) % line).min(place);
-                let to = (from + line).min(found.len());
+                let to = (from + line).min(actual.len());
                 let shown = |bytes: &[u8]| String::from_utf8_lossy(&bytes[from..to]).trim_end().to_owned();
                 self.verdict = Err(Wrong {
                     line: ((self.at + place) / line) as u64,
                     expected: shown(&expected),
-                    found: shown(found),
+                    actual: shown(actual),
                 });
             }
-            self.at += found.len();
+            self.at += actual.len();
         }
         Ok(())
     }
@@ -186,14 +186,14 @@ pub fn hold(output: OwnedFd, capacity: usize, rounds: usize, text: &Text) -> Res
 
     let mut expected = vec![0; capacity];
     text.fill(&mut expected, 0);
-    let mut found = vec![0; capacity];
+    let mut received = vec![0; capacity];
     let mut at = 0;
     while at < capacity {
-        at += uninterrupted(|| rustix::io::read(&side.output, &mut found[at..]))
+        at += uninterrupted(|| rustix::io::read(&side.output, &mut received[at..]))
             .and_then(no_end)
             .map_err(failed)?;
     }
-    let lines = expected.chunks_exact(text.line()).zip(found.chunks_exact(text.line()));
-    let changed = lines.filter(|(expected, found)| expected != found).count() as u64;
+    let lines = expected.chunks_exact(text.line()).zip(received.chunks_exact(text.line()));
+    let changed = lines.filter(|(expected, received)| expected != received).count() as u64;
     Ok(Held { lines: (capacity / text.line()) as u64, changed })
 }

@@ -355,11 +355,11 @@ fn filled_with_large(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
 }
 
 /// Whether all bytes went in at once.
-fn whole(found: usize, wanted: usize) -> Result<(), Fault> {
-    if found == wanted {
+fn whole(written: usize, wanted: usize) -> Result<(), Fault> {
+    if written == wanted {
         return Ok(());
     }
-    let error = io::Error::other(format!("{found} of {wanted} bytes fitted"));
+    let error = io::Error::other(format!("{written} of {wanted} bytes fitted"));
     Err(Fault::system("fill the pipe to tee from", error))
 }
 

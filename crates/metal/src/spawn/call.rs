@@ -54,7 +54,7 @@ pub(super) struct Clone3 {
 #[repr(C)]
 pub(super) struct Note {
     /// The child reads it.
-    pub(super) said: *mut u64,
+    pub(super) answer: *mut u64,
     /// The child writes there what it read: in its own memory, whoever else has that.
     pub(super) heard: *mut u64,
     /// The child writes the same there, in memory that all processes share.

@@ -19,19 +19,19 @@ fn here(spawner: &Spawner) -> Vec<Way> {
 }
 
 #[test]
-fn a_child_runs_once_sees_what_was_said_ends_as_asked_and_shares_what_it_should() {
+fn a_child_runs_once_and_shares_what_it_should() {
     let spawner = Spawner::new().unwrap();
     let here = here(&spawner);
     assert!(here.contains(&Way::Fork), "every Linux has it");
     for way in here {
-        for said in [1, u64::MAX, 0x1234_5678_9abc_def0] {
-            spawner.watch(way, said);
+        for answer in [1, u64::MAX, 0x1234_5678_9abc_def0] {
+            spawner.watch(way, answer);
             let watched = spawner.watched(way).unwrap();
             assert_eq!(watched.status, way.status(), "{way:?}");
             if way == Way::PosixSpawn {
                 assert_eq!((watched.runs, watched.seen_by_parent), (None, false));
             } else {
-                assert_eq!((watched.runs, watched.read), (Some(1), said), "{way:?}");
+                assert_eq!((watched.runs, watched.read), (Some(1), answer), "{way:?}");
                 assert_eq!(Some(watched.seen_by_parent), way.shares_memory(), "{way:?}");
             }
         }
@@ -76,7 +76,7 @@ fn who_asks_for_a_child_while_there_is_another_is_refused() {
 }
 
 #[test]
-fn many_in_a_row_are_all_waited_for_and_the_calls_are_within_the_whole() {
+fn children_in_a_row_are_all_waited_for() {
     let (spawner, clock) = (Spawner::new().unwrap(), Clock::kernel());
     for way in here(&spawner) {
         let started = clock.now();
@@ -94,7 +94,7 @@ fn many_in_a_row_are_all_waited_for_and_the_calls_are_within_the_whole() {
 }
 
 #[test]
-fn the_program_in_memory_is_a_header_a_segment_and_three_instructions() {
+fn the_program_in_memory_has_three_instructions() {
     let bytes = program::bytes();
     assert_eq!(bytes[..4], *b"\x7fELF");
     assert_eq!(bytes.len(), 64 + 56 + 12);
@@ -119,7 +119,7 @@ fn a_footprint_is_read_from_the_kernels_words() {
     assert_eq!(footprint_by("VmRSS:\t 1 kB\n"), None);
     assert_eq!(footprint_by("VmRSS:\t 1 MB\nVmPTE:\t 1 kB\n"), None);
     match footprint(std::process::id()) {
-        Ok(found) => assert!(found.resident > Bytes(0)),
+        Ok(usage) => assert!(usage.resident > Bytes(0)),
         Err(fault) => eprintln!("skipped: {fault}"),
     }
 }

@@ -5,8 +5,18 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use tenbin_model::elf::{self, Elf, Malformed, Segment};
+use tenbin_model::words::semicolon;
+
 /// How many bytes are read on either side of an address: the longest x86 instruction has 15.
 pub const REACH: u64 = 16;
+
+/// Bytes of the header of an ELF file of 64 bits.
+const HEADER: usize = 64;
+
+/// Program headers are read that end within so many bytes: those of `/proc/kcore` lie in the first few
+/// thousand.
+const LONGEST_HEADERS: u64 = 8 << 20;
 
 /// What lies around an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +59,7 @@ pub fn around(address: u64, text: Option<u64>) -> Result<Code, String> {
     if tried.len() == 1 {
         tried.push(format!("no vmlinux of {release} below /boot or /usr/lib/debug"));
     }
-    Err(tried.join("; "))
+    Err(semicolon(&tried))
 }
 
 /// The same from an image that was linked for other addresses: its lowest segment begins where the text did.
@@ -61,47 +71,27 @@ fn linked(file: &File, address: u64, text: Option<u64>) -> io::Result<(Vec<u8>, 
     read(file, address.wrapping_sub(text).wrapping_add(lowest))
 }
 
-/// Part of an ELF file that lies at an address.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    address: u64,
-    offset: u64,
-    length: u64,
-}
-
-/// The loadable segments of a little-endian ELF file of 64 bits (System V ABI, chapters 4 and 5).
+/// The loaded segments of a little-endian ELF file of 64 bits.
 fn segments(file: &File) -> io::Result<Vec<Segment>> {
-    const LOADABLE: u32 = 1;
-    let mut header = [0_u8; 64];
-    file.read_exact_at(&mut header, 0)?;
-    // Magic, class 2 (64 bits), data 1 (little-endian).
-    if header[..6] != *b"\x7fELF\x02\x01" {
-        return Err(io::Error::other("it is no uncompressed ELF file of 64 bits"));
-    }
-    let half = |place: usize| u64::from(u16::from_le_bytes([header[place], header[place + 1]]));
-    let (table, size, count) = (word(&header, 32), half(54), half(56));
-    if size < 56 {
-        return Err(io::Error::other("its program headers are too short"));
-    }
-    let mut found = Vec::new();
-    for index in 0..count {
-        let mut entry = [0_u8; 56];
-        file.read_exact_at(&mut entry, table + index * size)?;
-        if u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]) == LOADABLE {
-            found.push(Segment {
-                offset: word(&entry, 8),
-                address: word(&entry, 16),
-                length: word(&entry, 32),
-            });
+    let unreadable = |why| match why {
+        Malformed::Damaged(how) => io::Error::other(how),
+        Malformed::NotElf | Malformed::Class(_) => {
+            io::Error::other("it is no uncompressed ELF file of 64 bits")
         }
+    };
+    let mut bytes = vec![0; HEADER];
+    file.read_exact_at(&mut bytes, 0)?;
+    let identity = elf::identify(&bytes).map_err(unreadable)?;
+    if identity.big_endian {
+        return Err(unreadable(Malformed::NotElf));
     }
-    Ok(found)
-}
-
-fn word(bytes: &[u8], place: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[place..place + 8]);
-    u64::from_le_bytes(word)
+    let length = identity.headers;
+    if length > LONGEST_HEADERS {
+        return Err(io::Error::other("its program headers lie too far behind"));
+    }
+    bytes.resize(HEADER.max(length as usize), 0);
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(Elf::parse(&bytes).map_err(unreadable)?.loaded().collect())
 }
 
 /// The bytes before `address` and from it on, of the segment that it lies in.
@@ -116,7 +106,7 @@ fn read(file: &File, address: u64) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let at = address - segment.address;
     let (before, after) = (at.min(REACH), (segment.length - at).min(REACH));
     let mut bytes = vec![0_u8; (before + after) as usize];
-    file.read_exact_at(&mut bytes, segment.offset + at - before)?;
+    file.read_exact_at(&mut bytes, segment.offset.saturating_add(at) - before)?;
     let from = bytes.split_off(before as usize);
     Ok((bytes, from))
 }
@@ -130,7 +120,7 @@ mod tests {
     /// An ELF file with a note and two segments, of 64 and of 40 bytes that count up from 0 and from 100.
     fn image() -> File {
         let mut bytes = vec![0_u8; 64];
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         bytes[32..40].copy_from_slice(&64_u64.to_le_bytes());
         bytes[54..56].copy_from_slice(&56_u16.to_le_bytes());
         bytes[56..58].copy_from_slice(&3_u16.to_le_bytes());

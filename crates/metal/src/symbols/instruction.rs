@@ -243,20 +243,23 @@ mod tests {
     fn instructions_are_named_as_an_assembler_names_them() {
         for (text, expected) in X86 {
             let code = bytes(text);
-            let found = beginning("x86_64", &code);
-            assert_eq!(found.map(|named| named.name), *expected, "{text}");
-            assert!(found.is_none_or(|named| named.length == code.len()), "{text}: {found:?}");
+            let named_instruction = beginning("x86_64", &code);
+            assert_eq!(named_instruction.map(|named| named.name), *expected, "{text}");
+            assert!(
+                named_instruction.is_none_or(|named| named.length == code.len()),
+                "{text}: {named_instruction:?}"
+            );
         }
         for (architecture, words) in [("aarch64", ARM), ("riscv64", RISC_V)] {
             for (word, expected) in words {
-                let found = beginning(architecture, &word.to_le_bytes());
-                assert_eq!(found.map(|named| named.name), *expected, "{architecture} {word:08x}");
+                let named_instruction = beginning(architecture, &word.to_le_bytes());
+                assert_eq!(named_instruction.map(|named| named.name), *expected, "{architecture} {word:08x}");
             }
         }
     }
 
     #[test]
-    fn an_instruction_that_ends_at_an_address_is_found_behind_others() {
+    fn an_instruction_is_recognised_by_where_it_ends() {
         for (text, expected) in X86.iter().filter(|(_, expected)| expected.is_some()) {
             let code = [bytes("48 89 07 48 89 07"), bytes(text)].concat();
             assert_eq!(ending("x86_64", &code).map(|named| named.name), *expected, "{text}");

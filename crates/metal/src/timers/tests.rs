@@ -75,19 +75,19 @@ fn a_timer_that_would_fire_again_is_seen_to_be_armed() {
 /// The call that a process waits in, by the kernel's word (`proc_pid_syscall(5)`); none where it runs or is
 /// gone.
 fn waits_in(process: u32) -> std::io::Result<Option<i64>> {
-    let said = fs::read_to_string(format!("/proc/{process}/syscall"))?;
-    Ok(said.split_whitespace().next().and_then(|number| number.parse().ok()))
+    let text = fs::read_to_string(format!("/proc/{process}/syscall"))?;
+    Ok(text.split_whitespace().next().and_then(|number| number.parse().ok()))
 }
 
 fn is_stopped(process: u32) -> bool {
     // The name stands in brackets and may hold anything; the state is the word behind it (proc_pid_stat(5)).
-    let said = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    said.rsplit_once(") ").unwrap().1.starts_with('T')
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    text.rsplit_once(") ").unwrap().1.starts_with('T')
 }
 
 /// What Ctrl-Z and `fg` do.
 #[test]
-fn a_timer_is_waited_for_by_who_was_stopped_and_continued_meanwhile() {
+fn a_wait_survives_being_stopped_and_continued() {
     let mut waiters = waiters(1);
     let process = waiters.crew.processes()[0];
     if let Err(error) = waits_in(process) {
@@ -174,7 +174,7 @@ fn every_way_has_a_number_of_its_own_and_nothing_has_none() {
 }
 
 #[test]
-fn what_a_cpu_does_while_it_waits_is_read_and_what_is_absent_is_not_made_up() {
+fn idle_states_are_read_and_absent_ones_not_made_up() {
     let root = tempfile::tempdir().unwrap();
     assert_eq!(Idle::of(root.path(), Cpu(3)), Idle::default());
     let write = |path: &str, text: &str| {
@@ -207,7 +207,7 @@ fn what_a_cpu_does_while_it_waits_is_read_and_what_is_absent_is_not_made_up() {
 
 /// What a worker reported, as lateness: to the nanosecond, and nothing negative is made zero without a word.
 #[test]
-fn lateness_is_counted_from_the_moment_for_which_the_timer_was_armed() {
+fn lateness_counts_from_the_armed_moment() {
     let order = order(Way::Timerfd, 1_000);
     let table = [
         (5_000_000_000, 5_001_000_000, 0, None),

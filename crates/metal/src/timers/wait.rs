@@ -76,7 +76,7 @@ pub(super) fn ordered(way: Way, length: u64, at: u64, least: bool) -> Result<See
         // Interrupted or not: the clock decides.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &span(at));
     }
-    let found = current_timer_slack()?;
+    let slack_before = current_timer_slack()?;
     if least {
         set_current_timer_slack(Some(LEAST))?;
     }
@@ -85,7 +85,7 @@ pub(super) fn ordered(way: Way, length: u64, at: u64, least: bool) -> Result<See
     let waited = wait(way, length);
     let usage = Usage::of_this_thread().since(&before);
     if least {
-        set_current_timer_slack(NonZeroU64::new(found))?;
+        set_current_timer_slack(NonZeroU64::new(slack_before))?;
     }
     let (slack, Waited { from, until, fired, armed }) = (slack?, waited?);
     Ok(Seen { from, until, fired, armed, slack, usage })

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_balloon_that_is_told_of_free_pages_is_known_by_its_features() {
+    fn a_balloon_with_free_page_reports_is_known_by_features() {
         let cases = [
             ("0x0005\n", "01100101000000000000000000000000\n", true),
             ("0x0005\n", "01100001000000000000000000000000\n", false),

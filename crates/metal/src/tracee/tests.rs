@@ -65,18 +65,18 @@ fn every_system_call_is_seen_at_its_entry_and_at_its_end() {
 fn children_are_followed_and_told_of_before_they_begin() {
     // Two, of which the second makes one more.
     let stops = stops(shell("(exit 3); ( (exit 4); exit 5 ); exit 6"), delivered);
-    let mut told = BTreeSet::new();
+    let mut announced = BTreeSet::new();
     let mut begun = BTreeSet::new();
     let mut ends = Vec::new();
     for (thread, stop) in stops {
         match stop {
-            Stop::Born { child, .. } => assert!(told.insert(child)),
-            Stop::Begun => assert!(told.contains(&thread) && begun.insert(thread)),
+            Stop::Born { child, .. } => assert!(announced.insert(child)),
+            Stop::Begun => assert!(announced.contains(&thread) && begun.insert(thread)),
             Stop::Ended(end) => ends.push(end),
-            _ => assert!(begun.contains(&thread) || !told.contains(&thread)),
+            _ => assert!(begun.contains(&thread) || !announced.contains(&thread)),
         }
     }
-    assert_eq!(told, begun);
+    assert_eq!(announced, begun);
     assert_eq!(ends, [3, 4, 5, 6].map(End::Exited));
 }
 
@@ -96,7 +96,7 @@ fn entry(thread: Thread) -> u64 {
 }
 
 #[test]
-fn a_breakpoint_is_met_and_the_program_goes_on_as_if_there_had_been_none() {
+fn a_breakpoint_does_not_change_the_program() {
     traced(shell("exit 9"), AMPLE, |tracee| {
         let leader = tracee.leader();
         let at = entry(leader);
@@ -132,7 +132,7 @@ fn gone(process: Thread) -> bool {
 }
 
 #[test]
-fn a_program_that_hangs_is_ended_at_the_deadline_with_its_children() {
+fn a_hanging_program_ends_at_the_deadline_with_its_children() {
     // How soon a shell has come to make a child is the machine's business: one that has not gets more time.
     let with_a_child = [1, 10, 100].into_iter().map(Duration::from_secs).any(|deadline| {
         let seen = Mutex::new(BTreeSet::new());
@@ -179,7 +179,7 @@ fn what_the_work_leaves_running_is_ended() {
 }
 
 #[test]
-fn a_process_that_may_not_be_traced_is_told_from_one_that_cannot_be_started() {
+fn an_untraceable_process_is_not_an_unstartable_one() {
     let mut twice = shell("exit 0");
     // SAFETY: one system call; nothing is allocated.
     unsafe { twice.pre_exec(request::trace_me) };
@@ -191,7 +191,7 @@ fn a_process_that_may_not_be_traced_is_told_from_one_that_cannot_be_started() {
 }
 
 #[test]
-fn the_registers_of_each_architecture_are_different_words_of_its_set() {
+fn registers_of_an_architecture_are_different_words() {
     for layout in [Layout::X86_64, Layout::AARCH64, Layout::RISCV64] {
         let mut words = layout.arguments.to_vec();
         words.extend([layout.stack, layout.instruction]);

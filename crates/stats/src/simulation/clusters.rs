@@ -41,7 +41,7 @@ fn mean(log_ratios: &[f64]) -> f64 {
 
 /// A shift that is common to both variants cancels in every log ratio, however long it stays.
 #[test]
-fn clusters_that_are_common_to_both_variants_keep_the_false_alarm_rate() {
+fn clusters_common_to_both_keep_the_false_alarm_rate() {
     // The machine's state is the shift. It is drawn when a cluster begins and not by the epoch.
     let shape: Shape = |noise, shift, cost| cost * (*shift + 0.02 * noise.normal()).exp();
     for size in SIZES {
@@ -70,7 +70,7 @@ fn clusters_that_are_common_to_both_variants_keep_the_false_alarm_rate() {
 /// A shift that favours one variant: the rule over blocks fails as clusters grow, and no number of them
 /// mends it. The same rule over one number a cluster holds, and with five clusters it refuses, rightly.
 #[test]
-fn clusters_that_favour_a_variant_break_the_rule_unless_the_cluster_is_the_unit() {
+fn clusters_that_favour_a_variant_must_be_the_unit() {
     for clusters in [5, 20, 60] {
         let mut of_means = Observed::default();
         for size in SIZES {
@@ -99,7 +99,7 @@ fn clusters_that_favour_a_variant_break_the_rule_unless_the_cluster_is_the_unit(
 /// run is sure, half of them of the one answer and half of the other. See docs/method.md, "What it does
 /// not cover", for such a pair of runs on a real machine.
 #[test]
-fn a_state_that_lasts_for_the_whole_run_makes_longer_measuring_surer_and_no_righter() {
+fn a_state_of_the_whole_run_makes_surer_and_no_righter() {
     for (blocks, wrong_at_least) in [(20, 0.15), (100, 0.6), (400, 0.8)] {
         let observed = Observed::of((0..1_500).map(|number| {
             let seed = 50_000_000 + 100_000 * blocks as u64 + number;

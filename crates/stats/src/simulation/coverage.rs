@@ -15,7 +15,7 @@ struct Run {
     /// One of them lies wholly on the wrong side of 1.
     wrong_sign: bool,
     /// The last one excludes 1 on the right side.
-    found: bool,
+    detected: bool,
 }
 
 /// A run of two variants, the second of which costs `ratio` times the first, for the time of `blocks`.
@@ -25,11 +25,11 @@ fn run(seed: u64, shape: Shape, ratio: f64, blocks: f64) -> Run {
     let budget = 2.0 * (1.0 + ratio) * blocks;
     let (mut run, mut values, mut spent) = (Run::default(), Vec::<f64>::new(), 0.0);
     let mut judge = |values: &[f64], level: f64| {
-        let Some(found) = sign::interval(&Ordered::new(values.to_vec()).unwrap(), level) else { return };
-        let (interval, truth) = (found.interval, ratio.ln());
+        let Some(detected) = sign::interval(&Ordered::new(values.to_vec()).unwrap(), level) else { return };
+        let (interval, truth) = (detected.interval, ratio.ln());
         run.missed |= truth < interval.low || truth > interval.high;
         run.wrong_sign |= interval.high < 0.0;
-        run.found = interval.low > 0.0;
+        run.detected = interval.low > 0.0;
     };
     while spent < budget {
         let (block, time) = host.block(ratio);
@@ -54,25 +54,25 @@ fn run(seed: u64, shape: Shape, ratio: f64, blocks: f64) -> Run {
 /// chance, and can be the wrong one (A. Gelman and J. Carlin, "Beyond Power Calculations", 2014). The
 /// interval promises only that this is rarer than half the level, and that is what is shown.
 #[test]
-fn true_differences_lie_in_their_intervals_and_with_the_right_sign() {
+fn true_differences_lie_in_their_intervals() {
     const RUNS: u64 = 2_500;
     const RATIOS: [f64; 3] = [1.002, 1.05, 3.0];
     let mut wrong_below_noise = Observed::default();
     for (index, (name, shape)) in SHAPES.into_iter().chain(SHARED).enumerate() {
         let mut missed_at_any = Observed::default();
         for (place, ratio) in RATIOS.into_iter().enumerate() {
-            let (mut missed, mut wrong, mut found) = Default::default();
+            let (mut missed, mut wrong, mut detected) = Default::default();
             for number in 0..RUNS {
                 let seed = 80_000_000 + 1_000_000 * index as u64 + 100_000 * place as u64 + number;
                 let run = run(seed, shape, ratio, 40.0);
                 Observed::count(&mut missed, run.missed);
                 Observed::count(&mut wrong, run.wrong_sign);
-                Observed::count(&mut found, run.found);
+                Observed::count(&mut detected, run.detected);
             }
             println!(
                 "{name}, {ratio}: missed {missed}; wrong sign {}; found {:.3}",
                 wrong.hits,
-                found.hits as f64 / RUNS as f64
+                detected.hits as f64 / RUNS as f64
             );
             missed_at_any = missed_at_any.with(missed);
             if place == 0 {
@@ -100,9 +100,9 @@ fn a_coarse_clock_is_wrong_by_less_than_its_step() {
     let missed = Observed::of((0..150).map(|number| {
         let mut host = Host::new(94_000_000 + number, COARSE.1);
         let values = (0..2_000).map(|_| host.block(1.002).0.log_ratio()).collect();
-        let found = sign::interval(&Ordered::new(values).unwrap(), LEVEL).unwrap().interval;
-        by_a_step.count(truth < found.low - STEP || truth > found.high + STEP);
-        truth < found.low || truth > found.high
+        let interval = sign::interval(&Ordered::new(values).unwrap(), LEVEL).unwrap().interval;
+        by_a_step.count(truth < interval.low - STEP || truth > interval.high + STEP);
+        truth < interval.low || truth > interval.high
     }));
     println!("{}, 1.002, 2000 blocks: missed {missed}; by a step {by_a_step}", COARSE.0);
     assert!(missed.is_above(0.5));
@@ -116,8 +116,8 @@ fn intervals_cover_the_median_as_often_as_they_say() {
         let mut noise = Noise::new(42 + index as u64);
         let missed = Observed::of((0..RUNS).map(|_| {
             let values = Ordered::new((0..count).map(|_| noise.cauchy()).collect()).unwrap();
-            let found = sign::interval(&values, 0.05).unwrap().interval;
-            found.low > 0.0 || found.high < 0.0
+            let interval = sign::interval(&values, 0.05).unwrap().interval;
+            interval.low > 0.0 || interval.high < 0.0
         }));
         let (achieved, bound) = (Ranks::of(count, 0.5, 0.05).unwrap().level, missed.bound());
         println!("n = {count}: missed {missed}; achieved level {achieved:.4}");

@@ -57,7 +57,7 @@ fn any_alarm(seed: u64, family: usize, shares: usize) -> bool {
 /// them the same way, so their errors come together: about half of the spread of each log ratio is that
 /// of the baseline. Bonferroni's inequality holds under any dependence; this shows what is left of it.
 #[test]
-fn a_family_that_shares_its_baseline_raises_any_false_alarm_no_more_often_than_the_level() {
+fn a_family_with_one_baseline_keeps_the_false_alarm_rate() {
     for (family, runs) in [(2, 8_000), (5, 8_000), (10, 8_000), (20, 6_000), (50, 5_000)] {
         let seed = 100_000_000 * family as u64;
         let observed = Observed::of((0..runs).map(|number| any_alarm(seed + number, family, family)));

@@ -10,17 +10,17 @@ use crate::sign;
 
 /// What a typical run says, over what is true. It says a tenth more, and never less: it takes the longer
 /// side of an interval that is not symmetric.
-const SAID: std::ops::RangeInclusive<f64> = 1.0..=1.25;
+const CLAIMED: std::ops::RangeInclusive<f64> = 1.0..=1.25;
 
 /// How often an effect of the size that one run says is found by the next run like it. About nine times
 /// of ten and not exactly, as the size that is said varies from run to run.
-const FOUND: std::ops::RangeInclusive<f64> = 0.80..=0.97;
+const DETECTED: std::ops::RangeInclusive<f64> = 0.80..=0.97;
 
 /// The log ratios of equal variants move by exactly the logarithm of a difference when there is one. So
 /// a run whose interval begins at `low` would have found every effect above −`low`, and the effect that
 /// nine of ten runs find is a quantile of that, without a search.
 #[test]
-fn the_smallest_effect_found_nine_times_of_ten_is_about_the_one_that_is_said() {
+fn the_detectable_effect_is_detected_nine_times_of_ten() {
     const RUNS: usize = 1_000;
     let shapes: [(&str, Shape); 3] = [
         ("normal", |noise, _, cost| cost * (0.02 * noise.normal()).exp()),
@@ -30,28 +30,33 @@ fn the_smallest_effect_found_nine_times_of_ten_is_about_the_one_that_is_said() {
     let plan = Plan::new(LEVEL, 1).unwrap();
     for (index, (name, shape)) in shapes.into_iter().enumerate() {
         for count in [32, 200] {
-            let (lows, said): (Vec<_>, Vec<_>) = (0..RUNS)
+            let (lows, claimed): (Vec<_>, Vec<_>) = (0..RUNS)
                 .map(|number| {
                     let seed = 95_000_000 + 1_000_000 * index as u64 + 10_000 * count + number as u64;
                     let mut host = Host::new(seed, shape);
                     let values = (0..count).map(|_| host.block(1.0).0.log_ratio()).collect();
                     let values = Ordered::new(values).unwrap();
-                    let found = sign::interval(&values, plan.final_level()).unwrap();
-                    let effect = detectable::smallest(values.median(), found.interval, found.ranks.level);
-                    (found.interval.low, effect.unwrap())
+                    let estimate = sign::interval(&values, plan.final_level()).unwrap();
+                    let effect =
+                        detectable::smallest(values.median(), estimate.interval, estimate.ranks.level);
+                    (estimate.interval.low, effect.unwrap())
                 })
                 .unzip();
-            let found = Observed::of(
-                std::iter::zip(&said, lows[1..].iter().chain(&lows)).map(|(effect, low)| effect + low > 0.0),
+            let detected = Observed::of(
+                std::iter::zip(&claimed, lows[1..].iter().chain(&lows))
+                    .map(|(effect, low)| effect + low > 0.0),
             );
             let needed = lows.iter().map(|low| -low).collect();
-            let (truth, said) = (
+            let (truth, claimed) = (
                 Ordered::new(needed).unwrap().quantile(POWER).unwrap(),
-                Ordered::new(said).unwrap().median(),
+                Ordered::new(claimed).unwrap().median(),
             );
-            println!("{name}, n = {count}: said {said:.5}, true {truth:.5}; found {found}");
-            assert!(SAID.contains(&(said / truth)), "{name}, {count}: {said} {truth}");
-            assert!(FOUND.contains(&(found.hits as f64 / found.runs as f64)), "{name}, {count}: {found}");
+            println!("{name}, n = {count}: said {claimed:.5}, true {truth:.5}; found {detected}");
+            assert!(CLAIMED.contains(&(claimed / truth)), "{name}, {count}: {claimed} {truth}");
+            assert!(
+                DETECTED.contains(&(detected.hits as f64 / detected.runs as f64)),
+                "{name}, {count}: {detected}"
+            );
         }
     }
 }

@@ -43,7 +43,7 @@ fn run(seed: u64, lost: Loss) -> (bool, LogRatios, usize, usize) {
 
 /// Losses that do not know which variant is ahead take blocks away and no more.
 #[test]
-fn epochs_lost_more_often_in_one_variant_keep_the_false_alarm_rate_and_are_counted() {
+fn epochs_lost_in_one_variant_keep_the_false_alarm_rate() {
     let losses: [(&str, Loss); 3] = [
         ("never and 10 %", |side, _, draw| side == Side::Right && draw < 0.1),
         ("2 % and 20 %", |side, _, draw| draw < if side == Side::Left { 0.02 } else { 0.2 }),
@@ -52,10 +52,10 @@ fn epochs_lost_more_often_in_one_variant_keep_the_false_alarm_rate_and_are_count
     for (index, (name, lost)) in losses.into_iter().enumerate() {
         let (mut kept, mut skipped) = (0, 0);
         let observed = Observed::of((0..8_000).map(|number| {
-            let (alarm, found, complete, seen) = run(60_000_000 + 100_000 * index as u64 + number, lost);
-            assert_eq!((found.values.len(), found.skipped), (complete, seen - complete));
-            kept += found.values.len();
-            skipped += found.skipped;
+            let (alarm, blocks, complete, seen) = run(60_000_000 + 100_000 * index as u64 + number, lost);
+            assert_eq!((blocks.values.len(), blocks.skipped), (complete, seen - complete));
+            kept += blocks.values.len();
+            skipped += blocks.skipped;
             alarm
         }));
         println!("epochs lost {name}, {kept} blocks kept and {skipped} skipped: {observed}");

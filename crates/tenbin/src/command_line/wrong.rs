@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use tenbin_model::words::comma;
 
 /// The error in words, for the command line `words`.
 pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[OsString]) -> String {
@@ -17,7 +18,7 @@ pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[Os
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return format!(
                 "`{path}` does nothing by itself; it has the commands {}, and `{path} --help` says what they do",
-                commands.iter().filter(|name| *name != "help").cloned().collect::<Vec<_>>().join(", ")
+                comma(commands.iter().filter(|name| *name != "help"))
             );
         }
         ErrorKind::InvalidSubcommand => {

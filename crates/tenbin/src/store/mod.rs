@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 pub use keeper::Keeper;
 use tenbin_model::Run;
+use tenbin_model::words::comma;
 use tenbin_store::{Attempt, Error, Label, RunId, Store};
 
 use crate::output::{Exit, Trouble, say};
@@ -84,7 +85,7 @@ pub fn keep(store: &mut Store, run: &Run, label: Option<&Label>) -> Result<RunId
 
 /// The names of runs, as far as a table shows them.
 pub fn shorts(ids: &[RunId]) -> String {
-    ids.iter().map(RunId::short).collect::<Vec<_>>().join(", ")
+    comma(ids.iter().map(RunId::short))
 }
 
 /// `$TENBIN_STORE`, else `tenbin/store.db` under the XDG data folder (XDG base directory

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenbin_analysis::calibration as analysis;
 use tenbin_model::ExportedRun;
+use tenbin_model::words::counted;
 use tenbin_store::{CalibrationId, Damage, Error, Existing, RunId, Store, neighbours, same_file};
 
 use super::{Schema, Verb, Work};
@@ -118,9 +119,7 @@ impl Work for Export {
         let what = if named && !ids.is_empty() {
             shorts(&ids)
         } else {
-            let plural =
-                |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-            format!("{} and {}", plural(ids.len(), "run"), plural(calibrations.len(), "calibration"))
+            format!("{} and {}", counted(ids.len(), "run"), counted(calibrations.len(), "calibration"))
         };
         let mut remarks = vec![format!("Wrote {what} to {to}.")];
         remarks.extend(left_out.iter().map(|damage| format!("Left out {}: {}.", damage.name, damage.what)));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tenbin_model::words::comma;
 use tenbin_store::Merge;
 
 use super::{Verb, Work};
@@ -41,7 +42,7 @@ pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
                     let rest = files[place + 1..].iter().map(|file| file.display().to_string());
                     let rest: Vec<String> = rest.collect();
                     if !rest.is_empty() {
-                        answer.remarks.push(format!("tenbin: not tried: {}", rest.join(", ")));
+                        answer.remarks.push(format!("tenbin: not tried: {}", comma(&rest)));
                     }
                     break;
                 }

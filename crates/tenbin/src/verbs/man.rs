@@ -4,6 +4,7 @@ use std::io;
 
 use clap::Args;
 use clap_mangen::roff::{Roff, bold, roman};
+use tenbin_model::words::comma;
 
 use super::{VERBS, Verb, Work};
 use crate::command_line;
@@ -33,7 +34,7 @@ impl Work for Man {
                 let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
                 Trouble::usage(match known.is_empty() {
                     true => format!("`{}` has no commands below it", command.get_name()),
-                    false => format!("there is no command `{word}`; there are: {}", known.join(", ")),
+                    false => format!("there is no command `{word}`; there are: {}", comma(&known)),
                 })
             })?;
         }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use tenbin_model::ListedRun;
+use tenbin_model::words::comma;
 use tenbin_store::{Damage, Error, Label, Listing, RunId, Store};
 
 use super::{Form, Schema, Verb, Work, label};
@@ -138,7 +139,7 @@ fn remove(words: &[String]) -> Result<String, Trouble> {
     let names = ids.iter().map(RunId::short);
     let names: Vec<_> =
         names.chain(calibrations.iter().map(|id| format!("calibration {}", id.short()))).collect();
-    Ok(format!("Removed {}.", names.join(", ")))
+    Ok(format!("Removed {}.", comma(&names)))
 }
 
 /// The seconds of a date, without what is smaller.

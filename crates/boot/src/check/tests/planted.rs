@@ -109,14 +109,14 @@ fn undetermined_bytes_may_hold_what_code_looks_for() {
         ] {
             let code = two(&format!("{load} t0,16(s0)\n{test}"), "");
             for model in MODELS {
-                let found = findings(&code, &[], model);
-                assert_eq!(found.len(), 1, "{load}, {test}, {model}");
-                assert_eq!(found[0].fault, Fault::Dead);
-                let garbage = &found[0].trace.garbage;
+                let findings = findings(&code, &[], model);
+                assert_eq!(findings.len(), 1, "{load}, {test}, {model}");
+                assert_eq!(findings[0].fault, Fault::Dead);
+                let garbage = &findings[0].trace.garbage;
                 assert_eq!(garbage.len(), 1);
                 assert_eq!((garbage[0].address, garbage[0].bytes), (Hex(DATA + 16), bytes), "{load}, {test}");
                 assert_eq!(garbage[0].value, Hex(number), "{load}, {test}");
-                let read = found[0].trace.steps.iter().find_map(|step| match step.action {
+                let read = findings[0].trace.steps.iter().find_map(|step| match step.action {
                     BootAction::Read { address, value, from, .. } => Some((address, value, from)),
                     _ => None,
                 });
@@ -150,60 +150,60 @@ fn undetermined_bytes_are_the_same_at_every_look() {
 fn what_is_computed_of_garbage_is_tried_or_told() {
     /// What must come of it.
     enum Must {
-        Found,
-        Told,
+        Finding,
+        Partly,
         Never,
         Refuses,
     }
-    use Must::{Found, Never, Refuses, Told};
+    use Must::{Finding, Never, Partly, Refuses};
     for (code, must) in [
-        ("ld t0,16(s0)\nli t1,3\nsub t0,t0,t1\nli t2,5\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nli t1,3\nsub t0,t1,t0\nli t2,5\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nxori t0,t0,9\nli t2,5\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\naddi t0,t0,9\nli t2,5\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nslti t1,t0,-5\nbnez t1,bad", Found),
-        ("ld t0,16(s0)\nli t1,198\nbeq t0,t1,bad", Found),
-        ("addi t3,s0,16\nli t1,1\namoadd.d t4,t1,(t3)\nld t0,16(s0)\nli t2,7\nbeq t0,t2,bad", Found),
-        ("sb zero,16(s0)\nlw t0,16(s0)\nli t1,0x100\nbeq t0,t1,bad", Found),
-        ("ld t0,16(s0)\naddiw t1,t0,0\nbnez t1,go\nbnez t0,bad\ngo: li t0,0", Found),
-        ("ld t0,16(s0)\nsd t0,24(s0)\nlhu t1,26(s0)\nli t2,0x123\nbeq t1,t2,bad", Told),
-        ("ld t0,16(s0)\nslli t0,t0,1\nli t2,10\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nsrli t0,t0,56\nli t2,0xa5\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nsrai t0,t0,56\nli t2,-9\nbeq t0,t2,bad", Found),
-        ("lw t0,16(s0)\nsrliw t0,t0,24\nli t2,0xa5\nbeq t0,t2,bad", Found),
-        ("lw t0,16(s0)\nslliw t0,t0,8\nlui t2,0x12\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nandi t0,t0,0x70\nli t2,0x30\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nori t0,t0,1\nli t2,7\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nxori t0,t0,-1\nsrli t0,t0,60\nli t2,9\nbeq t0,t2,bad", Found),
-        ("ld t0,16(s0)\nslli t1,t0,1\nadd t1,t1,t0\nli t2,333\nbeq t1,t2,bad", Told),
+        ("ld t0,16(s0)\nli t1,3\nsub t0,t0,t1\nli t2,5\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nli t1,3\nsub t0,t1,t0\nli t2,5\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nxori t0,t0,9\nli t2,5\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\naddi t0,t0,9\nli t2,5\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nslti t1,t0,-5\nbnez t1,bad", Finding),
+        ("ld t0,16(s0)\nli t1,198\nbeq t0,t1,bad", Finding),
+        ("addi t3,s0,16\nli t1,1\namoadd.d t4,t1,(t3)\nld t0,16(s0)\nli t2,7\nbeq t0,t2,bad", Finding),
+        ("sb zero,16(s0)\nlw t0,16(s0)\nli t1,0x100\nbeq t0,t1,bad", Finding),
+        ("ld t0,16(s0)\naddiw t1,t0,0\nbnez t1,go\nbnez t0,bad\ngo: li t0,0", Finding),
+        ("ld t0,16(s0)\nsd t0,24(s0)\nlhu t1,26(s0)\nli t2,0x123\nbeq t1,t2,bad", Partly),
+        ("ld t0,16(s0)\nslli t0,t0,1\nli t2,10\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nsrli t0,t0,56\nli t2,0xa5\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nsrai t0,t0,56\nli t2,-9\nbeq t0,t2,bad", Finding),
+        ("lw t0,16(s0)\nsrliw t0,t0,24\nli t2,0xa5\nbeq t0,t2,bad", Finding),
+        ("lw t0,16(s0)\nslliw t0,t0,8\nlui t2,0x12\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nandi t0,t0,0x70\nli t2,0x30\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nori t0,t0,1\nli t2,7\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nxori t0,t0,-1\nsrli t0,t0,60\nli t2,9\nbeq t0,t2,bad", Finding),
+        ("ld t0,16(s0)\nslli t1,t0,1\nadd t1,t1,t0\nli t2,333\nbeq t1,t2,bad", Partly),
         // Two looks at the parts of one number.
         (
             "ld t0,16(s0)\nsrli t1,t0,56\nli t2,0xa5\nbne t1,t2,go\nandi t1,t0,255\nli t2,0x17\nbeq t1,t2,bad\ngo: li t0,0",
-            Found,
+            Finding,
         ),
-        ("ld t0,16(s0)\nsrli t1,t0,8\nslli t1,t1,8\nlui t2,0x12\nbeq t1,t2,bad", Found),
-        ("ld t0,16(s0)\nadd t1,t0,t0\nli t2,334\nbeq t1,t2,bad", Told),
-        ("ld t0,16(s0)\nsrli t1,t0,8\nandi t2,t0,255\nbeq t1,t2,bad", Told),
+        ("ld t0,16(s0)\nsrli t1,t0,8\nslli t1,t1,8\nlui t2,0x12\nbeq t1,t2,bad", Finding),
+        ("ld t0,16(s0)\nadd t1,t0,t0\nli t2,334\nbeq t1,t2,bad", Partly),
+        ("ld t0,16(s0)\nsrli t1,t0,8\nandi t2,t0,255\nbeq t1,t2,bad", Partly),
         ("ld t0,16(s0)\nandi t1,t0,1\nli t2,2\nbeq t1,t2,bad", Never),
-        ("addi t3,s0,16\nli t1,1\namoor.d t4,t1,(t3)\nld t0,16(s0)\nli t2,7\nbeq t0,t2,bad", Found),
+        ("addi t3,s0,16\nli t1,1\namoor.d t4,t1,(t3)\nld t0,16(s0)\nli t2,7\nbeq t0,t2,bad", Finding),
         (
             "ld t0,16(s0)\nld t1,24(s0)\nbne t0,t1,go\nli t2,3\nbltu t2,t0,more\nj go\nmore: li t2,-1\nbne t0,t2,bad\ngo: li t0,0",
-            Found,
+            Finding,
         ),
         (
             "ld t0,16(s0)\nld t1,24(s0)\nbeq t0,t1,go\nli t2,3\nbltu t0,t2,go\nbltu t1,t2,go\nli t2,-1\nbeq t0,t2,go\nbne t1,t2,bad\ngo: li t0,0",
-            Found,
+            Finding,
         ),
-        ("ld t0,16(s0)\nli t1,100\nbltu t0,t1,go\ngo: li t0,0", Told),
-        ("andi t1,t6,1\nbnez t1,bad", Told),
+        ("ld t0,16(s0)\nli t1,100\nbltu t0,t1,go\ngo: li t0,0", Partly),
+        ("andi t1,t6,1\nbnez t1,bad", Partly),
         ("beqz t6,bad", Refuses),
         ("csrr t0,mscratch\nbnez t0,bad", Refuses),
     ] {
         for model in MODELS {
             let report = Assembled::of(&two(code, ""), &[]).check(2, model);
             match (&must, report) {
-                (Found, Ok(report)) => assert_eq!(report.findings.len(), 1, "{code}, {model}"),
-                (Told, Ok(report)) => assert!(report.partly, "{code}, {model}"),
+                (Finding, Ok(report)) => assert_eq!(report.findings.len(), 1, "{code}, {model}"),
+                (Partly, Ok(report)) => assert!(report.partly, "{code}, {model}"),
                 (Never, Ok(report)) => {
                     assert_eq!((report.findings.len(), report.partly), (0, false), "{code}, {model}");
                 }
@@ -235,8 +235,8 @@ fn what_is_computed_of_garbage_is_tried_or_told() {
                 256 + byte
             ),
         ] {
-            let found = faults(&two(&code, ""), &[0; 16], Model::Sc);
-            assert_eq!(found, DEAD, "{code}");
+            let seen = faults(&two(&code, ""), &[0; 16], Model::Sc);
+            assert_eq!(seen, DEAD, "{code}");
         }
         let copied = format!(
             "ld t5,32(s0)\nli t1,{}\nbeq t5,t1,go\nld t0,16(s0)\nsd t0,24(s0)\nlbu t1,26(s0)\nli t2,18\nbeq t1,t2,bad\ngo: li t0,0",
@@ -386,8 +386,8 @@ fn who_goes_astray_is_named() {
         ["jr s0", "jr zero", "lw t0,0(zero)", "sw t0,0(zero)", "lw t0,1(s0)", "lui t0,0x10\nsw t0,0(t0)"]
     {
         for model in MODELS {
-            let found = findings(&two("", step), &[0; 32], model);
-            let faults: Vec<_> = found.iter().map(|each| (each.fault, each.culprit)).collect();
+            let all = findings(&two("", step), &[0; 32], model);
+            let faults: Vec<_> = all.iter().map(|each| (each.fault, each.culprit)).collect();
             assert_eq!(faults, [(Fault::Astray, Some(1))], "{step}, {model}");
         }
     }
@@ -395,18 +395,18 @@ fn who_goes_astray_is_named() {
 
 #[test]
 fn a_hart_that_goes_round_without_memory_is_dead() {
-    let found = findings(&two("", "round: j round"), &[0; 32], Model::Rvwmo);
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].fault, found[0].trace.ends[1].doing), (Fault::Dead, Doing::Loops));
+    let all = findings(&two("", "round: j round"), &[0; 32], Model::Rvwmo);
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].fault, all[0].trace.ends[1].doing), (Fault::Dead, Doing::Loops));
 }
 
 /// What no other hart accesses is still what it waits for.
 #[test]
 fn a_hart_that_polls_what_nobody_writes_names_it() {
     for (load, bytes) in [("ld", 8), ("lw", 4)] {
-        let found = findings(&two("", &format!("gate: {load} t0,16(s0)\nbeqz t0,gate")), &[0; 32], Model::Sc);
-        let Doing::Waits { address, bytes: wide, value, .. } = found[0].trace.ends[1].doing else {
-            panic!("{:?}", found[0].trace.ends);
+        let all = findings(&two("", &format!("gate: {load} t0,16(s0)\nbeqz t0,gate")), &[0; 32], Model::Sc);
+        let Doing::Waits { address, bytes: wide, value, .. } = all[0].trace.ends[1].doing else {
+            panic!("{:?}", all[0].trace.ends);
         };
         assert_eq!((address, wide, value), (DATA + 16, bytes, 0), "{load}");
     }
@@ -436,7 +436,7 @@ fn a_loop_that_need_not_succeed_is_told() {
         )
     };
     let nops = "nop\n".repeat(13);
-    for (between, behind, told) in [
+    for (between, behind, is_unconstrained) in [
         ("nop", "", false),
         ("add t5,t0,t1", "beqz t2,done\nj try\ndone: nop", false),
         (&nops, "", true),
@@ -449,7 +449,7 @@ fn a_loop_that_need_not_succeed_is_told() {
         let code = Assembled::of(&two(&lock(between, behind), ""), &[0; 32]);
         let report = code.check(2, Model::Sc).unwrap();
         assert_eq!(report.findings, [], "{between}, {behind}");
-        let expected: &[u64] = if told { &[code.at("try")] } else { &[] };
+        let expected: &[u64] = if is_unconstrained { &[code.at("try")] } else { &[] };
         assert_eq!(report.retries, expected, "{between}, {behind}");
     }
     // Who does not try again hopes for nothing.
@@ -489,8 +489,8 @@ fn a_register_must_hold_what_is_expected() {
         question.expected = vec![Expectation { register, base: 5, step: 2 }];
         question.landmarks.all_arrived = vec![code.at("all_arrived")];
         let report = super::super::check(&question, LIMITS).unwrap();
-        let found: Vec<_> = report.findings.iter().filter(|each| each.culprit == Some(1)).collect();
-        assert_eq!(found.iter().map(|each| each.fault).collect::<Vec<_>>(), expected, "{one}");
+        let of_one: Vec<_> = report.findings.iter().filter(|each| each.culprit == Some(1)).collect();
+        assert_eq!(of_one.iter().map(|each| each.fault).collect::<Vec<_>>(), expected, "{one}");
     }
 }
 

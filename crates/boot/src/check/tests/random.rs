@@ -81,7 +81,7 @@ fn lines(hart: usize, index: usize, &(kind, word, value): &Step) -> String {
 }
 
 /// Harts that each go their own way to the end. Hart 0 tells all others to start by one of its stores, and they start somewhere.
-fn text(harts: &[Vec<Step>], told: usize, started: usize) -> String {
+fn text(harts: &[Vec<Step>], noticed: usize, started: usize) -> String {
     let mut text = "lui s0,0x20\nlui s2,0x2000\nli t2,0\ncsrw mscratch,zero\n".to_owned();
     for hart in 1..harts.len() {
         text.push_str(&format!("li t1,{hart}\nbeq a0,t1,hart{hart}\n"));
@@ -90,7 +90,7 @@ fn text(harts: &[Vec<Step>], told: usize, started: usize) -> String {
         text.push_str(if hart == 0 { "primary:\n" } else { "" });
         text.push_str(&format!("hart{hart}:\n"));
         for (index, step) in steps.iter().enumerate() {
-            text.push_str(if hart == 0 && index == told { "tell_all:\n" } else { "" });
+            text.push_str(if hart == 0 && index == noticed { "tell_all:\n" } else { "" });
             text.push_str(if hart == 1 && index == started { "started:\n" } else { "" });
             text.push_str(&lines(hart, index, step));
         }
@@ -101,7 +101,7 @@ fn text(harts: &[Vec<Step>], told: usize, started: usize) -> String {
 
 /// What an exploration comes to.
 #[derive(Debug, PartialEq, Eq)]
-enum Came {
+enum Exploration {
     To {
         faults: BTreeSet<Fault>,
         /// What garbage was compared with.
@@ -112,14 +112,14 @@ enum Came {
 }
 
 /// What comes of it; none where there are too many states.
-fn came(
+fn explored(
     assembled: &Assembled,
     harts: u32,
     model: Model,
     window: u32,
     reduces: bool,
     has_own: bool,
-) -> Result<Option<Came>, TestCaseError> {
+) -> Result<Option<Exploration>, TestCaseError> {
     let question = super::super::Question { window, ..assembled.question(harts, model) };
     let mut learned = Learned::of(&question);
     if !has_own {
@@ -131,16 +131,16 @@ fn came(
     match search_within(&question, limits, &Extent::whole(reduces), &mut learned, &[]) {
         Ok(Some(report)) if report.whole => {
             let faults = report.findings.iter().map(|each| each.fault).collect();
-            Ok(Some(Came::To { faults, compared: learned.compared }))
+            Ok(Some(Exploration::To { faults, compared: learned.compared }))
         }
         Ok(_) | Err(Refused::Stopped(_)) => Ok(None),
-        Err(Refused::Mixed { .. }) => Ok(Some(Came::Mixed)),
+        Err(Refused::Mixed { .. }) => Ok(Some(Exploration::Mixed)),
         Err(error) => Err(TestCaseError::fail(error.to_string())),
     }
 }
 
 /// The kinds of faults; none where there are too many states.
-fn found(
+fn faults_of(
     assembled: &Assembled,
     harts: u32,
     model: Model,
@@ -148,32 +148,32 @@ fn found(
     reduces: bool,
     has_own: bool,
 ) -> Result<Option<BTreeSet<Fault>>, TestCaseError> {
-    match came(assembled, harts, model, window, reduces, has_own)? {
-        Some(Came::To { faults, .. }) => Ok(Some(faults)),
-        Some(Came::Mixed) => Err(TestCaseError::reject("parts of a word")),
+    match explored(assembled, harts, model, window, reduces, has_own)? {
+        Some(Exploration::To { faults, .. }) => Ok(Some(faults)),
+        Some(Exploration::Mixed) => Err(TestCaseError::reject("parts of a word")),
         None => Ok(None),
     }
 }
 
 fn compare(
     harts: &[Vec<Step>],
-    (told, started, known, window): (usize, usize, usize, u32),
+    (noticed, started, known, window): (usize, usize, usize, u32),
 ) -> Result<(), TestCaseError> {
-    let text = text(harts, told, started);
+    let text = text(harts, noticed, started);
     // Some words hold zeros, and nobody knows what the others hold.
     let assembled = Assembled::of(&text, &[0; 88][..if known == 3 { 88 } else { 4 * known }]);
     for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
         let count = harts.len() as u32;
-        let Some(all) = came(&assembled, count, model, window, false, true)? else { continue };
-        let Some(enough) = came(&assembled, count, model, window, true, true)? else {
+        let Some(all) = explored(&assembled, count, model, window, false, true)? else { continue };
+        let Some(enough) = explored(&assembled, count, model, window, true, true)? else {
             return Err(TestCaseError::fail(format!(
                 "{model}, window {window}: more states than all\n{text}"
             )));
         };
         prop_assert_eq!(&all, &enough, "{}, window {}, {} words known\n{}", model, window, known, text);
-        let Came::To { faults: all, .. } = all else { continue };
+        let Exploration::To { faults: all, .. } = all else { continue };
         // A hart's own words are nobody else's business. They take no room in the window, so more may be found.
-        if let Some(shared) = found(&assembled, count, model, window, false, false)? {
+        if let Some(shared) = faults_of(&assembled, count, model, window, false, false)? {
             prop_assert!(
                 if window < 8 { shared.is_subset(&all) } else { shared == all },
                 "own, {}, window {}, {} words known: {:?} and {:?}\n{}",
@@ -228,8 +228,8 @@ fn neighbours_in_one_word_are_followed_each_for_itself() {
     let harts = [vec![swap(2)], vec![swap(1), swap(0), (0, 0, 0)], vec![(0, 0, 0)]];
     compare(&harts, (0, 2, 0, 1)).unwrap();
     let assembled = Assembled::of(&text(&harts, 0, 2), &[]);
-    let found = found(&assembled, 3, Model::Sc, 1, true, true).unwrap().unwrap();
-    assert!(found.contains(&Fault::StartedEarly), "{found:?}");
+    let faults_of = faults_of(&assembled, 3, Model::Sc, 1, true, true).unwrap().unwrap();
+    assert!(faults_of.contains(&Fault::StartedEarly), "{faults_of:?}");
 }
 
 /// Found by chance: a byte may be 0 in a word that is not, whichever of them is looked at first.
@@ -238,8 +238,8 @@ fn a_byte_and_its_word_are_looked_at_in_any_order() {
     let harts = [vec![(24, 2, 0)], vec![(16, 2, 0)]];
     compare(&harts, (0, 0, 0, 1)).unwrap();
     let assembled = Assembled::of(&text(&harts, 0, 0), &[]);
-    let found = found(&assembled, 2, Model::Sc, 1, true, true).unwrap().unwrap();
-    assert!(found.contains(&Fault::Dead), "{found:?}");
+    let faults_of = faults_of(&assembled, 2, Model::Sc, 1, true, true).unwrap().unwrap();
+    assert!(faults_of.contains(&Fault::Dead), "{faults_of:?}");
 }
 
 /// Hart 0 calls, hart 1 may take the call back before it sleeps, and hart 2 is busy: while hart 1 sleeps for ever, the others go on.
@@ -254,8 +254,8 @@ fn a_sleep_for_ever_is_found_by_few_steps_too() {
     let assembled = Assembled::of(text, &[0; 88]);
     for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
         for reduces in [false, true] {
-            let found = found(&assembled, 3, model, 8, reduces, true).unwrap().unwrap();
-            assert!(found.contains(&Fault::Livelock), "{model}, {reduces}: {found:?}");
+            let faults_of = faults_of(&assembled, 3, model, 8, reduces, true).unwrap().unwrap();
+            assert!(faults_of.contains(&Fault::Livelock), "{model}, {reduces}: {faults_of:?}");
         }
     }
 }
@@ -270,7 +270,7 @@ fn random_boots_are_of_many_kinds() {
         let harts = if number % 2 == 0 { message(random(2), random(2)) } else { [random(4), random(4)] };
         let assembled = Assembled::of(&text(&harts, 0, 9), &[0; 16]);
         let [Some(sc), Some(rvwmo)] = [Model::Sc, Model::Rvwmo]
-            .map(|model| found(&assembled, 2, model, 8, false, true).unwrap_or(None))
+            .map(|model| faults_of(&assembled, 2, model, 8, false, true).unwrap_or(None))
         else {
             continue;
         };
@@ -287,8 +287,8 @@ fn what_was_read_too_early_is_no_dead_end() {
     let harts = [vec![(2, 0, 0), (27, 1, 0), (20, 0, 0)], vec![(26, 0, 0)]];
     compare(&harts, (0, 0, 1, 8)).unwrap();
     let assembled = Assembled::of(&text(&harts, 0, 0), &[0; 4]);
-    let found = found(&assembled, 2, Model::Rvwmo, 8, false, true).unwrap().unwrap();
-    assert!(!found.contains(&Fault::Dead), "{found:?}");
+    let faults_of = faults_of(&assembled, 2, Model::Rvwmo, 8, false, true).unwrap().unwrap();
+    assert!(!faults_of.contains(&Fault::Dead), "{faults_of:?}");
 }
 
 /// Found by chance: what a walk only takes to be possible was compared with garbage, and each such number was tried as garbage.

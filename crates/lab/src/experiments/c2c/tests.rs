@@ -1,29 +1,18 @@
-use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
-use tenbin_model::{Machine, Sizes};
+use tenbin_metal::allowed_cpus;
+use tenbin_model::Machine;
+use tenbin_model::machine::{CoreKind, CpuPlace, Observed};
 
 use super::*;
-use crate::experiment::Settings;
-use crate::rehearsal::rehearsed;
+use crate::rehearsal::{TestRequest, cache, machine_with, rehearsed};
 
 /// A cell of two workers, on one CPU if there is one, whose waits last `patience` turns.
 fn with_lines(patience: u64, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Lines)) {
-    let machine = Machine::unobserved("a test");
     let cpus: Vec<Cpu> = allowed_cpus().unwrap().into_iter().cycle().take(2).collect();
-    let (settings, sizes) = (Settings::default(), Sizes::default());
-    let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    let request = Request {
-        machine: &machine,
-        clock,
-        cpus: &cpus,
-        effort,
-        settings: &settings,
-        sizes: &sizes,
-        seed: 1,
-    };
+    let asked = TestRequest { cpus: cpus.clone(), ..TestRequest::default() };
+    let request = asked.request();
     let exchange = || Arc::new(Exchange::new().unwrap().with_patience(patience));
     let lines = Lines {
-        team: Team::gather(clock, &cpus).unwrap(),
+        team: Team::gather(request.clock, &cpus).unwrap(),
         exchange: exchange(),
         impatient: exchange(),
         place: 0,
@@ -98,44 +87,25 @@ fn large() -> Machine {
             siblings: Observed::Known(vec![Cpu(core), Cpu(core + 64)]),
             node: Observed::Known(core / 32),
             kind: Observed::Known(CoreKind::Uniform),
-            caches: Observed::Known(vec![Cache {
-                level: 3,
-                kind: "Unified".into(),
-                size: Observed::Known(Bytes(32 << 20)),
-                line: Observed::Known(Bytes(64)),
-                shared_by: group.map(Cpu).collect(),
-                witness: Witness::Sysfs,
-            }]),
+            caches: Observed::Known(vec![cache(3, Bytes(32 << 20), group)]),
         }
     };
-    let memory_available = Observed::Known(Bytes(1 << 36));
-    Machine { cpus: (0..128).map(place).collect(), memory_available, ..Machine::unobserved("a test") }
+    Machine { cpus: (0..128).map(place).collect(), ..machine_with(Bytes(1 << 36)) }
 }
 
 #[test]
 fn of_many_cpus_some_are_measured_with_all_their_pairs_of_every_class() {
-    let machine = large();
-    let cpus: Vec<Cpu> = (0..128).map(Cpu).collect();
-    let settings = Settings::default();
-    let sizes = Sizes::default();
     for (effort, count) in [(Effort::Quick, 8), (Effort::Normal, 16)] {
-        let clock = tenbin_metal::Clock::kernel();
-        let request = Request {
-            machine: &machine,
-            clock,
-            cpus: &cpus,
-            effort,
-            settings: &settings,
-            sizes: &sizes,
-            seed: 3,
-        };
+        let cpus = (0..128).map(Cpu).collect();
+        let asked = TestRequest { machine: large(), cpus, effort, seed: 3, ..TestRequest::default() };
+        let request = asked.request();
         let chosen = measured(&request, count);
         assert_eq!(chosen.len(), count, "{chosen:?}");
         let pairs = pairs(&request, &chosen);
         assert_eq!(pairs.len(), count * (count - 1) / 2);
         for class in [Shared::Core, Shared::Cache(3), Shared::Machine] {
             assert!(
-                pairs.iter().any(|&(one, other)| shared(&machine, one, other) == class),
+                pairs.iter().any(|&(one, other)| shared(request.machine, one, other) == class),
                 "{class}: {chosen:?}"
             );
         }

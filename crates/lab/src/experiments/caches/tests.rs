@@ -1,20 +1,15 @@
 use tenbin_metal::pages::modest_huge_page;
-use tenbin_metal::{Clock, Pin, allowed_cpus};
-use tenbin_model::Sizes;
+use tenbin_metal::{Pin, allowed_cpus};
 use tenbin_model::topology::USUAL_LINE;
 
 use super::*;
-use crate::experiment::Settings;
-use crate::rehearsal::{Planted, rehearsed};
+use crate::rehearsal::{Planted, TestRequest, rehearsed};
 
 /// Two sizes that fit anywhere, as variants 0 and 1, in base pages on the first CPU.
 fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
-    let machine = Machine::unobserved("a test");
     let cpus = &allowed_cpus().unwrap()[..1];
-    let (settings, sizes) = (Settings::default(), Sizes::default());
-    let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    let request =
-        Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let asked = TestRequest { cpus: cpus.to_vec(), ..TestRequest::default() };
+    let request = asked.request();
     let bytes = [SMALLEST, 2 * SMALLEST];
     let mut descriptor = describe();
     let planted = descriptor.variants.pop().unwrap();
@@ -36,7 +31,7 @@ fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
         .map(|bytes| Arc::new(Chase::new(bytes as usize, spacing, PageKind::Base, &mut below).unwrap()))
         .collect();
     let walks = Walks {
-        team: Team::gather(clock, cpus).unwrap(),
+        team: Team::gather(request.clock, cpus).unwrap(),
         first: 0,
         tasks: chases.iter().map(|chase| walk(Arc::clone(chase))).collect(),
         chases,

@@ -3,6 +3,7 @@
 use tenbin_metal::calls::{Seccomp, Watchers};
 use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_model::machine::{Observed, Virtualisation, Wsl};
+use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Finding, Machine};
 
 use super::rungs::Absent;
@@ -100,9 +101,8 @@ fn left_out(absent: &[(&str, &Absent)]) -> Option<Finding> {
             None => reasons.push((why, vec![name])),
         }
     }
-    let each: Vec<String> =
-        reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect();
-    Some(finding(sentence, each.join("; "), "looked for in this process"))
+    let each: Vec<String> = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names))).collect();
+    Some(finding(sentence, semicolon(&each), "looked for in this process"))
 }
 
 /// What the kernel keeps time by, and whether the vDSO, if there is one, can do without the kernel.
@@ -159,7 +159,7 @@ fn mitigations(flaws: &Observed<Vec<(String, String)>>) -> Finding {
     let evidence = if at_work.is_empty() {
         format!("{} flaws looked at in /sys/devices/system/cpu/vulnerabilities", flaws.len())
     } else {
-        at_work.join("; ")
+        semicolon(&at_work)
     };
     finding(sentence, evidence, CONFIDENCE)
 }

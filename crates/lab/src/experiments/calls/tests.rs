@@ -3,26 +3,15 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::calls::{ClockName, Question, Sum};
-use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Effort, Sizes};
+use tenbin_model::Effort;
 
 use super::rungs::{Plant, Through};
 use super::*;
 use crate::experiment::Settings;
+use crate::rehearsal::TestRequest;
 
 fn with_request<T>(body: impl Fn(&Request<'_>) -> T) -> T {
-    let (cpus, settings, sizes) = (allowed_cpus().unwrap(), Settings::default(), Sizes::default());
-    let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
-    body(&Request {
-        machine: &machine,
-        clock: Clock::kernel(),
-        cpus: &cpus,
-        effort: Effort::Quick,
-        settings: &settings,
-        sizes: &sizes,
-        seed: 1,
-    })
+    body(&TestRequest::default().request())
 }
 
 fn rung(what: What, plant: Option<Plant>) -> Rung {

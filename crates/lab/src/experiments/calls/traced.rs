@@ -1,5 +1,6 @@
 //! What a call becomes: the part of `calls` that is looked at and not timed.
 
+use tenbin_model::words::comma;
 use tenbin_model::{Effort, Finding};
 
 use crate::experiment::{Request, Unfit};
@@ -33,7 +34,7 @@ fn asked(request: &Request<'_>) -> Result<Asked, Unfit> {
 
 /// The functions to trace.
 fn functions(request: &Request<'_>) -> Result<Vec<Function>, Unfit> {
-    let expected = format!("one of {}", trace::known().collect::<Vec<_>>().join(", "));
+    let expected = format!("one of {}", comma(trace::known()));
     request.settings.list("trace", &Function::usual(), &expected, |_| true)
 }
 

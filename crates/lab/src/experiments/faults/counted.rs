@@ -10,6 +10,7 @@ use tenbin_metal::vmstat::Vmstat;
 use tenbin_metal::{Fault, Task, Team, Usage};
 use tenbin_model::machine::Observed;
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::{comma, counted};
 use tenbin_model::{Effort, Finding, Machine, Picoseconds};
 
 use super::{finding, seed, system_share};
@@ -198,13 +199,13 @@ pub(super) fn look(
         String::new()
     };
     let evidence = format!(
-        "{workers} thread{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
+        "{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
          machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
          or {} huge ones of 2 MiB",
-        if workers == 1 { "" } else { "s" },
+        counted(workers, "thread"),
         writes,
         counts.excess(),
-        counters.join(", "),
+        comma(&counters),
         seed("page_faults_the_author_expects"),
         seed("pages_of_4096"),
         asked.div_ceil(2 << 20),
@@ -255,7 +256,7 @@ pub(super) fn sentence(counts: &Counts) -> String {
 }
 
 fn pages(count: u64) -> String {
-    format!("{count} page{}", if count == 1 { "" } else { "s" })
+    counted(count as usize, "page")
 }
 
 /// The seed's own explanation of its excess, and why it was or was not tested here.

@@ -3,6 +3,7 @@
 use tenbin_metal::knobs::{Switched, can_be_set};
 use tenbin_metal::{Fault, Team};
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Effort, Finding, Machine, Picoseconds, Refusal};
 
 use super::counted::{Pass, Until};
@@ -63,7 +64,7 @@ fn lacking(nodes: Option<usize>, settings: &[(&str, Result<(), String>)]) -> Opt
     let (reached, mut needs): (Vec<String>, Vec<&str>) = few.into_iter().chain(denied).unzip();
     needs.dedup();
     (!reached.is_empty()).then(|| Refusal {
-        reached: format!("{}; nothing was switched", reached.join("; ")),
+        reached: format!("{}; nothing was switched", semicolon(&reached)),
         needs: needs.join("; and "),
         remedy: "run it as root on a machine with several nodes, or in a guest: tenbin guest run --cpus 2 --nodes 2 -- tenbin run faults --set remedy=yes"
             .into(),
@@ -152,13 +153,13 @@ fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, m
         format!(
             "With NUMA balancing and huge pages on the seed's work took {faults} faults where {expected} were to be expected, {ratio}x; \
              with both off, which is the seed's remedy, {less} where {least} were, {lesser}x ({}). Both settings are as they were.",
-            between.join(", ")
+            comma(&between)
         ),
         format!(
             "{} passes of {limit} each, in this order: {}; before and again now: kernel.numa_balancing {}, \
              transparent_hugepage/enabled {}; hints are those of the whole machine",
             passes.len(),
-            each.join("; "),
+            semicolon(&each),
             before[0],
             before[1]
         ),

@@ -8,6 +8,7 @@ use tenbin_metal::symbols::image::{self, Code};
 use tenbin_metal::symbols::{Symbols, instruction};
 use tenbin_metal::{Fault, Task};
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::{comma, counted};
 use tenbin_model::{Finding, Picoseconds};
 
 use super::touching::Touching;
@@ -119,13 +120,13 @@ pub(super) fn told(
         ranked.iter().take(NAMED).map(|(symbol, count)| format!("{symbol} {}", share(*count))).collect();
     finding(
         format!(
-            "While {workers} thread{} touched fresh base pages at random, {} of the time was the kernel's, and `{first}` \
+            "While {} touched fresh base pages at random, {} of the time was the kernel's, and `{first}` \
              held the largest share: {}; on the SG2038 it was `down_read_trylock` with 97.51 %.",
-            if workers == 1 { "" } else { "s" },
+            counted(workers, "thread"),
             share(sampled.in_kernel),
             share(held)
         ),
-        format!("{all} samples by {}, {} lost: {}{place}", sampled.event, sampled.lost, named.join(", ")),
+        format!("{all} samples by {}, {} lost: {}{place}", sampled.event, sampled.lost, comma(&named)),
         match sampled.event {
             "cycles" => "sampled by cycles; a sample names the instruction that comes next",
             _ => {

@@ -1,36 +1,22 @@
 use proptest::prelude::*;
+use tenbin_metal::Fault;
 use tenbin_metal::sampling::Sampled;
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::symbols::image::Code;
-use tenbin_metal::{Clock, Fault, allowed_cpus};
 use tenbin_model::machine::Observed;
-use tenbin_model::{Machine, Reading, Sizes};
+use tenbin_model::{Machine, Reading};
 
 use super::counted::{Counts, sentence};
 use super::described::published;
 use super::*;
-use crate::experiment::{Failure, Settings};
+use crate::experiment::Failure;
+use crate::rehearsal::{TestRequest, machine_with, settings};
 
 /// Calls `body` with a request on a machine of so much memory, with these settings.
 fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<'_>)) {
-    let machine = Machine {
-        memory_available: Observed::Known(Bytes(memory)),
-        numa_balancing: Observed::Known(false),
-        ..Machine::unobserved("a test")
-    };
-    let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let settings = Settings::new(given, &describe()).unwrap();
-    let cpus = &allowed_cpus().unwrap();
-    let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    body(&Request {
-        machine: &machine,
-        clock,
-        cpus,
-        effort,
-        settings: &settings,
-        sizes: &Sizes::default(),
-        seed: 1,
-    });
+    let machine = Machine { numa_balancing: Observed::Known(false), ..machine_with(Bytes(memory)) };
+    let settings = settings(&describe(), given).unwrap();
+    body(&TestRequest { machine, settings, ..TestRequest::default() }.request());
 }
 
 /// The cell of so many threads, set up.

@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::touch::{self, Advised, Region, page};
 use tenbin_metal::{Fault, Lap, Task, Team, Usage};
+use tenbin_model::words::semicolon;
 use tenbin_model::{Bytes, Cpu, Effort, Finding, Gauge, Machine, Reading};
 
 use super::processes::Processes;
@@ -357,7 +358,7 @@ impl Apparatus for Touching {
         if !missing.is_empty() {
             findings.push(finding(
                 "Not every way of touching was tested here.".into(),
-                missing.join("; "),
+                semicolon(&missing),
                 "asked of the kernel and seen",
             ));
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Clock, Fault, Lap, Pin};
+use tenbin_model::words::comma;
 use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant};
 
 use super::device::{Algorithm, Driver, Source, room};
@@ -271,7 +272,7 @@ fn told(tally: &Tally, soak: Soak, names: &[&str]) -> Finding {
         ),
         format!(
             "by {}; each reader has a file of its own, and compares with what user space computed before",
-            names.join(", ")
+            comma(names)
         ),
         "every number that was read was compared",
     )

@@ -1,36 +1,15 @@
 //! What `fork` plans, checks and refuses.
 
-use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::machine::{Observed, Virtualisation};
-use tenbin_model::{Machine, Role, Sizes, Variant};
+use tenbin_model::{Role, Variant};
 
 use super::*;
-use crate::experiment::Settings;
-
-/// A machine with so many MiB free.
-fn machine(free: u64) -> Machine {
-    Machine {
-        virtualisation: Virtualisation::None,
-        memory_available: Observed::Known(Bytes(free << 20)),
-        ..Machine::unobserved("a test")
-    }
-}
+use crate::rehearsal::{TestRequest, machine_with, settings};
 
 /// Calls `body` with a request on a machine with so many MiB free.
 fn with<T>(free: u64, effort: Effort, mib: Option<&str>, body: impl FnOnce(&Request<'_>) -> T) -> T {
-    let (machine, cpus) = (machine(free), allowed_cpus().unwrap());
-    let given = mib.map(|mib| ("mib".to_owned(), mib.to_owned())).into_iter().collect();
-    let settings = Settings::new(given, &describe()).unwrap();
-    let (clock, sizes) = (Clock::kernel(), Sizes::default());
-    body(&Request {
-        machine: &machine,
-        clock,
-        cpus: &cpus,
-        effort,
-        settings: &settings,
-        sizes: &sizes,
-        seed: 1,
-    })
+    let given: Vec<(&str, &str)> = mib.map(|mib| ("mib", mib)).into_iter().collect();
+    let (machine, settings) = (machine_with(Bytes(free << 20)), settings(&describe(), &given).unwrap());
+    body(&TestRequest { machine, effort, settings, ..TestRequest::default() }.request())
 }
 
 /// The variants of a plan and its only cell.

@@ -1,12 +1,11 @@
 //! The seed's two columns on a Socionext SC2A11, as a run that the same judge judges.
 
 use tenbin_model::machine::Observed;
-use tenbin_model::{
-    Arrangement, Cell, Cpu, Effort, Machine, Picoseconds, Provenance, Run, Sample, Trial, Variant,
-};
+use tenbin_model::{Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Variant};
 
 use super::{BY_STORES, TIMES_THE_LAST_CACHE, again, by_stores, describe};
-use crate::published::{Row, rows};
+use crate::engine::unmeasured;
+use crate::published::{self, Row, rows};
 
 /// Accesses behind each figure: the seed's program averages over 64 Mi.
 const ACCESSES: u64 = 64 << 20;
@@ -50,35 +49,13 @@ pub(super) fn run() -> Run {
         headline: true,
         ..Arrangement::default()
     };
-    let cell = Cell {
-        arrangement,
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
+    let machine = Machine {
+        architecture: "aarch64".into(),
+        cpu_model: Observed::Known("Socionext SC2A11, 24 cores".into()),
+        // The seed looked for `numa-node-id` in the device tree and found none.
+        nodes: Observed::Known(Vec::new()),
+        ..Machine::unobserved("the seed does not say")
     };
-    Run {
-        provenance: Provenance {
-            version: "seed 002".into(),
-            started: "undated".into(),
-            seed: 0,
-            effort: Effort::Normal,
-            arguments: Vec::new(),
-        },
-        machine: Machine {
-            architecture: "aarch64".into(),
-            cpu_model: Observed::Known("Socionext SC2A11, 24 cores".into()),
-            // The seed looked for `numa-node-id` in the device tree and found none.
-            nodes: Observed::Known(Vec::new()),
-            ..Machine::unobserved("the seed does not say")
-        },
-        trials: vec![Trial {
-            descriptor: tenbin_model::Descriptor { variants, ..describe() },
-            refusal: None,
-            cells: vec![cell],
-            findings: Vec::new(),
-        }],
-    }
+    let cell = Cell { samples, ..unmeasured(arrangement) };
+    published::run("seed 002", machine, Descriptor { variants, ..describe() }, vec![cell])
 }

@@ -1,22 +1,18 @@
-use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::machine::{Cache, CpuPlace, Witness};
+use tenbin_metal::allowed_cpus;
+use tenbin_model::machine::{Cache, CpuPlace};
 use tenbin_model::topology::USUAL_LINE;
 use tenbin_model::{Machine, Size, Sizes, Word};
 
 use super::*;
-use crate::experiment::Settings;
-use crate::rehearsal::{Planted, rehearsed};
+use crate::rehearsal::{Planted, TestRequest, cache, machine_with, place, rehearsed};
 
 const BYTES: usize = 1 << 20;
 
 /// A reader and a home, the same CPU, as the only variant; with `work` in the home's memory if it is given.
 fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Matrix)) {
-    let machine = Machine::unobserved("a test");
     let cpus = &allowed_cpus().unwrap()[..1];
-    let (settings, sizes) = (Settings::default(), Sizes::default());
-    let (clock, effort) = (Clock::kernel(), Effort::Quick);
-    let request =
-        Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let asked = TestRequest { cpus: cpus.to_vec(), ..TestRequest::default() };
+    let request = asked.request();
     let home = cpus[0];
     let mut descriptor = describe();
     let planted = descriptor.variants.pop().unwrap();
@@ -34,7 +30,7 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
     let spacing = USUAL_LINE.0 as usize;
     let matrix = Matrix {
         counted: Vmstat::default(),
-        clock,
+        clock: request.clock,
         first: 0,
         ways: vec![Way { reader: home, memory: 0 }],
         memories: vec![Memory::touched_by(home, label, BYTES, spacing, &mut below).unwrap()],
@@ -108,39 +104,20 @@ fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
 
 /// The plan for all of `machine`'s CPUs.
 fn planned(machine: &Machine, effort: Effort, sizes: &Sizes) -> Plan {
-    let cpus: Vec<Cpu> = machine.cpus.iter().map(|place| place.cpu).collect();
-    let (clock, settings) = (Clock::kernel(), Settings::default());
-    plan(&Request { machine, clock, cpus: &cpus, effort, settings: &settings, sizes, seed: 1 }).unwrap()
+    let cpus = machine.cpus.iter().map(|place| place.cpu).collect();
+    let asked = TestRequest { cpus, effort, ..TestRequest::default() };
+    plan(&Request { machine, sizes, ..asked.request() }).unwrap()
 }
 
 /// `nodes` nodes of `groups` groups, each of `size` CPUs that share a last cache.
 fn made(nodes: u32, groups: u32, size: u32) -> Machine {
-    let why = || "a test".to_string();
     let place = |number: u32| {
         let first = number / size * size;
-        let cache = Cache {
-            level: 3,
-            kind: "Unified".into(),
-            size: Observed::NotObservable(why()),
-            line: Observed::Known(Bytes(64)),
-            shared_by: (first..first + size).map(Cpu).collect(),
-            witness: Witness::default(),
-        };
-        CpuPlace {
-            cpu: Cpu(number),
-            package: Observed::NotObservable(why()),
-            core: Observed::NotObservable(why()),
-            siblings: Observed::NotObservable(why()),
-            node: Observed::Known(number / (groups * size)),
-            kind: Observed::NotObservable(why()),
-            caches: Observed::Known(vec![cache]),
-        }
+        let size_not_told = Observed::NotObservable("a test".into());
+        let cache = Cache { size: size_not_told, ..cache(3, Bytes(0), first..first + size) };
+        CpuPlace { node: Observed::Known(number / (groups * size)), ..place(number, vec![cache]) }
     };
-    Machine {
-        cpus: (0..nodes * groups * size).map(place).collect(),
-        memory_available: Observed::Known(Bytes(1 << 40)),
-        ..Machine::unobserved("a test")
-    }
+    Machine { cpus: (0..nodes * groups * size).map(place).collect(), ..machine_with(Bytes(1 << 40)) }
 }
 
 fn size(level: u8, mib: u64) -> Size {
@@ -254,8 +231,7 @@ fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
             for (node, opens) in [(here, true), (u32::MAX, false)] {
                 let machine = Machine {
                     nodes: Observed::Known(vec![on_node(node, cpus)]),
-                    memory_available: Observed::Known(Bytes(1 << 40)),
-                    ..Machine::unobserved("a test")
+                    ..machine_with(Bytes(1 << 40))
                 };
                 let variants = vec![by_chase(cpus[0], cpus[0])];
                 let arrangement = Arrangement {
@@ -278,24 +254,10 @@ fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
 
 #[test]
 fn one_core_reads_at_a_time_and_so_one_cpu_s_worth_of_time_is_enough() {
-    let machine = Machine {
-        cpu_quota: Observed::Known(Some(1.0)),
-        memory_available: Observed::Known(Bytes(1 << 40)),
-        ..Machine::unobserved("a test")
-    };
-    let cpus: Vec<Cpu> = (0..16).map(Cpu).collect();
-    let (settings, sizes) = (Settings::default(), Sizes::default());
-    let (clock, effort) = (Clock::kernel(), Effort::Normal);
-    let request = Request {
-        machine: &machine,
-        clock,
-        cpus: &cpus,
-        effort,
-        settings: &settings,
-        sizes: &sizes,
-        seed: 1,
-    };
-    let plan = plan(&request).unwrap();
+    let machine = Machine { cpu_quota: Observed::Known(Some(1.0)), ..machine_with(Bytes(1 << 40)) };
+    let (cpus, effort) = ((0..16).map(Cpu).collect(), Effort::Normal);
+    let asked = TestRequest { machine: machine.clone(), cpus, effort, ..TestRequest::default() };
+    let plan = plan(&asked.request()).unwrap();
     assert_eq!(plan.cells.len(), 2);
     for cell in &plan.cells {
         assert_eq!(crate::engine::refusal(&machine, cell, &[]), None, "{}", cell.label);

@@ -1,31 +1,16 @@
-use std::collections::BTreeMap;
-
-use tenbin_metal::{Clock, allowed_cpus};
-use tenbin_model::{Machine, Sizes};
+use tenbin_metal::allowed_cpus;
 
 use super::described::published;
 use super::*;
-use crate::experiment::Settings;
 use crate::published::{Row, rows};
+use crate::rehearsal::{TestRequest, settings};
 
 /// The plan for these settings.
 fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, Unfit> {
-    let machine = Machine::unobserved("a test");
-    let given: BTreeMap<String, String> =
-        given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let settings = Settings::new(given, &describe()).unwrap();
-    let cpus = [Cpu(0), Cpu(1)];
-    let (clock, sizes) = (Clock::kernel(), Sizes::default());
-    let request = Request {
-        machine: &machine,
-        clock,
-        cpus: &cpus,
-        effort,
-        settings: &settings,
-        sizes: &sizes,
-        seed: 1,
-    };
-    plan(&request).map(|plan| plan.cells)
+    let settings = settings(&describe(), given).unwrap();
+    let cpus = vec![Cpu(0), Cpu(1)];
+    let asked = TestRequest { cpus, effort, settings, ..TestRequest::default() };
+    plan(&asked.request()).map(|plan| plan.cells)
 }
 
 #[test]
@@ -131,12 +116,10 @@ fn a_line_is_one_line_of_bounded_length() {
 #[test]
 fn every_way_of_every_cell_carries_the_line_that_was_asked_for() {
     let cpus = allowed_cpus().unwrap();
-    let machine = Machine::unobserved("a test");
-    let settings = Settings::new([("line".to_owned(), "a line".to_owned())].into(), &describe()).unwrap();
-    let (clock, sizes) = (Clock::kernel(), Sizes::default());
-    let (effort, cpus) = (Effort::Normal, &[cpus[0], *cpus.last().unwrap()]);
-    let request =
-        Request { machine: &machine, clock, cpus, effort, settings: &settings, sizes: &sizes, seed: 1 };
+    let (effort, cpus) = (Effort::Normal, vec![cpus[0], *cpus.last().unwrap()]);
+    let settings = settings(&describe(), &[("line", "a line")]).unwrap();
+    let asked = TestRequest { cpus, effort, settings, ..TestRequest::default() };
+    let request = asked.request();
     let cells = plan(&request).unwrap().cells;
     // One of each kind.
     for part in ["spliced to /dev/null on one CPU through 64", "as the seed", "by write alone"] {

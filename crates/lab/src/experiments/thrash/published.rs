@@ -2,13 +2,14 @@
 
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::topology::shared;
+use tenbin_model::words::and;
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance,
-    Published, Run, Sample, Trial,
+    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Machine, Picoseconds, Published, Run, Sample,
 };
 
 use super::{PRIVATE, SHARED, describe};
-use crate::published::{Row, rows};
+use crate::engine::unmeasured;
+use crate::published::{self, Row, rows};
 
 /// Lines that each thread writes: the seed's program goes 2³⁰/lines times over its lines.
 const LINES: u64 = 1 << 30;
@@ -48,22 +49,7 @@ pub(super) fn run() -> Run {
         ..Machine::unobserved("the seed does not say")
     };
     let cells: Vec<Cell> = rows.iter().map(|row| cell(&machine, row, row == &rows[0])).collect();
-    Run {
-        provenance: Provenance {
-            version: "seed 002".into(),
-            started: "undated".into(),
-            seed: 0,
-            effort: Effort::Normal,
-            arguments: Vec::new(),
-        },
-        machine,
-        trials: vec![Trial {
-            descriptor: Descriptor { published: Vec::new(), ..describe() },
-            refusal: None,
-            cells,
-            findings: Vec::new(),
-        }],
-    }
+    published::run("seed 002", machine, Descriptor { published: Vec::new(), ..describe() }, cells)
 }
 
 /// The seed's table of logical CPUs: two threads a core, four cores a core complex with an L3 of its own.
@@ -98,11 +84,10 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         "none" => "fits into no cache".to_owned(),
         cache => format!("fits into {cache}"),
     };
-    let names: Vec<String> = cpus.iter().map(Cpu::to_string).collect();
     let label = format!(
         "in case {} ({bytes}, which {fits}) on {}, which share {place}",
         row.text("case"),
-        names.join(" and ")
+        and(&cpus)
     );
     let sample = |order: u32, variant: u32, column: &str| Sample {
         order,
@@ -112,25 +97,19 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         cpu: cpus[0],
         ..Sample::default()
     };
-    Cell {
-        probes: Vec::new(),
-        samples: vec![sample(0, PRIVATE, "private_s"), sample(1, SHARED, "shared_s")],
-        arrangement: Arrangement {
-            label,
-            parameters: vec![
-                ("case".into(), row.text("case").into()),
-                ("bytes".into(), bytes.0.to_string()),
-                ("spacing".into(), "64".into()),
-            ],
-            variants: vec![PRIVATE, SHARED],
-            comparisons: vec![Comparison { left: PRIVATE, right: SHARED }],
-            headline,
-            cpus,
-            ..Arrangement::default()
-        },
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-    }
+    let samples = vec![sample(0, PRIVATE, "private_s"), sample(1, SHARED, "shared_s")];
+    let arrangement = Arrangement {
+        label,
+        parameters: vec![
+            ("case".into(), row.text("case").into()),
+            ("bytes".into(), bytes.0.to_string()),
+            ("spacing".into(), "64".into()),
+        ],
+        variants: vec![PRIVATE, SHARED],
+        comparisons: vec![Comparison { left: PRIVATE, right: SHARED }],
+        headline,
+        cpus,
+        ..Arrangement::default()
+    };
+    Cell { samples, ..unmeasured(arrangement) }
 }

@@ -1,8 +1,9 @@
 use tenbin_metal::allowed_cpus;
-use tenbin_model::machine::{Cache, CpuPlace, Observed, Witness};
+use tenbin_model::machine::CpuPlace;
 use tenbin_model::{Machine, Picoseconds, Size, Sizes, Word};
 
 use super::*;
+use crate::rehearsal::{self, TestRequest, machine_with, settings};
 
 const SPACING: usize = 64;
 const LINES: usize = 64;
@@ -23,24 +24,8 @@ fn buffers() -> Buffers {
 
 /// A CPU with caches of so many KiB, its own.
 fn place(cpu: u32, l1: u64, l2: u64) -> CpuPlace {
-    let unknown = || "a test".to_owned();
-    let cache = |level: u8, kib: u64| Cache {
-        level,
-        kind: "Data".into(),
-        size: Observed::Known(Bytes::from_kib(kib)),
-        line: Observed::Known(Bytes(64)),
-        shared_by: vec![Cpu(cpu)],
-        witness: Witness::Sysfs,
-    };
-    CpuPlace {
-        cpu: Cpu(cpu),
-        package: Observed::NotObservable(unknown()),
-        core: Observed::NotObservable(unknown()),
-        siblings: Observed::NotObservable(unknown()),
-        node: Observed::NotObservable(unknown()),
-        kind: Observed::NotObservable(unknown()),
-        caches: Observed::Known(vec![cache(1, l1), cache(2, l2)]),
-    }
+    let cache = |level, kib| rehearsal::cache(level, Bytes::from_kib(kib), [cpu]);
+    rehearsal::place(cpu, vec![cache(1, l1), cache(2, l2)])
 }
 
 fn size(level: u8, kib: u64) -> Size {
@@ -117,25 +102,20 @@ fn variants_share_one_course() {
     }
 }
 
+/// A request on a machine of two CPUs, whose caches are known.
+fn of_two(places: [CpuPlace; 2], sizes: Sizes) -> TestRequest {
+    let machine = Machine { cpus: places.into(), ..machine_with(Bytes(8 << 30)) };
+    let cpus = vec![Cpu(0), Cpu(1)];
+    TestRequest { machine, cpus, effort: Effort::Normal, sizes, ..TestRequest::default() }
+}
+
 /// A phone's cores: what fits into the caches of a pair must fit into the smaller one's, and what fits into none must
 /// fit into neither.
 #[test]
 fn a_pair_of_unlike_cores_gets_what_both_hold() {
-    let machine = Machine {
-        cpus: vec![place(0, 64, 4096), place(1, 128, 12288)],
-        memory_available: Observed::Known(Bytes(8 << 30)),
-        ..Machine::unobserved("a test")
-    };
     let sizes = Sizes { cpu: Some(Cpu(0)), levels: vec![size(1, 60), size(2, 4096)], beyond: None };
-    let request = Request {
-        machine: &machine,
-        clock: tenbin_metal::Clock::kernel(),
-        cpus: &[Cpu(0), Cpu(1)],
-        effort: Effort::Normal,
-        settings: &crate::experiment::Settings::default(),
-        sizes: &sizes,
-        seed: 1,
-    };
+    let asked = of_two([place(0, 64, 4096), place(1, 128, 12288)], sizes.clone());
+    let request = asked.request();
     let pair = (Cpu(0), Cpu(1));
     assert_eq!(Case::A.bytes(&request, pair).unwrap(), Bytes::from_kib(8), "of the CPU that was measured");
     assert_eq!(Case::B.bytes(&request, pair).unwrap(), Bytes::from_kib(1024));
@@ -155,25 +135,12 @@ fn a_pair_of_unlike_cores_gets_what_both_hold() {
 
 #[test]
 fn a_size_that_is_given_stands_in_place_of_the_cases() {
-    let machine = Machine {
-        cpus: vec![place(0, 32, 1024), place(1, 32, 1024)],
-        memory_available: Observed::Known(Bytes(8 << 30)),
-        ..Machine::unobserved("a test")
-    };
     let sizes = Sizes { cpu: Some(Cpu(0)), levels: vec![size(1, 32), size(2, 1024)], beyond: None };
+    let asked = of_two([place(0, 32, 1024), place(1, 32, 1024)], sizes);
     let planned = |set: &[(&str, &str)]| {
-        let given = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let settings = crate::experiment::Settings::new(given, &describe())?;
-        let plan = plan(&Request {
-            machine: &machine,
-            clock: tenbin_metal::Clock::kernel(),
-            cpus: &[Cpu(0), Cpu(1)],
-            effort: Effort::Normal,
-            settings: &settings,
-            sizes: &sizes,
-            seed: 1,
-        });
-        plan.map(|plan| plan.cells.into_iter().map(|cell| cell.label).collect::<Vec<_>>())
+        let settings = settings(&describe(), set)?;
+        plan(&Request { settings: &settings, ..asked.request() })
+            .map(|plan| plan.cells.into_iter().map(|cell| cell.label).collect::<Vec<_>>())
     };
     let labels = planned(&[("size", "2048,65536,4194304")]).unwrap();
     for (label, begins) in labels.iter().zip([

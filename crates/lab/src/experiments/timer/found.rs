@@ -2,6 +2,7 @@
 
 use tenbin_metal::Fault;
 use tenbin_metal::timers::{self, Idle, Way};
+use tenbin_model::words::{and, comma};
 use tenbin_model::{Cpu, Finding, Picoseconds};
 
 use super::firing::Firings;
@@ -33,7 +34,7 @@ fn of_slack(found: Picoseconds, least: Picoseconds) -> Finding {
                 names.push(way.name());
             }
         }
-        names.join(" and ")
+        and(names)
     };
     // One call does not stop at the thread's slack (`select_estimate_accuracy`, `fs/select.c`).
     let steady = names(|way| way.has_slack() && *way != Way::Poll);
@@ -65,7 +66,7 @@ fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Finding {
         (None, None) => format!("{cpu} waits in a way that the kernel does not name"),
         (driver, governor) => {
             let by = [known("the driver", driver), known("the governor", governor)];
-            format!("{cpu} sleeps by {}", by.into_iter().flatten().collect::<Vec<_>>().join(" and "))
+            format!("{cpu} sleeps by {}", and(by.into_iter().flatten()))
         }
     };
     let device = known("is woken by", &idle.device).unwrap_or_else(|| "is woken by an unnamed device".into());
@@ -78,7 +79,7 @@ fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Finding {
     let states: Vec<String> = idle.states.iter().map(state).collect();
     let states = match states.as_slice() {
         [] => "no states of sleep are listed".to_owned(),
-        states => format!("time to leave each state of sleep: {}", states.join(", ")),
+        states => format!("time to leave each state of sleep: {}", comma(states)),
     };
     let built = idle.preemption.as_deref().unwrap_or("no word on preemption");
     finding(

@@ -1,33 +1,18 @@
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use tenbin_metal::timers::{Firing, Order};
-use tenbin_metal::{Clock, Lap, Usage, allowed_cpus};
-use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Descriptor, Machine, Role, Sizes};
+use tenbin_metal::{Lap, Usage};
+use tenbin_model::{Descriptor, Role};
 
 use super::firing::{Clause, comes_again, judged};
 use super::*;
-use crate::experiment::{Apparatus, Seen, Settings};
-use crate::rehearsal::{Planted, headline, rehearsed};
+use crate::experiment::{Apparatus, Seen};
+use crate::rehearsal::{Planted, TestRequest, headline, rehearsed, settings};
 
 /// Calls `body` with a request for these times, or for those of the effort.
 fn with_times<T>(times: Option<&str>, effort: Effort, body: impl FnOnce(&Request<'_>) -> T) -> T {
-    let machine = Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") };
-    let given: BTreeMap<String, String> =
-        times.map(|times| ("times".to_owned(), times.to_owned())).into_iter().collect();
-    let settings = Settings::new(given, &describe()).unwrap();
-    let (sizes, cpus) = (Sizes::default(), allowed_cpus().unwrap());
-    let clock = Clock::kernel();
-    body(&Request {
-        machine: &machine,
-        clock,
-        cpus: &cpus,
-        effort,
-        settings: &settings,
-        sizes: &sizes,
-        seed: 7,
-    })
+    let given: Vec<(&str, &str)> = times.map(|times| ("times", times)).into_iter().collect();
+    let settings = settings(&describe(), &given).unwrap();
+    body(&TestRequest { effort, settings, seed: 7, ..TestRequest::default() }.request())
 }
 
 fn cells(times: Option<&str>, effort: Effort) -> Result<Vec<Arrangement>, Unfit> {

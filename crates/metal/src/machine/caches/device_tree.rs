@@ -99,9 +99,9 @@ fn chain(root: &Root, cpu: String, handles: &BTreeMap<u64, String>) -> Vec<Word>
         let next =
             ["next-level-cache", "l2-cache"].iter().find_map(|name| number(root, &format!("{node}/{name}")));
         let Some(next) = next.and_then(|handle| handles.get(&handle)) else { break };
-        let said = number(root, &format!("{next}/cache-level")).and_then(|level| u8::try_from(level).ok());
+        let stated = number(root, &format!("{next}/cache-level")).and_then(|level| u8::try_from(level).ok());
         // Outward only: whatever a tree says, the level rises.
-        level = said.filter(|&said| said > level).unwrap_or(level + 1);
+        level = stated.filter(|&stated| stated > level).unwrap_or(level + 1);
         node = next.clone();
     }
     words
@@ -116,9 +116,9 @@ fn describe(root: &Root, node: &str, level: u8, words: &mut Vec<Word>) {
         Word { level, kind, size: value(prefix, "cache-size"), line, place: node.to_owned() }
     };
     let split = [word("Data", "d-"), word("Instruction", "i-")];
-    let said = |word: &Word| word.size.is_some() || word.line.is_some();
-    if !root.exists(&format!("{node}/cache-unified")) && (level == 1 || split.iter().any(said)) {
-        words.extend(split.into_iter().filter(said));
+    let says_something = |word: &Word| word.size.is_some() || word.line.is_some();
+    if !root.exists(&format!("{node}/cache-unified")) && (level == 1 || split.iter().any(says_something)) {
+        words.extend(split.into_iter().filter(says_something));
     } else {
         words.push(word("Unified", ""));
     }

@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn sizes_and_lines_are_read_and_absent_levels_left_out() {
-        let found = caches(&[(42, 32 << 10), (43, 8 << 16 | 64), (44, 2 << 20), (46, 0), (47, 0)]);
-        let words: Vec<_> = found
+        let read = caches(&[(42, 32 << 10), (43, 8 << 16 | 64), (44, 2 << 20), (46, 0), (47, 0)]);
+        let words: Vec<_> = read
             .iter()
             .map(|cache| (cache.level, cache.kind.as_str(), cache.size.known(), cache.line.known()))
             .collect();

@@ -103,9 +103,9 @@ fn the_second_adds_only_what_the_first_leaves_out() {
     // Here the tree, asked last, adds the sharing that the vector cannot give.
     let mut fixture = Fixture::named("visionfive-2");
     fixture.facts.cache_vector = Observed::Known(VECTOR[..4].to_vec());
-    let found = words(&fixture.observe(), 2);
-    assert_eq!(found[0], "L1 Data 16 KiB/32 B for 2 by the device tree");
-    assert_eq!(found[2], "L2 Unified 3 MiB/32 B for 0-3 by the device tree");
+    let named = words(&fixture.observe(), 2);
+    assert_eq!(named[0], "L1 Data 16 KiB/32 B for 2 by the device tree");
+    assert_eq!(named[2], "L2 Unified 3 MiB/32 B for 0-3 by the device tree");
 }
 
 /// A list in sysfs is whole: amounts may be missing there, caches may not.

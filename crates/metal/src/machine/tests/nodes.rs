@@ -59,7 +59,7 @@ fn a_tree_that_names_no_node_says_so_and_no_tree_says_nothing() {
 }
 
 #[test]
-fn a_tree_places_cpus_and_memory_and_gives_distances_in_both_directions() {
+fn a_device_tree_places_cpus_memory_and_distances() {
     let machine = Fixture::named("hisilicon-d05").observe();
     assert_eq!(
         words(&machine.nodes)[..2],

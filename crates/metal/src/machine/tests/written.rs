@@ -40,11 +40,11 @@ pub(super) fn machine(machine: &Machine) -> String {
     line("architecture", architecture.clone());
     line("CPU model", cpu_model.to_string());
     line("microcode", microcode.to_string());
-    line("online", said(online, |cpus| cpu_ranges(cpus)));
+    line("online", shown(online, |cpus| cpu_ranges(cpus)));
     line("kernel", kernel.to_string());
     line("command line", command_line.to_string());
     line("clock source", clock_source.to_string());
-    line("clock", said(clock, |clock| clock.name.clone()));
+    line("clock", shown(clock, |clock| clock.name.clone()));
     line("governor", governor.to_string());
     line("turbo", turbo.to_string());
     line("SMT", smt.to_string());
@@ -53,14 +53,14 @@ pub(super) fn machine(machine: &Machine) -> String {
     line("address randomisation", address_randomisation.to_string());
     line("virtualisation", virtualisation.to_string());
     line("WSL", wsl.to_string());
-    line("CPU quota", said(cpu_quota, |quota| optional(quota.as_ref())));
+    line("CPU quota", shown(cpu_quota, |quota| optional(quota.as_ref())));
     line("memory", memory.to_string());
     line("memory available", memory_available.to_string());
-    line("memory limit", said(memory_limit, |limit| optional(limit.as_ref())));
+    line("memory limit", shown(memory_limit, |limit| optional(limit.as_ref())));
     line("page size", page_size.to_string());
     line(
         "huge page sizes",
-        said(huge_page_sizes, |sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        shown(huge_page_sizes, |sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     );
     line("load", load.to_string());
     line("counters", counters.to_string());
@@ -70,7 +70,7 @@ pub(super) fn machine(machine: &Machine) -> String {
                 line(&format!("mitigation {flaw}"), words.clone());
             }
         }
-        unknown => line("mitigations", said(unknown, |_| String::new())),
+        unknown => line("mitigations", shown(unknown, |_| String::new())),
     }
     match nodes {
         Observed::Known(nodes) if nodes.is_empty() => line("nodes", "none named".into()),
@@ -80,7 +80,7 @@ pub(super) fn machine(machine: &Machine) -> String {
                 line(&format!("node {}", node.node), words);
             }
         }
-        unknown => line("nodes", said(unknown, |_| String::new())),
+        unknown => line("nodes", shown(unknown, |_| String::new())),
     }
     for cpu in cpus {
         line(&cpu.cpu.to_string(), place(cpu));
@@ -88,7 +88,7 @@ pub(super) fn machine(machine: &Machine) -> String {
     text
 }
 
-fn said<T>(value: &Observed<T>, known: impl Fn(&T) -> String) -> String {
+fn shown<T>(value: &Observed<T>, known: impl Fn(&T) -> String) -> String {
     match value {
         Observed::Known(value) => known(value),
         Observed::NotObservable(why) => format!("not observable ({why})"),
@@ -101,8 +101,8 @@ fn optional<T: ToString>(limit: Option<&T>) -> String {
 
 fn place(place: &CpuPlace) -> String {
     let CpuPlace { cpu: _, package, core, siblings, node, kind, caches } = place;
-    let siblings = said(siblings, |cpus| cpu_ranges(cpus));
-    let caches = said(caches, |caches| caches.iter().map(cache).collect::<Vec<_>>().join("; "));
+    let siblings = shown(siblings, |cpus| cpu_ranges(cpus));
+    let caches = shown(caches, |caches| caches.iter().map(cache).collect::<Vec<_>>().join("; "));
     format!("package {package}, core {core}, siblings {siblings}, node {node}, {kind}; {caches}")
 }
 

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use numbers::{DT_GNU_HASH, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_VERDEF, DT_VERSYM, PT_DYNAMIC, PT_LOAD};
+
 use super::*;
 
 /// How the object made here says how many symbols it has.
@@ -11,6 +13,11 @@ enum Hash {
     Gnu,
     Neither,
 }
+
+/// Bytes of the file header, of a program header and of a symbol.
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+const SYMBOL: usize = 24;
 
 const DYNAMIC: usize = 0x100;
 const SYMBOLS: usize = 0x200;
@@ -37,7 +44,7 @@ fn object(hash: Hash, base: u64, versions: bool) -> Vec<u8> {
         [(PT_LOAD, 5_u32, 0, LENGTH), (PT_DYNAMIC, 4, DYNAMIC, 0x100)].into_iter().enumerate()
     {
         let at = HEADER + index * PROGRAM_HEADER;
-        put(&mut image, at, &kind.to_le_bytes());
+        put(&mut image, at, &kind.0.to_le_bytes());
         put(&mut image, at + 4, &flags.to_le_bytes());
         put(&mut image, at + 8, &(start as u64).to_le_bytes());
         put(&mut image, at + 16, &address(start).to_le_bytes());
@@ -53,7 +60,7 @@ fn object(hash: Hash, base: u64, versions: bool) -> Vec<u8> {
         entries.extend([(DT_VERSYM, VERSION_OF_SYMBOL), (DT_VERDEF, VERSIONS)]);
     }
     for (index, (tag, offset)) in entries.into_iter().enumerate() {
-        put(&mut image, DYNAMIC + index * 16, &tag.to_le_bytes());
+        put(&mut image, DYNAMIC + index * 16, &tag.0.to_le_bytes());
         put(&mut image, DYNAMIC + index * 16 + 8, &address(offset).to_le_bytes());
     }
     put(&mut image, STRINGS, b"\0now\0later\0data\0elsewhere\0local\0LINUX_2\0LINUX_3\0self\0");
@@ -92,6 +99,7 @@ fn object(hash: Hash, base: u64, versions: bool) -> Vec<u8> {
         let (at, last) = (VERSIONS + index * 28, index == 2);
         put(&mut image, at + 2, &flags.to_le_bytes());
         put(&mut image, at + 4, &number.to_le_bytes());
+        put(&mut image, at + 6, &1_u16.to_le_bytes());
         put(&mut image, at + 12, &20_u32.to_le_bytes());
         put(&mut image, at + 16, &if last { 0 } else { 28_u32 }.to_le_bytes());
         put(&mut image, at + 20, &name.to_le_bytes());
@@ -108,12 +116,12 @@ fn functions_are_found_by_either_table_at_any_address() {
     for hash in [Hash::SystemV, Hash::Gnu] {
         // As linked by most, as linked for an old kernel, and as moved by an emulator.
         for base in [0, 0xffff_ffff_ff70_0000, 0x5500_0000_0000] {
-            let found = functions(&object(hash, base, true)).unwrap();
+            let offered = functions(&object(hash, base, true)).unwrap();
             let expected = [("now", Some("LINUX_2"), 0x800), ("later", Some("LINUX_3"), 0x900)];
-            assert_eq!(named(&found), expected, "{hash:?} {base:#x}");
+            assert_eq!(named(&offered), expected, "{hash:?} {base:#x}");
         }
-        let found = functions(&object(hash, 0, false)).unwrap();
-        assert_eq!(named(&found), [("now", None, 0x800), ("later", None, 0x900)]);
+        let offered = functions(&object(hash, 0, false)).unwrap();
+        assert_eq!(named(&offered), [("now", None, 0x800), ("later", None, 0x900)]);
     }
 }
 
@@ -131,22 +139,22 @@ fn what_is_wrong_is_said() {
         functions(&image).unwrap_err().to_string()
     };
     let code = SYMBOLS + SYMBOL + 8;
-    for (found, said) in [
+    for (message, part) in [
         (damaged(0, b"#!/b"), "does not begin as"),
-        (damaged(4, &[1]), "does not begin as"),
-        (damaged(54, &[32]), "32 bytes long"),
+        (damaged(4, &[1]), "no ELF file of 64 bits"),
+        (damaged(54, &[32]), "program header entry size"),
         (damaged(HEADER, &[9]), "no segment begins"),
         (damaged(HEADER + PROGRAM_HEADER, &[9]), "no dynamic section"),
         (damaged(DYNAMIC, &[0]), "names no symbols"),
-        (damaged(HASH + 4, &[0, 0, 1]), "claims 65536 symbols"),
+        (damaged(HASH + 4, &[0, 0, 1]), "hash chains"),
         (damaged(HEADER + 4, &[4]), "outside the code"),
         (damaged(code, &[0, 0, 0, 0, 1]), "lies outside"),
-        (damaged(SYMBOLS + SYMBOL, &[0, 0, 1]), "has no end"),
+        (damaged(SYMBOLS + SYMBOL, &[0, 0, 1]), "symbol name"),
         (functions(&object(Hash::Neither, 0, true)).unwrap_err().to_string(), "no hash table"),
-        (functions(&sound[..0x210]).unwrap_err().to_string(), "ends before"),
+        (functions(&sound[..0x210]).unwrap_err().to_string(), "outside the file"),
         (functions(&[]).unwrap_err().to_string(), "does not begin"),
     ] {
-        assert!(found.contains(said), "{found} | {said}");
+        assert!(message.contains(part), "{message} | {part}");
     }
 }
 
@@ -163,8 +171,8 @@ proptest! {
             image[at] = byte;
         }
         for image in [&image[..], &image[..length]] {
-            if let Ok(found) = functions(image) {
-                prop_assert!(found.len() <= MOST_SYMBOLS);
+            if let Ok(offered) = functions(image) {
+                prop_assert!(offered.len() <= LENGTH / SYMBOL);
             }
         }
     }

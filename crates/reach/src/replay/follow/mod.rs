@@ -24,6 +24,7 @@ use tenbin_boot::{BootAction, BootStep, Counterexample, Hex, Planted, ReplayedHa
 
 use super::code::{Code, CodeKind};
 use crate::debugger::{Harts, Trouble};
+use tenbin_model::words::comma;
 
 /// How many instructions a hart may take to the next step of the run.
 const FAR: u32 = 20_000;
@@ -486,7 +487,7 @@ impl<'a, H: Harts> Follower<'a, H> {
                 return Err(Parted::Cannot(format!(
                     "hart {hart} has arrived at {}, which is no goal; goals are: {}",
                     end.pc,
-                    goals.join(", ")
+                    comma(&goals)
                 )));
             }
             let (sp, a1) = (self.machine.register(hart, SP)?, self.machine.register(hart, A1)?);
@@ -509,7 +510,7 @@ pub(super) fn share(harts: &[ReplayedHart]) -> Result<(), Parted> {
     if shared {
         return Ok(());
     }
-    let stacks = arrived.map(|it| it.sp.to_string()).collect::<Vec<_>>().join(", ");
+    let stacks = comma(arrived.map(|it| it.sp.to_string()));
     let why = format!("no two harts that arrived have one stack: their stack pointers are {stacks}");
     Err(Parted::Departed { step: None, why })
 }

@@ -10,6 +10,7 @@ use tenbin_boot::image::Image;
 use tenbin_boot::{
     Boot, BootCheck, BootReplay, Counterexample, Fault, ReplayOutcome, Replayed, sha256, view,
 };
+use tenbin_model::words::comma;
 use tenbin_reach as reach;
 
 use crate::output::{Answer, Exit, Trouble};
@@ -56,9 +57,7 @@ pub const VERB: Verb = Verb {
 fn fault(text: &str) -> Result<Fault, String> {
     let named = |fault: &Fault| fault.name().replace(' ', "-");
     let fault = Fault::ALL.into_iter().find(|fault| named(fault) == text.replace('_', "-"));
-    fault.ok_or_else(|| {
-        format!("it is one of {}", Fault::ALL.iter().map(named).collect::<Vec<_>>().join(", "))
-    })
+    fault.ok_or_else(|| format!("it is one of {}", comma(Fault::ALL.iter().map(named))))
 }
 
 /// Bytes that an answer may have.

@@ -10,6 +10,7 @@ use tenbin_analysis::calibration;
 use tenbin_lab::ladder::{EFFECTS, Extent, MOST_ROUNDS, Order, WORKS, refusal, series};
 use tenbin_lab::{Bench, Ladder};
 use tenbin_metal::{Fault, Load, interrupt, machine};
+use tenbin_model::words::comma;
 use tenbin_model::{Calibration, CalibrationReport, Cpu, Effort, Picoseconds, Provenance, Refusal, Series};
 
 use super::Calibrate;
@@ -65,7 +66,7 @@ impl Plan {
                 .map(|name| {
                     let found = known.iter().find(|known| **known == name.trim());
                     found.copied().ok_or_else(|| {
-                        let names = known.join(", ");
+                        let names = comma(&known);
                         Trouble::usage(format!("--works {list}: there is no `{name}`; there are: {names}"))
                     })
                 })

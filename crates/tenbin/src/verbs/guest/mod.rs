@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tenbin_model::Architecture;
+use tenbin_model::words::comma;
 use tenbin_reach::{Cache, Error, Kernel, Module, Suite, host_image};
 
 use super::Verb;
@@ -57,7 +58,7 @@ enum Wanted {
 
 /// A word for a kernel that is neither a suite's nor a file's.
 fn unknown(name: &Path) -> Trouble {
-    let known = Suite::ALL.map(|suite| suite.to_string()).join(", ");
+    let known = comma(Suite::ALL);
     Trouble::usage(format!(
         "{} is no kernel, and there is no such file: use {known}, {HOST} or an image's path",
         name.display()

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use tenbin_analysis::processes::Processes;
 use tenbin_analysis::{Reported, report};
 use tenbin_lab::analyses;
+use tenbin_model::words::comma;
 use tenbin_model::{Effort, Report, Verdict};
 use tenbin_store::Label;
 
@@ -245,7 +246,7 @@ fn ended_early(measured: &Measured) -> Option<String> {
     };
     let missing = match measured.unmeasured.as_slice() {
         [] => String::new(),
-        names => format!("; not measured: {}", names.join(", ")),
+        names => format!("; not measured: {}", comma(names)),
     };
     Some(format!("{why}{missing}"))
 }

@@ -120,27 +120,13 @@ fn the_planted_fault_is_seen_however_small_the_driver() {
 /// The cells and what is found beside them are of the same places.
 #[test]
 fn places_are_those_that_were_given_or_that_a_driver_has() {
-    use std::collections::BTreeMap;
+    use crate::rehearsal::{TestRequest, settings};
 
-    use crate::experiment::Settings;
-    use tenbin_model::{Machine, Sizes};
-
-    let (machine, sizes) = (Machine::unobserved("a test"), Sizes::default());
     let of = |given: Option<&str>, effort, largest| {
-        let given: BTreeMap<String, String> =
-            given.map(|text| ("n".to_owned(), text.to_owned())).into_iter().collect();
-        let settings = Settings::new(given, &(crate::experiments::fib::EXPERIMENT.describe)()).unwrap();
-        let clock = tenbin_metal::Clock::kernel();
-        let request = Request {
-            machine: &machine,
-            clock,
-            cpus: &[],
-            effort,
-            settings: &settings,
-            sizes: &sizes,
-            seed: 1,
-        };
-        asked(&request, largest).ok()
+        let given: Vec<(&str, &str)> = given.map(|text| ("n", text)).into_iter().collect();
+        let settings = settings(&(crate::experiments::fib::EXPERIMENT.describe)(), &given).unwrap();
+        let test = TestRequest { effort, settings, ..TestRequest::default() };
+        asked(&test.request(), largest).ok()
     };
     assert_eq!(of(None, Effort::Normal, 100_000), Some(PLACES.to_vec()));
     assert_eq!(of(None, Effort::Normal, 1_500), Some(vec![99, 1_000]));

@@ -1,6 +1,7 @@
 //! What was found of the driver, in words.
 
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::{and, comma, semicolon};
 use tenbin_model::{Finding, Picoseconds};
 
 use super::shares::{Shares, clears, multiplies};
@@ -90,7 +91,7 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
         )
     };
     let evidence: Vec<String> = splits.iter().map(line).collect();
-    Some(finding(sentence + ".", evidence.join("; "), rests_on(unit)))
+    Some(finding(sentence + ".", semicolon(&evidence), rests_on(unit)))
 }
 
 /// Without the right to choose, one algorithm was asked.
@@ -111,7 +112,7 @@ pub(super) fn no_times(each: &[f64]) -> Finding {
         format!(
             "an instruction of a loop took {} ns of it; a guest of `tenbin guest run --count-instructions` has a clock \
              that counts them",
-            each.join(" and ")
+            and(&each)
         ),
         "a loop of known length was timed twice",
     )
@@ -130,9 +131,7 @@ pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
     let smallest = counted.iter().map(|(_, place, _)| *place).min()?;
     let by = |place: u64| {
         let here = counted.iter().filter(|(_, known, _)| *known == place);
-        here.map(|(algorithm, _, events)| format!("{} by {}", count(asked_for(events)), algorithm.name))
-            .collect::<Vec<_>>()
-            .join(", ")
+        comma(here.map(|(it, _, events)| format!("{} by {}", count(asked_for(events)), it.name)))
     };
     let mut places: Vec<u64> = counted.iter().map(|(_, place, _)| *place).collect();
     places.sort_unstable();
@@ -155,10 +154,10 @@ pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
         })
         .collect();
     let mut evidence = others;
-    evidence.push(format!("events of F({smallest}), {}", raw.join("; ")));
+    evidence.push(format!("events of F({smallest}), {}", semicolon(&raw)));
     Some(finding(
         format!("Allocations in a read of F({smallest}): {}.", by(smallest)),
-        evidence.join("; "),
+        semicolon(&evidence),
         "the kernel's own tracepoints, every event of this thread counted over many reads and divided by them; what an \
          interrupt allocates meanwhile is counted too, and so is a kfree of nothing",
     ))
@@ -205,9 +204,9 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
         format!(
             "While the kernel's events of memory are recorded by perf, a read of F({place}) takes{what} {} of what it takes \
              without; the seed saw 7x of the time, with every event recorded by trace-cmd.",
-            ratios.join(", ")
+            comma(&ratios)
         ),
-        format!("without and with, {}", lines.join("; ")),
+        format!("without and with, {}", semicolon(&lines)),
         "a record an event in a ring of perf, this thread alone; before and after, as many events were recorded that a read \
          never passes. Another tracer has another price for an event, and so another ratio",
     )
@@ -239,7 +238,7 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
             share(sum(&clears)),
             if unit == Unit::Instructions { ", which instructions neither confirm nor refute" } else { "" },
         ),
-        format!("{} samples by {}{lost}: {}", shares.all, shares.event, named.join(", ")),
+        format!("{} samples by {}{lost}: {}", shares.all, shares.event, comma(&named)),
         match unit {
             Unit::Nanoseconds => {
                 "one thread; memset is the kernel's under each of its names, and what multiplies is the driver's; a compiler may have put one function into another"

@@ -1,8 +1,8 @@
-//! Lists, counts and fractions in words.
+//! Lists, counts, fractions and folded lines: how they are said, in one place.
 
 use std::fmt::Display;
 
-use tenbin_model::unit::three_digits;
+use crate::unit::three_digits;
 
 /// `a, b and c`; of nothing nothing.
 pub fn and(items: impl IntoIterator<Item = impl Display>) -> String {
@@ -25,6 +25,11 @@ pub fn clauses(items: impl IntoIterator<Item = impl Display>) -> String {
 /// `a, b, c`; of nothing nothing.
 pub fn comma(items: impl IntoIterator<Item = impl Display>) -> String {
     strings(items).join(", ")
+}
+
+/// `a; b; c`, of parts that may hold commas; of nothing nothing.
+pub fn semicolon(items: impl IntoIterator<Item = impl Display>) -> String {
+    strings(items).join("; ")
 }
 
 /// The first `most` of these as `a, b, c`, and how many more there are: `a, b and 3 more`.
@@ -61,6 +66,49 @@ pub fn capitalised(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Bytes of memory in mebibytes or gibibytes, with one decimal: `1.5 GiB`.
+pub fn memory(bytes: u64) -> String {
+    let (power, unit) = if bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
+    format!("{:.1} {unit}", bytes as f64 / f64::from(1 << power))
+}
+
+/// `text` folded between words so that no line is wider than `width`, indented by `indent`.
+pub fn folded(text: &str, indent: usize, width: usize) -> String {
+    let room = width.saturating_sub(indent).max(20);
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in unbroken(text) {
+        let line = lines
+            .last_mut()
+            .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= room);
+        match line {
+            Some(line) => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(&word);
+            }
+            None => lines.push(word),
+        }
+    }
+    let margin = " ".repeat(indent);
+    lines.iter().map(|line| format!("{margin}{line}\n")).collect()
+}
+
+/// The words of `text`; a per cent sign stays with its figure.
+fn unbroken(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(figure) if word.starts_with('%') => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
 fn joined(items: impl IntoIterator<Item = impl Display>, word: &str) -> String {
     match strings(items).as_slice() {
         [all @ .., last] if !all.is_empty() => format!("{} {word} {last}", all.join(", ")),
@@ -78,14 +126,15 @@ mod tests {
 
     #[test]
     fn lists_of_any_length_are_said() {
-        for (items, said) in
+        for (items, listed) in
             [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a and b"), (&["a", "b", "c"], "a, b and c")]
         {
-            assert_eq!(and(items), said);
-            assert_eq!(or(items), said.replace("and", "or"));
+            assert_eq!(and(items), listed);
+            assert_eq!(or(items), listed.replace("and", "or"));
         }
         assert_eq!(clauses(["a and b", "c"]), "a and b, and c");
         assert_eq!(comma([1, 2, 3]), "1, 2, 3");
+        assert_eq!(semicolon(["1, 2", "3"]), "1, 2; 3");
         assert_eq!(first(["a", "b", "c", "d"], 2), "a, b and 2 more");
         assert_eq!(first(["a", "b"], 2), "a, b");
     }
@@ -98,6 +147,12 @@ mod tests {
     #[test]
     fn a_fraction_has_at_most_three_digits_of_a_percentage() {
         assert_eq!([0.01, 0.0025, 0.145, 1.0].map(percent), ["1 %", "0.25 %", "14.5 %", "100 %"]);
+    }
+
+    #[test]
+    fn text_is_folded_between_words() {
+        assert_eq!(folded("from twenty words 5 % (9)", 0, 20), "from twenty words\n5 % (9)\n");
+        assert_eq!(folded("a-word-longer-than-any-line-here", 2, 10), "  a-word-longer-than-any-line-here\n");
     }
 
     #[test]
