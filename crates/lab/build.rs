@@ -1,44 +1,11 @@
-//! A build script: writes the list of the items that the modules of a file hold, one item a module.
-//!
-//! A question, a workload or a contract is a file and the line that declares it. With a list written by hand
-//! it would be two lines that must agree; with modules that a macro declares, rustfmt would not see their
-//! files.
+//! A build script: writes the lists of questions, of workloads and of contracts.
 
-use std::env;
-use std::error::Error;
-use std::fs;
-use std::path::Path;
+mod lists;
 
-/// For each list: the file that declares the modules, the list's name and type, and one element, where `*`
-/// stands for the module.
-const LISTS: &[[&str; 4]] = &[
-    ["src/experiments/mod.rs", "EXPERIMENTS", "&[Experiment]", "*::EXPERIMENT"],
-    ["src/ladder/works.rs", "WORKS", "&[Work]", "*::WORK"],
-    ["src/blame/contracts.rs", "CONTRACTS", "&[&dyn Examined]", "&&*::CONTRACT"],
-];
-
-fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=build.rs");
-    let (root, out) = (env::var("CARGO_MANIFEST_DIR")?, env::var("OUT_DIR")?);
-    for [file, list, kind, element] in LISTS {
-        println!("cargo::rerun-if-changed={file}");
-        let source = fs::read_to_string(Path::new(&root).join(file))?;
-        let elements: Vec<String> =
-            declared(&source).map(|module| element.replacen('*', module, 1)).collect();
-        let text = format!(
-            "/// All of them, in the order of the lines that declare them.\npub const {list}: {kind} = &[{}];\n",
-            elements.join(", ")
-        );
-        fs::write(Path::new(&out).join(format!("{}.rs", list.to_lowercase())), text)?;
-    }
-    Ok(())
-}
-
-/// The modules that `source` declares at its top level, but for its tests.
-fn declared(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().filter_map(|line| {
-        let (visibility, module) = line.strip_suffix(';')?.split_once("mod ")?;
-        let declares = visibility.is_empty() || visibility.starts_with("pub");
-        (declares && module != "tests").then_some(module)
-    })
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    lists::write(&[
+        ["src/experiments/mod.rs", "EXPERIMENTS", "&[Experiment]", "*::EXPERIMENT"],
+        ["src/ladder/works.rs", "WORKS", "&[Work]", "*::WORK"],
+        ["src/blame/contracts.rs", "CONTRACTS", "&[&dyn Examined]", "&&*::CONTRACT"],
+    ])
 }

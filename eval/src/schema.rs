@@ -122,6 +122,7 @@ const ANSWERS: &[Answer] = &[
         spoilt: spoilt_processes,
     },
     Answer { name: "list", arguments: &["list", "--json"], status: 0, spoilt: spoilt_list },
+    Answer { name: "machine", arguments: &["machine", "--json"], status: 0, spoilt: spoilt_machine },
     // The run of the first answer is in the store by now.
     Answer { name: "runs", arguments: &["runs", "--json"], status: 0, spoilt: spoilt_runs },
     Answer {
@@ -187,6 +188,17 @@ fn spoilt_list(list: &Value) -> Option<Spoilt> {
     let mut parameters = list.clone();
     *parameters.get_mut(0)?.get_mut("parameters")? = json!("none");
     Some([("name-missing", name), ("question-a-number", question), ("parameters-a-word", parameters)])
+}
+
+/// The machine with one thing wrong each; `None` if there is nothing to spoil.
+fn spoilt_machine(machine: &Value) -> Option<Spoilt> {
+    let mut kernel = machine.clone();
+    kernel.as_object_mut()?.remove("kernel")?;
+    let mut architecture = machine.clone();
+    *architecture.get_mut("architecture")? = json!(1);
+    let mut page = machine.clone();
+    *page.get_mut("page_size")? = json!("large");
+    Some([("kernel-missing", kernel), ("architecture-a-number", architecture), ("page-a-word", page)])
 }
 
 /// The runs of a store with one thing wrong each; `None` if there is nothing to spoil.

@@ -138,7 +138,7 @@ pub fn compare(left: &Machine, right: &Machine) -> Comparability {
     let mut undecided = false;
     for (key, name, weight, reading) in FIELDS {
         for pair in pairs(reading, left, right) {
-            let name = pair.label.map_or_else(|| (*name).to_owned(), |label| format!("{name} ({label})"));
+            let name = named(name, &pair);
             let grade = match (&pair.left, &pair.right, weight) {
                 (Observed::NotObservable(_), Observed::NotObservable(_), _) => {
                     unknown_on_both.push(name);
@@ -166,6 +166,20 @@ pub fn compare(left: &Machine, right: &Machine) -> Comparability {
     };
     let sentence = sentence(outcome, &differences, &unknown_on_both, left, right);
     Comparability { outcome, sentence, differences, unknown_on_both }
+}
+
+/// Every field of `machine` by its name in words, with its value or why there is none.
+pub fn fields(machine: &Machine) -> Vec<(String, Observed<String>)> {
+    let values = |(_, name, _, reading): &Field| {
+        let pairs = pairs(reading, machine, machine).into_iter();
+        pairs.map(|pair| (named(name, &pair), pair.left)).collect::<Vec<_>>()
+    };
+    FIELDS.iter().flat_map(values).collect()
+}
+
+/// The name of a field in words, and which of several under it is meant.
+fn named(field: &str, pair: &Pair) -> String {
+    pair.label.as_ref().map_or_else(|| field.to_owned(), |label| format!("{field} ({label})"))
 }
 
 /// Both sides of one comparison.

@@ -11,40 +11,72 @@ use crate::pool::LEAST;
 /// Harts that a machine has at most.
 const MOST_HARTS: u32 = 8;
 
+/// The heading of the options that name places.
+#[cfg(feature = "arguments")]
+const PLACES: &str =
+    "What places mean (SYMBOL, SYMBOL+DISTANCE or address; without the option, the symbol of its name)";
+
+/// The heading of the options that say what the machine is.
+#[cfg(feature = "arguments")]
+const MACHINES: &str = "On which machines";
+
 /// On which machines firmware is examined, and what its places mean. What is not said, its symbols say.
+///
+/// With the feature `arguments` these are options of a command line, and what is said of a field is its help.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "arguments", derive(clap::Args))]
 pub struct Request {
-    /// How many harts.
+    /// How many harts, 1 to 8; 2,3 if the file has a word `harts` that says it, which is then set
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "LIST", help_heading = MACHINES))]
     pub harts: Option<Counts>,
-    /// Which hart boots.
+    /// Which hart boots, by the word `boot_hart`: some (0,1), all in turn, or any: the word is left as it is,
+    /// as where there is none
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "LIST|all|any", help_heading = MACHINES))]
     pub boot_hart: Option<BootHarts>,
-    /// How memory orders accesses.
+    /// How memory orders accesses: sequential consistency, total store order, RISC-V's own, or each of them
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "sc,tso,rvwmo|all", default_value = "all", help_heading = MACHINES))]
     pub memory: Models,
-    /// How many instructions of a hart may be begun and not performed.
+    /// How many instructions of a hart may be begun and not performed
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = MACHINES))]
     pub window: u32,
-    /// Words to set.
+    /// Set a word that the file holds; its size is that of the symbol, else 8, else BYTES
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE[:BYTES]=VALUE", help_heading = MACHINES))]
     pub set: Vec<Setting>,
-    /// What control and status registers hold at first.
+    /// What a control and status register of every hart holds at first, as misa=0x8000000000141105: of most
+    /// the architecture says nothing
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "NAME=VALUE", help_heading = MACHINES))]
     pub csr: Vec<GivenControl>,
-    /// Memory that the file does not name.
+    /// Memory that the file does not name, and the end behind it: stacks, a device tree. It is garbage at
+    /// first
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE,PLACE", num_args = 1, help_heading = MACHINES))]
     pub ram: Vec<Span>,
-    /// The goals of every hart but the boot hart.
+    /// The goal of every hart but the boot hart
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE,...", value_delimiter = ',', help_heading = PLACES))]
     pub arrived: Vec<Place>,
-    /// The goals of the boot hart.
+    /// The goal of the boot hart; that of the others where neither option nor symbol is there
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE,...", value_delimiter = ',', help_heading = PLACES))]
     pub all_arrived: Vec<Place>,
-    /// PC at which a hart becomes the boot hart.
+    /// Who comes here is the boot hart
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE", help_heading = PLACES))]
     pub primary: Option<Place>,
-    /// PC at which a hart starts.
+    /// Who comes here starts, and must have been told
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE", help_heading = PLACES))]
     pub started: Option<Place>,
-    /// The next store from here tells one hart to start.
+    /// The next store from here tells the hart whose number is in a0
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE,...", value_delimiter = ',', help_heading = PLACES))]
     pub tell: Vec<Place>,
-    /// The next store from here tells all harts.
+    /// The next store from here tells all harts
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE,...", value_delimiter = ',', help_heading = PLACES))]
     pub tell_all: Vec<Place>,
-    /// PC from which on memory is clear.
+    /// From here on memory is clear
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE", help_heading = PLACES))]
     pub cleared: Option<Place>,
-    /// The memory that is to be cleared.
+    /// The memory that is to be cleared, and the end behind it; bss_start and bss_end if not given
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "PLACE,PLACE", num_args = 1, help_heading = PLACES))]
     pub bss: Option<Span>,
-    /// What registers hold on arrival.
+    /// What a register holds when a hart arrives, as a1=0x100+hart or sp=stacks+64*hart; `none`: nothing that
+    /// the symbols stacks, stack_size and argument would say
+    #[cfg_attr(feature = "arguments", arg(long, value_name = "REGISTER=SUM", help_heading = PLACES))]
     pub expect: Vec<Expected>,
 }
 

@@ -4,12 +4,13 @@
 //! measuring is `tenbin_lab`'s, judging `tenbin_analysis`'s, keeping `tenbin_store`'s.
 
 mod again;
-mod arguments;
-mod calibration;
-mod command;
+mod command_line;
+mod kernels;
 mod measurement;
 mod output;
+mod store;
 mod terminal;
+mod verbs;
 
 use std::process::ExitCode;
 
@@ -18,10 +19,9 @@ static HEAP: tenbin_metal::memory::Heap = tenbin_metal::memory::Heap;
 
 fn main() -> ExitCode {
     tenbin_metal::inherited::keep_children_until_waited_for();
-    if let Some(invocation) = command::yes::Invocation::among(std::env::args_os()) {
+    if let Some(invocation) = verbs::yes::Invocation::among(std::env::args_os()) {
         return invocation.run().into();
     }
     tenbin_metal::inherited::hand_on_default_signals();
-    let result = arguments::Arguments::read(&measurement::descriptors()).and_then(command::run);
-    output::deliver(result).into()
+    output::deliver(command_line::run()).into()
 }

@@ -14,9 +14,9 @@ use tenbin_model::machine::Observed;
 use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes};
 
-use crate::arguments::Measure;
 use crate::output::Trouble;
 use crate::terminal::Planned;
+use crate::verbs::Measure;
 
 /// Readers of JSON that keep numbers as doubles hold 53 bits: a seed that is drawn here survives them.
 const EXACT_IN_JSON: u64 = (1 << 53) - 1;
@@ -220,6 +220,11 @@ pub fn descriptors() -> Vec<Descriptor> {
     all().map(|(_, descriptor)| descriptor).collect()
 }
 
+/// Every experiment's name.
+pub fn names() -> Vec<String> {
+    descriptors().into_iter().map(|descriptor| descriptor.name).collect()
+}
+
 /// The steps with what each builds on before it: where that was not asked for, it is added.
 ///
 /// What others build on builds on nothing itself; a test holds the list to that.
@@ -252,7 +257,10 @@ fn all() -> impl Iterator<Item = (Experiment, Descriptor)> {
 }
 
 /// The experiments that are named, or all.
-fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble> {
+///
+/// # Errors
+/// A usage error: there is none of that name, or it is named twice.
+pub fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble> {
     let all: Vec<(Experiment, Descriptor)> = all().collect();
     let mut picked = Vec::new();
     for name in names {

@@ -11,9 +11,10 @@ use tenbin_metal::inherited;
 use tenbin_model::{Attribution, Missing};
 
 /// How the process ends; the numbers (see its conversion) are part of the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exit {
     /// What was asked is answered.
+    #[default]
     Answered,
     /// tenbin failed.
     Internal,
@@ -47,15 +48,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What a command answers: text, where it goes, a remark for the user, and the exit.
-#[derive(Debug)]
+/// What a command answers: text, where it goes, remarks for the user, and the exit.
+#[derive(Debug, Default)]
 pub struct Answer {
     /// The answer.
     pub text: String,
     /// A file to write it to instead of standard output.
     pub to: Option<PathBuf>,
     /// What else there is to say, for standard error.
-    pub remark: Option<String>,
+    pub remarks: Vec<String>,
     /// How the process ends.
     pub exit: Exit,
 }
@@ -63,7 +64,16 @@ pub struct Answer {
 impl Answer {
     /// An answer for standard output.
     pub fn text(text: String) -> Self {
-        Self { text, to: None, remark: None, exit: Exit::Answered }
+        Self { text, ..Self::default() }
+    }
+
+    /// Text that a generator wrote.
+    ///
+    /// # Errors
+    /// Internal: it is no UTF-8.
+    pub fn generated(text: Vec<u8>) -> Result<Self, Trouble> {
+        let text = String::from_utf8(text).map(Self::text);
+        text.map_err(|error| Trouble::internal(format!("generated text is not UTF-8: {error}")))
     }
 }
 
@@ -120,14 +130,12 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
                 written.inspect_err(|_| drop(show(&answer.text)))
             }
         }
-        .inspect_err(|_| answer.remark.iter().for_each(|remark| say(remark)))
+        .inspect_err(|_| answer.remarks.iter().for_each(|remark| say(remark)))
         .map(|()| answer)
     });
     match written {
         Ok(answer) => {
-            if let Some(remark) = answer.remark {
-                say(&remark);
-            }
+            answer.remarks.iter().for_each(|remark| say(remark));
             answer.exit
         }
         Err(trouble) => {

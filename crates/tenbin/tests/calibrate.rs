@@ -4,8 +4,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::fs;
-
 use serde_json::Value;
 
 #[allow(dead_code, reason = "the other file of tests uses the rest")]
@@ -145,48 +143,4 @@ fn the_store_s_list_names_calibrations_too() {
     let (code, said) = ending(&place.tenbin(&["compare", &id[..12], &id[..12]]));
     assert_eq!(code, 2);
     assert!(said.contains("is calibration"), "{said}");
-}
-
-#[test]
-fn without_a_calibration_there_is_none_to_show() {
-    let place = Place::new();
-    place.measured();
-    let (code, said) = ending(&place.tenbin(&["show", "calibration"]));
-    assert_eq!(code, 5);
-    assert!(said.contains("`tenbin calibrate`"), "{said}");
-}
-
-#[test]
-fn wrong_arguments_are_usage_errors_that_change_nothing() {
-    let place = Place::new();
-    for (arguments, word) in [
-        (&["--works", "alu,tea"][..], "tea"),
-        (&["--effects", "0,a bit"], "a bit"),
-        (&["--effects", "101"], "101"),
-        (&["--effects", "-1"], "-1"),
-        (&["--seconds", "0"], "0.01"),
-        (&["--seconds", "NaN"], "NaN"),
-        (&["--load", "3"], "0..=2"),
-        (&["--pairs", "0"], "1..=10000"),
-        (&["--pairs", "1", "--thorough"], "--thorough"),
-        (&["--processes", "2", "--thorough"], "--thorough"),
-        (&["--processes", "1"], "2 to 100"),
-        (&["--cpus", "9999"], "9999"),
-        (&["--output", "/nonexistent/folder/file", "--pairs", "1"], "/nonexistent/folder/file"),
-    ] {
-        let output = place.tenbin(&[&["calibrate"], arguments].concat());
-        let (code, said) = ending(&output);
-        assert_eq!(code, 2, "{arguments:?}: {said}");
-        assert!(said.contains(word), "{arguments:?}: {said}");
-        assert!(output.stdout.is_empty());
-    }
-    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "something was written");
-}
-
-#[test]
-fn the_help_of_calibrate_says_what_is_weighed() {
-    let help = text(&Place::new().tenbin(&["calibrate", "--help"]).stdout);
-    // clap ends its blank lines in blanks, which no file of ours may hold.
-    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-    insta::assert_snapshot!(lines.join("\n"));
 }

@@ -1,4 +1,5 @@
-//! `tenbin guest` as a user meets it, with a shell script in the emulator's place.
+//! `tenbin guest` while it runs and when it is ended, with a shell script in the emulator's place. What it
+//! says is in `transcripts`.
 //!
 //! What only a real guest shows is shown by `cargo xtask test guests`.
 
@@ -55,14 +56,7 @@ impl Desk {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        command.args(["guest", "run"]);
-        if !words.contains(&"--cache") {
-            command.args(["--cache", "cache"]);
-        }
-        if !words.contains(&"--arch") {
-            command.args(["--arch", "x86_64"]);
-        }
-        command.args(words);
+        command.args(["guest", "run", "--cache", "cache", "--arch", "x86_64"]).args(words);
         command.env("PATH", self.programs()).current_dir(self.0.path()).stdin(Stdio::null());
         command
     }
@@ -83,135 +77,6 @@ fn answering(status: u8, last: &str) -> String {
         "mkdir -p files/tmp; echo {status} >status; printf 'out\\377' >stdout; echo err >stderr
         echo content >files/tmp/x; echo end >end; tar -c -f $virtio status stdout stderr files/tmp/x {last}"
     )
-}
-
-#[test]
-fn what_a_guest_left_is_passed_on() {
-    let desk = Desk::new();
-    desk.emulator(&answering(42, "end"));
-    let output = desk.run(&["--bring", "/tmp/x", "--bring", "/tmp/y", "--into", "brought", "--", "true"]);
-    let (status, said) = ending(&output);
-    assert_eq!((status, &output.stdout[..]), (42, &b"out\xff"[..]), "{said}");
-    assert!(said.starts_with("err\n") && said.contains("tenbin: carried as /bin/tenbin: "), "{said}");
-    assert!(said.contains("not brought: the guest has no file /tmp/y"), "{said}");
-    assert_eq!(fs::read_to_string(desk.path("brought/tmp/x")).unwrap(), "content\n");
-}
-
-/// Whoever waits for a file and gets none is told first, and by the status.
-#[test]
-fn what_was_to_be_brought_and_is_not_there_is_no_success() {
-    let desk = Desk::new();
-    desk.emulator(&answering(0, "end"));
-    let output = desk.run(&["--bring", "/tmp/x", "--bring", "/tmp/y", "--into", "brought", "--", "true"]);
-    let (status, said) = ending(&output);
-    assert_eq!((status, &output.stdout[..]), (1, &b"out\xff"[..]), "{said}");
-    assert!(said.contains("tenbin guest: not brought: the guest has no file /tmp/y\n"), "{said}");
-    assert_eq!(
-        fs::read_to_string(desk.path("brought/tmp/x")).unwrap(),
-        "content\n",
-        "what is there is brought"
-    );
-}
-
-#[test]
-fn a_guest_without_an_answer_is_a_fault_and_its_console_is_shown() {
-    let desk = Desk::new();
-    let cases = [
-        (
-            "echo Kernel panic - not syncing >$console",
-            "600",
-            "panicked; its console ends:\nKernel panic - not",
-        ),
-        ("echo last words >$console", "600", "(it sent nothing); its console ends:\nlast words"),
-        (&*answering(1, ""), "600", "its stream has no end"),
-        // A byte behind the largest answer.
-        (
-            "dd if=/dev/zero of=$virtio bs=1 count=1 seek=1073741824",
-            "600",
-            "more than the 1024 MiB that an answer may have",
-        ),
-        ("exec tail -f /dev/null", "1", "it still ran after 1 s"),
-    ];
-    for (script, seconds, expected) in cases {
-        desk.emulator(script);
-        let output = desk.run(&["--seconds", seconds, "--", "true"]);
-        let (status, said) = ending(&output);
-        assert_eq!((status, &output.stdout[..]), (4, &b""[..]), "{script}: {said}");
-        assert!(said.starts_with("tenbin guest: ") && said.contains(expected), "{script}: {said}");
-    }
-}
-
-/// A tenbin in the guest that finds a fault ends with the status of a guest that hung, and says `tenbin:`.
-#[test]
-fn a_carried_tenbin_that_fails_is_told_from_a_guest_that_fails() {
-    let desk = Desk::new();
-    let carried = answering(4, "end").replace("echo err >", "echo 'tenbin: it hung' >");
-    desk.emulator(&carried);
-    let (status, said) = ending(&desk.run(&["--", "tenbin", "blame"]));
-    assert_eq!(status, 4, "{said}");
-    assert!(said.starts_with("tenbin: it hung\n") && !said.contains("tenbin guest: "), "{said}");
-}
-
-#[test]
-fn an_emulator_that_fails_is_no_fault_of_the_guest() {
-    let desk = Desk::new();
-    desk.emulator("echo 'no such board' >&2; exit 1");
-    let (status, said) = ending(&desk.run(&["--", "true"]));
-    assert_eq!(status, 1, "{said}");
-    assert!(said.starts_with("tenbin guest: "), "{said}");
-    assert!(said.contains("qemu-system-x86_64") && said.contains("no such board"), "{said}");
-}
-
-#[test]
-fn what_is_missing_is_named_with_the_command_that_installs_it() {
-    let desk = Desk::new();
-    let (status, said) = ending(&desk.run(&["--", "true"]));
-    assert_eq!(status, 5, "{said}");
-    assert!(said.starts_with("tenbin guest: "), "{said}");
-    assert!(
-        said.contains("qemu-system-x86_64") && said.contains("apt-get install qemu-system-x86"),
-        "{said}"
-    );
-}
-
-/// An architecture of guests that this machine does not have.
-const FOREIGN: &str = if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" };
-
-#[test]
-fn a_wrong_request_is_a_usage_error_and_starts_nothing() {
-    let desk = Desk::new();
-    desk.emulator("echo started >/dev/stderr");
-    let cases: &[&[&str]] = &[
-        &[],
-        &["--"],
-        &["true"],
-        &["--seconds", "0", "--", "true"],
-        &["--cpus", "0", "--", "true"],
-        &["--bring", "/x", "--", "true"],
-        &["--cache", "empty", "--bring", "/../x", "--into", ".", "--", "true"],
-        &["--cache", "empty", "--carry", "sh:/..", "--", "true"],
-        &["--kernel", "none", "--", "true"],
-        &["--arch", "riscv64", "--kernel", "bookworm", "--", "true"],
-        &["--arch", "vax", "--", "true"],
-        &["--accel", "xen", "--", "true"],
-        &["--accel", "kvm", "--count-instructions", "--", "true"],
-        &["--count-instructions", "--cpus", "2", "--", "true"],
-        &["--accel", "kvm", "--arch", FOREIGN, "--", "true"],
-        // Before a kernel is fetched: there is no apt in the path, and so the fetch would end with 5.
-        &["--cache", "empty", "--bring", "x", "--into", "brought", "--", "true"],
-        &["--cache", "empty", "--bring", "/x", "--into", "sh/brought", "--", "true"],
-        &["--cache", "empty", "--carry", "nothing", "--", "true"],
-        &["--cache", "empty", "--carry", "cache:/x", "--", "true"],
-        &["--cache", "empty", "--carry-tree", "sh", "--", "true"],
-        &["--cache", "empty", "--kernel", "./sh", "--", "true"],
-    ];
-    fs::write(desk.path("sh"), "no kernel").unwrap();
-    for words in cases {
-        let (status, said) = ending(&desk.run(words));
-        assert_eq!(status, 2, "{words:?}: {said}");
-        assert!(said.starts_with("tenbin: usage error: ") && !said.contains("started"), "{words:?}: {said}");
-        assert!(!desk.path("empty").exists() && !desk.path("brought").exists(), "{words:?}");
-    }
 }
 
 /// The time and the text of a line that `--console` shows.
@@ -250,21 +115,6 @@ fn the_console_is_shown_with_its_times_while_the_guest_runs() {
     desk.emulator(&format!("echo one >$console; {}", answering(0, "end")));
     let (status, said) = ending(&desk.run(&["--", "true"]));
     assert!(status == 0 && !said.contains("one"), "{said}");
-}
-
-#[test]
-fn the_emulator_is_told_what_makes_the_cpus_go() {
-    let desk = Desk::new();
-    let cases: [(&[&str], &str); 2] = [
-        (&[], " -accel tcg -machine "),
-        (&["--count-instructions"], " -icount shift=0,align=off,sleep=off "),
-    ];
-    for (words, expected) in cases {
-        let answer = answering(0, "end");
-        desk.emulator(&format!("case \" $* \" in *'{expected}'*) ;; *) exit 1 ;; esac; {answer}"));
-        let (status, said) = ending(&desk.run(&[words, &["--", "true"]].concat()));
-        assert_eq!(status, 0, "{words:?}: {said}");
-    }
 }
 
 /// A machine whose `/dev/kvm` breaks off, stands still or lies; and one whose works.

@@ -266,51 +266,6 @@ fn modules_for_a_kernel_of_one_s_own_are_built_with_its_headers() {
 }
 
 #[test]
-fn a_wrong_request_is_a_usage_error_and_builds_nothing() {
-    let desk = Desk::new();
-    fs::write(desk.path("kernel"), "").unwrap();
-    fs::create_dir(desk.path("taken")).unwrap();
-    // Who opened one to write would wait for ever.
-    for pipe in ["pipe", "taken/fibdrv.ko"] {
-        rustix::fs::mkfifoat(rustix::fs::CWD, desk.path(pipe), 0o600.into()).unwrap();
-    }
-    let cases: &[&[&str]] = &[
-        &["modules"],
-        &["modules", "--into", "out", "--headers"],
-        &["modules", "--into", "out", "--kernel", "none"],
-        &["modules", "--into", "out", "--kernel", "./none"],
-        &["modules", "--into", "kernel"],
-        &["modules", "--into", "kernel/out"],
-        &["modules", "--into", "taken"],
-        &["modules", "--into", "pipe"],
-        &["modules", "--into", "out", "--kernel", "kernel"],
-        &["modules", "--into", "out", "--arch", "riscv64", "--kernel", "bookworm"],
-        &["modules", "--into", "out", "--arch", "riscv64", "--kernel", "backports"],
-        &["modules", "--headers", "--arch", "vax"],
-        &["modules", "--into", "out", "fibdrv"],
-        &["run", "--module", "ext4", "--", "true"],
-        &["run", "--module", "fibdrv", "--kernel", "kernel", "--", "true"],
-    ];
-    for words in cases {
-        let (status, _, said) = desk.tenbin(words);
-        assert_eq!(status, 2, "{words:?}: {said}");
-        assert!(said.starts_with("tenbin: usage error: "), "{words:?}: {said}");
-    }
-    assert!(desk.made().is_empty() && !desk.path("out").exists());
-    let (_, _, said) = desk.tenbin(&["run", "--module", "ext4", "--", "true"]);
-    assert!(said.contains("stop_machine, oneshot_timer, fibdrv"), "{said}");
-    let (_, _, said) = desk.tenbin(&["modules", "--into", "taken"]);
-    assert!(said.contains("taken/fibdrv.ko: it is there and is no file"), "{said}");
-    let (_, _, said) = desk.tenbin(&["modules", "--into", "pipe"]);
-    assert!(said.contains("--into pipe: it is there and is no folder"), "{said}");
-    let (_, _, said) = desk.tenbin(&["modules", "--headers", "--kernel", "bookworn"]);
-    assert!(
-        said.contains("bookworn is no kernel") && said.contains("use bookworm, backports, trixie, host or"),
-        "{said}"
-    );
-}
-
-#[test]
 fn a_module_that_is_replaced_is_never_half_there() {
     let desk = Desk::new();
     fs::create_dir(desk.path("out")).unwrap();

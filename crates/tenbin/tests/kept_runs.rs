@@ -54,63 +54,6 @@ fn plant(store: &Path, sql: &str) {
 }
 
 #[test]
-fn a_label_stands_wherever_a_run_does() {
-    let (place, ids) = with_runs(3);
-    let said = assert_answered(&place.tenbin(&["runs", &ids[0][..8], &ids[2], "--label", "before"]));
-    assert!(said.contains(&ids[0][..12]) && said.contains("before"), "{said}");
-    assert_eq!(listed(&place, &["--label", "before"]), [ids[0].clone(), ids[2].clone()]);
-    assert!(text(&place.tenbin(&["runs"]).stdout).contains(" [before]"));
-    let (status, said) = ending(&place.tenbin(&["show", "before"]));
-    assert_eq!(status, 2, "{said}");
-    assert!(said.contains(&ids[0][..12]) && said.contains(&ids[2][..12]), "{said}");
-    assert_answered(&place.tenbin(&["runs", "--unlabel", "before", &ids[2]]));
-    let shown = place.tenbin(&["show", "before", "--json"]);
-    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
-    assert_eq!(shown["run"], ids[0].as_str());
-    // It travels, and there too it names the run.
-    assert_answered(&place.tenbin(&["export", "before", "-o", "one.db"]));
-    let other = place.path("other.db");
-    let merged = assert_answered(&place.with_store(&other, &["import", "one.db"]));
-    assert!(merged.contains("1 new") && merged.contains("labels: 1 new"), "{merged}");
-    assert!(text(&place.with_store(&other, &["runs"]).stdout).contains("[before]"));
-    for (arguments, named) in [
-        (&["runs", "--label", "fib", "latest"][..], "`fib` is an experiment"),
-        (&["runs", "--label", "abc", "latest"], "hexadecimal"),
-        (&["runs", "--label", "a b", "latest"], "a label is"),
-        (&["runs", "--label", "x", "absent"], "absent"),
-        (&["runs", "--label", "x", "latest", "--last", "1"], "are for lists"),
-        (&["runs", "--unlabel", "before", "--json"], "are for lists"),
-        (&["run", "null", "--label", "latest"], "a label is"),
-        (&["run", "null", "--label", "x", "--no-store"], "--no-store"),
-    ] {
-        let (status, said) = ending(&place.tenbin(arguments));
-        assert_eq!(status, 2, "{arguments:?}: {said}");
-        assert!(said.contains(named), "{arguments:?}: {said}");
-    }
-    assert_eq!(listed(&place, &["--label", "x"]), [""; 0]);
-}
-
-#[test]
-fn the_list_can_be_cut_short() {
-    let (place, ids) = with_runs(4);
-    assert_eq!(listed(&place, &[]), ids);
-    assert_eq!(listed(&place, &["--last", "2"]), ids[2..]);
-    assert_eq!(listed(&place, &["--experiment", "fib"]), ids[3..]);
-    assert_eq!(listed(&place, &["--machine", "amd ep"]), ids);
-    assert_eq!(listed(&place, &["--machine", "sparc"]), [""; 0]);
-    assert_eq!(listed(&place, &[&ids[1][..9]]), ids[1..2]);
-    let said = assert_answered(&place.tenbin(&["runs", "--machine", "sparc"]));
-    assert!(said.starts_with("None of the 4 runs"), "{said}");
-    let (status, said) = ending(&place.tenbin(&["runs", "--experiment", "fibb"]));
-    assert!(status == 2 && said.contains("`fibb`"), "{said}");
-    let empty = Place::new();
-    Store::open(&empty.path("store.db")).unwrap();
-    let said = assert_answered(&empty.tenbin(&["runs"]));
-    assert!(said.starts_with("There is no run in "), "{said}");
-    assert_eq!(listed(&empty, &[]), [""; 0]);
-}
-
-#[test]
 fn runs_are_removed_all_that_are_named_or_none() {
     let (place, ids) = with_runs(20);
     // Of 20 names two begin with the same digit.
@@ -135,25 +78,6 @@ fn runs_are_removed_all_that_are_named_or_none() {
     let kept = Store::open(&place.path("store.db")).unwrap().keep_calibration(&calibration(1)).unwrap();
     let said = assert_answered(&place.tenbin(&["runs", "--rm", &kept.short()]));
     assert!(said.contains("calibration"), "{said}");
-}
-
-#[test]
-fn a_merge_says_what_it_took_in_and_what_it_did_not() {
-    let (place, ids) = with_runs(2);
-    assert_answered(&place.tenbin(&["export", &ids[0], "-o", "one.db"]));
-    assert_answered(&place.tenbin(&["export", &ids[1], "-o", "two.db"]));
-    let whole = fs::read(place.path("one.db")).unwrap();
-    fs::write(place.path("cut.db"), &whole[..whole.len() / 2]).unwrap();
-    let other = place.path("other.db");
-    let output = place.with_store(&other, &["merge", "one.db", "cut.db", "absent.db", "two.db"]);
-    let (status, said) = ending(&output);
-    assert_eq!(status, 2, "{said}");
-    assert_eq!(text(&output.stdout), "one.db: 1 new, 0 already there\ntwo.db: 1 new, 0 already there\n");
-    assert!(said.contains("cut.db") && said.contains("nothing of it was imported"), "{said}");
-    assert!(said.contains("absent.db"), "{said}");
-    let runs = place.with_store(&other, &["runs", "--json"]);
-    let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
-    assert_eq!(runs.as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -322,32 +246,4 @@ fn a_run_that_is_kept_holds_the_store_to_its_limit() {
     let fresh = report["run"].as_str().unwrap().to_owned();
     assert_eq!(left, [ids[0].clone(), ids[2].clone(), fresh.clone()]);
     assert_eq!(listed(&place, &["--label", "fresh"]), [fresh]);
-}
-
-#[test]
-fn a_calibration_says_what_it_is_wherever_a_run_is_wanted() {
-    let (place, ids) = with_runs(1);
-    let mut store = Store::open(&place.path("store.db")).unwrap();
-    let id = store.keep_calibration(&calibration(1)).unwrap();
-    drop(store);
-    for arguments in [&["compare", "latest", &id.short()][..], &["runs", &id.short(), "--label", "x"]] {
-        let (status, said) = ending(&place.tenbin(arguments));
-        assert_eq!(status, 2, "{said}");
-        assert!(said.contains(&format!("is calibration {}", id.short())), "{arguments:?}: {said}");
-    }
-    let lines = text(&place.tenbin(&["runs"]).stdout);
-    let (runs, calibrations) = lines.split_once("\nCalibrations").unwrap();
-    assert!(runs.contains(&ids[0][..12]) && calibrations.contains(&id.short()), "{lines}");
-    assert!(!lines.contains(" 1 pairs"), "{lines}");
-    // A file may hold it alone.
-    assert_answered(&place.tenbin(&["export", &id.short(), "-o", "known.db"]));
-    assert_eq!(
-        Store::open(&place.path("known.db")).unwrap().find_calibration(&id.short()).unwrap(),
-        Some(id)
-    );
-    let (status, said) = ending(&place.tenbin(&["show", "calibration"]));
-    assert_eq!(status, 5, "of another machine: {said}");
-    assert!(said.contains("tenbin calibrate"), "{said}");
-    let (status, said) = ending(&Place::new().tenbin(&["show", "calibration"]));
-    assert_eq!(status, 5, "without a store: {said}");
 }

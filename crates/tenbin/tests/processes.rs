@@ -34,20 +34,6 @@ fn each_process_is_a_run_and_the_answer_is_over_them() {
 }
 
 #[test]
-fn a_number_of_processes_that_is_none_is_a_usage_error() {
-    let place = Place::new();
-    for number in ["0", "1", "101", "-1", "two"] {
-        let output = place.tenbin(&["run", "null", &format!("--processes={number}")]);
-        assert_eq!(ending(&output).0, 2, "{number}");
-        assert!(ending(&output).1.contains("2 to 100"), "{}", ending(&output).1);
-    }
-    let output = place.tenbin(&["run", "nul", "--processes", "8"]);
-    assert_eq!(ending(&output).0, 2);
-    assert!(ending(&output).1.contains("`nul`"));
-    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "a wrong request has begun");
-}
-
-#[test]
 fn a_parent_that_is_killed_takes_its_process_with_it() {
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
         let place = Place::new();

@@ -31,39 +31,6 @@ fn without_the_driver_the_commands_that_load_it_are_named() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_a_usage_error() {
-    let place = Place::new();
-    for (settings, named) in [
-        ("where=space", "user, kernel"),
-        ("n=ninety", "a number from 0 to 1000000"),
-        ("n=1000001", "a number from 0 to 1000000"),
-        ("n=5,5", "twice"),
-        ("readers=8", "where=kernel"),
-        ("seconds=8", "where=kernel"),
-        ("traced=yes", "where=kernel"),
-        ("where=kernel readers=0", "a number from 1 to 1024"),
-        ("where=kernel readers=2,3", "one value"),
-        ("where=kernel seconds=5", "readers"),
-        ("where=kernel readers=2 seconds=3601", "a number from 1 to 3600"),
-        ("where=kernel traced=perhaps", "yes or no"),
-        ("where=kernel n=-1", "a number from 0"),
-        ("where=kernel readers=2 n=99", "readers draw their places"),
-        ("where=kernel readers=2 traced=yes", "readers draw their places"),
-        ("base=10", "no parameter `base`"),
-    ] {
-        let mut arguments = vec!["run", "fib"];
-        for setting in settings.split(' ') {
-            arguments.extend(["--set", setting]);
-        }
-        let output = place.tenbin(&arguments);
-        let (status, said) = ending(&output);
-        assert_eq!(status, 2, "{settings}: {said}");
-        assert!(said.starts_with("tenbin: usage error: ") && said.contains(named), "{settings}: {said}");
-        assert!(!place.path("store.db").exists(), "{settings} has begun");
-    }
-}
-
-#[test]
 fn a_small_number_weighs_the_branch_and_a_large_one_the_digits() {
     let place = Place::new();
     let output = place.tenbin(&["run", "fib", "--quick", "--json", "--set", "n=92,99"]);

@@ -2,12 +2,14 @@
 
 mod blame;
 mod calibration;
+mod machine;
 mod row;
 pub mod table;
 mod text;
 
 pub use blame::{blame, contracts};
 pub use calibration::calibration;
+pub use machine::machine;
 pub use text::{
     cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, said,
     survey,

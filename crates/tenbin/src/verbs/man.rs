@@ -1,0 +1,164 @@
+//! `tenbin man`: the manual, a page a command.
+
+use std::io;
+
+use clap::Args;
+use clap_mangen::roff::{Roff, bold, roman};
+use tenbin_model::words::comma;
+
+use super::{VERBS, Verb, Work};
+use crate::command_line;
+use crate::output::{Answer, Trouble};
+
+/// Print the manual page of tenbin or of a command
+#[derive(Args)]
+pub struct Man {
+    /// The command, like `run` or `guest run`
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub const VERB: Verb = Verb {
+    words: &[("command", || VERBS.iter().map(|verb| verb.name.to_owned()).collect())],
+    ..Verb::of::<Man>("man")
+};
+
+impl Work for Man {
+    fn run(self) -> Result<Answer, Trouble> {
+        let mut whole = command_line::whole();
+        // Gives every command the name under which its page is referred to.
+        whole.build();
+        let mut command = &whole;
+        for word in &self.command {
+            command = command.find_subcommand(word).ok_or_else(|| {
+                let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+                Trouble::usage(match known.is_empty() {
+                    true => format!("`{}` has no commands below it", command.get_name()),
+                    false => format!("there is no command `{word}`; there are: {}", comma(&known)),
+                })
+            })?;
+        }
+        let mut text = Vec::new();
+        page(command, self.command.is_empty(), &mut text)
+            .map_err(|error| Trouble::internal(format!("render the manual page: {error}")))?;
+        let page = Answer::generated(text)?.text;
+        // Each part comes with the definition of the apostrophe; once is enough.
+        let without = page.replace(APOSTROPHE, "");
+        Ok(Answer::text(APOSTROPHE.to_owned() + &without))
+    }
+}
+
+/// What the crate `roff` begins with: an apostrophe that stays one.
+const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+
+/// Writes a page. Its heads are those of man-pages(7); clap_mangen knows no synopsis with values and no heads
+/// of ours.
+fn page(command: &clap::Command, is_whole: bool, out: &mut Vec<u8>) -> io::Result<()> {
+    let man = clap_mangen::Man::new(command.clone()).source(format!("tenbin {}", env!("CARGO_PKG_VERSION")));
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    roff.text([bold(command.get_bin_name().unwrap_or("tenbin")), roman(synopsis(command))]);
+    roff.to_writer(out)?;
+    man.render_description_section(out)?;
+    if command.get_arguments().any(|argument| !argument.is_hide_set()) {
+        man.render_options_section(out)?;
+    }
+    if command.has_subcommands() {
+        man.render_subcommands_section(out)?;
+    }
+    let mut roff = Roff::new();
+    if let Some(after) = command.get_after_help() {
+        let after = after.to_string();
+        let (head, after) = match after.split_once("Exit status: ") {
+            Some(("", rest)) => ("EXIT STATUS", rest),
+            _ => ("NOTES", after.as_str()),
+        };
+        verbatim(&mut roff, head, after);
+    }
+    if is_whole {
+        verbatim(&mut roff, "ENVIRONMENT", ENVIRONMENT);
+        verbatim(&mut roff, "FILES", FILES);
+        verbatim(&mut roff, "EXAMPLES", EXAMPLES);
+    } else {
+        roff.control("SH", ["SEE ALSO"]);
+        roff.text([bold("tenbin"), roman("(1)")]);
+    }
+    roff.to_writer(out)
+}
+
+/// Options with their values, then the words, as man-pages(7) has them.
+fn synopsis(command: &clap::Command) -> String {
+    let mut text = String::new();
+    let value = |argument: &clap::Arg| {
+        let names = argument.get_value_names().unwrap_or_default();
+        names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    for argument in command.get_opts().chain(
+        command
+            .get_arguments()
+            .filter(|argument| !argument.is_positional() && !argument.get_action().takes_values()),
+    ) {
+        if argument.is_hide_set() {
+            continue;
+        }
+        let mut names: Vec<String> =
+            argument.get_short().map(|short| format!("-{short}")).into_iter().collect();
+        names.extend(argument.get_long().map(|long| format!("--{long}")));
+        let mut option = names.join("|");
+        if argument.get_action().takes_values() {
+            option.push_str(&format!(" {}", value(argument)));
+        }
+        text.push_str(&if argument.is_required_set() {
+            format!(" {option}")
+        } else {
+            format!(" [{option}]")
+        });
+    }
+    for argument in command.get_positionals().filter(|argument| !argument.is_hide_set()) {
+        let mut word = value(argument);
+        if matches!(argument.get_action(), clap::ArgAction::Append) {
+            word.push_str("...");
+        }
+        if argument.is_last_set() {
+            word = format!("-- {word}");
+        }
+        text.push_str(&if argument.is_required_set() { format!(" {word}") } else { format!(" [{word}]") });
+    }
+    if command.has_subcommands() {
+        text.push_str(if command.is_subcommand_required_set() { " COMMAND" } else { " [COMMAND]" });
+    }
+    text
+}
+
+/// A section whose lines stand as they are.
+fn verbatim(roff: &mut Roff, head: &str, text: &str) {
+    roff.control("SH", [head]);
+    roff.control("nf", []);
+    for line in text.lines() {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
+}
+
+const ENVIRONMENT: &str = "\
+TENBIN_STORE        the file that runs are kept in
+TENBIN_STORE_LIMIT  what unlabelled runs measured here may take in it, in MiB; 1024 if not set
+XDG_DATA_HOME       where the store lies otherwise
+XDG_CACHE_HOME      where kernels of guests are kept
+CC                  the compiler for what must meet the machine's own C library; cc if not set
+NO_COLOR            help without styles";
+
+const FILES: &str = "\
+~/.local/share/tenbin/store.db  the store, where neither TENBIN_STORE nor XDG_DATA_HOME is set
+~/.cache/tenbin/guest           kernels of guests, where XDG_CACHE_HOME is not set";
+
+const EXAMPLES: &str = "\
+tenbin                                      every question, quickly
+tenbin run atomics --set threads=2          one experiment, with a knob turned
+tenbin run fib --label before               keep the run under a name of yours
+tenbin compare before latest                has it changed since?
+tenbin runs --last 10                       what was measured last
+tenbin export before -o before.db           a run for another machine's store
+tenbin show before --json | jq .answers     what a program reads";

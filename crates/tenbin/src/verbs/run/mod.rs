@@ -1,0 +1,252 @@
+//! `tenbin` and `tenbin run`: measure, keep, answer.
+
+mod processes;
+
+use std::num::NonZero;
+
+use clap::{Args, ValueEnum};
+use tenbin_analysis::processes::Processes;
+use tenbin_analysis::{Reported, report};
+use tenbin_lab::analyses;
+use tenbin_model::words::comma;
+use tenbin_model::{Effort, Report, Verdict};
+use tenbin_store::Label;
+
+use super::{Outlet, Schema, Verb, Work, calibrate, json, label, processes as count};
+use crate::measurement::{self, Measured, Order, descriptors, names};
+use crate::output::{self, Answer, Exit, Trouble};
+use crate::store::{self, Keeper};
+use crate::terminal;
+
+/// Measure experiments and show everything about them
+///
+/// Each is shown as soon as it is known, and of several a sentence each at the end. An interrupt (Ctrl-C)
+/// ends it early: what is finished is shown and kept; a second one ends it at once. All experiments take
+/// about 80 seconds with --quick, 200 seconds without, and up to half an hour with --thorough; one takes
+/// 2 to 40 seconds.
+#[derive(Args)]
+#[command(after_help = knobs())]
+pub struct Run {
+    /// Their names, as `tenbin list` has them; all of them if none is given
+    #[arg(value_name = "EXPERIMENT")]
+    experiments: Vec<String>,
+    /// Turn a knob of an experiment (see `tenbin show EXPERIMENT`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Judge what somebody else published instead of measuring
+    #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "label", "processes"])]
+    from: Option<Origin>,
+    /// Measure in so many processes, one after the other, and answer over them: quickly in each, unless
+    /// --thorough is given. What a process has by chance is then in the interval; 8 answer one
+    /// comparison, 13 answer 40
+    #[arg(long, value_name = "N", value_parser = count)]
+    processes: Option<NonZero<u32>>,
+    #[command(flatten)]
+    measure: Measure,
+}
+
+/// How to measure.
+#[derive(Args)]
+pub struct Measure {
+    /// Two seconds a cell, and only the cells that answer the question (what `tenbin` alone does)
+    #[arg(long, conflicts_with = "thorough")]
+    pub quick: bool,
+    /// Fifteen seconds a cell
+    #[arg(long)]
+    pub thorough: bool,
+    /// Seed of every random choice; the time of day if not given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// CPUs to place workers on, in this order (like 0,2-3)
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Measure without keeping the run
+    #[arg(long)]
+    pub no_store: bool,
+    /// Keep the run under a label of yours, which then names it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "no_store")]
+    pub label: Option<Label>,
+    #[command(flatten)]
+    pub outlet: Outlet,
+}
+
+/// Where figures come from that are not measured now.
+#[derive(Clone, Copy, ValueEnum)]
+enum Origin {
+    /// The diaries that tenbin grew out of
+    Published,
+}
+
+pub const VERB: Verb = Verb {
+    schemas: &[
+        Schema::of::<Report>("report", "Measurements: `tenbin`, `run`, `show RUN`"),
+        Schema::of::<Processes>("processes", "One question in several processes: `run --processes`"),
+    ],
+    words: &[("experiments", names)],
+    ..Verb::of::<Run>("run")
+};
+
+/// The experiments, and what `--set` turns in each, for the help.
+fn knobs() -> String {
+    let mut text = String::from("Experiments, and what --set turns:\n");
+    for descriptor in descriptors() {
+        text.push_str(&format!("  {:9} {}\n", descriptor.name, descriptor.question));
+        for parameter in &descriptor.parameters {
+            text.push_str(&format!("{:12}{}={}\n", "", parameter.name, parameter.default));
+            text.push_str(&format!("{:14}{}\n", "", parameter.what));
+        }
+    }
+    text
+}
+
+impl Work for Run {
+    fn run(self) -> Result<Answer, Trouble> {
+        match (self.from, self.processes) {
+            (Some(Origin::Published), _) => published(&self),
+            (None, Some(count)) => processes::run(&self, count),
+            (None, None) => measured(&self),
+        }
+    }
+}
+
+/// Every question, quickly; a sentence each.
+pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
+    let order = Order::new(&[], &[], measure, Effort::Quick)?;
+    let sentence = |part: &Reported, width: usize| report::survey(&part.report).text(width);
+    Ok(answered(&order, measure, &sentence, false)?.0)
+}
+
+/// Some experiments, and everything about them.
+fn measured(asked: &Run) -> Result<Answer, Trouble> {
+    let order = Order::new(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
+    let (mut answer, report) = answered(&order, &asked.measure, &detail, true)?;
+    let names = order.asked();
+    let mut asked_for =
+        report.answers.iter().filter(|answer| names.contains(&answer.experiment.as_str())).peekable();
+    // Where nothing was to be weighed, what was found is the answer.
+    let all_refused =
+        asked_for.peek().is_some() && asked_for.all(|answer| answer.verdict == Verdict::Refused);
+    if answer.exit == Exit::Answered && asked.experiments.len() == 1 && all_refused {
+        answer.exit = Exit::Refused;
+    }
+    Ok(answer)
+}
+
+/// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or
+/// kept.
+fn published(asked: &Run) -> Result<Answer, Trouble> {
+    let reported = analyses().report(&measurement::published(&asked.experiments)?, None);
+    let outlet = &asked.measure.outlet;
+    let text = outlet.form.text(&reported.report, |_, width| detail(&reported, width))?;
+    Ok(Answer { to: outlet.output.clone(), ..Answer::text(text) })
+}
+
+/// Everything about every experiment of a run.
+pub fn detail(reported: &Reported, width: usize) -> String {
+    let texts: Vec<String> = reported.pages.iter().map(|page| page.text(width)).collect();
+    texts.join("\n")
+}
+
+/// An answer that is written as it becomes known, or kept together for a file.
+struct Page {
+    at_once: bool,
+    text: String,
+    trouble: Option<Trouble>,
+}
+
+impl Page {
+    fn add(&mut self, part: &str) {
+        if !self.at_once {
+            self.text.push_str(part);
+        } else if self.trouble.is_none() {
+            // The measurement goes on: what cannot be shown can still be kept.
+            self.trouble = output::show(part).err();
+        }
+    }
+}
+
+/// Measures, answers and keeps: each experiment's text as soon as it is judged, then, where `summary` says so
+/// and there are several, a sentence each. Where the answer and the run go is tried first: a place that
+/// cannot be written costs no minute.
+fn answered(
+    order: &Order,
+    measure: &Measure,
+    text: &dyn Fn(&Reported, usize) -> String,
+    summary: bool,
+) -> Result<(Answer, Report), Trouble> {
+    measure.outlet.can_be_written()?;
+    let mut keeper = Keeper::open(measure.no_store)?;
+    let width = terminal::width();
+    let at_once = measure.outlet.output.is_none() && !measure.outlet.form.json;
+    let mut page = Page { at_once, text: String::new(), trouble: None };
+    let mut known: Option<Report> = None;
+    let measured = order.measure(&mut |run| {
+        let part = analyses().report(run, None);
+        let between = if summary && known.is_some() { "\n" } else { "" };
+        if !measure.outlet.form.json {
+            page.add(&format!("{between}{}", text(&part, width)));
+        }
+        let part = part.report;
+        match &mut known {
+            None => known = Some(part),
+            Some(known) => {
+                known.answers.extend(part.answers);
+                known.findings.extend(part.findings);
+                known.checks.extend(part.checks);
+            }
+        }
+    })?;
+    // What was finished is one thing at least.
+    let mut report = known.unwrap_or_else(|| analyses().report(&measured.run, None).report);
+    report.instrument = match keeper.store() {
+        Some(store) => calibrate::remark(store, &measured.run.machine),
+        // What is not to be kept may still be read beside what is.
+        None => {
+            store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run.machine))
+        }
+    };
+    if !measure.outlet.form.json {
+        if summary && measured.run.trials.len() > 1 {
+            page.add(&format!("\nAll of it, a sentence each\n\n{}", report::survey(&report).text(width)));
+        }
+        page.add(&report::instrument(&report).text(width));
+    }
+    let kept = keeper.keep("run", |store| {
+        store::keep(store, &measured.run, measure.label.as_ref()).map(|id| id.to_string())
+    });
+    report.run = kept.id;
+    let text = if measure.outlet.form.json { json(&report)? } else { page.text };
+    let mut remarks = Vec::from_iter(kept.remark);
+    if let (Some(id), true) = (&report.run, remarks.is_empty()) {
+        let (short, path) = (&id[..12], store::path_shown());
+        remarks.push(format!("Kept as run {short} in {path}; `tenbin show {short}` shows all of it."));
+    }
+    remarks.extend(ended_early(&measured));
+    remarks.extend(page.trouble.as_ref().map(Trouble::to_string));
+    // Among hundreds of lines nobody finds what the status is for: it stands at the end, on standard error.
+    let faults = report::faults(&report).map(|faults| faults.text(width).trim_end().to_owned());
+    let is_fault = faults.is_some();
+    remarks.splice(0..0, faults);
+    let exit = measured
+        .interrupted
+        .map(Exit::Interrupted)
+        .or(measured.trouble.map(|trouble| trouble.exit))
+        .or(page.trouble.map(|trouble| trouble.exit))
+        .or(kept.exit)
+        .unwrap_or(if is_fault { Exit::Fault } else { Exit::Answered });
+    Ok((Answer { text, to: measure.outlet.output.clone(), remarks, exit }, report))
+}
+
+/// What ended the measurement before its end, and what is missing therefore.
+fn ended_early(measured: &Measured) -> Option<String> {
+    let why = match (&measured.trouble, measured.interrupted) {
+        (Some(trouble), _) => trouble.to_string(),
+        (None, Some(signal)) => format!("tenbin: interrupted by signal {signal}"),
+        (None, None) => return None,
+    };
+    let missing = match measured.unmeasured.as_slice() {
+        [] => String::new(),
+        names => format!("; not measured: {}", comma(names)),
+    };
+    Some(format!("{why}{missing}"))
+}

@@ -1,0 +1,108 @@
+//! `tenbin show`: an experiment's description, a run's answers, a calibration.
+
+use clap::Args;
+use tenbin_analysis::{Reported, calibration as analysis, report};
+use tenbin_lab::analyses;
+use tenbin_model::Calibration;
+use tenbin_store::{Error, Store};
+
+use super::{Form, Verb, Work, calibrate, run};
+use crate::measurement::{cpus, descriptors, observed};
+use crate::output::{Answer, Exit, Trouble};
+use crate::store::{find, open_existing, path, trouble};
+
+/// Show an experiment's description, a run's answers, computed again from its samples, or a calibration
+#[derive(Args)]
+pub struct Show {
+    /// An experiment's name, an id or the start of one, a label, `latest` (run) or `calibration` (of this
+    /// machine)
+    what: String,
+    #[command(flatten)]
+    form: Form,
+}
+
+pub const VERB: Verb = Verb { words: &[("what", shown)], ..Verb::of::<Show>("show") };
+
+/// What a shell may offer to show.
+fn shown() -> Vec<String> {
+    let experiments = descriptors().into_iter().map(|descriptor| descriptor.name);
+    experiments.chain(["latest".into(), CALIBRATION.into()]).collect()
+}
+
+/// The calibrations of this machine, by a word.
+const CALIBRATION: &str = "calibration";
+
+impl Work for Show {
+    fn run(self) -> Result<Answer, Trouble> {
+        let Self { what, form } = self;
+        if let Some(descriptor) = descriptors().into_iter().find(|descriptor| descriptor.name == what) {
+            return form.text(&descriptor, |it, width| report::described(it).text(width)).map(Answer::text);
+        }
+        if what == CALIBRATION {
+            return show_calibration(form);
+        }
+        let store = open_existing()?;
+        if let Some((id, calibration)) = calibration(&store, &what)? {
+            return Ok(Answer::text(calibrate::text(calibration, Some(id), form)?));
+        }
+        let reported = load(&store, &what)?;
+        let text = form.text(&reported.report, |report, width| {
+            run::detail(&reported, width) + &report::instrument(report).text(width)
+        })?;
+        Ok(Answer::text(text))
+    }
+}
+
+/// A run and its report, computed again from its samples.
+fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
+    let id = find(store, which)?;
+    let run = store.load(&id).map_err(trouble)?;
+    let mut reported = analyses().report(&run, Some(&id.to_string()));
+    reported.report.instrument = calibrate::remark(store, &run.machine);
+    Ok(reported)
+}
+
+/// The calibration of this machine that knows most. That there is none is what is missing here, and no usage
+/// error.
+fn show_calibration(form: Form) -> Result<Answer, Trouble> {
+    let missing = || Trouble {
+        exit: Exit::Missing,
+        message: "this machine is not calibrated as it is now; `tenbin calibrate` does it, in five minutes"
+            .into(),
+    };
+    if !path()?.exists() {
+        return Err(missing());
+    }
+    let store = open_existing()?;
+    let (machine, _) = observed(&cpus(None)?)?;
+    let all = store.calibrations().map_err(trouble)?;
+    let newest = all.iter().find(|(_, known)| analysis::holds_for(known, &machine)).map(|(id, _)| *id);
+    let (id, calibration) = analysis::of_machine(&machine, all, |(_, known)| known).ok_or_else(missing)?;
+    let mut answer = Answer::text(calibrate::text(calibration, Some(id.to_string()), form)?);
+    answer.remarks.extend(newest.filter(|newest| *newest != id).map(|newest| {
+        format!(
+            "Calibration {} knows most of this machine and stands beside its answers; the newest, {}, knows less: `tenbin show {}`.",
+            id.short(),
+            newest.short(),
+            newest.short()
+        )
+    }));
+    Ok(answer)
+}
+
+/// The calibration that is meant by `which`, if one is.
+fn calibration(store: &Store, which: &str) -> Result<Option<(String, Calibration)>, Trouble> {
+    let Some(id) = store.find_calibration(which).map_err(trouble)? else { return Ok(None) };
+    match store.find(which) {
+        Err(Error::UnknownRun { .. }) => {}
+        Err(other) => return Err(trouble(other)),
+        Ok(run) => {
+            return Err(Trouble::usage(format!(
+                "`{which}` begins the name of run {} and of calibration {}: give more digits",
+                run.short(),
+                id.short()
+            )));
+        }
+    }
+    Ok(Some((id.to_string(), store.load_calibration(&id).map_err(trouble)?)))
+}
