@@ -291,12 +291,15 @@ impl Guest {
     }
 
     fn outcome(&self, answer: Answer, channel: Channel, console: Console) -> Outcome {
-        let Answer { status, stdout, stderr, files } = answer;
-        let came = |wanted: &&String| {
+        let Answer { status, stdout, stderr, mut files } = answer;
+        let is_under = |file: &File, wanted: &String| {
             let wanted = Path::new(wanted.as_str());
-            files.iter().any(|file| file.path.starts_with(wanted.strip_prefix("/").unwrap_or(wanted)))
+            file.path.starts_with(wanted.strip_prefix("/").unwrap_or(wanted))
         };
-        let absent = self.bring.iter().filter(|wanted| !came(wanted)).cloned().collect();
+        // What runs in a guest may send what it likes. Nobody waits for it here.
+        files.retain(|file| self.bring.iter().any(|wanted| is_under(file, wanted)));
+        let arrived = |wanted: &&String| files.iter().any(|file| is_under(file, wanted));
+        let absent = self.bring.iter().filter(|wanted| !arrived(wanted)).cloned().collect();
         Outcome { status, stdout, stderr, files, absent, channel, console }
     }
 
@@ -382,9 +385,12 @@ mod tests {
         let mut guest = guest();
         guest.bring = ["/tmp/x", "tmp/folder", "/tmp/y", "/tm"].map(str::to_owned).to_vec();
         let file = |path: &str| File { path: path.into(), mode: 0o644, content: vec![] };
-        let files = vec![file("tmp/x"), file("tmp/folder/z")];
+        let files = vec![file("tmp/x"), file("etc/crontab"), file("tmp/folder/z")];
         let answer = Answer { status: 0, stdout: vec![], stderr: vec![], files };
-        assert_eq!(guest.outcome(answer, Channel::Serial, console("")).absent, ["/tmp/y", "/tm"]);
+        let outcome = guest.outcome(answer, Channel::Serial, console(""));
+        assert_eq!(outcome.absent, ["/tmp/y", "/tm"]);
+        let kept: Vec<&Path> = outcome.files.iter().map(|file| file.path.as_path()).collect();
+        assert_eq!(kept, [Path::new("tmp/x"), Path::new("tmp/folder/z")], "nobody asked for the other");
     }
 
     #[test]
