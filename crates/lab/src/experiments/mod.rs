@@ -92,6 +92,7 @@ pub mod faults;
 pub mod calls;
 pub mod fork;
 pub mod timer;
+pub mod wake;
 pub mod fib;
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));

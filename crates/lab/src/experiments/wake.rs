@@ -1,0 +1,266 @@
+//! `wake`: what it costs to hand a turn to a thread that waits, by how it waits, on the same CPU and on another.
+
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Quantity, Source, Variant};
+
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+
+const CONDVAR: u32 = 0;
+const PARK: u32 = 1;
+const PIPE: u32 = 2;
+const YIELD: u32 = 3;
+const SPIN: u32 = 4;
+const SKIPPED: u32 = 5;
+
+/// Turns of each worker on a pass that is checked.
+const CHECKED: u64 = 64;
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let compared = |pairs: &[(u32, u32)]| {
+        pairs.iter().map(|&(left, right)| Comparison { left, right }).collect::<Vec<_>>()
+    };
+    let first = request.cpus[0];
+    let other = request.cpus.get(1).copied().unwrap_or(first);
+    let cell = |label: &str, cpus, variants, pairs: &[(u32, u32)]| Arrangement {
+        label: label.into(),
+        cpus,
+        // There and back again.
+        work: 2,
+        epoch: describe().epoch,
+        // A first turn finds its worker anywhere: an epoch has many.
+        least_iterations: 16,
+        variants,
+        comparisons: compared(pairs),
+        ..Arrangement::default()
+    };
+    // Who spins on the one CPU there is keeps the other from its turn until the kernel takes the CPU away.
+    let one = cell(
+        "on one CPU",
+        vec![first; 2],
+        vec![CONDVAR, PARK, PIPE, YIELD],
+        &[(CONDVAR, PIPE), (PARK, CONDVAR), (YIELD, PARK)],
+    );
+    let two = cell(
+        "on two CPUs",
+        vec![first, other],
+        vec![CONDVAR, PARK, PIPE, YIELD, SPIN],
+        &[(SPIN, PARK), (CONDVAR, PIPE), (PARK, CONDVAR), (SPIN, YIELD)],
+    );
+    let mut cells = vec![Arrangement { headline: true, ..one }];
+    if request.effort != Effort::Quick || request.cpus.len() < 2 {
+        cells.push(two);
+    } else {
+        cells.push(Arrangement {
+            variants: vec![CONDVAR, PARK, PIPE, SPIN],
+            comparisons: compared(&[(SPIN, PARK), (CONDVAR, PIPE)]),
+            ..two
+        });
+    }
+    Ok(cells.into())
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+    if arrangement.label == "on two CPUs" {
+        request.two_cpus("one waits on each")?;
+    }
+    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    let pipe = || std::io::pipe().map_err(|error| Fault::system("make a pipe", error));
+    let mailbox = || -> Result<Mailbox, Fault> {
+        let (reader, writer) = pipe()?;
+        Ok(Mailbox {
+            turn: Turn::default(),
+            latest: Mutex::new(0),
+            arrived: Condvar::new(),
+            reader,
+            writer,
+            owner: OnceLock::new(),
+        })
+    };
+    Ok(Box::new(Waking { team, mailboxes: Arc::new([mailbox()?, mailbox()?]), turns: 0 }))
+}
+
+/// Where one worker waits for the number of its next turn.
+struct Mailbox {
+    turn: Turn,
+    latest: Mutex<u64>,
+    arrived: Condvar,
+    reader: PipeReader,
+    writer: PipeWriter,
+    /// The thread that waits here.
+    owner: OnceLock<Thread>,
+}
+
+/// A number with lines of its own: neither its neighbour nor a prefetcher of pairs of lines shares them.
+#[derive(Default)]
+#[repr(align(256))]
+struct Turn(AtomicU64);
+
+impl Mailbox {
+    /// Tells whoever waits here that turn `number` is theirs.
+    fn put(&self, variant: u32, number: u64) {
+        match variant {
+            CONDVAR => {
+                *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = number;
+                self.arrived.notify_one();
+            }
+            // A pipe of our own with a reader that waits takes eight bytes.
+            PIPE => drop((&self.writer).write_all(&number.to_ne_bytes())),
+            _ => {
+                self.turn.0.store(number, Ordering::Release);
+                if let (PARK | SKIPPED, Some(owner)) = (variant, self.owner.get()) {
+                    owner.unpark();
+                }
+            }
+        }
+    }
+
+    /// Waits until a turn beyond `last` has come, and returns its number.
+    fn take(&self, variant: u32, last: u64) -> u64 {
+        match variant {
+            CONDVAR => {
+                let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+                let waited = self.arrived.wait_while(latest, |latest| *latest <= last);
+                *waited.unwrap_or_else(PoisonError::into_inner)
+            }
+            PIPE => {
+                let mut bytes = [0; 8];
+                drop((&self.reader).read_exact(&mut bytes));
+                u64::from_ne_bytes(bytes)
+            }
+            _ => loop {
+                let number = self.turn.0.load(Ordering::Acquire);
+                if number > last {
+                    return number;
+                }
+                match variant {
+                    YIELD => thread::yield_now(),
+                    SPIN => std::hint::spin_loop(),
+                    _ => thread::park(),
+                }
+            },
+        }
+    }
+}
+
+struct Waking {
+    team: Team,
+    mailboxes: Arc<[Mailbox; 2]>,
+    /// Turns that were taken so far: numbers ascend from lap to lap.
+    turns: u64,
+}
+
+impl Waking {
+    /// Lets two workers hand the turn back and forth, so many turns each; the lap's failures are turns out of order.
+    fn handed(&mut self, variant: u32, rounds: u64) -> Result<(Lap, u64), Fault> {
+        let (mailboxes, before) = (Arc::clone(&self.mailboxes), self.turns);
+        self.turns += 2 * rounds + 2;
+        let task: Task = Arc::new(move |worker, rounds| {
+            let [own, other] = [&mailboxes[worker], &mailboxes[1 - worker]];
+            own.owner.get_or_init(thread::current);
+            while other.owner.get().is_none() {
+                thread::yield_now();
+            }
+            let mut wrong = 0;
+            let mut last = before;
+            for round in 0..rounds {
+                // The workers take turns: the first of them has the first.
+                let number = before + 1 + 2 * round + worker as u64;
+                if worker + (round as usize) > 0 {
+                    last = own.take(variant, last);
+                    wrong += u64::from(last != number);
+                }
+                if worker == 0 || round + 1 < rounds {
+                    let skipped = u64::from(variant == SKIPPED && worker == 0 && round + 1 == rounds);
+                    other.put(variant, number + 1 + skipped);
+                }
+            }
+            wrong
+        });
+        let lap = self.team.lap(&task, rounds)?;
+        let wrong = lap.shares.iter().map(|share| share.failures).sum();
+        Ok((lap, wrong))
+    }
+}
+
+impl Apparatus for Waking {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        let (_, wrong) = self.handed(variant, CHECKED)?;
+        let turns = 2 * CHECKED;
+        Ok(match wrong {
+            0 => Seen::Met(format!("{turns} turns of {turns} came in order")),
+            _ => Seen::Broken(format!("{wrong} of {turns} turns came out of order")),
+        })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        match self.handed(variant, iterations)? {
+            (lap, 0) => Ok(lap),
+            (_, wrong) => {
+                Err(Failure::Wrong(format!("{wrong} of {} turns came out of order", 2 * iterations)))
+            }
+        }
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "wake".into(),
+        question: "What does it cost to hand a turn to a thread that waits?".into(),
+        requirement:
+            "who divides work among threads pays for every hand-over: by a lock, a pipe or a spinning loop"
+                .into(),
+        specification: "every turn comes to the worker whose it is, once, in order".into(),
+        subject: "A turn handed over".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        variants: vec![
+            Variant::measured(
+                "a condition variable",
+                "std's Mutex and Condvar: futex(2), to wait and to wake",
+            ),
+            Variant::measured(
+                "park",
+                "std's thread::park and unpark: futex(2) on a word of the thread's own",
+            ),
+            Variant::measured(
+                "a pipe",
+                "eight bytes written to one and read from it: a wait queue of the kernel's",
+            ),
+            Variant::measured("sched_yield", "the CPU given away until the number has come"),
+            Variant::measured("spinning", "the number read again and again"),
+            Variant::sabotage(
+                "a turn had twice",
+                "the last turn bears the number of one that was had before",
+            ),
+        ],
+        margin: 0.05,
+        // As two CPUs are near or far by where a host puts them.
+        sway: 0.15,
+        epoch: Picoseconds::from_micros(500),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new(
+                "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", 1996",
+                "a token passed around is what a context switch costs, with what carries it",
+            ),
+            Source::new("Linux, tools/perf/bench/sched-pipe.c", "two that wait for each other by a pipe"),
+            Source::new(
+                "Rust, library/std/src/sys/sync/condvar/futex.rs",
+                "what the condition variable asks of the kernel",
+            ),
+        ],
+        ..Descriptor::default()
+    }
+}
+
+/// The wake experiment.
+pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
