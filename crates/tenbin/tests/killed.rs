@@ -120,7 +120,9 @@ impl Home {
         ]);
         fs::write(home.path("answer.json"), check.stdout).unwrap();
         for _ in 0..2 {
-            assert!(home.tenbin(&["run", "null", "--quick"]).status.success());
+            // On a busy machine the answer may be a refusal.
+            let run = home.tenbin(&["run", "null", "--quick"]);
+            assert!(matches!(run.status.code(), Some(0 | 3)), "{run:?}");
         }
         assert!(home.tenbin(&["export", "latest", "-o", "other.db"]).status.success());
         home
