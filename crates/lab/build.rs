@@ -4,7 +4,7 @@ mod lists;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     lists::write(&[
-        ["src/experiments/mod.rs", "EXPERIMENTS", "&[Experiment]", "*::EXPERIMENT"],
+        ["src/experiments/mod.rs", "EXPERIMENTS", "&[Experiment<'static>]", "*::EXPERIMENT"],
         ["src/ladder/works.rs", "WORKS", "&[Work]", "*::WORK"],
         ["src/blame/contracts.rs", "CONTRACTS", "&[&dyn Examined]", "&&*::CONTRACT"],
     ])

@@ -1,6 +1,7 @@
 //! What an experiment is: a description, a plan, and an apparatus for each cell of the plan.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use tenbin_analysis::{Analysis, Comparisons};
@@ -10,29 +11,26 @@ use tenbin_model::{
     Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
 };
 
-/// An experiment. The last item of its file, and the one line in the list of experiments.
+/// An experiment. The last item of its file, and the one line in the list of experiments; or made of what a user gave.
 #[derive(Clone, Copy)]
-pub struct Experiment {
+pub struct Experiment<'a> {
     /// What it says about itself.
-    pub describe: fn() -> Descriptor,
+    pub describe: &'a dyn Fn() -> Descriptor,
     /// The cells to measure for a request.
-    pub plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
-    /// Sets up one cell, ready to be checked and timed.
-    pub open: fn(&Arrangement, &Request<'_>) -> Opened,
+    pub plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
     /// How what was measured becomes answers.
     pub analysis: &'static dyn Analysis,
     /// What somebody else measured and published, as a run that the same analysis can judge.
     pub published: Option<fn() -> Run>,
 }
 
-impl Experiment {
+impl<'a> Experiment<'a> {
     /// An experiment that is answered by comparisons, and about which nothing was published that could be judged.
     pub const fn new(
-        describe: fn() -> Descriptor,
-        plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
-        open: fn(&Arrangement, &Request<'_>) -> Opened,
+        describe: &'a dyn Fn() -> Descriptor,
+        plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
     ) -> Self {
-        Self { describe, plan, open, analysis: &Comparisons, published: None }
+        Self { describe, plan, analysis: &Comparisons, published: None }
     }
 }
 
@@ -42,7 +40,7 @@ pub struct Plan {
     /// The variants here, planted faults included; the description's own if none are given.
     pub variants: Option<Vec<Variant>>,
     /// The cells, in order.
-    pub cells: Vec<Arrangement>,
+    pub cells: Vec<PlannedCell>,
     /// What can be found by looking, beside any cell; asked once, after them. None for most.
     pub look: Option<Look>,
 }
@@ -50,10 +48,45 @@ pub struct Plan {
 /// Looks without timing, also where times mean nothing.
 pub type Look = fn(&Request<'_>) -> Result<Vec<Finding>, Unfit>;
 
-/// Cells of the variants that the description names.
-impl From<Vec<Arrangement>> for Plan {
-    fn from(cells: Vec<Arrangement>) -> Self {
-        Self { cells, ..Self::default() }
+impl Plan {
+    /// Cells of the variants that the description names, all of them set up by `open`.
+    pub fn new(cells: impl IntoIterator<Item = Arrangement>, open: Open) -> Self {
+        let cells = cells.into_iter().map(|arrangement| PlannedCell::new(arrangement, open));
+        Self { cells: cells.collect(), ..Self::default() }
+    }
+}
+
+/// A cell to measure, with what sets it up: whatever the plan knows of it beyond its arrangement, no one has to find out again.
+pub struct PlannedCell {
+    /// Where its workers stand, and what they do.
+    pub arrangement: Arrangement,
+    open: Box<dyn Fn(&Arrangement, &Request<'_>) -> Opened>,
+}
+
+/// Sets up a cell of this arrangement, ready to be checked and timed.
+pub type Open = fn(&Arrangement, &Request<'_>) -> Opened;
+
+impl PlannedCell {
+    /// The cell of this arrangement, which `open` sets up: once for every stretch of time in which it is measured.
+    pub fn new(
+        arrangement: Arrangement,
+        open: impl Fn(&Arrangement, &Request<'_>) -> Opened + 'static,
+    ) -> Self {
+        Self { arrangement, open: Box::new(open) }
+    }
+
+    /// Sets it up, ready to be checked and timed.
+    ///
+    /// # Errors
+    /// As its experiment has them.
+    pub fn open(&self, request: &Request<'_>) -> Opened {
+        (self.open)(&self.arrangement, request)
+    }
+}
+
+impl fmt::Debug for PlannedCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.arrangement.fmt(f)
     }
 }
 

@@ -24,7 +24,9 @@ mod walk;
 pub mod yes;
 
 pub use engine::{Bench, Event};
-pub use experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};
+pub use experiment::{
+    Apparatus, Experiment, Failure, Open, Opened, Plan, PlannedCell, Request, Seen, Settings, Unfit,
+};
 pub use experiments::EXPERIMENTS;
 pub use experiments::caches::known_sizes;
 pub use ladder::Ladder;

@@ -12,7 +12,7 @@ use tenbin_model::{
 };
 
 use crate::engine::{Bench, Setting, unmeasured};
-use crate::experiment::{Apparatus, Experiment, Failure, Request, Seen, Settings, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Settings, Unfit};
 
 /// What a test asks for: a survey of this machine, but for what the test is about.
 pub(crate) struct TestRequest {
@@ -192,14 +192,19 @@ impl Analysis for After {
 }
 
 /// The headline of an experiment's plan, and its description with the variants that were planned.
-pub(crate) fn headline(experiment: &Experiment, request: &Request<'_>) -> (Descriptor, Arrangement) {
+pub(crate) fn headline(experiment: &Experiment<'_>, request: &Request<'_>) -> (Descriptor, PlannedCell) {
     let mut descriptor = (experiment.describe)();
     let plan = (experiment.plan)(request).expect("a plan");
     if let Some(variants) = plan.variants {
         descriptor.variants = variants;
     }
-    let cell = plan.cells.into_iter().find(|cell| cell.headline);
+    let cell = plan.cells.into_iter().find(|cell| cell.arrangement.headline);
     (descriptor, cell.expect("a headline"))
+}
+
+/// The cells of a plan, without what sets them up.
+pub(crate) fn arrangements(plan: &Plan) -> Vec<Arrangement> {
+    plan.cells.iter().map(|planned| planned.arrangement.clone()).collect()
 }
 
 /// Runs the cell through the engine, from its checks to its last block.

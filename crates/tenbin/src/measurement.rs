@@ -48,7 +48,7 @@ pub struct Measured {
 
 /// One experiment of an order.
 struct Step {
-    experiment: Experiment,
+    experiment: Experiment<'static>,
     descriptor: Descriptor,
     settings: Settings,
     /// Whether it was asked for, or is measured quickly because another one builds on it.
@@ -252,7 +252,7 @@ fn unasked(name: &str) -> Option<Step> {
 }
 
 /// Every experiment with its description.
-fn all() -> impl Iterator<Item = (Experiment, Descriptor)> {
+fn all() -> impl Iterator<Item = (Experiment<'static>, Descriptor)> {
     EXPERIMENTS.iter().map(|experiment| (*experiment, (experiment.describe)()))
 }
 
@@ -260,15 +260,15 @@ fn all() -> impl Iterator<Item = (Experiment, Descriptor)> {
 ///
 /// # Errors
 /// A usage error: there is none of that name, or it is named twice.
-pub fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble> {
-    let all: Vec<(Experiment, Descriptor)> = all().collect();
+pub fn named(names: &[String]) -> Result<Vec<(Experiment<'static>, Descriptor)>, Trouble> {
+    let all: Vec<(Experiment<'static>, Descriptor)> = all().collect();
     let mut picked = Vec::new();
     for name in names {
         let found = all.iter().find(|(_, descriptor)| descriptor.name == *name).ok_or_else(|| {
             let known: Vec<&str> = all.iter().map(|(_, descriptor)| descriptor.name.as_str()).collect();
             Trouble::usage(format!("there is no experiment `{name}`; there are: {}", comma(&known)))
         })?;
-        if picked.iter().any(|(_, descriptor): &(Experiment, Descriptor)| descriptor.name == *name) {
+        if picked.iter().any(|(_, descriptor): &(Experiment<'static>, Descriptor)| descriptor.name == *name) {
             return Err(Trouble::usage(format!("experiment `{name}` is named twice")));
         }
         picked.push(found.clone());
@@ -281,7 +281,7 @@ pub fn named(names: &[String]) -> Result<Vec<(Experiment, Descriptor)>, Trouble>
 /// # Errors
 /// A usage error where it is not one, or nothing was published that can be judged.
 pub fn published(names: &[String]) -> Result<Run, Trouble> {
-    let has = |(experiment, descriptor): &(Experiment, Descriptor)| {
+    let has = |(experiment, descriptor): &(Experiment<'static>, Descriptor)| {
         experiment.published.is_some() || !descriptor.published.is_empty()
     };
     let with: Vec<String> = all().filter(has).map(|(_, known)| known.name).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_analysis::Analysis;
-use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Opened, Plan, Request, Seen, Settings, Unfit};
+use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Open, Opened, Plan, Request, Seen, Settings, Unfit};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team, allowed_cpus};
 use tenbin_model::{
     Answer, Arrangement, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Quantity, Sample,
@@ -124,10 +124,10 @@ fn describe() -> Descriptor {
     }
 }
 
-fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    let arrangement = Arrangement {
+fn cell(cpus: &[Cpu]) -> Arrangement {
+    Arrangement {
         label: "by two".into(),
-        cpus: request.cpus.to_vec(),
+        cpus: cpus.to_vec(),
         // The same count for both, so that what an epoch costs once favours neither.
         least_iterations: ITERATIONS,
         most_iterations: ITERATIONS,
@@ -136,12 +136,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         comparisons: vec![Comparison { left: OWN, right: SHARED }],
         headline: true,
         ..Arrangement::default()
-    };
-    Ok(vec![arrangement].into())
+    }
 }
 
 /// Measures the cell, and judges the blocks before the change by themselves and then all of them.
-fn judged(open: fn(&Arrangement, &Request<'_>) -> Opened, cpus: &[Cpu]) -> [Answer; 2] {
+fn judged(open: Open, cpus: &[Cpu]) -> [Answer; 2] {
     // Two tests at once would hold the same CPUs, and each be what disturbs the other.
     static CPUS: Mutex<()> = Mutex::new(());
     let _alone = CPUS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +155,8 @@ fn judged(open: fn(&Arrangement, &Request<'_>) -> Opened, cpus: &[Cpu]) -> [Answ
         settings: &settings,
         seed: 1,
     };
-    let experiment = Experiment { analysis: &ToTheEnd, ..Experiment::new(describe, plan, open) };
+    let plan = |request: &Request<'_>| Ok(Plan::new([cell(request.cpus)], open));
+    let experiment = Experiment { analysis: &ToTheEnd, ..Experiment::new(&describe, &plan) };
     let watch = || Picoseconds(0);
     let mut bench = Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
     let trial = bench.run(&experiment, &request).unwrap();

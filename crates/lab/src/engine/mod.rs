@@ -17,7 +17,7 @@ use tenbin_model::{
 pub(crate) use precondition::{long_enough, refusal};
 pub(crate) use schedule::cell_seed;
 
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::shortage;
 
 /// What the engine tells while it works. Nothing is told while an epoch runs.
@@ -96,7 +96,7 @@ impl Bench<'_> {
     /// [`Unfit::Stopped`] when it was asked to stop and nothing is finished; [`Unfit::Usage`] when the request is
     /// wrong. What the machine cannot answer is no error: it is
     /// a refusal in the trial or in its cell, beside what was answered.
-    pub fn run(&mut self, experiment: &Experiment, request: &Request<'_>) -> Result<Trial, Unfit> {
+    pub fn run(&mut self, experiment: &Experiment<'_>, request: &Request<'_>) -> Result<Trial, Unfit> {
         let mut descriptor = (experiment.describe)();
         let refused = |descriptor, refusal| Trial {
             descriptor,
@@ -116,7 +116,7 @@ impl Bench<'_> {
         let Plan { cells: plan, look, .. } = plan;
         let stretches = stretches(experiment.analysis);
         (self.sink)(Event::Trial { name: &descriptor.name, stretches: plan.len() * stretches as usize });
-        let family = plan.iter().map(|arrangement| arrangement.comparisons.len()).sum();
+        let family = plan.iter().map(|planned| planned.arrangement.comparisons.len()).sum();
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
         let setting = |index: usize, stretch: u64| Setting {
@@ -129,16 +129,15 @@ impl Bench<'_> {
             known_alike: false,
             seed: cell_seed(request.seed.wrapping_add(stretch), &descriptor.name, index),
         };
-        for (index, mut arrangement) in plan.into_iter().enumerate() {
-            arrangement.epoch = precondition::long_enough(request.machine, arrangement.epoch);
-            (self.sink)(Event::Stretch { label: &arrangement.label });
+        for (index, planned) in plan.iter().enumerate() {
+            let mut cell = unmeasured(planned.arrangement.clone());
+            cell.arrangement.epoch = precondition::long_enough(request.machine, cell.arrangement.epoch);
+            (self.sink)(Event::Stretch { label: &cell.arrangement.label });
             if (self.stop)() {
-                trial.cells.push(Cell { refusal: Some(stopped()), ..unmeasured(arrangement) });
+                trial.cells.push(Cell { refusal: Some(stopped()), ..cell });
                 continue;
             }
-            let opened = (experiment.open)(&arrangement, request);
-            let mut cell = unmeasured(arrangement);
-            match opened {
+            match planned.open(request) {
                 Ok(mut apparatus) => {
                     self.weigh(&setting(index, 0), &mut *apparatus, &mut cell);
                     trial.findings.extend(apparatus.remarks());
@@ -161,9 +160,9 @@ impl Bench<'_> {
             return Err(Unfit::Stopped);
         }
         for stretch in 1..stretches + FURTHER {
-            for (index, cell) in trial.cells.iter_mut().enumerate() {
+            for (index, (planned, cell)) in plan.iter().zip(&mut trial.cells).enumerate() {
                 if stretch < stretches || self.depends(&setting(index, stretch), cell) {
-                    self.again(experiment, request, &setting(index, stretch), cell);
+                    self.again(planned, request, &setting(index, stretch), cell);
                 }
             }
         }
@@ -197,14 +196,14 @@ impl Bench<'_> {
     /// was measured stands; an apparatus that cannot be had again leaves it as it is.
     fn again(
         &mut self,
-        experiment: &Experiment,
+        planned: &PlannedCell,
         request: &Request<'_>,
         setting: &Setting<'_>,
         cell: &mut Cell,
     ) {
         (self.sink)(Event::Stretch { label: &cell.arrangement.label });
         let timed = cell.refusal.is_none() && cell.ended.is_some();
-        let opened = (timed && !(self.stop)()).then(|| (experiment.open)(&cell.arrangement, request));
+        let opened = (timed && !(self.stop)()).then(|| planned.open(request));
         if let Some(Ok(mut apparatus)) = opened {
             let (checks, samples, probes) = (cell.checks.len(), cell.samples.len(), cell.probes.len());
             let mut apparatus = Stoppable { apparatus: &mut *apparatus, stop: self.stop };

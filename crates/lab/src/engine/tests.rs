@@ -8,7 +8,7 @@ use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Quantity, Reading, Variant};
 
 use super::*;
-use crate::experiment::Settings;
+use crate::experiment::{Open, Settings};
 use crate::rehearsal::TestRequest;
 
 /// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
@@ -129,19 +129,16 @@ fn run(
     analysis: &'static dyn Analysis,
     virtualisation: Virtualisation,
 ) -> (Trial, u64) {
-    run_planned(|_| Ok(vec![arrangement()].into()), script, analysis, virtualisation)
+    run_cells(&[arrangement()], script, analysis, virtualisation)
 }
 
-/// The same with another plan of one cell.
-fn run_planned(
-    plan: fn(&Request<'_>) -> Result<Plan, Unfit>,
+/// The same with these cells.
+fn run_cells(
+    cells: &[Arrangement],
     script: impl Fn(&mut Script),
     analysis: &'static dyn Analysis,
     virtualisation: Virtualisation,
 ) -> (Trial, u64) {
-    thread_local! {
-        static NEXT: std::cell::RefCell<Option<Script>> = const { std::cell::RefCell::new(None) };
-    }
     let now = Rc::new(Shared::new(0));
     let asked = Rc::new(Shared::new(0));
     let mut apparatus = Script {
@@ -153,18 +150,17 @@ fn run_planned(
         broken: None,
     };
     script(&mut apparatus);
-    NEXT.with(|next| *next.borrow_mut() = Some(apparatus));
-    let experiment = Experiment {
-        describe: descriptor,
-        plan,
-        open: |_, _| {
-            let apparatus = NEXT.with(|next| next.borrow().clone()).expect("a script");
-            apparatus.opened.set(apparatus.opened.get() + 1);
-            Ok(Box::new(apparatus))
-        },
-        analysis,
-        published: None,
+    let plan = |_: &Request<'_>| {
+        let planned = |cell: &Arrangement| {
+            let apparatus = apparatus.clone();
+            PlannedCell::new(cell.clone(), move |_, _| {
+                apparatus.opened.set(apparatus.opened.get() + 1);
+                Ok(Box::new(apparatus.clone()))
+            })
+        };
+        Ok(Plan { cells: cells.iter().map(planned).collect(), ..Plan::default() })
     };
+    let experiment = Experiment { analysis, ..Experiment::new(&descriptor, &plan) };
     let machine = machine(virtualisation);
     let asked_for = TestRequest { machine, cpus: vec![Cpu(0)], seed: 42, ..TestRequest::default() };
     let watch = || Picoseconds(now.get());
@@ -234,9 +230,8 @@ fn the_machine_is_probed_first_last_and_ten_times_a_second() {
 #[test]
 fn what_was_decided_at_one_moment_is_confirmed_at_another() {
     let opened = Rc::new(Shared::new(0));
-    let cells = |_: &Request<'_>| Ok(vec![arrangement(), arrangement()].into());
     let script = |script: &mut Script| script.opened = Rc::clone(&opened);
-    let (trial, _) = run_planned(cells, script, &After(3), Virtualisation::None);
+    let (trial, _) = run_cells(&[arrangement(), arrangement()], script, &After(3), Virtualisation::None);
     assert_eq!(opened.get(), 4, "an apparatus for each of two cells at each of two moments");
     for cell in &trial.cells {
         assert_eq!((cell.ended, cell.samples.len()), (Some(Ended::Precision), 2 * 3 * 4));
@@ -366,15 +361,13 @@ fn an_emulated_cpu_is_checked_and_not_timed() {
 /// A cell without blocks is a check alone, which an emulated CPU can answer; what is found beside it is found.
 #[test]
 fn a_cell_without_blocks_is_checked_on_any_cpu_and_a_broken_check_refuses_it() {
-    let plan = |_: &Request<'_>| {
-        Ok(vec![Arrangement { most_blocks: 0, comparisons: Vec::new(), ..arrangement() }].into())
-    };
+    let cells = [Arrangement { most_blocks: 0, comparisons: Vec::new(), ..arrangement() }];
     for virtualisation in [Virtualisation::None, Virtualisation::Emulated("qemu-user".into())] {
-        let (trial, epochs) = run_planned(plan, |_| {}, &After(1), virtualisation.clone());
+        let (trial, epochs) = run_cells(&cells, |_| {}, &After(1), virtualisation.clone());
         let cell = &trial.cells[0];
         assert_eq!((cell.refusal.as_ref(), cell.checks.len(), cell.samples.len(), epochs), (None, 3, 0, 0));
         assert_eq!(trial.findings[0].sentence, "Seen.");
-        let (trial, _) = run_planned(plan, |script| script.broken = Some(1), &After(1), virtualisation);
+        let (trial, _) = run_cells(&cells, |script| script.broken = Some(1), &After(1), virtualisation);
         assert!(trial.cells[0].refusal.as_ref().unwrap().reached.starts_with("implementation error"));
     }
 }
@@ -416,24 +409,15 @@ fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
 #[test]
 fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
     let looked = |cells: Vec<Arrangement>, seed| {
+        let not_set_up: Open = |_, _| {
+            let refusal =
+                Refusal { reached: "not set up".into(), needs: String::new(), remedy: String::new() };
+            Err(Unfit::Refused(refusal))
+        };
+        let plan = |_: &Request<'_>| Ok(Plan { look: Some(look), ..Plan::new(cells.clone(), not_set_up) });
+        let experiment = Experiment { analysis: &After(1), ..Experiment::new(&descriptor, &plan) };
         let asked = TestRequest { cpus: vec![Cpu(0)], seed, ..TestRequest::default() };
         let request = asked.request();
-        let plan: fn(&Request<'_>) -> Result<Plan, Unfit> = if cells.is_empty() {
-            |_| Ok(Plan { look: Some(look), ..Plan::default() })
-        } else {
-            |_| Ok(Plan { cells: vec![arrangement()], look: Some(look), ..Plan::default() })
-        };
-        let experiment = Experiment {
-            describe: descriptor,
-            plan,
-            open: |_, _| {
-                let refusal =
-                    Refusal { reached: "not set up".into(), needs: String::new(), remedy: String::new() };
-                Err(Unfit::Refused(refusal))
-            },
-            analysis: &After(1),
-            published: None,
-        };
         let watch = || Picoseconds(0);
         let mut bench =
             Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
@@ -455,30 +439,27 @@ fn a_look_that_fails_leaves_what_was_measured_and_says_what_helps() {
 /// Wherever it is asked to stop, what is there is whole, and nothing is there of what is not.
 #[test]
 fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
-    thread_local! {
-        static NOW: Rc<Shared<u64>> = Rc::new(Shared::new(0));
-    }
-    let experiment = Experiment {
-        describe: descriptor,
-        plan: |_| Ok(Plan { cells: vec![arrangement(), arrangement()], look: Some(look), ..Plan::default() }),
-        open: |_, _| {
-            let now = NOW.with(Rc::clone);
+    let now = Rc::new(Shared::new(0));
+    let plan = |_: &Request<'_>| {
+        let cell = || {
+            let now = Rc::clone(&now);
             // An epoch that a signal interrupts may come out wrong.
-            Ok(Box::new(Script {
-                now,
-                asked: Rc::default(),
-                opened: Rc::default(),
-                pin_lost_at: None,
-                wrong_at: None,
-                broken: None,
-            }))
-        },
-        analysis: &After(3),
-        published: None,
+            PlannedCell::new(arrangement(), move |_, _| {
+                Ok(Box::new(Script {
+                    now: Rc::clone(&now),
+                    asked: Rc::default(),
+                    opened: Rc::default(),
+                    pin_lost_at: None,
+                    wrong_at: None,
+                    broken: None,
+                }))
+            })
+        };
+        Ok(Plan { cells: vec![cell(), cell()], look: Some(look), ..Plan::default() })
     };
+    let experiment = Experiment { analysis: &After(3), ..Experiment::new(&descriptor, &plan) };
     let asked = TestRequest { cpus: vec![Cpu(0)], seed: 0, ..TestRequest::default() };
     let request = asked.request();
-    let now = NOW.with(Rc::clone);
     let mut finished = std::collections::BTreeSet::new();
     for limit in (0..20_000_000_000).step_by(100_000_000) {
         now.set(0);
@@ -501,4 +482,54 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
         finished.insert((whole, confirmed));
     }
     assert_eq!(finished, [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)].into());
+}
+
+/// Variants of which nobody knew when this program was built, as commands of a user's are: nothing of them is static.
+#[test]
+fn an_experiment_can_be_made_of_what_a_user_gave() {
+    let given: Vec<String> = ["sort a", "sort b", "sort c"].map(String::from).into();
+    let describe = || Descriptor {
+        variants: given.iter().map(|name| Variant::measured(name, "as given")).collect(),
+        ..descriptor()
+    };
+    let now = Rc::new(Shared::new(0));
+    let plan = |_: &Request<'_>| {
+        let comparisons = (1..given.len() as u32).map(|right| Comparison { left: 0, right });
+        let cell = Arrangement {
+            variants: (0..given.len() as u32).collect(),
+            comparisons: comparisons.collect(),
+            ..arrangement()
+        };
+        let now = Rc::clone(&now);
+        let cell = PlannedCell::new(cell, move |_, _| Ok(Box::new(Paced(Rc::clone(&now)))));
+        Ok(Plan { cells: vec![cell], ..Plan::default() })
+    };
+    let asked = TestRequest { cpus: vec![Cpu(0)], ..TestRequest::default() };
+    let watch = || Picoseconds(now.get());
+    let mut bench = Bench { watch: &watch, stop: &|| false, counters: None, probe: None, sink: &mut |_| {} };
+    let trial = bench.run(&Experiment::new(&describe, &plan), &asked.request()).unwrap();
+    let judged = tenbin_analysis::Comparisons.judge(&asked.machine, &trial);
+    let sentences: Vec<&str> = judged.answers.iter().map(|answer| answer.sentence.as_str()).collect();
+    assert_eq!(
+        sentences,
+        [
+            "A script: sort a is 2.00x cheaper than sort b in a script (2.00 to 2.00).",
+            "A script: sort a is 3.00x cheaper than sort c in a script (3.00 to 3.00).",
+        ]
+    );
+}
+
+/// A machine on which variant `v` costs `v + 1` microseconds an iteration, and whatever it is asked for is as specified.
+struct Paced(Rc<Shared<u64>>);
+
+impl Apparatus for Paced {
+    fn check(&mut self, _: u32) -> Result<Seen, Fault> {
+        Ok(Seen::Met("all there".into()))
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let elapsed = Picoseconds::from_micros(iterations * u64::from(variant + 1));
+        self.0.set(self.0.get() + elapsed.0);
+        Ok(Lap { elapsed, ..Lap::default() })
+    }
 }

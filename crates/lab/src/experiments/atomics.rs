@@ -94,7 +94,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             }
         })
         .collect();
-    Ok(cells.into())
+    Ok(Plan::new(cells, open))
 }
 
 /// What a variant is called inside a sentence: a loop or a lock is one of many, an instruction is itself.
@@ -509,4 +509,4 @@ fn describe() -> Descriptor {
 }
 
 /// The atomics experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);

@@ -83,7 +83,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         cells.extend(some.iter().map(|&pair| cell(pair, samples, None, pair == control)));
         cells.push(cell(control, samples, Some(number + 1), false));
     }
-    Ok(cells.into())
+    Ok(Plan::new(cells, open))
 }
 
 /// The CPUs whose pairs are measured, at most `most`: of groups that share a last cache, evenly spread over the machine,
@@ -277,8 +277,8 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on lines between cores.
-pub const EXPERIMENT: Experiment =
-    Experiment { analysis: &Transfers, ..Experiment::new(describe, plan, open) };
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Transfers, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ use tenbin_model::{
 
 use self::analysis::Knees;
 pub use self::analysis::known_sizes;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 use crate::walk::comes_back;
 
@@ -73,7 +73,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             };
             let first = variants.len() as u32;
             variants.extend(sizes.iter().map(|&bytes| variant(pages, cpu, bytes)));
-            cells.push(Arrangement {
+            let arrangement = Arrangement {
                 label: format!("in {pages} pages on {cpu}"),
                 parameters: vec![
                     ("pages".into(), pages.clone()),
@@ -86,7 +86,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
                 variants: (first..variants.len() as u32).collect(),
                 headline: cells.is_empty(),
                 ..Arrangement::default()
-            });
+            };
+            let kind = kind(pages);
+            cells.push(PlannedCell::new(arrangement, move |arrangement, request| {
+                open(arrangement, request, kind, &sizes)
+            }));
         }
     }
     variants.extend(
@@ -198,17 +202,16 @@ fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
     .at(&[("bytes", bytes), ("huge", huge), ("cpu", u64::from(cpu.0))])
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let kind = kind(arrangement.parameter("pages").unwrap_or_default());
+/// Sets up walks through `sizes`, in pages of this kind.
+fn open(arrangement: &Arrangement, request: &Request<'_>, kind: PageKind, sizes: &[u64]) -> Opened {
     let cpu = arrangement.cpus[0];
     let spacing = spacing(request, cpu) as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    let sizes = arrangement.parameter("sizes").unwrap_or_default();
     let mut chases = Vec::new();
-    for bytes in sizes.split(',').filter_map(|size| size.parse().ok()) {
-        chases.push(Arc::new(Chase::new(bytes, spacing, kind, &mut below)?));
+    for &bytes in sizes {
+        chases.push(Arc::new(Chase::new(bytes as usize, spacing, kind, &mut below)?));
     }
     if kind == PageKind::Huge {
         granted(request.machine, chases.last().map(Arc::as_ref))?;
@@ -328,7 +331,8 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on cache sizes.
-pub const EXPERIMENT: Experiment = Experiment { analysis: &Knees, ..Experiment::new(describe, plan, open) };
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Knees, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

@@ -57,7 +57,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     // A survey asks what a call costs; what it becomes fills pages.
     let look = (request.effort != Effort::Quick).then_some(traced::findings as Look);
-    Ok(Plan { cells: vec![cell], look, ..Plan::default() })
+    Ok(Plan { look, ..Plan::new([cell], open) })
 }
 
 /// What this process can ask.
@@ -184,7 +184,7 @@ impl Apparatus for Ladder {
 }
 
 /// The calls experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use tenbin_metal::touch::{self, page};
 use tenbin_model::words::or;
 use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal};
 
-use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
+use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 use crate::published::rows;
 
@@ -132,7 +132,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         let stands = |by| workers.contains(&by) && (by == By::Threads || threads > 1 || workers.len() == 1);
         let variants: Vec<u32> =
             here.iter().copied().filter(|&variant| stands(WAYS[variant as usize].by)).collect();
-        Ok(Arrangement {
+        let arrangement = Arrangement {
             label: at_threads(threads),
             parameters: vec![("threads".into(), threads.to_string()), ("bytes".into(), bytes.to_string())],
             cpus: request.cpus.iter().copied().cycle().take(threads).collect(),
@@ -143,7 +143,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             variants,
             headline: Some(threads) == most,
             ..Arrangement::default()
-        })
+        };
+        let processes = workers.contains(&By::Processes);
+        Ok(PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, processes)))
     };
     // Without processes there is nobody to plant their fault in: it is the last.
     let mut variants = describe().variants;
@@ -230,10 +232,8 @@ fn mapped(request: &Request<'_>, threads: usize) -> Result<usize, Unfit> {
     }))
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let threads = arrangement.cpus.len();
-    let part = mapped(request, threads)?;
-    let processes = workers(request)?.contains(&By::Processes);
+fn open(arrangement: &Arrangement, request: &Request<'_>, processes: bool) -> Opened {
+    let part = mapped(request, arrangement.cpus.len())?;
     let touching = Touching::of(request, &arrangement.cpus, part, processes)?;
     if !touching.gives_pages_back()? {
         return Err(Unfit::Refused(Refusal {
@@ -268,7 +268,7 @@ fn seed(figure: &str) -> f64 {
 }
 
 /// The faults experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
 
 #[cfg(test)]
 mod tests;

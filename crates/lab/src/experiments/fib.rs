@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_model::Finding;
 use tenbin_model::words::comma;
-use tenbin_model::{Arrangement, Finding};
 
-use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
+use crate::experiment::{Experiment, Plan, Request, Unfit};
 
 use described::describe;
 
@@ -42,13 +42,6 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     }
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    match arrangement.parameter("where") {
-        Some("kernel") => kernel::open(arrangement, request),
-        _ => user::open(arrangement, request),
-    }
-}
-
 fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "fib".into(), sentence, evidence, confidence: confidence.into() }
 }
@@ -61,7 +54,7 @@ fn samples(seed: u64, range: Range<u64>, count: usize) -> Vec<u64> {
 }
 
 /// The fib experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
 
 #[cfg(test)]
 mod tests;

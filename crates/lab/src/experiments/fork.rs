@@ -14,7 +14,7 @@ use tenbin_model::words::semicolon;
 use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal, Variant};
 
 use self::analysis::Laws;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 
 use described::describe;
@@ -57,11 +57,22 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     // Without such a process there is nobody to plant that fault in: it is the last.
     let told = if here.shares { places.len() } else { places.len() - 1 };
-    Ok(Plan {
-        variants: Some(places[..told].iter().map(variant).collect()),
-        cells: vec![cell],
-        ..Plan::default()
-    })
+    let variants = places[..told].iter().map(variant).collect();
+    let (lines, missing) = asked(request.effort).partition(|line| here.lines.contains(line));
+    let planned = Planned { sizes, places, lines, missing };
+    let cell = PlannedCell::new(cell, move |arrangement, request| open(arrangement, request, &planned));
+    Ok(Plan { variants: Some(variants), cells: vec![cell], ..Plan::default() })
+}
+
+/// What the cell is opened with: asked again, the kernel might have other lines.
+struct Planned {
+    /// MiB of resident memory, none first.
+    sizes: Vec<u64>,
+    /// What each variant is, in their order.
+    places: Vec<Place>,
+    /// The lines that this kernel has of those that are asked about, and the others.
+    lines: Vec<usize>,
+    missing: Vec<usize>,
 }
 
 /// What this kernel has; a refusal where it does not even fork.
@@ -140,17 +151,9 @@ fn smaller(sizes: &[u64], fits: impl Fn(&[u64]) -> bool) -> Option<Vec<u64>> {
     [&SIZES[..FEWEST_SIZES], &[1, 2]].into_iter().find(|some| fits(some)).map(<[u64]>::to_vec)
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let sizes = sizes(request)?;
-    let places = places(asked(request.effort), &sizes);
-    // Those of the plan: asked again, the kernel might have others.
-    let planned = |&line: &usize| {
-        let its =
-            |&number: &u32| matches!(places[number as usize], Place::Measured { line: at, .. } if at == line);
-        arrangement.variants.iter().any(its)
-    };
-    let (lines, missing): (Vec<usize>, Vec<usize>) = asked(request.effort).partition(planned);
-    let needed = affordable(request, &lines, &sizes)?;
+fn open(arrangement: &Arrangement, request: &Request<'_>, planned: &Planned) -> Opened {
+    let Planned { sizes, places, lines, missing } = planned;
+    let needed = affordable(request, lines, sizes)?;
     let spawner = Arc::new(Spawner::new()?);
     let mut parents = Vec::with_capacity(needed.len());
     for (mib, huge) in needed {
@@ -158,7 +161,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         let parent = Parent::fork(request.clock, arrangement.cpus[0], (pages, huge), &spawner)?;
         parents.push(((mib, huge), parent));
     }
-    let missing = missing.into_iter().map(|line| {
+    let missing = missing.iter().map(|&line| {
         let why = spawner.missing(LINES[line].way);
         (
             LINES[line].name,
@@ -166,6 +169,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         )
     });
     let missing = missing.collect();
+    let places = places.clone();
     Ok(Box::new(Forking { places, smallest: sizes[1], parents, missing, said: request.seed }))
 }
 
@@ -321,7 +325,8 @@ fn finding(sentence: String, evidence: &str, confidence: &str) -> Finding {
 }
 
 /// The fork experiment.
-pub const EXPERIMENT: Experiment = Experiment { analysis: &Laws, ..Experiment::new(describe, plan, open) };
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Laws, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

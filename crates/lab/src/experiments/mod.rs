@@ -13,7 +13,7 @@
 //!
 //! // 1. Which cells, on which CPUs, and what is weighed against what.
 //! fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-//!     Ok(vec![Arrangement {
+//!     let cell = Arrangement {
 //!         label: "in a register".into(),
 //!         cpus: request.cpus[..1].to_vec(),
 //!         epoch: describe().epoch,
@@ -21,8 +21,8 @@
 //!         comparisons: vec![Comparison { left: 0, right: 1 }],
 //!         headline: true,
 //!         ..Arrangement::default()
-//!     }]
-//!     .into())
+//!     };
+//!     Ok(Plan::new([cell], open))
 //! }
 //!
 //! // 2. One cell, set up: how a variant is checked, and how it is timed.
@@ -74,7 +74,7 @@
 //! }
 //!
 //! /// The line in the list is this name's module.
-//! pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+//! pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
 //! # assert_eq!(turns(1, 10), 20);
 //! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(1));
 //! ```

@@ -11,7 +11,7 @@ const LEFT: u32 = 0;
 const RIGHT: u32 = 1;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    Ok(vec![Arrangement {
+    let cell = Arrangement {
         label: "in an empty loop".into(),
         cpus: request.cpus[..1].to_vec(),
         epoch: describe().epoch,
@@ -20,8 +20,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         headline: true,
         doubling: true,
         ..Arrangement::default()
-    }]
-    .into())
+    };
+    Ok(Plan::new([cell], open))
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
@@ -90,4 +90,4 @@ fn describe() -> Descriptor {
 }
 
 /// The null experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);

@@ -19,7 +19,7 @@ use tenbin_model::{
 };
 
 use self::analysis::Nearness;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 use crate::walk::comes_back;
 
@@ -55,15 +55,14 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let homes = homes(request);
     let readers = readers(request, &homes);
     let buffer = buffer(request, homes.len())?;
-    let mut variants = Vec::new();
-    for &home in &homes {
-        variants.extend(readers.iter().map(|&reader| by_chase(reader, home)));
-    }
-    let chases = variants.len() as u32;
+    let chases: Vec<(Cpu, Cpu)> =
+        homes.iter().flat_map(|&home| readers.iter().map(move |&reader| (reader, home))).collect();
+    let mut variants: Vec<Variant> = chases.iter().map(|&(reader, home)| by_chase(reader, home)).collect();
     variants.extend(readers.iter().map(|&reader| by_stores(reader, cpus[0])));
-    let repeats = readers.len().clamp(*REPEATS.start(), *REPEATS.end()) as u64;
-    variants.extend((1..=repeats).map(|number| again(cpus[0], number)));
-    let all = variants.len() as u32;
+    let repeats = readers.len().clamp(*REPEATS.start(), *REPEATS.end());
+    variants.extend((1..=repeats as u64).map(|number| again(cpus[0], number)));
+    let mut stores: Vec<(Cpu, Cpu)> = readers.iter().map(|&reader| (reader, cpus[0])).collect();
+    stores.extend(vec![(cpus[0], cpus[0]); repeats]);
     variants.extend(
         describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage),
     );
@@ -75,21 +74,27 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     if readers.len() < cpus.len() {
         parameters.push(("unread".into(), (cpus.len() - readers.len()).to_string()));
     }
-    let cell = |label: &str, epoch: Picoseconds, variants: Vec<u32>, headline: bool| Arrangement {
-        label: label.into(),
-        parameters: parameters.clone(),
-        cpus: readers.clone(),
-        // Readers take turns.
-        at_once: Some(1),
-        epoch,
-        least_iterations: LEAST_STEPS,
-        variants,
-        headline,
-        ..Arrangement::default()
+    let cell = |manner: Manner, first: usize, pairs: Vec<(Cpu, Cpu)>| {
+        let arrangement = Arrangement {
+            label: manner.label().into(),
+            parameters: parameters.clone(),
+            cpus: readers.clone(),
+            // Readers take turns.
+            at_once: Some(1),
+            epoch: manner.epoch(),
+            least_iterations: LEAST_STEPS,
+            variants: (first as u32..).take(pairs.len()).collect(),
+            headline: manner == Manner::Chase,
+            ..Arrangement::default()
+        };
+        PlannedCell::new(arrangement, move |arrangement, request| {
+            open(arrangement, request, manner, buffer, &pairs)
+        })
     };
-    let mut cells = vec![cell(BY_CHASE, describe().epoch, (0..chases).collect(), true)];
+    let first_store = chases.len();
+    let mut cells = vec![cell(Manner::Chase, 0, chases)];
     if request.effort != Effort::Quick {
-        cells.push(cell(BY_STORES, Picoseconds::from_millis(1), (chases..all).collect(), false));
+        cells.push(cell(Manner::Stores, first_store, stores));
     }
     Ok(Plan { variants: Some(variants), cells, ..Plan::default() })
 }
@@ -220,31 +225,25 @@ fn again(cpu: Cpu, number: u64) -> Variant {
     .at(&[("reader", u64::from(cpu.0)), ("home", u64::from(cpu.0)), ("repeat", number)])
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    set_up(arrangement, request, &plan(request)?.variants.unwrap_or_default())
-}
-
-/// Sets one cell up, of the plan's `variants`.
-fn set_up(arrangement: &Arrangement, request: &Request<'_>, variants: &[Variant]) -> Opened {
-    let buffer = arrangement
-        .parameter("buffer")
-        .and_then(|text| text.parse::<usize>().ok())
-        .unwrap_or(SMALLEST as usize);
+/// Sets one cell up, whose variants are these pairs of reader and home, each home with a `buffer` of its own.
+fn open(
+    arrangement: &Arrangement,
+    request: &Request<'_>,
+    manner: Manner,
+    buffer: Bytes,
+    pairs: &[(Cpu, Cpu)],
+) -> Opened {
     let spacing = line_or_usual(request.machine, arrangement.cpus[0]).0 as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
     let mut memories: Vec<Memory> = Vec::new();
     let mut ways = Vec::new();
-    for &index in &arrangement.variants {
-        let at = |name: &str| variants[index as usize].coordinate(name).map(|number| Cpu(number as u32));
-        let (Some(reader), Some(home)) = (at("reader"), at("home")) else {
-            return Err(Unfit::Usage("a variant of numa names its reader and its home".into()));
-        };
+    for &(reader, home) in pairs {
         let known = memories.iter().position(|memory| memory.home == home);
         let memory = match known {
             Some(place) => place,
             None => {
-                let memory = Memory::touched_by(home, &arrangement.label, buffer, spacing, &mut below)?;
+                let memory = Memory::touched_by(home, manner, buffer.0 as usize, spacing, &mut below)?;
                 if let (Answer::Placed(placed), Observed::Known(nodes)) =
                     (&memory.placed, &request.machine.nodes)
                 {
@@ -304,6 +303,29 @@ fn at_home(placed: &Placement, home: Cpu, nodes: &[Node]) -> Result<(), Unfit> {
     }))
 }
 
+/// How a cell goes over its buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    Chase,
+    Stores,
+}
+
+impl Manner {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Chase => BY_CHASE,
+            Self::Stores => BY_STORES,
+        }
+    }
+
+    fn epoch(self) -> Picoseconds {
+        match self {
+            Self::Chase => describe().epoch,
+            Self::Stores => Picoseconds::from_millis(1),
+        }
+    }
+}
+
 /// A buffer that one CPU touched first, and where its pages were then.
 struct Memory {
     home: Cpu,
@@ -350,13 +372,13 @@ impl Memory {
     /// Maps the buffer and touches it from `home`.
     fn touched_by(
         home: Cpu,
-        label: &str,
+        manner: Manner,
         bytes: usize,
         spacing: usize,
         below: &mut impl FnMut(usize) -> usize,
     ) -> Result<Self, Fault> {
         let _pin = Pin::hold(home)?;
-        let (work, task): (Work, Task) = if label == BY_CHASE {
+        let (work, task): (Work, Task) = if manner == Manner::Chase {
             let chase = Arc::new(Chase::new(bytes, spacing, PageKind::Huge, below)?);
             let walked = Arc::clone(&chase);
             let task = Arc::new(move |_, steps| {
@@ -559,11 +581,8 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on memory distances.
-pub const EXPERIMENT: Experiment = Experiment {
-    analysis: &Nearness,
-    published: Some(published::run),
-    ..Experiment::new(describe, plan, open)
-};
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Nearness, published: Some(published::run), ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use tenbin_model::{
     Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Gauge, Picoseconds, Reading, Refusal,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 use described::describe;
 
@@ -105,32 +105,42 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         None => GROUPS.map(String::from).to_vec(),
     };
     let line = line(request)?;
+    let pipe = |kib: u64, reader: &str, placement: &str| Setup {
+        line: line.clone(),
+        kib,
+        spliced: reader == READERS[0],
+        together: placement == PLACEMENTS[0],
+    };
     // What does not work here is left out and named in a finding; the others still answer.
     let works: Vec<u32> =
         (0..WAYS.len() as u32).filter(|&variant| probe(WAYS[variant as usize]).is_ok()).collect();
     let mut cells = Vec::new();
     for group in groups {
         let of_group = match group.as_str() {
-            "seed" => vec![by_the_seed(&line, &works)],
-            "writes" => written.iter().map(|&kib| by_writes(request, &line, kib, &readers[0])).collect(),
+            "seed" => vec![by_the_seed(pipe(SEEDS_KIB, READERS[0], PLACEMENTS[1]), &works)],
+            "writes" => {
+                let placement = PLACEMENTS[usize::from(request.cpus.len() > 1)];
+                written.iter().map(|&kib| by_writes(pipe(kib, &readers[0], placement))).collect()
+            }
             _ => {
                 let mut all = Vec::new();
                 for &kib in &sizes {
                     for placement in &placements {
                         all.extend(
-                            readers
-                                .iter()
-                                .map(|reader| cell(request, &line, (kib, reader, placement), &works)),
+                            readers.iter().map(|reader| cell(request, pipe(kib, reader, placement), &works)),
                         );
                     }
                 }
                 all
             }
         };
-        cells.extend(of_group.into_iter().map(|cell: Arrangement| placed(cell, request)));
+        cells.extend(of_group);
     }
-    cells[0].headline = true;
-    Ok(cells.into())
+    let cells = cells.into_iter().enumerate().map(|(number, (arrangement, pipe)): (usize, (_, Setup))| {
+        let arrangement = Arrangement { headline: number == 0, ..placed(arrangement, &pipe, request) };
+        PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, &pipe))
+    });
+    Ok(Plan { cells: cells.collect(), ..Plan::default() })
 }
 
 /// The line that every way sends.
@@ -146,15 +156,54 @@ fn line(request: &Request<'_>) -> Result<String, Unfit> {
     )))
 }
 
-/// What a way sends through a pipe of so many KiB at a time.
-fn pipeful(line: &str, kib: u64) -> u64 {
-    Text::of(line).pipeful((kib as usize) << 10) as u64
+/// What the ways of a cell go through.
+struct Setup {
+    /// The line that is sent.
+    line: String,
+    /// KiB that the pipe holds.
+    kib: u64,
+    /// Whether the reader splices it to /dev/null; else it reads it into a buffer.
+    spliced: bool,
+    /// Whether writer and reader share one CPU.
+    together: bool,
+}
+
+impl Setup {
+    /// What a way sends at a time.
+    fn pipeful(&self) -> u64 {
+        Text::of(&self.line).pipeful((self.kib as usize) << 10) as u64
+    }
+
+    fn parameters(&self) -> Vec<(String, String)> {
+        let mut parameters: Vec<(String, String)> = vec![
+            ("size".into(), self.kib.to_string()),
+            ("reader".into(), READERS[usize::from(!self.spliced)].into()),
+            ("placement".into(), PLACEMENTS[usize::from(!self.together)].into()),
+        ];
+        if self.line != "y" {
+            parameters.push(("line".into(), self.line.clone()));
+        }
+        parameters
+    }
+
+    /// Ends every label where the line is not the usual one.
+    fn of_line(&self) -> String {
+        match self.line.as_str() {
+            "y" => String::new(),
+            line => format!(", lines of {} bytes", line.len() + 1),
+        }
+    }
+
+    /// Where its bytes go, and from where: "read into a buffer on one CPU".
+    fn course(&self) -> String {
+        let to = if self.spliced { "spliced to /dev/null" } else { "read into a buffer" };
+        format!("{to} on {}", if self.together { "one CPU" } else { "two CPUs" })
+    }
 }
 
 /// Puts writer and reader on their CPUs.
-fn placed(cell: Arrangement, request: &Request<'_>) -> Arrangement {
-    let same = cell.parameter("placement") == Some("same");
-    let cpus = match same {
+fn placed(cell: Arrangement, pipe: &Setup, request: &Request<'_>) -> Arrangement {
+    let cpus = match pipe.together {
         true => vec![request.cpus[0]; 2],
         // Where there is one CPU the two are the same, and `open` refuses the cell.
         false => request.cpus.iter().copied().cycle().take(2).collect(),
@@ -162,38 +211,8 @@ fn placed(cell: Arrangement, request: &Request<'_>) -> Arrangement {
     Arrangement { cpus, epoch: describe().epoch, least_iterations: LEAST_PIPEFULS, ..cell }
 }
 
-fn parameters(line: &str, (kib, reader, placement): (u64, &str, &str)) -> Vec<(String, String)> {
-    let mut parameters: Vec<(String, String)> = vec![
-        ("size".into(), kib.to_string()),
-        ("reader".into(), reader.into()),
-        ("placement".into(), placement.into()),
-    ];
-    if line != "y" {
-        parameters.push(("line".into(), line.into()));
-    }
-    parameters
-}
-
-/// Ends every label where the line is not the usual one.
-fn of_line(line: &str) -> String {
-    match line {
-        "y" => String::new(),
-        line => format!(", lines of {} bytes", line.len() + 1),
-    }
-}
-
-fn to(reader: &str) -> &'static str {
-    if reader == "splice" { "spliced to /dev/null" } else { "read into a buffer" }
-}
-
-fn cell(
-    request: &Request<'_>,
-    line: &str,
-    (kib, reader, placement): (u64, &str, &str),
-    works: &[u32],
-) -> Arrangement {
-    let place = if placement == "same" { "on one CPU" } else { "on two CPUs" };
-    let size = Bytes::from_kib(kib);
+fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
+    let size = Bytes::from_kib(pipe.kib);
     let stands = |&variant: &u32| match variant {
         TEE_LARGE => size.0.is_multiple_of(LARGE as u64),
         CONSTANT_HUGE => request.effort != Effort::Quick,
@@ -214,19 +233,20 @@ fn cell(
         let again = *pair == Comparison { left: PUTS, right: TWO_BUFFERS };
         !again && pair.left != pair.right && variants.contains(&pair.left) && variants.contains(&pair.right)
     });
-    Arrangement {
-        label: format!("{} {place} through {size}{}", to(reader), of_line(line)),
-        parameters: parameters(line, (kib, reader, placement)),
-        work: pipeful(line, kib),
+    let cell = Arrangement {
+        label: format!("{} through {size}{}", pipe.course(), pipe.of_line()),
+        parameters: pipe.parameters(),
+        work: pipe.pipeful(),
         variants,
         comparisons,
         ..Arrangement::default()
-    }
+    };
+    (cell, pipe)
 }
 
 /// The seed's programs as its author ran them: `puts` and `write` never set the size of their pipe, `vmsplice` makes it as
 /// large as its buffers, and its pv splices.
-fn by_the_seed(line: &str, works: &[u32]) -> Arrangement {
+fn by_the_seed(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
     let pairs = [
         (TWO_BUFFERS, PUTS),
         (WRITE, PUTS),
@@ -236,14 +256,15 @@ fn by_the_seed(line: &str, works: &[u32]) -> Arrangement {
     ];
     let works = |variant: &u32| works.contains(variant);
     let pairs = pairs.into_iter().filter(|(left, right)| works(left) && works(right));
-    Arrangement {
-        label: format!("{SEEDS_CELL}{}", of_line(line)),
-        parameters: parameters(line, (SEEDS_KIB, "splice", "two")),
-        work: pipeful(line, SEEDS_KIB),
+    let cell = Arrangement {
+        label: format!("{SEEDS_CELL}{}", pipe.of_line()),
+        parameters: pipe.parameters(),
+        work: pipe.pipeful(),
         variants: [PUTS, WRITE, TWO_BUFFERS, TWO_LARGE_BUFFERS].into_iter().filter(works).collect(),
         comparisons: pairs.map(|(left, right)| Comparison { left, right }).collect(),
         ..Arrangement::default()
-    }
+    };
+    (cell, pipe)
 }
 
 /// Where the seed's figures stand.
@@ -253,20 +274,14 @@ const SEEDS_CELL: &str = "as the seed ran them, spliced to /dev/null on two CPUs
 const SEEDS_KIB: u64 = 1024;
 
 /// `write` by the size of the buffer. The seed took 8 KiB for the limit of this call.
-fn by_writes(request: &Request<'_>, line: &str, kib: u64, reader: &str) -> Arrangement {
-    let placement = if request.cpus.len() > 1 { "two" } else { "same" };
-    let place = if placement == "same" { "on one CPU" } else { "on two CPUs" };
+fn by_writes(pipe: Setup) -> (Arrangement, Setup) {
     // The size that tenbin's own `yes` writes answers first.
     let others = WRITES.filter(|&variant| variant != WRITE_64_KIB);
-    Arrangement {
-        label: format!(
-            "by write alone, {} {place} through {}{}",
-            to(reader),
-            Bytes::from_kib(kib),
-            of_line(line)
-        ),
-        parameters: parameters(line, (kib, reader, placement)),
-        work: pipeful(line, kib),
+    let size = Bytes::from_kib(pipe.kib);
+    let cell = Arrangement {
+        label: format!("by write alone, {} through {size}{}", pipe.course(), pipe.of_line()),
+        parameters: pipe.parameters(),
+        work: pipe.pipeful(),
         variants: [WRITE].into_iter().chain(WRITES).collect(),
         comparisons: [WRITE_64_KIB]
             .into_iter()
@@ -274,12 +289,12 @@ fn by_writes(request: &Request<'_>, line: &str, kib: u64, reader: &str) -> Arran
             .map(|left| Comparison { left, right: WRITE })
             .collect(),
         ..Arrangement::default()
-    }
+    };
+    (cell, pipe)
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let two = arrangement.parameters.iter().any(|(key, value)| key == "placement" && value == "two");
-    if two && request.cpus.len() < 2 {
+fn open(arrangement: &Arrangement, request: &Request<'_>, pipe: &Setup) -> Opened {
+    if !pipe.together && request.cpus.len() < 2 {
         return Err(Unfit::Refused(Refusal {
             reached: "this process may use 1 CPU".into(),
             needs: "2, one for the writer and one for the reader".into(),
@@ -287,16 +302,20 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
         }));
     }
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    let splices = arrangement.parameter("reader") == Some("splice");
-    let text = Text::of(&line(request)?);
-    let kib: usize = arrangement.parameter("size").and_then(|kib| kib.parse().ok()).unwrap_or_default();
-    let capacities =
-        Capacities { usual: kib << 10, as_the_seed: arrangement.variants.contains(&TWO_LARGE_BUFFERS) };
+    let text = Text::of(&pipe.line);
+    let capacities = Capacities {
+        usual: (pipe.kib as usize) << 10,
+        as_the_seed: arrangement.variants.contains(&TWO_LARGE_BUFFERS),
+    };
     let work = arrangement.work as usize;
     let mut lines = Vec::new();
     for variant in 0..WAYS.len() as u32 {
         let measured = arrangement.variants.contains(&variant);
-        lines.push(if measured { Some(Line::lay(variant, capacities, splices, &text, work)?) } else { None });
+        lines.push(if measured {
+            Some(Line::lay(variant, capacities, pipe.spliced, &text, work)?)
+        } else {
+            None
+        });
     }
     let accounted = request.effort != Effort::Quick;
     let (clock, cpus) = (request.clock, arrangement.cpus.clone());
@@ -578,7 +597,7 @@ impl<R: Reader> Reader for Shared<R> {
 }
 
 /// The pipe experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
 
 #[cfg(test)]
 mod tests;

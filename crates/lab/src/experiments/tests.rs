@@ -9,8 +9,8 @@ use tenbin_model::{
 };
 
 use super::EXPERIMENTS;
-use crate::experiment::{Apparatus, Experiment, Request, Seen, Unfit};
-use crate::rehearsal::{Planted, TestRequest, headline, machine_with, rehearsed, settings};
+use crate::experiment::{Apparatus, PlannedCell, Request, Seen, Unfit};
+use crate::rehearsal::{Planted, TestRequest, arrangements, headline, machine_with, rehearsed, settings};
 
 /// Calls `body` with the request of an ordinary run on this machine.
 fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
@@ -33,14 +33,14 @@ fn with_machine(machine: &Machine, cpus: &[Cpu], effort: Effort, body: impl Fn(&
 }
 
 /// The cell, set up; none, said aloud, where this machine cannot answer it.
-fn opened(experiment: &Experiment, cell: &Arrangement, request: &Request<'_>) -> Option<Box<dyn Apparatus>> {
-    match (experiment.open)(cell, request) {
+fn opened(cell: &PlannedCell, request: &Request<'_>) -> Option<Box<dyn Apparatus>> {
+    match cell.open(request) {
         Ok(apparatus) => Some(apparatus),
         Err(Unfit::Refused(refusal)) => {
-            eprintln!("skipped: {}: {}", cell.label, refusal.reached);
+            eprintln!("skipped: {}: {}", cell.arrangement.label, refusal.reached);
             None
         }
-        Err(other) => panic!("{}: {other:?}", cell.label),
+        Err(other) => panic!("{}: {other:?}", cell.arrangement.label),
     }
 }
 
@@ -108,7 +108,7 @@ fn every_plan_is_sound_for_every_effort() {
             with_request(effort, |request| {
                 let plan = (experiment.plan)(request).unwrap();
                 let variants = plan.variants.as_ref().unwrap_or(&descriptor.variants);
-                let plan = &plan.cells;
+                let plan = &arrangements(&plan);
                 let headlines = plan.iter().filter(|cell| cell.headline).count();
                 assert_eq!(headlines, 1, "{}: one cell answers in a survey", descriptor.name);
                 let labels: BTreeSet<_> = plan.iter().map(|cell| &cell.label).collect();
@@ -139,8 +139,9 @@ fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
             let descriptor = (experiment.describe)();
             let plan = (experiment.plan)(request).unwrap();
             let variants: &[Variant] = plan.variants.as_ref().unwrap_or(&descriptor.variants);
-            for cell in &plan.cells {
-                let Some(mut apparatus) = opened(experiment, cell, request) else { continue };
+            for planned in &plan.cells {
+                let Some(mut apparatus) = opened(planned, request) else { continue };
+                let cell = &planned.arrangement;
                 for (index, variant) in variants.iter().enumerate() {
                     let index = index as u32;
                     if variant.role == Role::Measured && !cell.variants.contains(&index) {
@@ -166,8 +167,9 @@ fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
 fn every_variant_can_be_timed() {
     with_request(Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
-            for cell in (experiment.plan)(request).unwrap().cells {
-                let Some(mut apparatus) = opened(experiment, &cell, request) else { continue };
+            for planned in (experiment.plan)(request).unwrap().cells {
+                let Some(mut apparatus) = opened(&planned, request) else { continue };
+                let cell = planned.arrangement;
                 for &variant in &cell.variants {
                     let lap = apparatus.epoch(variant, cell.least_iterations.max(1)).unwrap();
                     assert!(lap.shares.len() <= cell.cpus.len(), "{}", cell.label);
@@ -195,8 +197,9 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
                 }
                 Err(other) => panic!("{other:?}"),
             };
-            for cell in plan.cells {
-                match (experiment.open)(&cell, request) {
+            for planned in plan.cells {
+                let cell = &planned.arrangement;
+                match planned.open(request) {
                     Ok(_) => {}
                     Err(Unfit::Refused(refusal)) if in_pieces(&refusal) => {
                         eprintln!("skipped: {}: {}", cell.label, refusal.reached);
@@ -226,14 +229,15 @@ fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
                 eprintln!("skipped: {}: {}", (experiment.describe)().name, refusal.reached);
                 continue;
             }
-            let (descriptor, cell) = headline(experiment, request);
+            let (descriptor, planned_cell) = headline(experiment, request);
             let planted =
                 descriptor.variants.iter().zip(0_u32..).filter(|(variant, _)| variant.role == Role::Sabotage);
             for (fault, planted) in planted {
-                let Some(apparatus) = opened(experiment, &cell, request) else { continue };
+                let Some(apparatus) = opened(&planned_cell, request) else { continue };
                 let mut apparatus =
                     Planted::later(apparatus, |inner, _, iterations| inner.epoch(planted, iterations));
-                let cell = rehearsed((&descriptor, cell.clone()), request, &mut apparatus);
+                let cell =
+                    rehearsed((&descriptor, planned_cell.arrangement.clone()), request, &mut apparatus);
                 let place = format!("{}: {}", descriptor.name, fault.name);
                 let refusal = cell.refusal.as_ref().unwrap_or_else(|| panic!("{place}: not seen"));
                 if in_pieces(refusal) {
@@ -299,10 +303,11 @@ fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with
                 };
                 let variants = plan.variants.unwrap_or((experiment.describe)().variants);
                 assert!(!plan.cells.is_empty(), "{name}");
-                for cell in plan.cells {
-                    match (experiment.open)(&cell, request) {
+                for planned in plan.cells {
+                    let cell = &planned.arrangement;
+                    match planned.open(request) {
                         Ok(_) => {
-                            let taken = taken(name, &variants, &cell);
+                            let taken = taken(name, &variants, cell);
                             assert!(
                                 taken > 0 && taken <= free / 2,
                                 "{name}: {}: {taken} of {free}",
@@ -345,7 +350,8 @@ fn memory_in_pieces_is_no_implementation_error() {
     let Some(name) = alone(own, &["caches", "faults", "fork"]) else { return };
     with_request(Effort::Quick, |request| {
         let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
-        let (descriptor, cell) = headline(experiment, request);
+        let (descriptor, planned) = headline(experiment, request);
+        let cell = planned.arrangement.clone();
         let asks = cell.variants.iter().any(|&at| descriptor.variants[at as usize].name.contains("huge"));
         if !asks {
             eprintln!("skipped: {name}: no huge page was granted");
@@ -353,7 +359,7 @@ fn memory_in_pieces_is_no_implementation_error() {
         }
         // From here on there is none to be had, for this process and its children.
         forbid_huge_pages().unwrap();
-        let mut apparatus = match (experiment.open)(&cell, request) {
+        let mut apparatus = match planned.open(request) {
             Ok(apparatus) => apparatus,
             Err(Unfit::Refused(refusal)) => return assert!(in_pieces(&refusal), "{name}: {refusal:?}"),
             Err(other) => panic!("{name}: {other:?}"),
@@ -384,9 +390,9 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
             return;
         }
         let before = high_water();
-        let (descriptor, cell) = headline(experiment, request);
-        let Some(mut apparatus) = opened(experiment, &cell, request) else { return };
-        let cell = rehearsed((&descriptor, cell), request, &mut *apparatus);
+        let (descriptor, planned) = headline(experiment, request);
+        let Some(mut apparatus) = opened(&planned, request) else { return };
+        let cell = rehearsed((&descriptor, planned.arrangement), request, &mut *apparatus);
         if let Some(refusal) = cell.refusal.as_ref().filter(|refusal| in_pieces(refusal)) {
             eprintln!("skipped: {name}: {}", refusal.reached);
             return;

@@ -13,7 +13,7 @@ use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Refusal
 
 use self::analysis::Thrashing;
 use self::described::describe;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{allowance, within_allowance};
 
 mod analysis;
@@ -204,7 +204,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         let first = unknown.into_iter().next().map(|(_, _, why)| why);
         return Err(first.map_or_else(|| Unfit::Usage("--set case: it names no case".into()), Unfit::Refused));
     }
-    let mut cells: Vec<Arrangement> = Vec::new();
+    let mut cells: Vec<PlannedCell> = Vec::new();
     for (case, pair, bytes) in known {
         // How far apart the lines lie matters most where all else is cheap.
         let usual = !quick && given.is_empty() && request.settings.given("spacing").is_none();
@@ -214,14 +214,19 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         for &spacing in &here {
             let headline = cells.is_empty();
             let say_spacing = spacing != own || spacings.len() > 1;
-            cells.push(cell(request, case, pair, Some(bytes), spacing, say_spacing, headline));
+            let shape = Shape::of(request, case, pair, bytes, spacing);
+            let arrangement = cell(request, case, pair, Some(&shape), say_spacing, headline);
+            cells.push(PlannedCell::new(arrangement, move |arrangement, request| {
+                open(arrangement, request, &shape)
+            }));
         }
     }
-    // What there is no buffer for is refused in its place, where it is opened: after all others.
-    cells.extend(
-        unknown.into_iter().map(|(case, pair, _)| cell(request, case, pair, None, own, false, false)),
-    );
-    Ok(cells.into())
+    // What there is no buffer for is refused in its place: after all others.
+    cells.extend(unknown.into_iter().map(|(case, pair, why)| {
+        let arrangement = cell(request, case, pair, None, false, false);
+        PlannedCell::new(arrangement, move |_, _| Err(Unfit::Refused(why.clone())))
+    }));
+    Ok(Plan { cells, ..Plan::default() })
 }
 
 /// One pair of CPUs for each thing that two of them can have in common, nearest first, at most `most`: the first
@@ -241,18 +246,38 @@ fn representatives(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
     classes.into_iter().map(|(_, pair)| pair).take(most).collect()
 }
 
+/// What lies where in the buffers of a cell.
+struct Shape {
+    case: Case,
+    /// Bytes of a buffer.
+    bytes: usize,
+    /// Bytes from one that is written to the next.
+    spacing: usize,
+    /// Bytes of a cache line.
+    line: usize,
+}
+
+impl Shape {
+    /// A buffer of these bytes, or somewhat less: two that divide it between them write to as many lines each.
+    fn of(request: &Request<'_>, case: Case, (one, _): (Cpu, Cpu), bytes: Bytes, spacing: usize) -> Self {
+        let whole = spacing * 2;
+        let bytes = (bytes.0 as usize / whole).max(1) * whole;
+        Self { case, bytes, spacing, line: line_or_usual(request.machine, one).0 as usize }
+    }
+}
+
+/// The cell of a case on these CPUs; without a shape there is none to be had.
 fn cell(
     request: &Request<'_>,
     case: Case,
     (one, other): (Cpu, Cpu),
-    bytes: Option<Bytes>,
-    spacing: usize,
+    shape: Option<&Shape>,
     say_spacing: bool,
     headline: bool,
 ) -> Arrangement {
-    let whole = (spacing * 2) as u64;
-    let bytes = bytes.map(|bytes| Bytes((bytes.0 / whole).max(1) * whole));
-    let size = bytes.as_ref().map_or_else(|| "a buffer".into(), Bytes::to_string);
+    let line = line_or_usual(request.machine, one).0 as usize;
+    let spacing = shape.map_or(line, |shape| shape.spacing);
+    let size = shape.map_or_else(|| "a buffer".into(), |shape| Bytes(shape.bytes as u64).to_string());
     let stride = if say_spacing { format!(", a byte every {spacing}") } else { String::new() };
     let common = shared(request.machine, one, other);
     let label = format!(
@@ -264,9 +289,9 @@ fn cell(
         label,
         parameters: vec![
             ("case".into(), case.name().into()),
-            ("bytes".into(), bytes.map_or_else(String::new, |bytes| bytes.0.to_string())),
+            ("bytes".into(), shape.map_or_else(String::new, |shape| shape.bytes.to_string())),
             ("spacing".into(), spacing.to_string()),
-            ("line".into(), line_or_usual(request.machine, one).0.to_string()),
+            ("line".into(), line.to_string()),
         ],
         cpus: vec![one, other],
         epoch: describe().epoch,
@@ -286,29 +311,19 @@ fn cell(
     }
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
+fn open(arrangement: &Arrangement, request: &Request<'_>, shape: &Shape) -> Opened {
     let &[one, other] = arrangement.cpus.as_slice() else {
         return Err(Unfit::Usage("a cell of thrash has two CPUs".into()));
     };
-    let Some(bytes) = number(arrangement, "bytes") else {
-        let case = arrangement.parameter("case").and_then(Case::of).unwrap_or(Case::D);
-        let why = case.bytes(request, (one, other)).err();
-        return Err(
-            why.map_or_else(|| Unfit::Usage("a cell of thrash names its bytes".into()), Unfit::Refused)
-        );
-    };
+    let bytes = shape.bytes;
     let both = |bytes: usize| Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
     within_allowance(request.machine, both(bytes), "a buffer for each of two threads", |room| {
         let smallest = Case::A.bytes(request, (one, other)).ok()?;
         (smallest.0 < bytes as u64 && both(smallest.0 as usize) <= room).then(|| "case=A".into())
     })?;
-    let mut buffers = set_up(arrangement, request.clock)?;
+    let mut buffers = set_up(&arrangement.cpus, request.clock, shape)?;
     buffers.sizes = said(request);
     Ok(Box::new(buffers))
-}
-
-fn number(arrangement: &Arrangement, name: &str) -> Option<usize> {
-    arrangement.parameter(name)?.parse().ok()
 }
 
 /// The sizes that buffers are parts of, and whose word each is.
@@ -318,12 +333,9 @@ fn said(request: &Request<'_>) -> String {
 }
 
 /// Both buffers and their threads. Each thread touches its own buffer first.
-fn set_up(arrangement: &Arrangement, clock: Clock) -> Result<Buffers, Unfit> {
-    let numbers = ["bytes", "spacing", "line"].map(|name| number(arrangement, name));
-    let [Some(bytes), Some(spacing), Some(line)] = numbers else {
-        return Err(Unfit::Usage("a cell of thrash names its bytes, its spacing and its line".into()));
-    };
-    let mut team = Team::gather(clock, &arrangement.cpus)?;
+fn set_up(cpus: &[Cpu], clock: Clock, shape: &Shape) -> Result<Buffers, Fault> {
+    let &Shape { case, bytes, spacing, line } = shape;
+    let mut team = Team::gather(clock, cpus)?;
     let field = Arc::new(Field::map(2 * bytes + APART, PageKind::Huge)?);
     let course: Arc<Course> = Arc::default();
     let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, line, Arc::clone(&course)));
@@ -333,7 +345,7 @@ fn set_up(arrangement: &Arrangement, clock: Clock) -> Result<Buffers, Unfit> {
     let private = &turns[PRIVATE as usize];
     team.lap(&tasks[PRIVATE as usize], private.round())?;
     // What fits into no cache does not come back by being gone over.
-    let warmed = arrangement.parameter("case").and_then(Case::of).is_none_or(|case| case.level().is_some());
+    let warmed = case.level().is_some();
     Ok(Buffers { team, field, course, turns, tasks, looks, warmed, sizes: String::new() })
 }
 
@@ -516,11 +528,8 @@ fn held(field: &Field, turns: &Turns) -> Seen {
 }
 
 /// The experiment on thrashing.
-pub const EXPERIMENT: Experiment = Experiment {
-    analysis: &Thrashing,
-    published: Some(published::run),
-    ..Experiment::new(describe, plan, open)
-};
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Thrashing, published: Some(published::run), ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

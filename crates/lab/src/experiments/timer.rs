@@ -12,7 +12,7 @@ use tenbin_metal::timers::{self, Slack, Waiters, Way};
 use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds};
 
 use self::analysis::Lateness;
-use crate::experiment::{Experiment, Opened, Plan, Request, Unfit};
+use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 
 use described::{describe, variants};
 use firing::{Firings, Wave};
@@ -137,7 +137,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let expected = "a time from 50us to 10s in whole microseconds (ns, us, ms or s)";
     let times = request.settings.list("times", &times, expected, Time::is_accepted)?;
     let headline = times.iter().position(|&time| time == HEADLINE).unwrap_or(0);
-    let cells = times.iter().enumerate().map(|(place, &time)| cell(request, time, place == headline));
+    let cells = times.iter().enumerate().map(|(place, &time)| {
+        let arrangement = cell(request, time, place == headline);
+        PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, time))
+    });
     Ok(Plan { variants: Some(variants(timers::slack()?)), cells: cells.collect(), ..Plan::default() })
 }
 
@@ -191,11 +194,7 @@ fn blocks(time: Time, effort: Effort) -> u32 {
     }
 }
 
-fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let text = arrangement.parameter("times").unwrap_or_default();
-    let Ok(time) = text.parse::<Time>() else {
-        return Err(Unfit::Usage(format!("`{text}` is no time")));
-    };
+fn open(arrangement: &Arrangement, request: &Request<'_>, time: Time) -> Opened {
     let cpu = arrangement.cpus[0];
     let gather = |count| Waiters::gather(request.clock, cpu, count);
     let wave = together(time).map(|blocks| {
@@ -210,8 +209,8 @@ fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
 }
 
 /// The timer experiment.
-pub const EXPERIMENT: Experiment =
-    Experiment { analysis: &Lateness, ..Experiment::new(describe, plan, open) };
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Lateness, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

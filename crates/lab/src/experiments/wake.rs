@@ -61,13 +61,10 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             ..two
         });
     }
-    Ok(cells.into())
+    Ok(Plan::new(cells, open))
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    if arrangement.label == "on two CPUs" {
-        request.two_cpus("one waits on each")?;
-    }
     let team = Team::gather(request.clock, &arrangement.cpus)?;
     let pipe = || std::io::pipe().map_err(|error| Fault::system("make a pipe", error));
     let mailbox = || -> Result<Mailbox, Fault> {
@@ -263,4 +260,4 @@ fn describe() -> Descriptor {
 }
 
 /// The wake experiment.
-pub const EXPERIMENT: Experiment = Experiment::new(describe, plan, open);
+pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);

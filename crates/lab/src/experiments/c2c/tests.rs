@@ -3,7 +3,7 @@ use tenbin_model::Machine;
 use tenbin_model::machine::{CoreKind, CpuPlace, Observed};
 
 use super::*;
-use crate::rehearsal::{TestRequest, cache, machine_with, rehearsed};
+use crate::rehearsal::{TestRequest, arrangements, cache, machine_with, rehearsed};
 
 /// A cell of two workers, on one CPU if there is one, whose waits last `patience` turns.
 fn with_lines(patience: u64, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Lines)) {
@@ -109,7 +109,7 @@ fn of_many_cpus_some_are_measured_with_all_their_pairs_of_every_class() {
                 "{class}: {chosen:?}"
             );
         }
-        let cells = plan(&request).unwrap().cells;
+        let cells = arrangements(&plan(&request).unwrap());
         let controls = cells.iter().filter(|cell| cell.parameter("control") != Some("")).count();
         assert!(controls >= 2 && cells.len() == pairs.len() + controls);
     }

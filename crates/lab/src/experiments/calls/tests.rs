@@ -32,8 +32,9 @@ fn what_is_compared_are_rungs_and_what_is_planted_comes_last() {
 #[test]
 fn no_rung_is_left_out_in_silence() {
     with_request(|request| {
-        let cell = plan(request).unwrap().cells.remove(0);
-        let mut apparatus = open(&cell, request).unwrap();
+        let planned = plan(request).unwrap().cells.remove(0);
+        let mut apparatus = planned.open(request).unwrap();
+        let cell = planned.arrangement;
         let said = apparatus.findings().unwrap();
         let absent = said.iter().find(|finding| finding.sentence.contains("left out"));
         for (index, rung) in (0..).zip(RUNGS).filter(|(_, rung)| rung.plant.is_none()) {
@@ -182,7 +183,7 @@ fn a_probe_is_looked_at_in_the_plan() {
 #[test]
 fn the_jump_of_a_linkage_table_is_no_pair() {
     with_request(|request| {
-        let cell = plan(request).unwrap().cells.remove(0);
+        let cell = plan(request).unwrap().cells.remove(0).arrangement;
         let pairs: Vec<_> = cell.comparisons.iter().map(|pair| (pair.left, pair.right)).collect();
         assert!(cell.variants.contains(&index(rungs::LINKED)));
         assert!(

@@ -10,7 +10,7 @@ use super::counted::{Counts, sentence};
 use super::described::published;
 use super::*;
 use crate::experiment::Failure;
-use crate::rehearsal::{TestRequest, machine_with, settings};
+use crate::rehearsal::{TestRequest, arrangements, machine_with, settings};
 
 /// Calls `body` with a request on a machine of so much memory, with these settings.
 fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<'_>)) {
@@ -21,7 +21,7 @@ fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<
 
 /// The cell of so many threads, set up.
 fn opened(request: &Request<'_>) -> Opened {
-    open(plan(request).unwrap().cells.last().unwrap(), request)
+    plan(request).unwrap().cells.last().unwrap().open(request)
 }
 
 fn refusal(opened: Opened) -> Refusal {
@@ -35,7 +35,7 @@ fn refusal(opened: Opened) -> Refusal {
 #[test]
 fn memory_is_bounded_by_half_of_what_is_available_and_a_request_for_more_is_refused_with_the_figures() {
     let bytes = |request: &Request<'_>| -> Vec<u64> {
-        let cells = plan(request).unwrap().cells.into_iter();
+        let cells = arrangements(&plan(request).unwrap()).into_iter();
         cells.map(|cell| cell.parameter("bytes").unwrap().parse().unwrap()).collect()
     };
     with_request(1 << 40, &[("threads", "1,2,64")], |request| {
@@ -92,7 +92,7 @@ fn advice_about_memory_works_for_bytes_of_faults() {
 #[test]
 fn the_headline_is_the_cell_with_the_most_threads() {
     with_request(1 << 40, &[("threads", "4,1,2")], |request| {
-        let plan = plan(request).unwrap().cells;
+        let plan = arrangements(&plan(request).unwrap());
         let headlines: Vec<&str> =
             plan.iter().filter(|cell| cell.headline).map(|cell| cell.label.as_str()).collect();
         assert_eq!(headlines, ["at 4 threads"]);
@@ -114,7 +114,8 @@ fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_wa
         let given: Vec<(&str, &str)> =
             chosen.iter().map(|&chosen| ("as", chosen)).chain([("threads", "1,2")]).collect();
         with_request(1 << 30, &given, |request| {
-            let Plan { variants, cells, .. } = plan(request).unwrap();
+            let plan = plan(request).unwrap();
+            let (cells, variants) = (arrangements(&plan), plan.variants);
             for (cell, (threads, processes)) in cells.iter().zip(stands) {
                 let place = format!("{chosen:?} {}", cell.label);
                 assert_eq!(cell.variants.contains(&BASE_IN_ORDER), threads, "{place}");
@@ -173,7 +174,7 @@ fn every_process_takes_a_fault_for_each_page_of_its_own_and_one_that_was_not_ask
 fn no_epoch_is_longer_than_the_memory_lasts() {
     for memory in [64 << 20, 512 << 20, 1 << 40] {
         with_request(memory, &[("threads", "1,2")], |request| {
-            for cell in plan(request).unwrap().cells {
+            for cell in arrangements(&plan(request).unwrap()) {
                 let part = part(cell.parameter("bytes").unwrap().parse().unwrap(), cell.cpus.len());
                 assert_eq!(cell.most_iterations, (part / span()) as u64, "{}", cell.label);
             }

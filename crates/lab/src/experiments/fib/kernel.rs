@@ -12,7 +12,7 @@ use super::device::{ALGORITHMS, Algorithm, Driver, Source, room};
 use super::oracle::{Base, Table};
 use super::user::{HEADLINE, PLANTED_EVERY, places};
 use super::{looked, soak};
-use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 /// Places of an ordinary run.
 const PLACES: [u64; 4] = [99, 1_000, 10_000, 100_000];
@@ -75,10 +75,10 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let places = asked(request, largest)?;
     let available = available(&driver)?;
     let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
-    let cells = places
-        .iter()
-        .enumerate()
-        .map(|(number, &place)| cell(request, place, &available, number == headline));
+    let cells = places.iter().enumerate().map(|(number, &place)| {
+        let arrangement = cell(request, place, &available, number == headline);
+        PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, place))
+    });
     Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: Some(looked::findings) })
 }
 
@@ -129,12 +129,7 @@ fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bo
     }
 }
 
-pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    if arrangement.parameter("readers").is_some() {
-        return soak::open(arrangement, request);
-    }
-    let place = arrangement.parameter("n").and_then(|text| text.parse().ok());
-    let Some(place) = place else { return Err(Unfit::Usage("the cell names no n".into())) };
+fn open(arrangement: &Arrangement, request: &Request<'_>, place: u64) -> Opened {
     let driver = Driver::default();
     let algorithms: Vec<Algorithm> =
         arrangement.variants.iter().map(|&variant| ALGORITHMS[variant as usize]).collect();

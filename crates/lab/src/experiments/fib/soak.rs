@@ -11,7 +11,7 @@ use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant};
 
 use super::device::{Algorithm, Driver, Source, room};
 use super::kernel::{DENSE, SAMPLES, Truth, available, larger, one_before, planted_every, reading};
-use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 const MOST_READERS: u32 = 1_024;
 const MOST_SECONDS: u64 = 3_600;
@@ -80,14 +80,12 @@ impl Soak {
             headline: true,
             ..Arrangement::default()
         };
+        let cell = PlannedCell::new(cell, move |_, request| open(request, self));
         Plan { variants: Some(variants), cells: vec![cell], look: None }
     }
 }
 
-pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let Some(soak) = Soak::asked(request)? else {
-        return Err(Unfit::Usage(format!("`{}` names no readers", arrangement.label)));
-    };
+fn open(request: &Request<'_>, soak: Soak) -> Opened {
     let driver = Driver::default();
     let algorithms = available(&driver)?;
     let algorithms: Vec<Algorithm> = algorithms.into_iter().cycle().take(soak.readers as usize).collect();

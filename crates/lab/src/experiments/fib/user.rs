@@ -10,7 +10,7 @@ use tenbin_model::{Arrangement, Comparison, Effort, Variant};
 use super::decimal::{self, Start};
 use super::oracle::{Base, Table};
 use super::words;
-use crate::experiment::{Apparatus, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 /// A way to F(n).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,8 +170,12 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let usual: &[u64] = if request.effort == Effort::Quick { &[HEADLINE] } else { &PLACES };
     let places = places(request, usual, LARGEST)?;
     let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
-    let cells = places.iter().enumerate().map(|(number, &place)| cell(request, place, number == headline));
-    Ok(cells.collect::<Vec<_>>().into())
+    let cells = places.iter().enumerate().map(|(number, &place)| {
+        PlannedCell::new(cell(request, place, number == headline), move |arrangement, request| {
+            open(arrangement, request, place)
+        })
+    });
+    Ok(Plan { cells: cells.collect(), ..Plan::default() })
 }
 
 /// The places that `--set n=…` gave, or the usual ones.
@@ -226,9 +230,7 @@ const ALL_SLOW: u64 = 1_000;
 const SAMPLES: usize = 20;
 const SAMPLED_UP_TO: u64 = 20_000;
 
-pub(super) fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
-    let place = arrangement.parameter("n").and_then(|text| text.parse().ok());
-    let Some(place) = place else { return Err(Unfit::Usage("the cell names no n".into())) };
+fn open(arrangement: &Arrangement, request: &Request<'_>, place: u64) -> Opened {
     let mut samples = super::samples(request.seed, ALL_FAST..SAMPLED_UP_TO, SAMPLES);
     samples.push(place);
     // A survey wants to be quick.

@@ -13,7 +13,7 @@ fn with<T>(free: u64, effort: Effort, mib: Option<&str>, body: impl FnOnce(&Requ
 }
 
 /// The variants of a plan and its only cell.
-fn planned(request: &Request<'_>) -> (Vec<Variant>, Arrangement) {
+fn planned(request: &Request<'_>) -> (Vec<Variant>, PlannedCell) {
     let mut plan = plan(request).unwrap();
     assert_eq!(plan.cells.len(), 1);
     (plan.variants.take().unwrap(), plan.cells.remove(0))
@@ -82,7 +82,7 @@ fn too_little_memory_is_refused_with_both_figures_and_too_few_sizes_are_a_usage_
     }
     with(64, Effort::Normal, Some("4,1024"), |request| {
         let (_, cell) = planned(request);
-        match open(&cell, request) {
+        match cell.open(request) {
             Err(Unfit::Refused(refusal)) => {
                 assert!(refusal.reached.contains("32 MiB may be taken"), "{refusal:?}")
             }
@@ -108,7 +108,8 @@ fn in_a_hurry_fewer_ways_are_asked_and_the_dearest_are_left_out() {
 #[test]
 fn every_line_has_every_size_and_stands_where_it_says() {
     with(8 << 10, Effort::Normal, None, |request| {
-        let (variants, cell) = planned(request);
+        let (variants, planned) = planned(request);
+        let cell = planned.arrangement;
         let measured: Vec<&Variant> =
             cell.variants.iter().map(|&number| &variants[number as usize]).collect();
         assert!(measured.iter().all(|variant| variant.role == Role::Measured));
@@ -146,8 +147,8 @@ fn every_line_has_every_size_and_stands_where_it_says() {
 fn small(body: impl FnOnce(&[Variant], &Arrangement, &mut dyn Apparatus)) {
     with(8 << 10, Effort::Quick, Some("1,2"), |request| {
         let (variants, cell) = planned(request);
-        let mut apparatus = open(&cell, request).unwrap();
-        body(&variants, &cell, &mut *apparatus);
+        let mut apparatus = cell.open(request).unwrap();
+        body(&variants, &cell.arrangement, &mut *apparatus);
     });
 }
 

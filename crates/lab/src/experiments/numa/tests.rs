@@ -4,12 +4,12 @@ use tenbin_model::topology::USUAL_LINE;
 use tenbin_model::{Machine, Size, Sizes, Word};
 
 use super::*;
-use crate::rehearsal::{Planted, TestRequest, cache, machine_with, place, rehearsed};
+use crate::rehearsal::{Planted, TestRequest, arrangements, cache, machine_with, place, rehearsed};
 
 const BYTES: usize = 1 << 20;
 
 /// A reader and a home, the same CPU, as the only variant; with `work` in the home's memory if it is given.
-fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Matrix)) {
+fn with_matrix(manner: Manner, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Matrix)) {
     let cpus = &allowed_cpus().unwrap()[..1];
     let asked = TestRequest { cpus: cpus.to_vec(), ..TestRequest::default() };
     let request = asked.request();
@@ -18,7 +18,7 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
     let planted = descriptor.variants.pop().unwrap();
     descriptor.variants = vec![by_chase(home, home), planted];
     let arrangement = Arrangement {
-        label: label.into(),
+        label: manner.label().into(),
         cpus: cpus.to_vec(),
         epoch: Picoseconds::from_micros(10),
         least_iterations: LEAST_STEPS,
@@ -33,7 +33,7 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
         clock: request.clock,
         first: 0,
         ways: vec![Way { reader: home, memory: 0 }],
-        memories: vec![Memory::touched_by(home, label, BYTES, spacing, &mut below).unwrap()],
+        memories: vec![Memory::touched_by(home, manner, BYTES, spacing, &mut below).unwrap()],
         broken: Chase::two_cycles(1 << 16, spacing, PageKind::Base, &mut below).unwrap(),
         due: true,
     };
@@ -42,11 +42,11 @@ fn with_matrix(label: &str, body: impl FnOnce(&Request<'_>, &Descriptor, Arrange
 
 #[test]
 fn memory_that_stays_is_measured_to_the_end() {
-    for label in [BY_CHASE, BY_STORES] {
-        with_matrix(label, |request, descriptor, arrangement, mut matrix| {
+    for manner in [Manner::Chase, Manner::Stores] {
+        with_matrix(manner, |request, descriptor, arrangement, mut matrix| {
             let cell = rehearsed((descriptor, arrangement), request, &mut matrix);
-            assert_eq!(cell.refusal, None, "{label}");
-            assert!(!cell.samples.is_empty(), "{label}");
+            assert_eq!(cell.refusal, None, "{manner:?}");
+            assert!(!cell.samples.is_empty(), "{manner:?}");
             let finding = &matrix.findings().unwrap()[0];
             let asked = matrix.memories[0].placed.clone().placed().is_some();
             assert_eq!(finding.sentence.starts_with("No page that was looked at"), asked, "{finding:?}");
@@ -58,8 +58,8 @@ fn memory_that_stays_is_measured_to_the_end() {
 /// says now, it is as if the pages had been on another node until then.
 #[test]
 fn pages_that_move_between_two_blocks_refuse_the_cell() {
-    for label in [BY_CHASE, BY_STORES] {
-        with_matrix(label, |request, descriptor, arrangement, matrix| {
+    for manner in [Manner::Chase, Manner::Stores] {
+        with_matrix(manner, |request, descriptor, arrangement, matrix| {
             let mut moving = Planted::later(matrix, |matrix: &mut Matrix, variant, iterations| {
                 matrix.memories[0].placed = Answer::Placed(Placement::all_on(u32::MAX, BYTES));
                 matrix.epoch(variant, iterations)
@@ -86,7 +86,7 @@ fn pages_that_move_between_two_blocks_refuse_the_cell() {
 
 #[test]
 fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
-    with_matrix(BY_CHASE, |request, descriptor, arrangement, mut matrix| {
+    with_matrix(Manner::Chase, |request, descriptor, arrangement, mut matrix| {
         let spacing = USUAL_LINE.0 as usize;
         let short = Arc::new(Chase::two_cycles(BYTES, spacing, PageKind::Base, |bound| bound / 2).unwrap());
         let work = Work::Chase(short);
@@ -137,7 +137,7 @@ fn a_block_stays_affordable_and_every_node_and_group_is_read() {
     ] {
         let machine = made(nodes, groups, of);
         let plan = planned(&machine, effort, &Sizes::default());
-        for cell in &plan.cells {
+        for cell in arrangements(&plan) {
             assert!(cell.variants.len() <= most_pairs(effort), "{}", cell.variants.len());
             let count = |belongs: &dyn Fn(u32) -> bool| cell.cpus.iter().filter(|cpu| belongs(cpu.0)).count();
             for group in 0..nodes * groups {
@@ -158,9 +158,10 @@ fn a_block_stays_affordable_and_every_node_and_group_is_read() {
 fn what_one_core_repeats_is_planned_as_often_as_cores_are() {
     for (cpus, expected) in [(4, 24), (28, 28), (64, 32)] {
         let plan = planned(&made(1, 1, cpus), Effort::Normal, &Sizes::default());
+        let cells = arrangements(&plan);
         let variants = plan.variants.unwrap();
         let of_cell = |label: &str| {
-            let cell = plan.cells.iter().find(|cell| cell.label == label).unwrap();
+            let cell = cells.iter().find(|cell| cell.label == label).unwrap();
             let repeats = |index: &&u32| variants[**index as usize].coordinate("repeat").is_some();
             cell.variants.iter().filter(repeats).count()
         };
@@ -187,7 +188,8 @@ fn the_judge_is_told_how_large_buffers_had_to_be() {
         (known(&[size(3, 1)], None), Some(4 << 20), SMALLEST),
     ] {
         let plan = planned(&made(1, 1, 4), Effort::Quick, &sizes);
-        let parameter = |name: &str| plan.cells[0].parameter(name).map(|text| text.parse::<u64>().unwrap());
+        let cells = arrangements(&plan);
+        let parameter = |name: &str| cells[0].parameter(name).map(|text| text.parse::<u64>().unwrap());
         assert_eq!((parameter("beyond"), parameter("buffer")), (beyond, Some(buffer)), "{sizes:?}");
     }
 }
@@ -221,8 +223,8 @@ fn memory_away_from_the_cpu_that_touched_it_is_refused() {
 #[test]
 fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
     let cpus = &allowed_cpus().unwrap()[..1];
-    for label in [BY_CHASE, BY_STORES] {
-        with_matrix(label, |request, _, arrangement, matrix| {
+    for manner in [Manner::Chase, Manner::Stores] {
+        with_matrix(manner, |request, _, arrangement, matrix| {
             let Some(placed) = matrix.memories[0].placed.clone().placed() else {
                 eprintln!("skipped: the kernel does not say where memory lies");
                 return;
@@ -233,13 +235,8 @@ fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
                     nodes: Observed::Known(vec![on_node(node, cpus)]),
                     ..machine_with(Bytes(1 << 40))
                 };
-                let variants = vec![by_chase(cpus[0], cpus[0])];
-                let arrangement = Arrangement {
-                    parameters: vec![("buffer".into(), BYTES.to_string())],
-                    ..arrangement.clone()
-                };
                 let request = Request { machine: &machine, ..*request };
-                match set_up(&arrangement, &request, &variants) {
+                match open(&arrangement, &request, manner, Bytes(BYTES as u64), &[(cpus[0], cpus[0])]) {
                     Ok(_) => assert!(opens, "node {node}"),
                     Err(Unfit::Refused(refusal)) => {
                         assert!(!opens, "{refusal:?}");
@@ -259,7 +256,7 @@ fn one_core_reads_at_a_time_and_so_one_cpu_s_worth_of_time_is_enough() {
     let asked = TestRequest { machine: machine.clone(), cpus, effort, ..TestRequest::default() };
     let plan = plan(&asked.request()).unwrap();
     assert_eq!(plan.cells.len(), 2);
-    for cell in &plan.cells {
+    for cell in &arrangements(&plan) {
         assert_eq!(crate::engine::refusal(&machine, cell, &[]), None, "{}", cell.label);
     }
 }

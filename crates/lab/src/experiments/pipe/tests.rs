@@ -3,14 +3,14 @@ use tenbin_metal::allowed_cpus;
 use super::described::published;
 use super::*;
 use crate::published::{Row, rows};
-use crate::rehearsal::{TestRequest, settings};
+use crate::rehearsal::{TestRequest, arrangements, settings};
 
 /// The plan for these settings.
 fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, Unfit> {
     let settings = settings(&describe(), given).unwrap();
     let cpus = vec![Cpu(0), Cpu(1)];
     let asked = TestRequest { cpus, effort, settings, ..TestRequest::default() };
-    plan(&asked.request()).map(|plan| plan.cells)
+    plan(&asked.request()).map(|plan| arrangements(&plan))
 }
 
 #[test]
@@ -123,8 +123,9 @@ fn every_way_of_every_cell_carries_the_line_that_was_asked_for() {
     let cells = plan(&request).unwrap().cells;
     // One of each kind.
     for part in ["spliced to /dev/null on one CPU through 64", "as the seed", "by write alone"] {
-        let cell = cells.iter().find(|cell| cell.label.contains(part)).unwrap();
-        let mut apparatus = open(cell, &request).unwrap();
+        let planned = cells.iter().find(|cell| cell.arrangement.label.contains(part)).unwrap();
+        let mut apparatus = planned.open(&request).unwrap();
+        let cell = &planned.arrangement;
         for &variant in &cell.variants {
             let seen = apparatus.check(variant).unwrap();
             assert!(matches!(seen, Seen::Met(_)), "{}: {variant}: {seen:?}", cell.label);

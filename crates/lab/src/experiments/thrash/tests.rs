@@ -1,9 +1,9 @@
 use tenbin_metal::allowed_cpus;
 use tenbin_model::machine::CpuPlace;
-use tenbin_model::{Machine, Picoseconds, Size, Sizes, Word};
+use tenbin_model::{Machine, Size, Sizes, Word};
 
 use super::*;
-use crate::rehearsal::{self, TestRequest, machine_with, settings};
+use crate::rehearsal::{self, TestRequest, arrangements, machine_with, settings};
 
 const SPACING: usize = 64;
 const LINES: usize = 64;
@@ -11,15 +11,8 @@ const LINES: usize = 64;
 /// Two threads on buffers of [`LINES`] lines each; where there is one CPU they share it.
 fn buffers() -> Buffers {
     let cpus: Vec<Cpu> = allowed_cpus().unwrap().into_iter().cycle().take(2).collect();
-    let cell = Arrangement {
-        parameters: [("bytes", LINES * SPACING), ("spacing", SPACING), ("line", SPACING)]
-            .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .into(),
-        cpus,
-        epoch: Picoseconds::from_micros(1),
-        ..Arrangement::default()
-    };
-    set_up(&cell, tenbin_metal::Clock::kernel()).unwrap()
+    let shape = Shape { case: Case::A, bytes: LINES * SPACING, spacing: SPACING, line: SPACING };
+    set_up(&cpus, tenbin_metal::Clock::kernel(), &shape).unwrap()
 }
 
 /// A CPU with caches of so many KiB, its own.
@@ -140,7 +133,7 @@ fn a_size_that_is_given_stands_in_place_of_the_cases() {
     let planned = |set: &[(&str, &str)]| {
         let settings = settings(&describe(), set)?;
         plan(&Request { settings: &settings, ..asked.request() })
-            .map(|plan| plan.cells.into_iter().map(|cell| cell.label).collect::<Vec<_>>())
+            .map(|plan| arrangements(&plan).into_iter().map(|cell| cell.label).collect::<Vec<_>>())
     };
     let labels = planned(&[("size", "2048,65536,4194304")]).unwrap();
     for (label, begins) in labels.iter().zip([

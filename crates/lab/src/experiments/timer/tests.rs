@@ -6,7 +6,7 @@ use tenbin_model::{Descriptor, Role};
 use super::firing::{Clause, comes_again, judged};
 use super::*;
 use crate::experiment::{Apparatus, Seen};
-use crate::rehearsal::{Planted, TestRequest, headline, rehearsed, settings};
+use crate::rehearsal::{Planted, TestRequest, arrangements, headline, rehearsed, settings};
 
 /// Calls `body` with a request for these times, or for those of the effort.
 fn with_times<T>(times: Option<&str>, effort: Effort, body: impl FnOnce(&Request<'_>) -> T) -> T {
@@ -16,7 +16,7 @@ fn with_times<T>(times: Option<&str>, effort: Effort, body: impl FnOnce(&Request
 }
 
 fn cells(times: Option<&str>, effort: Effort) -> Result<Vec<Arrangement>, Unfit> {
-    with_times(times, effort, |request| Ok(plan(request)?.cells))
+    with_times(times, effort, |request| Ok(arrangements(&plan(request)?)))
 }
 
 fn labels(times: Option<&str>, effort: Effort) -> Vec<String> {
@@ -164,7 +164,8 @@ fn a_caller_is_called_awake_only_if_it_is_so_again_and_again() {
 
 /// A cell whose timers wait together, a few milliseconds each: how long is nothing to a wave.
 fn in_waves(request: &Request<'_>, blocks: u32) -> (Descriptor, Arrangement, Firings) {
-    let (descriptor, cell) = headline(&EXPERIMENT, request);
+    let (descriptor, planned) = headline(&EXPERIMENT, request);
+    let cell = planned.arrangement;
     let gather = |count| Waiters::gather(request.clock, request.cpus[0], count).unwrap();
     let wave = Wave::of(gather(blocks as usize * of_a_block()), blocks, &cell.variants, request.seed);
     let firings = Firings::of(Picoseconds::from_millis(5), vec![gather(1)], Some(wave), request.cpus[0]);
@@ -231,8 +232,7 @@ fn a_fault_in_a_cell_of_waves_is_an_implementation_error() {
 #[test]
 fn a_short_timer_that_is_too_soon_or_spins_fails_the_check() {
     with_times(Some("50us"), Effort::Quick, |request| {
-        let cell = plan(request).unwrap().cells.remove(0);
-        let mut apparatus = open(&cell, request).unwrap();
+        let mut apparatus = plan(request).unwrap().cells[0].open(request).unwrap();
         for (variant, (way, _)) in (0..).zip(WAYS) {
             let seen = apparatus.check(variant).unwrap();
             let sound = (variant as usize) < MEASURED;
@@ -245,7 +245,7 @@ fn a_short_timer_that_is_too_soon_or_spins_fails_the_check() {
 #[test]
 fn what_is_asked_before_the_first_block_is_short() {
     with_times(Some("10s"), Effort::Quick, |request| {
-        let cell = plan(request).unwrap().cells.remove(0);
+        let cell = arrangements(&plan(request).unwrap()).remove(0);
         assert_eq!((cell.most_iterations, cell.most_blocks), (1, 2 * BLOCKS_OF_A_WAVE));
         let (_, _, mut firings) = in_waves(request, 1);
         let length = |firings: &mut Firings| firings.firing(TIMERFD).unwrap().order.length;
@@ -263,7 +263,7 @@ fn what_is_asked_before_the_first_block_is_short() {
 fn what_is_found_beside_names_slack_and_what_wakes_the_cpu() {
     with_times(None, Effort::Quick, |request| {
         let (_, cell) = headline(&EXPERIMENT, request);
-        let found = open(&cell, request).unwrap().findings().unwrap();
+        let found = cell.open(request).unwrap().findings().unwrap();
         let said: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
         assert!(
             said[0].starts_with("Timer slack") && said[1].starts_with("While nothing is due"),
