@@ -3,6 +3,7 @@
 //! This crate touches hardware and kernel and returns values of [`tenbin_model`]. It prints
 //! nothing, does no statistics and knows no experiment.
 
+pub mod cached_file;
 pub mod calls;
 pub mod chase;
 pub mod child;
@@ -43,6 +44,7 @@ pub mod usage;
 pub mod vdso;
 pub mod vmstat;
 
+pub use cached_file::CachedFile;
 pub use chase::Chase;
 pub use clock::{Clock, Ticks};
 pub use counters::Counters;
