@@ -459,6 +459,7 @@ fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> 
         voluntary_switches: lap.usage.voluntary_switches as u32,
         involuntary_switches: lap.usage.involuntary_switches as u32,
         shares: lap.shares,
+        minor_faults: Some(lap.usage.minor_faults),
     }
 }
 
