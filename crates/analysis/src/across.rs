@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tenbin_model::{Answer, Evidence, Interval, Quantity, Refusal, Run, Trial, Verdict};
 
-use crate::analysis::Analyses;
+use crate::analysis::{Analyses, Basis};
 use crate::comparable::{Comparability, Outcome, compare};
 use crate::verdict::refused_in_words;
 use tenbin_document::interval::{outward, show};
@@ -285,7 +285,7 @@ fn summary(comparisons: &[Compared], asked: [&[Question]; 2], runs: [usize; 2]) 
 /// The experiments of these runs that are judged by more than ratios, each once, in their order.
 fn uncompared<'a>(analyses: &Analyses, runs: impl Iterator<Item = &'a Run>) -> Vec<String> {
     let descriptors = runs.flat_map(|run| &run.trials).map(|trial| &trial.descriptor);
-    let others = descriptors.filter(|descriptor| !analyses.is_of_ratios(descriptor));
+    let others = descriptors.filter(|descriptor| analyses.basis(descriptor) != Some(Basis::Ratios));
     in_order(others.map(|descriptor| descriptor.name.clone()))
 }
 

@@ -29,19 +29,14 @@ pub trait Analysis: Sync {
         verdict::votes(family)
     }
 
+    /// What an answer is read from.
+    fn basis(&self) -> Basis {
+        Basis::Ratios
+    }
+
     /// Whether a cell may end once its comparisons are decided. What may not takes the blocks or the time that it was given.
     fn may_end_early(&self) -> bool {
-        true
-    }
-
-    /// Whether blocks are judged one by one, so that it matters what the machine was like in each.
-    fn is_by_block(&self) -> bool {
-        true
-    }
-
-    /// Whether it answers by ratios, which can be compared over runs and processes.
-    fn is_of_ratios(&self) -> bool {
-        true
+        self.basis() == Basis::Ratios
     }
 
     /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
@@ -74,6 +69,17 @@ pub trait Analysis: Sync {
         let view = report::cell_by_cell(self.time(), trial, &answers);
         Judged { answers, findings: Vec::new(), view }
     }
+}
+
+/// What an analysis reads an answer from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The ratio of two variants in each block. It can be compared over runs and processes.
+    Ratios,
+    /// Blocks one by one, so that it matters what the machine was like in each, but no ratio.
+    Blocks,
+    /// All samples of a cell together, a law over sizes for instance.
+    Cells,
 }
 
 /// What the cells of a trial came to.
@@ -115,9 +121,9 @@ impl Analyses {
         self.0.iter().copied().find(|known| known.name() == descriptor.analysis.as_str())
     }
 
-    /// Whether an experiment is answered by ratios.
-    pub(crate) fn is_of_ratios(&self, descriptor: &Descriptor) -> bool {
-        self.of(descriptor).is_some_and(|analysis| analysis.is_of_ratios())
+    /// What the answers of an experiment are read from. None where its analysis is not known here.
+    pub(crate) fn basis(&self, descriptor: &Descriptor) -> Option<Basis> {
+        self.of(descriptor).map(Analysis::basis)
     }
 
     /// Computes every answer of a run. `id` is the run's name in the store, if it was kept.

@@ -17,4 +17,4 @@ pub mod specimen;
 pub mod topology;
 pub mod verdict;
 
-pub use analysis::{Analyses, Analysis, Comparisons, Judged, Reported};
+pub use analysis::{Analyses, Analysis, Basis, Comparisons, Judged, Reported};

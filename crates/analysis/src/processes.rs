@@ -9,7 +9,7 @@ use serde::Serialize;
 use tenbin_model::{Answer, Descriptor, Evidence, Interval, Refusal, Report, Verdict};
 
 use crate::across::{Counts, in_order, of_interval};
-use crate::analysis::Analyses;
+use crate::analysis::{Analyses, Basis};
 use crate::verdict::sentence::{self, Outcome};
 use tenbin_document::interval::outward;
 use tenbin_document::words::percent;
@@ -81,7 +81,8 @@ pub struct OverProcesses {
 /// Answers over processes, from the report of each. `descriptors` are those of the experiments that were asked.
 pub fn processes(analyses: &Analyses, reports: &[Report], descriptors: &[Descriptor]) -> Processes {
     let described = |name: &str| descriptors.iter().find(|descriptor| descriptor.name == name);
-    let is_ratio = |name: &str| described(name).is_some_and(|descriptor| analyses.is_of_ratios(descriptor));
+    let is_ratio =
+        |name: &str| described(name).and_then(|descriptor| analyses.basis(descriptor)) == Some(Basis::Ratios);
     let all = || reports.iter().flat_map(|report| &report.answers);
     let mut questions: Vec<(&Answer, &Evidence)> = Vec::new();
     for answer in all().filter(|answer| is_ratio(&answer.experiment)) {

@@ -32,7 +32,37 @@ pub struct Sample {
     pub involuntary_switches: u32,
     /// One entry per worker when there are several or when an attempt failed, else empty.
     pub shares: Vec<Share>,
+    /// Page faults of the workers across their parts of the epoch that no disk was read for. None where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minor_faults: Option<u64>,
 }
+
+/// What may be known of an epoch beside its time: one number a sample, or none.
+///
+/// The store, CSV and the tables go by this list alone. A metric more is a field of [`Sample`] that has a default, a row here,
+/// and the line of the engine that fills the field.
+#[derive(Debug)]
+pub struct Metric {
+    /// Number of its column in a store, from 13 on; never used again for another one (`docs/store.md`).
+    pub field: u64,
+    /// Name of its column in a store and in CSV.
+    pub name: &'static str,
+    /// Header of its column in a table, where it stands for each unit of work.
+    pub header: &'static str,
+    /// Reads it from a sample.
+    pub read: fn(&Sample) -> Option<u64>,
+    /// Writes it into a sample.
+    pub write: fn(&mut Sample, u64),
+}
+
+/// Every metric that there is.
+pub const METRICS: &[Metric] = &[Metric {
+    field: 13,
+    name: "minor_faults",
+    header: "page faults/op",
+    read: |sample| sample.minor_faults,
+    write: |sample, count| sample.minor_faults = Some(count),
+}];
 
 /// What one worker of several did in an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -38,15 +38,23 @@ impl RunId {
         let mut hash = begin(b"tenbin run 1\n", document);
         hash.update(count(cells.len()));
         let mut buffer = Vec::with_capacity(8 * 1024);
+        let mut update = |hash: &mut Sha256, values: &[u64]| {
+            hash.update(count(values.len()));
+            for some in values.chunks(1024) {
+                buffer.clear();
+                buffer.extend(some.iter().flat_map(|value| value.to_le_bytes()));
+                hash.update(&buffer);
+            }
+        };
         for columns in cells {
-            for field in 0..NAMES.len() {
-                let values = columns.values(field);
-                hash.update(count(values.len()));
-                for some in values.chunks(1024) {
-                    buffer.clear();
-                    buffer.extend(some.iter().flat_map(|value| value.to_le_bytes()));
-                    hash.update(&buffer);
-                }
+            (0..NAMES.len()).for_each(|field| update(&mut hash, columns.values(field)));
+        }
+        // Behind all of what every run has, so that runs without metrics keep the names that they had before there were any.
+        for (cell, columns) in cells.iter().enumerate() {
+            for field in columns.metrics() {
+                hash.update(count(cell));
+                hash.update(count(field));
+                update(&mut hash, columns.values(field));
             }
         }
         Self(Name(hash.finalize().into()))

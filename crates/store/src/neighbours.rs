@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use tenbin_model::sample::{METRICS, Metric};
 use tenbin_model::{Cell, ExportedRun, Quantity, Run, Sample, Trial};
 
 /// Writes every epoch as one row of CSV (RFC 4180: CRLF at the end of a line, quotes where needed).
@@ -37,7 +38,11 @@ pub fn csv(run: &Run, out: &mut impl Write) -> io::Result<()> {
         "share_elapsed_ps",
         "share_failures",
     ];
-    write!(out, "{}\r\n", HEADER.join(","))?;
+    // A column for what was counted of any epoch, and none for what an older tenbin did not count.
+    let is_known = |metric: &&Metric| epochs(run).any(|epoch| (metric.read)(epoch.sample).is_some());
+    let metrics: Vec<&Metric> = METRICS.iter().filter(is_known).collect();
+    let header: Vec<&str> = HEADER.into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
+    write!(out, "{}\r\n", header.join(","))?;
     for epoch in epochs(run) {
         let Epoch { trial, cell, sample, .. } = epoch;
         let per_operation = epoch.nanoseconds_per_operation().map_or(String::new(), |time| time.to_string());
@@ -46,7 +51,7 @@ pub fn csv(run: &Run, out: &mut impl Write) -> io::Result<()> {
         };
         write!(
             out,
-            "{},{},{},{},{},{},{},{},{per_operation},{},{},{},{},{},{},{}\r\n",
+            "{},{},{},{},{},{},{},{},{per_operation},{},{},{},{},{},{},{}",
             csv_field(&trial.descriptor.name),
             csv_field(&cell.arrangement.label),
             csv_field(&variant_name(trial, sample)),
@@ -63,6 +68,10 @@ pub fn csv(run: &Run, out: &mut impl Write) -> io::Result<()> {
             shares(|share| share.elapsed.0),
             shares(|share| share.failures),
         )?;
+        for metric in &metrics {
+            write!(out, ",{}", (metric.read)(sample).map_or(String::new(), |count| count.to_string()))?;
+        }
+        write!(out, "\r\n")?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use tenbin_model::machine::Observed;
 use tenbin_model::{Cell, Effort, Provenance, Run};
 
 use crate::codec::{self, CHUNK, Codec};
-use crate::columns::{Columns, NAMES};
+use crate::columns::{self, Columns, NAMES};
 use crate::document;
 use crate::error::Unfaithful;
 use crate::identity::RunId;
@@ -40,7 +40,7 @@ impl Packed {
             run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect();
         let mut chunks = Vec::new();
         for (cell, columns) in cells.iter().enumerate() {
-            for field in 0..NAMES.len() {
+            for field in (0..NAMES.len()).chain(columns.metrics()) {
                 let kinds = columns.kinds(field);
                 for (part, (values, kinds)) in
                     columns.values(field).chunks(CHUNK).zip(kinds.chunks(CHUNK)).enumerate()
@@ -73,12 +73,13 @@ impl Packed {
         let mut cells = Vec::with_capacity(places.len());
         for cell in 0..places.len() as u64 {
             let mut columns = Columns::default();
-            for (field, name) in NAMES.iter().enumerate() {
+            let mut fields = 0..NAMES.len();
+            while let Some(field) = fields.next().or_else(|| metric(rest, cell)) {
                 let end = rest.partition_point(|chunk| (chunk.cell, chunk.field) <= (cell, field as u64));
                 let (own, others) = rest.split_at(end);
                 rest = others;
                 unpack_column(&mut columns, field, own)
-                    .map_err(|flaw| format!("column {name} of cell {cell}: {flaw}"))?;
+                    .map_err(|flaw| format!("column {} of cell {cell}: {flaw}", columns::name(field)))?;
             }
             cells.push(columns);
         }
@@ -147,6 +148,12 @@ impl Packed {
         drop(snapshot);
         Ok(Some(Self { id: *id, document, chunks }))
     }
+}
+
+/// The column that the next chunk begins, if it is one of this cell behind those that every cell has.
+fn metric(rest: &[Chunk], cell: u64) -> Option<usize> {
+    let chunk = rest.first().filter(|chunk| chunk.cell == cell)?;
+    usize::try_from(chunk.field).ok().filter(|&field| field >= NAMES.len())
 }
 
 /// Appends a column to those before it.
@@ -250,4 +257,34 @@ fn without_samples(run: &Run) -> Run {
         cell.samples = Vec::new();
     }
     bare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimens::small_run;
+
+    /// A newer tenbin may count what this one does not know: the run is read without it, and keeps its name.
+    #[test]
+    fn a_metric_of_a_newer_tenbin_is_verified_and_passed_over() {
+        const UNKNOWN: usize = 1_000;
+        let run = small_run(1);
+        let mut packed = Packed::from_run(&run).unwrap();
+        let document = document::write(&without_samples(&run)).unwrap();
+        let mut cells: Vec<Columns> =
+            run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect();
+        let values: Vec<u64> = (0..cells[0].values(0).len() as u64).collect();
+        cells[0].set(UNKNOWN, values.clone());
+        let (codec, data) = codec::pack(&values, &cells[0].kinds(UNKNOWN));
+        let codec = u64::from(codec.tag());
+        let place = packed.chunks.partition_point(|chunk| chunk.cell == 0);
+        let count = values.len() as u64;
+        packed.chunks.insert(place, Chunk { cell: 0, field: UNKNOWN as u64, part: 0, codec, count, data });
+        assert!(packed.verify().unwrap_err().contains("hash"), "a column more is another run");
+        packed.id = RunId::of(&document, &cells);
+        assert_eq!(packed.verify().unwrap(), run);
+        packed.chunks[place].count -= 1;
+        let error = packed.verify().unwrap_err();
+        assert!(error.contains("of a newer tenbin of cell 0: it differs in length"), "{error}");
+    }
 }

@@ -8,7 +8,7 @@ use crate::error::{Error, Foreign, Place};
 pub(crate) const APPLICATION: i32 = 0x746e_626e;
 
 /// The version of the tables, of the codecs and of the shape of the document. See `docs/store.md`.
-pub(crate) const FORMAT: i32 = 2;
+pub(crate) const FORMAT: i32 = 3;
 
 /// The first format, which had no calibrations.
 const RUNS_ALONE: i32 = 1;
@@ -99,8 +99,11 @@ pub(crate) fn establish(connection: &mut Connection, place: Place<'_>, create: b
 fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Only now, under the lock, is it certain that nobody else has done it meanwhile.
-    if format(&transaction)? == RUNS_ALONE {
+    let format = format(&transaction)?;
+    if format == RUNS_ALONE {
         transaction.execute_batch(CALIBRATIONS)?;
+    }
+    if format < FORMAT {
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()

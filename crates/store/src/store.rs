@@ -10,7 +10,7 @@ use tenbin_model::Run;
 
 use crate::calibration::PackedCalibration;
 use crate::codec::Codec;
-use crate::columns::NAMES;
+use crate::columns;
 use crate::error::{Attempt, Error, PATIENCE, Place};
 use crate::filesystem;
 use crate::foreign::{self, Reading};
@@ -401,9 +401,9 @@ impl Store {
             .map_err(sqlite)?;
         rows.map(|row| {
             let (field, codec, values, bytes) = row.map_err(sqlite)?;
-            let known = NAMES.get(usize::from(field)).zip(Codec::from_tag(codec));
-            let (column, codec) =
-                known.ok_or_else(|| place.damaged_run(id, "it has an unknown column or codec"))?;
+            let column = columns::name(usize::from(field));
+            let codec =
+                Codec::from_tag(codec).ok_or_else(|| place.damaged_run(id, "it has an unknown codec"))?;
             Ok(ColumnSize { column, codec, values: values as u64, bytes: bytes as u64 })
         })
         .collect()

@@ -298,9 +298,9 @@ fn a_newer_format_is_refused_and_named() {
     let mut store = fixture.target("target.db");
     let path = fixture.path("newer.db");
     fs::write(&path, &fixture.exported).unwrap();
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     for error in [store.import(&path).unwrap_err(), Store::open(&path).unwrap_err()] {
-        assert!(matches!(error, Error::NewerFormat { format: 3, .. }), "{error}");
+        assert!(matches!(error, Error::NewerFormat { format: 4, .. }), "{error}");
         assert!(error.to_string().contains("made by a newer tenbin"), "{error}");
     }
 }

@@ -225,7 +225,7 @@ fn a_killed_upgrade_leaves_the_old_format_or_the_new_one() {
 
         assert_sound(&path);
         let left = format_1::version(&path);
-        assert!(left == (2, true) || left == (1, false) && !finished, "round {round}: {left:?}");
+        assert!(left == (3, true) || left == (1, false) && !finished, "round {round}: {left:?}");
         let mut store = Store::open(&path).unwrap();
         assert_eq!(store.load(&id).unwrap(), small_run(1));
         store.keep_calibration(&calibration(round)).unwrap();

@@ -81,7 +81,7 @@ fn an_older_reader_passes_over_the_labels() {
     drop(store);
     let older = Connection::open(path).unwrap();
     let ask = |sql: &str| older.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
-    assert_eq!(ask("SELECT cast(user_version AS TEXT) FROM pragma_user_version"), "2");
+    assert_eq!(ask("SELECT cast(user_version AS TEXT) FROM pragma_user_version"), "3");
     assert_eq!(ask("PRAGMA integrity_check(1)"), "ok");
     assert_eq!(ask("SELECT id FROM run"), ids[0].to_string());
 }

@@ -52,7 +52,7 @@ fn processes_that_upgrade_one_store_at_once_lose_nothing() {
         let path = folder.path().join(format!("{journal}.db"));
         let before = format_1::write(&path, journal, &small_run(9_000));
         fill_at_once(&path, Some(before));
-        assert_eq!(format_1::version(&path), (2, true));
+        assert_eq!(format_1::version(&path), (3, true));
     }
 }
 

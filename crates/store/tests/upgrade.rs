@@ -1,4 +1,4 @@
-//! A store of format 1 becomes one of format 2 when it is opened, and is only read when it is imported.
+//! A store of an older format becomes one of today's when it is opened, and is only read when it is imported.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -20,7 +20,7 @@ use tenbin_store::{Attempt, Error, RunId, Store};
 /// What a process does half of when it is in the middle of the upgrade.
 const UPGRADE: &str = "
     CREATE TABLE calibration (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document BLOB NOT NULL) STRICT;
-    PRAGMA user_version = 2;
+    PRAGMA user_version = 3;
 ";
 
 /// The run is there as it was, and a calibration can be kept beside it.
@@ -30,7 +30,7 @@ fn assert_upgraded(mut store: Store, run: &RunId) {
     let id = store.keep_calibration(&calibration(1)).unwrap();
     let path = store.path().to_owned();
     drop(store);
-    assert_eq!(version(&path), (2, true));
+    assert_eq!(version(&path), (3, true));
     let store = Store::open_existing(&path).unwrap();
     assert_eq!(calibration_names(&store), [id]);
     assert_eq!(store.load_calibration(&id).unwrap(), calibration(1));
@@ -50,6 +50,24 @@ fn a_store_of_format_1_is_upgraded_when_it_is_opened() {
             assert_upgraded(store, &run);
         }
     }
+}
+
+/// Between formats 2 and 3 no table differs: what is kept from then on may have columns that an older tenbin does not know.
+#[test]
+fn a_store_of_format_2_is_upgraded_when_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let mut store = Store::open(&path).unwrap();
+    let run = store.keep(&small_run(1)).unwrap();
+    drop(store);
+    let set =
+        |format: i32| Connection::open(&path).unwrap().pragma_update(None, "user_version", format).unwrap();
+    set(2);
+    assert_upgraded(Store::open(&path).unwrap(), &run);
+    set(2);
+    let mut target = Store::open(&folder.path().join("target.db")).unwrap();
+    assert_eq!(target.import(&path).unwrap().added, [run]);
+    assert_eq!(version(&path), (2, true), "an import leaves the file as it is");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use tenbin_model::{AnalysisName, Ended, Machine};
 use super::*;
 use crate::report;
 use crate::specimen::{cell, run};
-use crate::{Analysis, Comparisons};
+use crate::{Analysis, Basis, Comparisons};
 
 /// An analysis that answers by no ratio.
 struct TimesAlone;
@@ -18,8 +18,8 @@ impl Analysis for TimesAlone {
         "times"
     }
 
-    fn is_of_ratios(&self) -> bool {
-        false
+    fn basis(&self) -> Basis {
+        Basis::Blocks
     }
 }
 

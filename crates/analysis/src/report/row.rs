@@ -1,5 +1,6 @@
 //! What one variant did in a cell, over all its epochs.
 
+use tenbin_model::sample::{METRICS, Metric};
 use tenbin_model::{Cell, Descriptor, Reading, Sample};
 
 use crate::verdict::Time;
@@ -21,6 +22,8 @@ pub(super) struct Row {
     pub(super) workers: Option<Workers>,
     /// The variant's gauges by name.
     pub(super) gauges: Vec<(String, Reading)>,
+    /// The counts of [`METRICS`] for one unit of work, in that order; none where an epoch was not counted.
+    pub(super) metrics: Vec<Option<f64>>,
 }
 
 /// How several workers fared: medians over the epochs.
@@ -45,6 +48,10 @@ impl Row {
         let shares = || samples.iter().flat_map(|sample| &sample.shares);
         let failed: u64 = shares().map(|share| share.failures).sum();
         let gauges = cell.gauges.iter().filter(|gauge| gauge.variant == variant);
+        let counted = |metric: &Metric| {
+            let counts = samples.iter().map(|sample| (metric.read)(sample));
+            counts.sum::<Option<u64>>().map(|count| count as f64 / total)
+        };
         Some(Self {
             name: descriptor.variants[variant as usize].name.clone(),
             cost: sign::Estimate::of(&Ordered::new(cost)?, LEVEL),
@@ -52,6 +59,7 @@ impl Row {
             charged: charged * 1e6 / total,
             workers: Workers::of(&samples),
             gauges: gauges.map(|gauge| (gauge.name.clone(), gauge.reading)).collect(),
+            metrics: METRICS.iter().map(counted).collect(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use tenbin_document::Table;
 use tenbin_document::interval::{outward, show};
+use tenbin_model::sample::METRICS;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::semicolon;
 use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
@@ -9,6 +10,9 @@ use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading
 use super::row::Row;
 use crate::verdict::Time;
 use crate::verdict::sentence::{briefly, range};
+
+/// From this many for an operation on a metric is shown.
+const COUNT_SHOWN: f64 = 1e-3;
 
 /// What each variant cost in this cell. None if nothing was timed.
 pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
@@ -75,6 +79,11 @@ pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Opti
         column(name, each(&reading));
     }
     if counted {
+        for (place, metric) in METRICS.iter().enumerate() {
+            // Where none of the variants has one in a thousand operations, what there was came from beside them.
+            let occurs = rows.iter().any(|row| row.metrics[place].is_some_and(|count| count >= COUNT_SHOWN));
+            column(metric.header, each(&|row| row.metrics[place].filter(|_| occurs).map(three_digits)));
+        }
         // The sum alone: the kernel divides it by where ticks met the thread over the whole of its life, so neither part is
         // the variant's. User time that others published is of work that makes no system call, and compares with the sum.
         // Published figures come without.

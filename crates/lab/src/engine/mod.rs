@@ -7,7 +7,7 @@ mod iterations;
 mod precondition;
 mod schedule;
 
-use tenbin_analysis::Analysis;
+use tenbin_analysis::{Analysis, Basis};
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
     Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Probe,
@@ -337,7 +337,7 @@ impl Bench<'_> {
     /// Probes the machine before this block, unless that was done a moment ago: `probed` says when.
     fn look(&self, analysis: &dyn Analysis, block: u32, probed: &mut Option<Picoseconds>, cell: &mut Cell) {
         // Where nothing is judged block by block, nobody would ask what was different in some of them.
-        let Some(probe) = self.probe.filter(|_| analysis.is_by_block()) else { return };
+        let Some(probe) = self.probe.filter(|_| analysis.basis() != Basis::Cells) else { return };
         let since = (self.watch)();
         if probed.is_none_or(|before| since.saturating_sub(before) >= BETWEEN_PROBES) {
             *probed = Some(since);
@@ -458,6 +458,7 @@ fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> 
         voluntary_switches: lap.usage.voluntary_switches as u32,
         involuntary_switches: lap.usage.involuntary_switches as u32,
         shares: lap.shares,
+        minor_faults: Some(lap.usage.minor_faults),
     }
 }
 

@@ -56,6 +56,17 @@ atomics,\"at 2 threads, \"\"far\"\"\",9,2,1,0,2,50000000,,1,25000000,0,0,2,24000
     assert_eq!(written(csv, &tiny()), expected);
 }
 
+/// A run that an older tenbin kept has no such column; where one has it, an epoch that was not counted has an empty field.
+#[test]
+fn csv_has_a_column_for_each_metric_that_was_counted() {
+    let mut run = tiny();
+    run.trials[0].cells[0].samples[1].minor_faults = Some(3);
+    let text = written(csv, &run);
+    let last = |line: &str| line.trim_end().rsplit(',').next().unwrap().to_owned();
+    let expected = ["minor_faults", "", "3", ""];
+    assert_eq!(text.lines().map(last).collect::<Vec<_>>(), expected, "{text}");
+}
+
 #[test]
 fn go_benchmark_has_a_line_an_epoch_and_a_name_a_variant() {
     let expected = "\

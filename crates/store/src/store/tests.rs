@@ -4,6 +4,7 @@ use crate::specimens::{Shape, run_of, samples, small_run};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use tenbin_model::sample::METRICS;
 use tenbin_model::{Picoseconds, Sample, Share};
 
 use super::*;
@@ -32,7 +33,7 @@ fn a_run_comes_back_as_it_was_and_is_kept_once() {
 #[test]
 fn extreme_and_empty_samples_come_back() {
     let (_folder, mut store) = store();
-    let extreme = Sample {
+    let mut extreme = Sample {
         order: u32::MAX,
         block: u32::MAX,
         variant: u32::MAX,
@@ -44,11 +45,14 @@ fn extreme_and_empty_samples_come_back() {
         voluntary_switches: u32::MAX,
         involuntary_switches: u32::MAX,
         shares: vec![Share { elapsed: Picoseconds(u64::MAX), failures: u64::MAX }; 3],
+        ..Sample::default()
     };
     let uneven: Vec<Sample> = (0..9)
         .map(|workers| Sample { shares: vec![Share::default(); workers % 4], ..Sample::default() })
         .chain([extreme.clone()])
         .collect();
+    // What only some epochs were counted for is no column, so this one stands alone.
+    METRICS.iter().for_each(|metric| (metric.write)(&mut extreme, u64::MAX));
     for cells in [vec![], vec![vec![]], vec![vec![extreme]], vec![uneven, vec![], vec![Sample::default()]]] {
         let run = run_of(1, cells);
         let id = store.keep(&run).unwrap();
@@ -71,7 +75,14 @@ fn a_column_longer_than_a_chunk_comes_back() {
 #[test]
 fn the_name_is_the_hash_of_the_documented_encoding() {
     let (_folder, mut store) = store();
-    let run = small_run(4);
+    let mut run = small_run(4);
+    let last = run
+        .trials
+        .iter_mut()
+        .flat_map(|trial| &mut trial.cells)
+        .filter(|cell| !cell.samples.is_empty())
+        .last();
+    last.unwrap().samples.iter_mut().zip(7..).for_each(|(sample, count)| sample.minor_faults = Some(count));
     let mut bare = run.clone();
     for cell in bare.trials.iter_mut().flat_map(|trial| &mut trial.cells) {
         cell.samples.clear();
@@ -85,7 +96,7 @@ fn the_name_is_the_hash_of_the_documented_encoding() {
     let mut after = Vec::new();
     let mut put = |number: u64| after.extend(number.to_le_bytes());
     put(cells.len() as u64);
-    for samples in cells {
+    for samples in &cells {
         let columns: [fn(&Sample) -> u64; 11] = [
             |s| s.order.into(),
             |s| s.block.into(),
@@ -108,6 +119,12 @@ fn the_name_is_the_hash_of_the_documented_encoding() {
         shares.iter().for_each(|share| put(share.elapsed.0));
         put(shares.len() as u64);
         shares.iter().for_each(|share| put(share.failures));
+    }
+    for (cell, samples) in cells.iter().enumerate() {
+        let counts: Vec<u64> = samples.iter().filter_map(|sample| sample.minor_faults).collect();
+        if !counts.is_empty() {
+            [cell as u64, 13, counts.len() as u64].into_iter().chain(counts).for_each(&mut put);
+        }
     }
     encoding.extend(document);
     encoding.extend(after);

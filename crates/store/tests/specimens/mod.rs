@@ -93,6 +93,7 @@ pub(crate) fn samples(shape: &Shape, seed: u64) -> Vec<Sample> {
                         failures: if variant == 0 { 0 } else { 400 + numbers.below(60) },
                     })
                     .collect(),
+                ..Sample::default()
             });
             order += 1;
         }

@@ -21,7 +21,7 @@ use self::picture::{ByClass, by_class, figures, grids};
 use self::relabelings::{Labels, Relabelings};
 use tenbin_analysis::verdict::comparisons::{self, empty};
 use tenbin_analysis::verdict::{caveat, sentence, whole_epoch};
-use tenbin_analysis::{Analysis, Judged};
+use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
@@ -39,12 +39,8 @@ impl Analysis for Transfers {
         "transfers"
     }
 
-    fn may_end_early(&self) -> bool {
-        false
-    }
-
-    fn is_of_ratios(&self) -> bool {
-        false
+    fn basis(&self) -> Basis {
+        Basis::Blocks
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {

@@ -14,7 +14,7 @@ use tenbin_model::{
 use self::capacity::{Capacities, Curve, Level, Point, Stated};
 use tenbin_analysis::verdict::comparisons::{empty, refused};
 use tenbin_analysis::verdict::refused_in_words;
-use tenbin_analysis::{Analysis, Judged, topology};
+use tenbin_analysis::{Analysis, Basis, Judged, topology};
 use tenbin_stats::order::Ordered;
 
 /// Times over sizes: where the knees are, against what the firmware says.
@@ -32,16 +32,8 @@ impl Analysis for Knees {
         3
     }
 
-    fn may_end_early(&self) -> bool {
-        false
-    }
-
-    fn is_by_block(&self) -> bool {
-        false
-    }
-
-    fn is_of_ratios(&self) -> bool {
-        false
+    fn basis(&self) -> Basis {
+        Basis::Cells
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {

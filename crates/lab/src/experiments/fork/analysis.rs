@@ -22,7 +22,7 @@ use tenbin_model::{
 
 use tenbin_analysis::verdict::comparisons::{self, empty, refused};
 use tenbin_analysis::verdict::{sentence, votes, whole_epoch};
-use tenbin_analysis::{Analysis, Judged};
+use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_stats::LEVEL;
 use tenbin_stats::law::{Deviation, Law, Point, law};
 use tenbin_stats::multiple::bonferroni;
@@ -291,16 +291,8 @@ impl Analysis for Laws {
         votes(family(descriptor, comparisons))
     }
 
-    fn may_end_early(&self) -> bool {
-        false
-    }
-
-    fn is_by_block(&self) -> bool {
-        false
-    }
-
-    fn is_of_ratios(&self) -> bool {
-        false
+    fn basis(&self) -> Basis {
+        Basis::Cells
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {

@@ -18,7 +18,7 @@ use self::distance::{
 use tenbin_analysis::verdict::caveat;
 use tenbin_analysis::verdict::comparisons::{empty, refused};
 use tenbin_analysis::verdict::refused_in_words;
-use tenbin_analysis::{Analysis, Judged};
+use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_document::words::percent;
 use tenbin_stats::order::Ordered;
 
@@ -37,16 +37,8 @@ impl Analysis for Nearness {
         8
     }
 
-    fn may_end_early(&self) -> bool {
-        false
-    }
-
-    fn is_by_block(&self) -> bool {
-        false
-    }
-
-    fn is_of_ratios(&self) -> bool {
-        false
+    fn basis(&self) -> Basis {
+        Basis::Cells
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
