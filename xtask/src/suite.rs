@@ -62,7 +62,11 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     }
     steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
     steps.push(Step::new("modules, style", modules::style_needs(), move || modules::style(workspace)));
-    steps.push(Step::new("modules, build", modules::build_needs(), move || modules::build(workspace)));
+    steps.push(Step {
+        name: "modules, build".into(),
+        needs: modules::build_needs(),
+        work: Box::new(move || modules::build(workspace)),
+    });
     steps.push(Step::new("modules, sparse", modules::sparse_needs(), move || modules::sparse(workspace)));
     steps.push(Step::new("modules, arithmetic", modules::arithmetic_needs(), move || {
         modules::arithmetic(workspace)

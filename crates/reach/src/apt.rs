@@ -64,7 +64,7 @@ impl Apt {
             fs::write(&path, text).map_err(Error::file("write", &path))?;
         }
         match it.own("apt-get").words(["update"]).read("the list of packages", PATIENCE) {
-            Err(error @ Error::Fetch { .. }) => it.flaw = Some(error),
+            Err(Error::Fetch { what, said }) => it.flaw = Some(flaw(what, said)),
             other => drop(other?),
         }
         Ok(it)
@@ -160,6 +160,14 @@ impl Apt {
     }
 }
 
+/// Why lists could not be fetched, by what apt said: whether the archive contradicts itself, or could not be asked.
+fn flaw(what: String, said: String) -> Error {
+    // apt-pkg/acquire-item.cc: a list of another size or hash than the signed file says.
+    let contradicts =
+        ["Mirror sync in progress", "Hash Sum mismatch"].iter().any(|words| said.contains(words));
+    if contradicts { Error::Unsynced { what, said } } else { Error::Fetch { what, said } }
+}
+
 /// The package in a record's dependencies whose name begins with `beginning`.
 pub(crate) fn dependency<'a>(record: &'a str, beginning: &str) -> Option<&'a str> {
     let depends = record.lines().find_map(|line| line.strip_prefix("Depends:"))?;
@@ -241,6 +249,18 @@ mod tests {
         for wrong in ["", "Package: linux-image-amd64", "Depends: linux-base"] {
             assert_eq!(dependency(wrong, "linux-image-"), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_archive_that_contradicts_itself_is_told_from_one_out_of_reach() {
+        let flaw = |said: &str| flaw("the list of packages".into(), said.into());
+        let stale = flaw(
+            "E: Failed to fetch http://m/Packages.xz  File has unexpected size (9 != 8). Mirror sync in progress?",
+        );
+        assert!(matches!(&stale, Error::Unsynced { .. }), "{stale}");
+        assert!(stale.to_string().contains("lists that do not fit together"), "{stale}");
+        assert!(matches!(flaw("E: Packages.xz Hash Sum mismatch"), Error::Unsynced { .. }));
+        assert!(matches!(flaw("E: Could not resolve 'm'"), Error::Fetch { .. }));
     }
 
     #[test]

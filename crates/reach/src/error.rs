@@ -23,6 +23,13 @@ pub enum Error {
         /// What the program that brings it said last.
         said: String,
     },
+    /// Lists of packages do not fit together on the server: it is being brought up to date, or was left in the middle of that.
+    Unsynced {
+        /// What was wanted.
+        what: String,
+        /// What the program that brings it said last.
+        said: String,
+    },
     /// Kernel modules of ours do not build.
     Build {
         /// With what.
@@ -107,6 +114,11 @@ impl fmt::Display for Error {
             Self::Missing(missing) => missing.fmt(f),
             Self::Request(why) => f.write_str(why),
             Self::Fetch { what, said } => write!(f, "fetch {what} for a guest: {said}"),
+            Self::Unsynced { what, said } => write!(
+                f,
+                "fetch {what} for a guest: Debian's archive serves lists that do not fit together, so none can be trusted; try \
+                 again in an hour, or name another mirror to apt: {said}"
+            ),
             Self::Build { what, said } => write!(f, "build kernel modules {what}: {said}"),
             Self::File { tried, path, error } => write!(f, "{tried} {}: {error}", path.display()),
             Self::Process { program, error } => write!(f, "run {program}: {error}"),

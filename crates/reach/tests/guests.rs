@@ -4,6 +4,8 @@
 //! ignored unless `cargo xtask test guests` asks for them. None depends on how fast the machine is: a
 //! deadline is long where an answer is expected, and where none is, the guest never gives one.
 
+mod archive;
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -90,6 +92,9 @@ fn a_guest_works_on_aarch64() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_works_on_riscv64() {
+    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
+        return;
+    }
     work(Architecture::Riscv64);
 }
 
@@ -115,6 +120,9 @@ fn silence(guest: &Guest) -> (Silence, String) {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_hangs_is_ended() {
+    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
+        return;
+    }
     let mut guest = guest(Architecture::Riscv64, &["sh", "-c", "echo here >/dev/console; tail -f /dev/null"]);
     // Long enough to be in the command on most machines; where it is not, the end is the same.
     guest.deadline = Duration::from_secs(8);
@@ -124,6 +132,9 @@ fn a_guest_that_hangs_is_ended() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_panics_shows_the_end_of_its_console() {
+    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
+        return;
+    }
     let (silence, console) =
         silence(&guest(Architecture::Riscv64, &["sh", "-c", "echo c >/proc/sysrq-trigger"]));
     assert_eq!(silence, Silence::Panic);
@@ -133,6 +144,9 @@ fn a_guest_that_panics_shows_the_end_of_its_console() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_is_switched_off_under_the_command_is_silent() {
+    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
+        return;
+    }
     let (silence, _) = silence(&guest(Architecture::Riscv64, &["poweroff", "-f"]));
     assert!(matches!(&silence, Silence::Ended(why) if why == "it sent nothing"), "{silence:?}");
 }
@@ -140,6 +154,9 @@ fn a_guest_that_is_switched_off_under_the_command_is_silent() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_sends_too_much_is_ended() {
+    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
+        return;
+    }
     let mut guest = guest(Architecture::Riscv64, &["head", "-c", "3000000", "/dev/zero"]);
     guest.answer_most = 1 << 20;
     assert_eq!(silence(&guest).0, Silence::Flood(1 << 20));
@@ -150,6 +167,9 @@ fn a_guest_that_sends_too_much_is_ended() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
+    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
+        return;
+    }
     let script = "echo '<0>tenbin: first' >/dev/kmsg
         cat /sys/devices/system/cpu/isolated
         taskset -p $$ | sed 's/.* //'
