@@ -93,6 +93,7 @@ pub mod calls;
 pub mod fork;
 pub mod timer;
 pub mod wake;
+pub mod mmap;
 pub mod fib;
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));

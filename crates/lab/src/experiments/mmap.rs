@@ -1,0 +1,186 @@
+//! `mmap`: is a file that is in memory read at less cost by read(2) or through a mapping, and from which size
+//! on?
+
+mod analysis;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenbin_analysis::Analysis;
+use tenbin_metal::{CachedFile, Fault, Lap, Task, Team};
+use tenbin_model::{
+    Arrangement, Bytes, Comparison, Descriptor, Effort, Parameter, Picoseconds, Quantity, Source, Variant,
+};
+
+use self::analysis::{Crossover, size_parameter};
+use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::memory::{self, within_allowance};
+
+const MAPPED: u32 = 0;
+const READ: u32 = 1;
+const POPULATED: u32 = 2;
+const KEPT: u32 = 3;
+const CUT_OFF: u32 = 4;
+
+/// Sizes of the file in KiB, and those of a survey.
+const SIZES_KIB: [u64; 7] = [4, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
+const SIZES_KIB_QUICKLY: [u64; 4] = [4, 64, 1 << 10, 16 << 10];
+
+/// The buffer of who reads: what cat(1) and cp(1) of coreutils take or more, and small enough for most L2
+/// caches.
+const BUFFER: usize = 128 << 10;
+
+fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+    let usual: &[u64] = if request.effort == Effort::Quick { &SIZES_KIB_QUICKLY } else { &SIZES_KIB };
+    let expected = "a number of KiB from 1 to 1048576";
+    let mut sizes = request.settings.list("size", usual, expected, |kib| (1..=1 << 20).contains(kib))?;
+    sizes.sort_unstable();
+    let cells = sizes.iter().enumerate().map(|(number, &kib)| {
+        let size = Bytes::from_kib(kib);
+        let arrangement = Arrangement {
+            label: format!("of {size}"),
+            parameters: vec![size_parameter(size)],
+            cpus: request.cpus[..1].to_vec(),
+            epoch: describe().epoch,
+            least_iterations: 2,
+            variants: (MAPPED..CUT_OFF).collect(),
+            comparisons: [(MAPPED, READ), (POPULATED, MAPPED), (KEPT, READ)]
+                .map(|(left, right)| Comparison { left, right })
+                .into(),
+            headline: number == 0,
+            ..Arrangement::default()
+        };
+        PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, size))
+    });
+    Ok(Plan { cells: cells.collect(), ..Plan::default() })
+}
+
+fn open(arrangement: &Arrangement, request: &Request<'_>, size: Bytes) -> Opened {
+    // The contents are made once and then lie in the file.
+    let taken = |bytes: u64| Bytes(2 * bytes + BUFFER as u64);
+    within_allowance(request.machine, taken(size.0), &format!("a file of {size}"), |room| {
+        let fits = |kib: u64| taken(kib << 10) <= room;
+        Some(format!("size={}", memory::largest(1, size.0 >> 10, fits)?))
+    })?;
+    // No word of it is 0, so that none can be left out without a trace.
+    let contents: Vec<u8> = (0..size.0).map(|place| (place.wrapping_mul(0x9e37) >> 8) as u8 | 1).collect();
+    let expected = sum(&contents);
+    let file = Arc::new(CachedFile::new(&contents)?);
+    drop(contents);
+    let kept = Arc::new(file.map(true)?);
+    let buffer = Arc::new(Mutex::new(vec![0; BUFFER]));
+    let task = |variant: u32| -> Task {
+        let (file, kept, buffer) = (Arc::clone(&file), Arc::clone(&kept), Arc::clone(&buffer));
+        Arc::new(move |_, iterations| {
+            let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut once = || -> Result<u64, Fault> {
+                Ok(match variant {
+                    MAPPED | POPULATED => sum(file.map(variant == POPULATED)?.bytes()),
+                    KEPT => sum(std::hint::black_box(kept.bytes())),
+                    CUT_OFF => sum(&kept.bytes()[..kept.bytes().len() - WORD]),
+                    _ => {
+                        let mut total = 0_u64;
+                        file.read(&mut buffer, |piece| total = total.wrapping_add(sum(piece)))?;
+                        total
+                    }
+                })
+            };
+            (0..iterations).filter(|_| !matches!(once(), Ok(total) if total == expected)).count() as u64
+        })
+    };
+    let team = Team::gather(request.clock, &arrangement.cpus)?;
+    Ok(Box::new(Reading { team, tasks: (MAPPED..=CUT_OFF).map(task).collect() }))
+}
+
+const WORD: usize = size_of::<u64>();
+
+/// The sum of all words, modulo 2⁶⁴; what does not fill a word counts by the byte.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<WORD>();
+    let words = words.iter().fold(0_u64, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
+    rest.iter().fold(words, |sum, &byte| sum.wrapping_add(u64::from(byte)))
+}
+
+/// One file, and each way to add up what is in it.
+struct Reading {
+    team: Team,
+    tasks: Vec<Task>,
+}
+
+impl Reading {
+    /// Reads the file so many times; how often the sum was wrong.
+    fn lap(&mut self, variant: u32, times: u64) -> Result<(Lap, u64), Fault> {
+        let lap = self.team.lap(&self.tasks[variant as usize], times)?;
+        let wrong = lap.shares.iter().map(|share| share.failures).sum();
+        Ok((lap, wrong))
+    }
+}
+
+impl Apparatus for Reading {
+    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+        const TIMES: u64 = 2;
+        Ok(match self.lap(variant, TIMES)? {
+            (_, 0) => Seen::Met(format!("the sum of all words came out {TIMES} times of {TIMES}")),
+            (_, wrong) => Seen::Broken(format!("the sum of all words was wrong {wrong} times of {TIMES}")),
+        })
+    }
+
+    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        match self.lap(variant, iterations)? {
+            (lap, 0) => Ok(lap),
+            (_, wrong) => Err(Failure::Wrong(format!("{wrong} sums of {iterations} were wrong"))),
+        }
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.team.shift_stack(layout);
+    }
+}
+
+fn describe() -> Descriptor {
+    Descriptor {
+        name: "mmap".into(),
+        question: "Is a file in memory read at less cost by read or through a mapping, and from which size on?"
+            .into(),
+        requirement: "a mapping saves the copy and pays for every page it enters; which is less is argued about since there are both"
+            .into(),
+        specification: "the sum of all words of the file comes out, whoever brings them".into(),
+        subject: "A file in memory".into(),
+        quantity: Quantity::NanosecondsPerOperation,
+        analysis: Crossover.name().into(),
+        variants: vec![
+            Variant::measured("a mapping", "mmap(2), every word added up, munmap(2)"),
+            Variant::measured("read", "pread(2) into one buffer of 128 KiB, every word added up, until the end"),
+            Variant::measured("a populated mapping", "the same with MAP_POPULATE: the kernel enters all pages at once"),
+            Variant::measured("a mapping that stays", "every word added up through a mapping that was made before"),
+            Variant::sabotage("the last word left out", "all of it but eight bytes are added up"),
+        ],
+        parameters: vec![Parameter::new(
+            "size",
+            "4,16,64,256,1024,4096,16384 (4,64,1024,16384 with --quick)",
+            "sizes of the file in KiB, 1 to 1048576",
+        )],
+        margin: 0.05,
+        // A fault in a guest goes through the host's tables as well, and these are as near as the host's
+        // caches.
+        sway: 0.15,
+        epoch: Picoseconds::from_micros(500),
+        privileges: "none".into(),
+        touches: "none".into(),
+        sources: vec![
+            Source::new(
+                "Linux, mm/filemap.c, filemap_map_pages",
+                "a fault enters up to 16 pages around it that are cached (fault_around_bytes)",
+            ),
+            Source::new("mmap(2), memfd_create(2), fcntl(2) F_ADD_SEALS", "a file that nobody can change while it is mapped"),
+            Source::new(
+                "Crotty, Leis and Pavlo, \"Are You Sure You Want to Use MMAP in Your Database Management System?\", 2022",
+                "what a mapping costs beside the copy that it saves",
+            ),
+        ],
+        ..Descriptor::default()
+    }
+}
+
+/// The mmap experiment.
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { analysis: &Crossover, ..Experiment::new(&describe, &plan) };

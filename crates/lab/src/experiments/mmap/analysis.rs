@@ -1,0 +1,256 @@
+//! The size at which two ways change places: from which on the first of each cell's comparisons is won by the
+//! other variant.
+
+use tenbin_analysis::report::cell_by_cell;
+use tenbin_analysis::verdict::comparisons::{self, empty};
+use tenbin_analysis::verdict::{caveat, refused_in_words, sentence};
+use tenbin_analysis::{Analysis, Judged};
+use tenbin_document::interval::{outward, show};
+use tenbin_document::{Document, Table};
+use tenbin_model::words::and;
+use tenbin_model::{
+    Answer, Arrangement, Bytes, Descriptor, Evidence, Figure, Machine, Refusal, Trial, Verdict,
+};
+
+/// The parameter of a cell that says its size.
+const SIZE: &str = "size";
+
+/// The size of a cell's file, as the cell states it.
+pub(super) fn size_parameter(size: Bytes) -> (String, String) {
+    (SIZE.into(), size.0.to_string())
+}
+
+/// The size that a cell states.
+fn size_of(arrangement: &Arrangement) -> Option<Bytes> {
+    arrangement.parameter(SIZE)?.parse().ok().map(Bytes)
+}
+
+/// Comparisons at several sizes, and the size at which the first of them turns round.
+#[derive(Debug)]
+pub(super) struct Crossover;
+
+impl Analysis for Crossover {
+    fn name(&self) -> &'static str {
+        "crossover"
+    }
+
+    fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
+        let mut answers = comparisons::answers(self.time(), machine, trial);
+        let points: Vec<Point> = trial
+            .cells
+            .iter()
+            .filter_map(|cell| {
+                let label = &cell.arrangement.label;
+                let first = answers.iter().find(|answer| answer.cell == *label)?;
+                Some(Point {
+                    size: size_of(&cell.arrangement)?,
+                    winner: Winner::of(first),
+                    answer: first.clone(),
+                })
+            })
+            .collect();
+        let placement = trial.cells.iter().find_map(|cell| caveat::placement(machine, cell));
+        let headline = Answer { caveat: placement, ..headline(trial, &points) };
+        let mut view = Document::new();
+        view.space().paragraph(2, &headline.sentence);
+        view.space().table(table(&points));
+        view.append(cell_by_cell(self.time(), trial, &answers));
+        answers.iter_mut().for_each(|answer| answer.headline = false);
+        answers.insert(0, headline);
+        Judged { answers, findings: Vec::new(), view }
+    }
+}
+
+/// What was decided at one size.
+struct Point {
+    size: Bytes,
+    winner: Winner,
+    answer: Answer,
+}
+
+impl Point {
+    fn evidence(&self) -> Option<&Evidence> {
+        self.answer.evidence.as_ref()
+    }
+}
+
+/// Which of two variants costs less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Winner {
+    Left,
+    Right,
+    Neither,
+    /// It was refused.
+    Open,
+}
+
+impl Winner {
+    fn of(answer: &Answer) -> Self {
+        match (answer.verdict, &answer.evidence) {
+            (Verdict::Different, Some(evidence)) if evidence.ratio > 1.0 => Self::Left,
+            (Verdict::Different, Some(_)) => Self::Right,
+            (Verdict::Equivalent, _) => Self::Neither,
+            _ => Self::Open,
+        }
+    }
+
+    fn is_one(self) -> bool {
+        matches!(self, Self::Left | Self::Right)
+    }
+}
+
+/// The answer to the experiment: who wins with the smallest file and with the largest one, and where they
+/// change places.
+fn headline(trial: &Trial, points: &[Point]) -> Answer {
+    let Descriptor { subject, quantity, .. } = &trial.descriptor;
+    let answer = empty(&trial.descriptor, "", true);
+    let refused = |refusal: Refusal| Answer {
+        sentence: refused_in_words(&refusal),
+        refusal: Some(refusal),
+        ..answer.clone()
+    };
+    let won: Vec<(&Point, &Evidence)> = points
+        .iter()
+        .filter(|point| point.winner.is_one())
+        .filter_map(|point| Some((point, point.evidence()?)))
+        .collect();
+    let (Some((first, small)), Some((last, large))) = (won.first(), won.last()) else {
+        if !points.is_empty() && points.iter().all(|point| point.winner == Winner::Neither) {
+            let sentence = format!("{subject}: both cost the same at every size.");
+            return Answer { verdict: Verdict::Equivalent, sentence, ..answer };
+        }
+        // Nothing was decided: the first refusal says why.
+        let why = points.iter().find_map(|point| point.answer.refusal.clone());
+        return refused(why.unwrap_or_else(|| Refusal {
+            reached: "no size was measured to its end".into(),
+            needs: "one that was".into(),
+            remedy: "ask for a smaller one (--set size=4)".into(),
+        }));
+    };
+    let turns: Vec<[&Point; 2]> = won
+        .windows(2)
+        .map(|pair| [pair[0].0, pair[1].0])
+        .filter(|[one, next]| one.winner != next.winner)
+        .collect();
+    let (small, large) = (
+        sentence::alone(*quantity, small, Verdict::Different),
+        sentence::alone(*quantity, large, Verdict::Different),
+    );
+    let (sentence, figures) = match turns.as_slice() {
+        [] if first.size == last.size => (format!("{subject}: {small} with {}.", first.size), Vec::new()),
+        [] => {
+            let open = points.iter().filter(|point| !point.winner.is_one()).map(|point| point.size);
+            let open: Vec<Bytes> = open.collect();
+            let between = match open.as_slice() {
+                [] => "at every size between them as well".to_owned(),
+                some => format!("neither was at {}", and(some)),
+            };
+            (
+                format!("{subject}: {small} with {}, and {large} with {}; {between}.", first.size, last.size),
+                Vec::new(),
+            )
+        }
+        [[below, above]] => (
+            format!(
+                "{subject}: {small} with {}, and {large} with {}; they change places between {} and {}.",
+                first.size, last.size, below.size, above.size
+            ),
+            vec![
+                Figure::new("crossover above", below.size.0 as f64, "B"),
+                Figure::new("crossover below", above.size.0 as f64, "B"),
+            ],
+        ),
+        several => {
+            let each =
+                several.iter().map(|[below, above]| format!("between {} and {}", below.size, above.size));
+            return refused(Refusal {
+                reached: format!("they change places {} times: {}", several.len(), and(each)),
+                needs: "one size at which they do".into(),
+                remedy: "measure again where nothing else runs, at sizes between these (--set size=)".into(),
+            });
+        }
+    };
+    Answer { verdict: Verdict::Different, sentence, evidence: last.evidence().cloned(), figures, ..answer }
+}
+
+/// What won at each size, and by how much.
+fn table(points: &[Point]) -> Table {
+    let rows = points.iter().map(|point| {
+        let evidence = point.evidence();
+        let winner = match point.winner {
+            Winner::Left => evidence.map(|evidence| evidence.left.as_str()),
+            Winner::Right => evidence.map(|evidence| evidence.right.as_str()),
+            Winner::Neither => Some("the same"),
+            Winner::Open => None,
+        };
+        let (ratio, range) = evidence.map_or_else(Default::default, |evidence| {
+            (show(evidence.ratio, evidence.interval), outward(evidence.interval))
+        });
+        vec![point.size.to_string(), ratio, range, winner.unwrap_or("–").to_owned()]
+    });
+    let first = points.iter().find_map(Point::evidence);
+    let ratio = first.map_or_else(String::new, |evidence| format!("{} / {}", evidence.right, evidence.left));
+    Table::new(["size".to_owned(), ratio, "interval".into(), "cheaper".into()], rows.collect()).with_words(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_analysis::specimen;
+    use tenbin_model::{Ended, Quantity};
+
+    use super::*;
+
+    /// A run of one cell a size, in which the right variant costs so many times what the left one costs.
+    fn judged(ratios: &[f64]) -> Judged {
+        let cells = (0..).zip(ratios).map(|(number, &ratio)| {
+            let mut cell = specimen::cell(200, ratio, 0.02, Ended::Budget, 1 + number);
+            let size = Bytes(4096 << (2 * number));
+            cell.arrangement.label = format!("of {size}");
+            cell.arrangement.parameters = vec![size_parameter(size)];
+            cell.arrangement.headline = number == 0;
+            cell
+        });
+        let trial = specimen::trial(Quantity::NanosecondsPerOperation, cells.collect());
+        Crossover.judge(&Machine::unobserved("a test"), &trial)
+    }
+
+    #[test]
+    fn the_sizes_between_which_two_ways_change_places_are_named() {
+        let table: [(&[f64], &str); 5] = [
+            (&[0.4, 0.7, 1.5, 3.0], "; they change places between 16 KiB and 64 KiB."),
+            // Neither is cheaper at one size, so it lies between those that are decided.
+            (&[0.4, 1.0, 3.0], "; they change places between 4 KiB and 64 KiB."),
+            (&[2.0, 1.5, 3.0], "; at every size between them as well."),
+            (&[2.0, 1.0, 3.0], "; neither was at 16 KiB."),
+            (&[2.0], ") with 4 KiB."),
+        ];
+        for (ratios, ending) in table {
+            let Judged { answers, .. } = judged(ratios);
+            let first = &answers[0];
+            assert!(first.sentence.ends_with(ending), "{ratios:?}: {}", first.sentence);
+            assert_eq!(
+                (first.verdict, first.figures.len() / 2),
+                (Verdict::Different, usize::from(ending.contains("change")))
+            );
+            assert_eq!(answers.iter().filter(|answer| answer.headline).count(), 1);
+            assert_eq!(answers.len(), 1 + ratios.len());
+        }
+    }
+
+    #[test]
+    fn what_changes_places_twice_or_nowhere_is_no_crossover() {
+        let first = |ratios: &[f64]| judged(ratios).answers.remove(0);
+        let twice = first(&[0.5, 2.0, 0.5]);
+        assert_eq!(twice.verdict, Verdict::Refused);
+        assert!(
+            twice.sentence.contains("2 times: between 4 KiB and 16 KiB and between 16 KiB and 64 KiB"),
+            "{}",
+            twice.sentence
+        );
+        let alike = first(&[1.0, 1.0]);
+        assert_eq!(
+            (alike.verdict, alike.sentence.contains("both cost the same")),
+            (Verdict::Equivalent, true)
+        );
+    }
+}
