@@ -75,8 +75,8 @@ exit 3
 
 /// What it must say: both halves of the counts, and that three ended processes left nothing behind.
 const SAID_OF_REMEDY: &[&str] = &[
-    "With NUMA balancing and huge pages on the seed's work took",
-    "with both off, which is the seed's remedy",
+    "With NUMA balancing and huge pages on the published work took",
+    "with both off, which is the published remedy",
     "Both settings are as they were.",
     "put back after SIGKILL put back after SIGTERM put back after SIGHUP",
 ];

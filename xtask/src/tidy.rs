@@ -87,6 +87,12 @@ const RULES: &[Rule] = &[
         check: layout::line_width,
     },
     Rule {
+        name: "document-width",
+        sentence: "No line of a document is wider than 120 letters, but for rows of tables and text that stands as it is.",
+        remedy: "wrap it",
+        check: layout::document_width,
+    },
+    Rule {
         name: "nouns-in-names",
         sentence: "No name in code is a participle without its noun (found, said, told, came, looked).",
         remedy: "name the thing, or list the folder in xtask/src/tidy/names.rs",

@@ -1,10 +1,11 @@
 //! Runs of two sides, one or several a side, next to each other.
 //!
-//! Epochs of two runs were never interleaved, so their times cannot be weighed against each other. Their *ratios* can:
-//! each was measured within its own run. But a run's interval covers what varied while that run lasted, and runs of the same
-//! thing differ by more: that two such intervals do not meet says nothing about a change. So the run is the unit here
-//! ([`tenbin_stats::runs`]): several runs a side have an exact interval for how far the sides lie apart; one run a side is held
-//! against how far such runs are known to lie apart, and refused where too few are known.
+//! Epochs of two runs were never interleaved, so their times cannot be weighed against each other. Their
+//! *ratios* can: each was measured within its own run. But a run's interval covers what varied while that run
+//! lasted, and runs of the same thing differ by more: that two such intervals do not meet says nothing about
+//! a change. So the run is the unit here ([`tenbin_stats::runs`]): several runs a side have an exact interval
+//! for how far the sides lie apart; one run a side is held against how far such runs are known to lie apart,
+//! and refused where too few are known.
 
 use std::fmt;
 
@@ -44,8 +45,8 @@ pub struct Across {
     pub sentence: String,
     /// The runs of each side, by their names in the store.
     pub sides: [Vec<String>; 2],
-    /// Whether their machines are comparable at all, with every difference by name: of the first run and the one that is
-    /// least like it.
+    /// Whether their machines are comparable at all, with every difference by name: of the first run and the
+    /// one that is least like it.
     pub machines: Comparability,
     /// What would change the refusals, if anything was refused for want of runs.
     pub remedy: Option<String>,
@@ -57,8 +58,8 @@ pub struct Across {
     pub comparisons: Vec<Compared>,
     /// How many comparisons the runs of only one side made.
     pub unshared: usize,
-    /// Experiments of either side whose own answer is no ratio, such as a law or a size: it is made of times, which two
-    /// runs have no common measure for, or of what was seen.
+    /// Experiments of either side whose own answer is no ratio, such as a law or a size: it is made of times,
+    /// which two runs have no common measure for, or of what was seen.
     pub uncompared: Vec<String>,
 }
 
@@ -161,8 +162,8 @@ pub struct Spread {
 
 /// Compares the runs of two sides: first their machines, then every comparison that both made.
 ///
-/// `others` are runs that may tell how far runs lie apart that ask the same; those of another machine, version or effort are
-/// not looked at. None of them is on a side.
+/// `others` are runs that may tell how far runs lie apart that ask the same; those of another machine,
+/// version or effort are not looked at. None of them is on a side.
 pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], others: &[&Run]) -> Across {
     let runs = |side: &[Kept<'_>]| side.iter().map(|kept| measured(analyses, kept.run)).collect::<Vec<_>>();
     let sides = [runs(first), runs(second)];

@@ -12,9 +12,9 @@ use crate::verdict::{self, Time, comparisons, decide, overhead};
 
 /// How the samples of a question become answers.
 ///
-/// What is provided weighs each comparison of each cell by the ratio of its two variants. A question that asks something else
-/// brings an analysis of its own, and says only where it differs. Pure: no analysis touches a clock, a file or hardware, so every
-/// answer can be computed again from what was kept.
+/// What is provided weighs each comparison of each cell by the ratio of its two variants. A question that
+/// asks something else brings an analysis of its own, and says only where it differs. Pure: no analysis
+/// touches a clock, a file or hardware, so every answer can be computed again from what was kept.
 pub trait Analysis: Sync {
     /// The name that a description gives, and so every run that is kept.
     fn name(&self) -> &'static str;
@@ -34,7 +34,8 @@ pub trait Analysis: Sync {
         Basis::Ratios
     }
 
-    /// Whether a cell may end once its comparisons are decided. What may not takes the blocks or the time that it was given.
+    /// Whether a cell may end once its comparisons are decided. What may not takes the blocks or the time
+    /// that it was given.
     fn may_end_early(&self) -> bool {
         self.basis() == Basis::Ratios
     }
@@ -55,7 +56,8 @@ pub trait Analysis: Sync {
         decide::contradiction(evidence)
     }
 
-    /// Whether the answer to any comparison of the cell depends on when it was measured: it has regimes that disagree.
+    /// Whether the answer to any comparison of the cell depends on when it was measured: it has regimes that
+    /// disagree.
     fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
         cell.arrangement.comparisons.iter().enumerate().any(|(place, comparison)| {
             let evidence = decide::evidence(self.time(), descriptor, family, cell, comparison);

@@ -16,10 +16,11 @@ pub(crate) use remark::{against, date, made_load, range};
 /// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: of those that
 /// [`holds_for`] it, the one that knows most.
 ///
-/// That is the one in which the most works have `TELLING` equals; of these the one with equals of the most works; of
-/// these the one with the most equals; of these the newest. So a few pairs that were weighed for the sake of a look, of
-/// however many works, do not hide what a whole calibration knows, though it were of one work; and one without a pair of
-/// equals says nothing. Under which load it was made is no part of the choice: it is said with it.
+/// That is the one in which the most works have `TELLING` equals; of these the one with equals of the most
+/// works; of these the one with the most equals; of these the newest. So a few pairs that were weighed for
+/// the sake of a look, of however many works, do not hide what a whole calibration knows, though it were of
+/// one work; and one without a pair of equals says nothing. Under which load it was made is no part of the
+/// choice: it is said with it.
 pub fn of_machine<T>(
     machine: &Machine,
     newest_first: impl IntoIterator<Item = T>,
@@ -50,8 +51,8 @@ pub fn holds_for(calibration: &Calibration, machine: &Machine) -> bool {
     }
 }
 
-/// So many equals of which none was called different show, with a confidence of 95 %, that fewer than one in ten is:
-/// 0.9²⁹ < 0.05. Fewer say next to nothing of a work.
+/// So many equals of which none was called different show, with a confidence of 95 %, that fewer than one in
+/// ten is: 0.9²⁹ < 0.05. Fewer say next to nothing of a work.
 const TELLING: usize = 29;
 
 /// The works of which [`TELLING`] equals were weighed, those of which any were, and how many equals in all.

@@ -3,8 +3,8 @@
 //! Nothing here touches a clock, a file or hardware; where chance is needed, its seed is an argument.
 //! So every sentence can be computed again, at any later time, from what the store holds.
 //!
-//! Reading order: [`analysis`], [`verdict`], [`report`], [`across`], [`processes`], [`comparable`], [`topology`],
-//! [`calibration`]. What a question analyses in a way of its own stands in its folder in `lab`.
+//! Reading order: [`analysis`], [`verdict`], [`report`], [`across`], [`processes`], [`comparable`],
+//! [`topology`], [`calibration`]. What a question analyses in a way of its own stands in its folder in `lab`.
 
 pub mod across;
 pub mod analysis;

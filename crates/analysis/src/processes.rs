@@ -1,8 +1,9 @@
 //! One question, asked in several processes: the interval is over the processes.
 //!
-//! What a process has by chance and keeps (where its memory lies, which clock rate and which neighbours it met) is the same in
-//! all of its blocks, so no interval over blocks covers it. Here a process is one number, the log ratio that it measured,
-//! and the interval is the exact sign-test interval of their median, by the same module as everywhere.
+//! What a process has by chance and keeps (where its memory lies, which clock rate and which neighbours it
+//! met) is the same in all of its blocks, so no interval over blocks covers it. Here a process is one number,
+//! the log ratio that it measured, and the interval is the exact sign-test interval of their median, by the
+//! same module as everywhere.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,8 +68,8 @@ pub struct OverProcesses {
     pub counts: Counts,
     /// The least and the largest ratio that a process measured.
     pub spread: Interval,
-    /// By which factor the upper end of a process's own interval lies above the lower: the median over processes. What the
-    /// spread has beyond it is what a single process does not show.
+    /// By which factor the upper end of a process's own interval lies above the lower: the median over
+    /// processes. What the spread has beyond it is what a single process does not show.
     pub within: f64,
     /// Different, equivalent or refused, by the same rule as a run's own verdicts.
     pub verdict: Verdict,
@@ -78,7 +79,8 @@ pub struct OverProcesses {
     pub refusal: Option<Refusal>,
 }
 
-/// Answers over processes, from the report of each. `descriptors` are those of the experiments that were asked.
+/// Answers over processes, from the report of each. `descriptors` are those of the experiments that were
+/// asked.
 pub fn processes(analyses: &Analyses, reports: &[Report], descriptors: &[Descriptor]) -> Processes {
     let described = |name: &str| descriptors.iter().find(|descriptor| descriptor.name == name);
     let is_ratio =

@@ -1,4 +1,5 @@
-//! Runs that are made up, so that the truth about them is known: for tests, here and beside analyses that stand elsewhere.
+//! Runs that are made up, so that the truth about them is known: for tests, here and beside analyses that
+//! stand elsewhere.
 
 use crate::analysis::{Analyses, Comparisons, Reported};
 use rand::{RngExt, SeedableRng};

@@ -1,7 +1,7 @@
 //! To decimal digits and from them, in halves: a number of d digits is cut at a power of ten of about d/2
 //! digits, so that most of the work is division and multiplication of large numbers by each other.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::division::{self, Divisor};
 use crate::natural::Natural;
@@ -23,8 +23,24 @@ const BILLION: u32 = 1_000_000_000;
 /// How many of those are taken in one after the other before halves pay: a power of two.
 const BILLIONS: usize = 64;
 
+/// Decimal.
+impl fmt::Display for Natural {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad_integral(true, "", &text(self))
+    }
+}
+
+impl Natural {
+    /// From digits in base 10^9, least first; any number of them, leading zeros too. `None` where a digit is
+    /// 10^9 or more.
+    #[must_use]
+    pub fn from_billions(digits: &[u32]) -> Option<Self> {
+        from_billions(digits)
+    }
+}
+
 /// The decimal digits of a number, without leading zeros; one zero for zero.
-pub(crate) fn text(number: &Natural) -> String {
+fn text(number: &Natural) -> String {
     // Each power is the square of the one before it, and the square of the last is larger than the number.
     // A number that needs no power has fewer bits than a first power would.
     let mut powers = Vec::new();
@@ -82,7 +98,7 @@ fn append_pieces(number: &Natural, text: &mut String) {
 }
 
 /// The number with these digits in base 10^9, least first, or `None` where one of them is no digit.
-pub(crate) fn from_billions(digits: &[u32]) -> Option<Natural> {
+fn from_billions(digits: &[u32]) -> Option<Natural> {
     if digits.iter().any(|&digit| digit >= BILLION) {
         return None;
     }

@@ -111,12 +111,16 @@ fn join(high: Limb, low: Limb) -> u128 {
 /// From how many limbs of divisor and quotient on halves pay: fewer instructions on x86-64.
 const HALVES_FROM: usize = 60;
 
-/// Quotient and remainder, or `None` where the divisor is 0.
-pub(crate) fn divide(dividend: &Natural, divisor: &Natural) -> Option<(Natural, Natural)> {
-    divide_from(dividend, divisor, HALVES_FROM)
+impl Natural {
+    /// Quotient and remainder of `self` by `divisor`, or `None` where the divisor is 0.
+    #[must_use]
+    pub fn checked_div_rem(&self, divisor: &Self) -> Option<(Self, Self)> {
+        divide_from(self, divisor, HALVES_FROM)
+    }
 }
 
-/// As [`divide`], in halves from a number of limbs that is at least 2. The answer does not depend on it.
+/// As [`Natural::checked_div_rem`], in halves from a number of limbs that is at least 2. The answer does not
+/// depend on it.
 pub(crate) fn divide_from(
     dividend: &Natural,
     divisor: &Natural,

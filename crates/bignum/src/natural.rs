@@ -6,7 +6,6 @@ use std::ops::{Add, AddAssign, Mul};
 
 use crate::ladder::Ladder;
 use crate::span::{self, Limb};
-use crate::{decimal, division};
 
 /// A natural number of any size: limbs in base 2^64, least first, without leading zeros. Zero has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,13 +33,6 @@ impl Natural {
             Limb::from_le_bytes(whole)
         };
         Self::from_limbs(bytes.chunks(size_of::<Limb>()).map(limb).collect())
-    }
-
-    /// From digits in base 10^9, least first; any number of them, leading zeros too. `None` where a digit is
-    /// 10^9 or more.
-    #[must_use]
-    pub fn from_billions(digits: &[u32]) -> Option<Self> {
-        decimal::from_billions(digits)
     }
 
     /// The limbs, least first, without leading zeros.
@@ -71,12 +63,6 @@ impl Natural {
         let mut limbs = self.limbs.clone();
         span::subtract(&mut limbs, &other.limbs);
         Some(Self::from_limbs(limbs))
-    }
-
-    /// Quotient and remainder of `self` by `divisor`, or `None` where the divisor is 0.
-    #[must_use]
-    pub fn checked_div_rem(&self, divisor: &Self) -> Option<(Self, Self)> {
-        division::divide(self, divisor)
     }
 
     /// Twice the number.
@@ -171,13 +157,6 @@ impl Mul for &Natural {
 
     fn mul(self, other: Self) -> Natural {
         self.multiply_on(other, &Ladder::MEASURED)
-    }
-}
-
-/// Decimal.
-impl fmt::Display for Natural {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad_integral(true, "", &decimal::text(self))
     }
 }
 

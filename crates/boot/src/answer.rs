@@ -1,4 +1,5 @@
-//! What `boot check` answers: which firmware was examined on which machine, what can go wrong, and the run in which it does.
+//! What `boot check` answers: which firmware was examined on which machine, what can go wrong, and the run in
+//! which it does.
 //!
 //! Comments and names of these types are also the published schema.
 
@@ -29,17 +30,19 @@ impl Boot {
 pub struct BootCheck {
     /// The ELF file, as it was named.
     pub file: String,
-    /// SHA-256 of that file, in hexadecimal: a replay needs the same one. None in answers that were given before it was kept.
+    /// SHA-256 of that file, in hexadecimal: a replay needs the same one. None in answers that were given
+    /// before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// The machine.
     pub machine: BootMachine,
-    /// The addresses at which a hart has arrived, the lowest first, each once: the goals of the boot hart and of the others.
+    /// The addresses at which a hart has arrived, the lowest first, each once: the goals of the boot hart and
+    /// of the others.
     pub goals: Vec<Hex>,
     /// What came of it.
     pub verdict: BootVerdict,
-    /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop: the architecture promises no progress of
-    /// it. The verdict believes in it.
+    /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop: the
+    /// architecture promises no progress of it. The verdict believes in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<BootPlace>,
     /// What it cost; of a refusal, up to there.
@@ -51,15 +54,16 @@ pub struct BootCheck {
 pub struct BootMachine {
     /// How many harts it has, numbered from 0.
     pub harts: u32,
-    /// The hart that boots, which a word of the firmware says. None where it has no such word, or where the word was left as it is
-    /// (`--boot-hart any`).
+    /// The hart that boots, which a word of the firmware says. None where it has no such word, or where the
+    /// word was left as it is (`--boot-hart any`).
     pub boot_hart: Option<u32>,
     /// The memory model: `sc`, `tso` or `rvwmo`.
     #[schemars(with = "String")]
     pub memory: Model,
     /// How many instructions of a hart may be begun and not performed.
     pub window: u32,
-    /// Words that were given a value before the first instruction: how many harts there are, and what the user set.
+    /// Words that were given a value before the first instruction: how many harts there are, and what the
+    /// user set.
     pub set: Vec<Planted>,
     /// Control and status registers that were given a value before the first instruction, on every hart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,7 +84,8 @@ pub struct GivenControl {
 pub struct BootPlace {
     /// The address of the instruction.
     pub pc: Hex,
-    /// The same as a symbol and a distance, and the line of source where the file says it: `take+8 (lock.S:12)`.
+    /// The same as a symbol and a distance, and the line of source where the file says it:
+    /// `take+8 (lock.S:12)`.
     pub place: String,
     /// The instruction in GNU's syntax.
     pub instruction: String,
@@ -106,12 +111,15 @@ pub struct Effort {
 pub enum BootVerdict {
     /// Every hart arrives, whatever memory holds and however late any of them is.
     Sound {
-        /// Whether some hart could have begun more instructions than the window holds. The verdict then stands up to this window.
+        /// Whether some hart could have begun more instructions than the window holds. The verdict then
+        /// stands up to this window.
         window_full: bool,
-        /// Whether the firmware computes with garbage. The verdict then stands for the garbage that was tried.
+        /// Whether the firmware computes with garbage. The verdict then stands for the garbage that was
+        /// tried.
         #[serde(default)]
         partly: bool,
-        /// Instructions behind which nothing was begun early, though it may be. The verdict then stands but for that.
+        /// Instructions behind which nothing was begun early, though it may be. The verdict then stands but
+        /// for that.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         held: Vec<BootPlace>,
         /// What is no fault, and should be known.
@@ -122,7 +130,8 @@ pub enum BootVerdict {
         /// In the order of [`Fault`].
         #[schemars(description = "In the order of [`BootFault`].")]
         faults: Vec<Counterexample>,
-        /// Whether all of it was looked at. Else a limit was reached: what was found stands, and there may be more.
+        /// Whether all of it was looked at. Else a limit was reached: what was found stands, and there may be
+        /// more.
         whole: bool,
         /// What is no fault, and should be known.
         remarks: Vec<Counterexample>,
@@ -176,7 +185,8 @@ pub enum Fault {
     Stale,
     /// A hart goes where no memory is, or no code.
     Astray,
-    /// A hart stores to memory that is still to be cleared: what it stored is lost. A remark, and no fault by itself.
+    /// A hart stores to memory that is still to be cleared: what it stored is lost. A remark, and no fault by
+    /// itself.
     LostStore,
 }
 
@@ -218,9 +228,11 @@ pub struct Counterexample {
     pub sentence: String,
     /// What memory must hold at first. Garbage that the run does not read is not named.
     pub garbage: Vec<Planted>,
-    /// What is performed, one after the other. What changes nothing (a hart that looks again at what it waits for) is left out.
+    /// What is performed, one after the other. What changes nothing (a hart that looks again at what it waits
+    /// for) is left out.
     pub steps: Vec<BootStep>,
-    /// Of a run that goes on for ever, dead or a livelock: the number of the step from which on all repeats, where the run tells that.
+    /// Of a run that goes on for ever, dead or a livelock: the number of the step from which on all repeats,
+    /// where the run tells that.
     pub repeats_from: Option<usize>,
     /// Where every hart is in the end, hart 0 first.
     pub ends: Vec<HartEnd>,
@@ -302,7 +314,8 @@ pub enum BootAction {
         /// What it writes.
         value: Hex,
     },
-    /// Reads and writes at once: an atomic operation, or a store-conditional that succeeds (which does not say what it read).
+    /// Reads and writes at once: an atomic operation, or a store-conditional that succeeds (which does not
+    /// say what it read).
     Swapped {
         /// Where.
         address: Hex,
@@ -321,7 +334,8 @@ pub enum BootAction {
     Failed,
     /// `wfi` returns.
     Woke {
-        /// Whether an interrupt is pending that the hart has enabled. Else it returned for no reason, which it may.
+        /// Whether an interrupt is pending that the hart has enabled. Else it returned for no reason, which
+        /// it may.
         called: bool,
     },
 }

@@ -1,8 +1,9 @@
 //! What an ELF file puts into memory before the first instruction runs.
 //!
-//! Only the bytes that the file holds are known. What a segment has beyond them (`.bss`) is room and not zeros: whoever loads
-//! firmware may leave there what was there before, so code that relies on zeros must make them. Bytes lie at the *physical*
-//! addresses of the program headers, where a loader without translation puts them; symbols have the addresses that code uses.
+//! Only the bytes that the file holds are known. What a segment has beyond them (`.bss`) is room and not
+//! zeros: whoever loads firmware may leave there what was there before, so code that relies on zeros must
+//! make them. Bytes lie at the *physical* addresses of the program headers, where a loader without
+//! translation puts them; symbols have the addresses that code uses.
 //!
 //! Source: System V Application Binary Interface, chapters 4 and 5 (ELF-64); RISC-V ELF psABI, "File Header".
 
@@ -22,8 +23,8 @@ pub struct Image {
     pub entry: u64,
     /// By address; they do not overlap.
     pub segments: Vec<Segment>,
-    /// By address, then by name. Those of sections and files, nameless ones and those that the assembler marks code with (`$x`) are
-    /// left out.
+    /// By address, then by name. Those of sections and files, nameless ones and those that the assembler
+    /// marks code with (`$x`) are left out.
     pub symbols: Vec<Symbol>,
 }
 
@@ -186,7 +187,8 @@ impl Image {
             if (bytes.len() as u64) > size || address.checked_add(size).is_none() {
                 return Err(Error::Damaged(format!("the segment at 0x{address:x} has an impossible size")));
             }
-            // Where code is to run elsewhere than it is loaded, the first instruction still runs where it is loaded.
+            // Where code is to run elsewhere than it is loaded, the first instruction still runs where it is
+            // loaded.
             let from_start = file.identity.entry.wrapping_sub(segment.address);
             if from_start < size {
                 entry = address + from_start;
@@ -221,9 +223,9 @@ impl Image {
         self.symbols.iter().find(|symbol| symbol.name == name)
     }
 
-    /// The nearest name at or below `address`, and the distance from it: `flag+4`. A name with a size covers that many
-    /// bytes, one without covers all up to the next name within its segment. Of names at one address, one with a size
-    /// comes first.
+    /// The nearest name at or below `address`, and the distance from it: `flag+4`. A name with a size covers
+    /// that many bytes, one without covers all up to the next name within its segment. Of names at one
+    /// address, one with a size comes first.
     #[must_use]
     pub fn name_of(&self, address: u64) -> Option<(&Symbol, u64)> {
         let segment = self.segment(address)?;
@@ -258,12 +260,13 @@ impl Image {
         segment.bytes.get(usize::try_from(address - segment.address).ok()?).copied()
     }
 
-    /// Has the file hold other bytes from this address on: a parameter, as somebody who loads the file would change it. Nothing is
-    /// changed where there is an error.
+    /// Has the file hold other bytes from this address on: a parameter, as somebody who loads the file would
+    /// change it. Nothing is changed where there is an error.
     ///
     /// # Errors
     ///
-    /// The first address of them that the file holds no byte for. What is there is undetermined, and stays so.
+    /// The first address of them that the file holds no byte for. What is there is undetermined, and stays
+    /// so.
     pub fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotHeld> {
         for distance in 0..bytes.len() as u64 {
             let at = address.checked_add(distance).ok_or(NotHeld(u64::MAX))?;
@@ -282,8 +285,8 @@ impl Image {
         Ok(())
     }
 
-    /// Adds memory from `begin` to before `end` that the file does not name, as far as no segment lies there. What it holds is
-    /// undetermined.
+    /// Adds memory from `begin` to before `end` that the file does not name, as far as no segment lies there.
+    /// What it holds is undetermined.
     pub fn add_memory(&mut self, begin: u64, end: u64) {
         let mut from = begin;
         let mut added = Vec::new();
@@ -312,7 +315,8 @@ impl Image {
         if !address.is_multiple_of(2) {
             return Err(FetchError::Odd(address));
         }
-        // A compressed instruction may be the last thing in a segment, so the upper half is read only if it is needed.
+        // A compressed instruction may be the last thing in a segment, so the upper half is read only if it
+        // is needed.
         let half = |at: u64| {
             let bytes = self.byte(at).zip(self.byte(at.wrapping_add(1)));
             let (low, high) = bytes.ok_or(FetchError::Undetermined(at))?;

@@ -1,7 +1,7 @@
 //! Which line of source the machine code at an address comes from.
 //!
-//! Only the line tables are read, `.debug_line` and the strings that it refers to: they say all that is asked here, and an assembler
-//! writes them too.
+//! Only the line tables are read, `.debug_line` and the strings that it refers to: they say all that is asked
+//! here, and an assembler writes them too.
 //!
 //! Source: DWARF Debugging Information Format, version 5, section 6.2 "Line Number Information".
 
@@ -11,7 +11,8 @@ use tenbin_model::elf::{Elf, numbers::SHF_COMPRESSED};
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Ranges that are kept at most. A kernel has some hundred thousands; a file that is damaged could have any number.
+/// Ranges that are kept at most. A kernel has some hundred thousands; a file that is damaged could have any
+/// number.
 const MOST: usize = 1 << 22;
 
 /// The lines of an executable.
@@ -33,8 +34,8 @@ struct Range {
 }
 
 impl Lines {
-    /// What the bytes of an ELF file say. Nothing where they do not say it, or not readably: a file without lines can be
-    /// examined as well as one with them. Compressed sections are not read.
+    /// What the bytes of an ELF file say. Nothing where they do not say it, or not readably: a file without
+    /// lines can be examined as well as one with them. Compressed sections are not read.
     #[must_use]
     pub fn read(file: &[u8]) -> Self {
         let mut lines = Self::default();

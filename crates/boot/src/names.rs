@@ -1,10 +1,10 @@
 //! Addresses and numbers as a person reads them.
 
 use crate::answer::{BootPlace, Hex, Planted};
-use crate::check::{UNSET, unset_control};
 use crate::image::Image;
 use crate::isa::{Width, csr};
 use crate::lines::Lines;
+use crate::unset::{UNSET, unset_control};
 
 /// Numbers below this are shown as such, whatever else they might be.
 const SMALL: u64 = 1 << 12;
@@ -78,7 +78,8 @@ pub(crate) fn unset(value: u64) -> Option<String> {
     }
 }
 
-/// A symbol, with a distance where it is not its beginning: `order+8`. The address itself where there is none.
+/// A symbol, with a distance where it is not its beginning: `order+8`. The address itself where there is
+/// none.
 pub(crate) fn label(image: &Image, address: u64) -> String {
     match image.name_of(address) {
         None => format!("{address:#x}"),

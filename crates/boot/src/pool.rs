@@ -21,7 +21,8 @@ pub struct Means<'a> {
     pub clock: &'a (dyn Fn() -> Duration + Sync),
     /// Whether all of it is to end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// Called now and then with how many are answered, of how many, and how many states one of the others has so far.
+    /// Called now and then with how many are answered, of how many, and how many states one of the others has
+    /// so far.
     pub progress: &'a (dyn Fn(usize, usize, u64) + Sync),
 }
 
@@ -46,8 +47,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) answered: &'a (dyn Fn() -> usize + Sync),
 }
 
-/// Answers all questions and keeps their order: first side by side; then, alone and with all of the memory, those that a share was too
-/// little for. So what is refused does not depend on how many workers there are.
+/// Answers all questions and keeps their order: first side by side; then, alone and with all of the memory,
+/// those that a share was too little for. So what is refused does not depend on how many workers there are.
 pub(crate) fn all<Q: Sync, A: Send>(
     questions: &[Q],
     means: &Means<'_>,

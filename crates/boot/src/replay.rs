@@ -71,10 +71,11 @@ pub struct Shown {
     pub instructions: u64,
     /// Words that the debugger wrote before the first instruction: what was set, and the garbage.
     pub planted: Vec<Planted>,
-    /// Accesses that the debugger performed before their turn in program order, because the run reorders them.
+    /// Accesses that the debugger performed before their turn in program order, because the run reorders
+    /// them.
     pub out_of_order: u32,
-    /// Instructions that the debugger passed over: those of [`Shown::out_of_order`] when their turn came, `wfi`, and a
-    /// store-conditional that fails.
+    /// Instructions that the debugger passed over: those of [`Shown::out_of_order`] when their turn came,
+    /// `wfi`, and a store-conditional that fails.
     pub passed_over: u32,
     /// The harts at the end of the run, hart 0 first.
     pub harts: Vec<ReplayedHart>,
@@ -102,7 +103,8 @@ pub struct ReplayedHart {
 /// What harts did that ran freely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FreeRun {
-    /// How long each piece of it was, in seconds; in later times it is shorter. Nobody arrived in the last one.
+    /// How long each piece of it was, in seconds; in later times it is shorter. Nobody arrived in the last
+    /// one.
     pub seconds: f64,
     /// How many pieces there were.
     pub pieces: u32,

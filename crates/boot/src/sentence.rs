@@ -124,7 +124,8 @@ impl Story<'_> {
         Some(format!("{name} = {}, {from}", self.names.value(bytes, value)))
     }
 
-    /// Which register is wrong: the last load into it says so. One that was computed otherwise is not in the run.
+    /// Which register is wrong: the last load into it says so. One that was computed otherwise is not in the
+    /// run.
     fn stale(&self) -> String {
         let hart = u64::from(self.finding.culprit.unwrap_or_default());
         let right = |each: &Expectation| each.base.wrapping_add(each.step.wrapping_mul(hart));
@@ -159,7 +160,8 @@ impl Story<'_> {
         end.map_or_else(String::new, |end| format!(" from {}", self.names.place(end.pc)))
     }
 
-    /// What is wrong with where it goes: an access whose address is known to be misaligned is at a place that is there.
+    /// What is wrong with where it goes: an access whose address is known to be misaligned is at a place that
+    /// is there.
     fn why_astray(&self) -> &'static str {
         let hart = self.finding.culprit.and_then(|hart| usize::try_from(hart).ok());
         let end = hart.and_then(|hart| self.finding.trace.ends.get(hart));
@@ -182,7 +184,8 @@ impl Story<'_> {
     }
 }
 
-/// Whether a branch soon compares what this instruction reads, or what is computed of it: then the hart waits for it, or goes on by it.
+/// Whether a branch soon compares what this instruction reads, or what is computed of it: then the hart waits
+/// for it, or goes on by it.
 fn decides(names: Names<'_>, pc: u64, decoded: &Decoded) -> bool {
     let Some(mut register) = Uses::of(&decoded.instruction).written else { return false };
     let mut next = pc.wrapping_add(decoded.length);
@@ -237,8 +240,10 @@ pub(crate) fn refusal(names: Names<'_>, refused: &Refused, machine: &BootMachine
             format!("not finished in {seconds} s (--seconds), at {} states; {less}", effort.states)
         }
         Refused::Fetch(error) => {
-            let (FetchError::Odd(pc) | FetchError::Undetermined(pc) | FetchError::Decode { address: pc, .. }) =
-                *error;
+            let pc = match *error {
+                FetchError::Odd(pc) | FetchError::Undetermined(pc) => pc,
+                FetchError::Decode { address, .. } => address,
+            };
             format!("{error}, in {}", names.place(pc))
         }
         Refused::Unsupported { pc, .. } => format!("{refused}, in {}", names.place(*pc)),

@@ -125,8 +125,8 @@ impl Firmware {
         Ok(jobs)
     }
 
-    /// The words that make the machine what it is, and those that the user sets. How many harts the file is told that there are may
-    /// be set otherwise, and who boots may not: the answer names the boot hart.
+    /// The words that make the machine what it is, and those that the user sets. How many harts the file is
+    /// told that there are may be set otherwise, and who boots may not: the answer names the boot hart.
     fn set(&self, request: &Request, harts: u32, boot_hart: Option<u32>) -> Result<Vec<Planted>, String> {
         let symbols = Symbols(&self.image);
         let mut scratch = self.image.clone();
@@ -203,8 +203,8 @@ fn numbers(boot_harts: &BootHarts, harts: u32) -> Vec<Option<u32>> {
 struct Symbols<'a>(&'a Image);
 
 impl Symbols<'_> {
-    /// Every place in the code of a name that has a meaning by itself. A variable may have that name too, and constants may
-    /// stand among the code.
+    /// Every place in the code of a name that has a meaning by itself. A variable may have that name too, and
+    /// constants may stand among the code.
     fn usual(&self, name: &str) -> Vec<u64> {
         let named = self.0.symbols.iter().filter(|symbol| symbol.name == name);
         let places = named.filter(|symbol| symbol.kind != SymbolKind::Object);
@@ -214,8 +214,8 @@ impl Symbols<'_> {
         code
     }
 
-    /// Where the word of such a name is, and how many bytes it has, if there is one that can be set: a function may have that name
-    /// too, and so may a word that the file has no bytes for.
+    /// Where the word of such a name is, and how many bytes it has, if there is one that can be set: a
+    /// function may have that name too, and so may a word that the file has no bytes for.
     fn word(&self, name: &str) -> Option<(u64, u32)> {
         let named = self.0.symbols.iter().filter(|symbol| symbol.name == name);
         let words = named.filter(|symbol| match symbol.kind {

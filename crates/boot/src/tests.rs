@@ -1,4 +1,5 @@
-//! What is asked, by the words of the command line and the symbols of a file, and how it is told what was found.
+//! What is asked, by the words of the command line and the symbols of a file, and how it is told what was
+//! found.
 
 use crate::answer::{Boot, BootAction, BootVerdict, Counterexample, Effort, Fault, Hex, Planted, Writer};
 use crate::axiomatic::Model;
@@ -65,7 +66,8 @@ fn asked(words: &[&str]) -> Request {
     request
 }
 
-/// An image with code at 0x1000, words that the file holds at 0x2000, and words that it does not hold at 0x3000.
+/// An image with code at 0x1000, words that the file holds at 0x2000, and words that it does not hold at
+/// 0x3000.
 fn image(symbols: &[(&str, u64, u64, SymbolKind)]) -> Image {
     let segment = |address, bytes: usize, size, executable: bool| Segment {
         address,
@@ -578,7 +580,8 @@ fn the_read_that_decides_is_told() {
     let run =
         run_of(&two_harts(&[]), &finding(Fault::StartedEarly, vec![read(7, Writer::Garbage), later], &[]));
     assert!(run.sentence.contains("it read flag = 7, garbage"), "{}", run.sentence);
-    // So a hart does not wait for what it is about to read once: `auipc` stands for a load that no branch follows.
+    // So a hart does not wait for what it is about to read once: `auipc` stands for a load that no branch
+    // follows.
     let waits = Doing::Waits { address: FLAG, bytes: 4, value: 0, alone: false };
     let ends = [(0x8000_0004, waits), (0x8000_0018, waits)];
     let run = run_of(&two_harts(&[]), &finding(Fault::Dead, vec![], &ends));

@@ -1,7 +1,8 @@
 //! Bits, texts and meanings of instructions, held against GNU binutils.
 //!
-//! `fixtures/isa/encodings.txt` was written by the ignored test here, which asks objdump again and compares; with
-//! `INSTA_UPDATE=always` it writes the file anew. The ignored tests also ask about far more than the file holds.
+//! `fixtures/isa/encodings.txt` was written by the ignored test here, which asks objdump again and compares;
+//! with `INSTA_UPDATE=always` it writes the file anew. The ignored tests also ask about far more than the
+//! file holds.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -23,7 +24,8 @@ impl Numbers {
     }
 }
 
-/// Words whose opcodes are those of the supported instructions, with everything else random; `rounds` of each.
+/// Words whose opcodes are those of the supported instructions, with everything else random; `rounds` of
+/// each.
 fn words(rounds: usize) -> Vec<u32> {
     let mut numbers = Numbers(7);
     let mut words = Vec::new();
@@ -82,7 +84,8 @@ fn ask_objdump(encodings: &[u32], aliases: bool) -> Vec<String> {
     texts
 }
 
-/// The name and what follows, so that an encoding that neither side knows is told from one that only we do not.
+/// The name and what follows, so that an encoding that neither side knows is told from one that only we do
+/// not.
 fn is_ours(text: &str) -> bool {
     let text = match text.rsplit_once("0x") {
         Some((front, _)) if text.starts_with('b') || text.starts_with('j') => format!("{front}.+8"),
@@ -159,7 +162,8 @@ fn fixture() -> PathBuf {
 fn sample() -> Vec<u32> {
     let mut numbers = Numbers(13);
     let mut sample = words(24);
-    // Registers, and for the rest what tells operations apart: funct3, and funct7 or the five bits of atomic ones.
+    // Registers, and for the rest what tells operations apart: funct3, and funct7 or the five bits of atomic
+    // ones.
     let mut add = |opcode: u32, funct3: u32, funct7: u32| {
         let registers = numbers.next() & 0x01ff_8f80;
         sample.push(funct7 << 25 | funct3 << 12 | registers | opcode);
@@ -302,13 +306,14 @@ fn assemble(text: &str) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Counts of each row (two low bits and three high ones) of the tables of RV64C, made by hand from the manual: legal and hints,
-/// floating point, reserved.
+/// Counts of each row (two low bits and three high ones) of the tables of RV64C, made by hand from the
+/// manual: legal and hints, floating point, reserved.
 #[test]
 fn compressed_encodings_are_as_many_as_the_tables_have() {
     const ROW: usize = 2048;
     let rows = [
-        // c.addi4spn without its 8 zeros; c.lw, c.ld, c.sw, c.sd; 001 and 101 are c.fld and c.fsd; 100 is reserved.
+        // c.addi4spn without its 8 zeros; c.lw, c.ld, c.sw, c.sd; 001 and 101 are c.fld and c.fsd; 100 is
+        // reserved.
         ((0, 0), (ROW - 8, 0, 8)),
         ((0, 1), (0, ROW, 0)),
         ((0, 2), (ROW, 0, 0)),
@@ -327,7 +332,8 @@ fn compressed_encodings_are_as_many_as_the_tables_have() {
         ((1, 5), (ROW, 0, 0)),
         ((1, 6), (ROW, 0, 0)),
         ((1, 7), (ROW, 0, 0)),
-        // c.slli; c.fldsp; c.lwsp and c.ldsp not to x0; c.jr not by x0, c.mv, c.ebreak, c.jalr, c.add; c.fsdsp; c.swsp; c.sdsp.
+        // c.slli; c.fldsp; c.lwsp and c.ldsp not to x0; c.jr not by x0, c.mv, c.ebreak, c.jalr, c.add;
+        // c.fsdsp; c.swsp; c.sdsp.
         ((2, 0), (ROW, 0, 0)),
         ((2, 1), (0, ROW, 0)),
         ((2, 2), (ROW - 64, 0, 64)),

@@ -1,7 +1,8 @@
 //! What instructions compute, held against QEMU.
 //!
-//! `fixtures/isa/results.txt` was written by the ignored test here, which has QEMU compute it again and compares; with
-//! `INSTA_UPDATE=always` it writes the file anew. It also asks about many more operands than the file holds.
+//! `fixtures/isa/results.txt` was written by the ignored test here, which has QEMU compute it again and
+//! compares; with `INSTA_UPDATE=always` it writes the file anew. It also asks about many more operands than
+//! the file holds.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +13,8 @@ use std::process::Command;
 use tenbin_boot::isa::execute::{AccessKind, Action, execute};
 use tenbin_boot::isa::{Arithmetic, Atomic, Condition, Decoded, Register, Width, assembly};
 
-/// Lines of assembly joined by `;`, which compute a0 from a1, a2 and eight bytes of memory at a3, and may change those.
+/// Lines of assembly joined by `;`, which compute a0 from a1, a2 and eight bytes of memory at a3, and may
+/// change those.
 struct Case {
     code: String,
     /// In a1, and in memory.
@@ -161,7 +163,8 @@ fn ours(case: &Case) -> Results {
     (registers[a0], u64::from_le_bytes(memory))
 }
 
-/// What QEMU computes: a program that goes through a table of operands, puts the results into it and writes it out.
+/// What QEMU computes: a program that goes through a table of operands, puts the results into it and writes
+/// it out.
 fn ask_qemu(cases: &[Case]) -> Vec<Results> {
     let mut source = ".option norvc\n.globl _start\n_start:\nla s0,table\n".to_owned();
     let mut table = ".data\n.balign 8\ntable:\n".to_owned();

@@ -1,4 +1,5 @@
-//! Every instruction of the firmware is one that the checker knows. `cargo xtask test firmware` builds the files.
+//! Every instruction of the firmware is one that the checker knows. `cargo xtask test firmware` builds the
+//! files.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -128,9 +128,10 @@ fn what_is_not_fetched_is_named() {
     }
     let float = Image::read(&changed(0xb0, &0x0005_2507_u32.to_le_bytes())).unwrap();
     let error = float.fetch(0x8000_0000).unwrap_err();
-    assert!(
-        matches!(error, FetchError::Decode { address: 0x8000_0000, error } if error.kind == Kind::FloatingPoint)
-    );
+    assert!(matches!(
+        error,
+        FetchError::Decode { address: 0x8000_0000, error } if error.kind == Kind::FloatingPoint
+    ));
     // Four bytes of which the last segment holds only two.
     let mut cut = image;
     cut.segments[1].bytes = vec![0x13, 0x00];
@@ -209,7 +210,11 @@ fn what_the_file_holds_can_be_set() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 5000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Damage anywhere gives an image or an error.
     #[test]

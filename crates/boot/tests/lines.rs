@@ -40,7 +40,11 @@ fn a_file_without_lines_has_none() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 5000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Damage anywhere gives fewer lines or others.
     #[test]

@@ -1,7 +1,7 @@
 //! The litmus tests of `fixtures/litmus` against their published verdicts.
 //!
-//! Each file says in its header what is published for RVWMO, `Verdict=Allowed` or `Verdict=Forbidden`, and `Source=` where, or how it
-//! is known.
+//! Each file says in its header what is published for RVWMO, `Verdict=Allowed` or `Verdict=Forbidden`, and
+//! `Source=` where, or how it is known.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,9 +1,10 @@
 //! Whose fault is it? A function behind an ABI held against requirement, specification and precondition.
 //!
-//! The words are those of seed 002 and of [`tenbin_model::Attribution`]. A specification is searched for
-//! faults of its own without any library; a library is called with all small inputs and with random ones, by
-//! a program that may be lost; two libraries are compared where neither breaks the specification; a program's
-//! own calls are watched. `docs/blame.md` says how each is found and what is not.
+//! The words are those of S. Takeuchi, "Do not call everything a bug", and of [`tenbin_model::Attribution`].
+//! A specification is searched for faults of its own without any library; a library is called with all small
+//! inputs and with random ones, by a program that may be lost; two libraries are compared where neither
+//! breaks the specification; a program's own calls are watched. `docs/blame.md` says how each is found and
+//! what is not.
 //!
 //! Reading order: [`mod@contract`], `blame/contracts/sort.rs`, `blame/search.rs`, `blame/examine.rs`,
 //! `blame/harness.rs` with `blame/call.c`, `blame/watched.rs` with `blame/watch.c`.

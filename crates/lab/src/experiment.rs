@@ -11,7 +11,8 @@ use tenbin_model::{
     Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
 };
 
-/// An experiment. The last item of its file, and the one line in the list of experiments; or made of what a user gave.
+/// An experiment. The last item of its file, and the one line in the list of experiments; or made of what a
+/// user gave.
 #[derive(Clone, Copy)]
 pub struct Experiment<'a> {
     /// What it says about itself.
@@ -25,7 +26,8 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// An experiment that is answered by comparisons, and about which nothing was published that could be judged.
+    /// An experiment that is answered by comparisons, and about which nothing was published that could be
+    /// judged.
     pub const fn new(
         describe: &'a dyn Fn() -> Descriptor,
         plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
@@ -56,18 +58,22 @@ impl Plan {
     }
 }
 
-/// A cell to measure, with what sets it up: whatever the plan knows of it beyond its arrangement, no one has to find out again.
+/// A cell to measure, with what sets it up: whatever the plan knows of it beyond its arrangement, no one has
+/// to find out again.
 pub struct PlannedCell {
     /// Where its workers stand, and what they do.
     pub arrangement: Arrangement,
-    open: Box<dyn Fn(&Arrangement, &Request<'_>) -> Opened>,
+    open: Box<Opener>,
 }
+
+type Opener = dyn Fn(&Arrangement, &Request<'_>) -> Opened;
 
 /// Sets up a cell of this arrangement, ready to be checked and timed.
 pub type Open = fn(&Arrangement, &Request<'_>) -> Opened;
 
 impl PlannedCell {
-    /// The cell of this arrangement, which `open` sets up: once for every stretch of time in which it is measured.
+    /// The cell of this arrangement, which `open` sets up: once for every stretch of time in which it is
+    /// measured.
     pub fn new(
         arrangement: Arrangement,
         open: impl Fn(&Arrangement, &Request<'_>) -> Opened + 'static,
@@ -187,7 +193,8 @@ pub trait Apparatus {
         Ok(Vec::new())
     }
 
-    /// What was noticed while the variants were checked and timed and is no fault; asked once of each cell, after it.
+    /// What was noticed while the variants were checked and timed and is no fault; asked once of each cell,
+    /// after it.
     fn remarks(&mut self) -> Vec<Finding> {
         Vec::new()
     }

@@ -142,7 +142,8 @@ pub struct Order {
     pub seed: u64,
 }
 
-/// Why no pair can be timed on this machine, if none can. `cpus` are all that are to be in use, by load as well.
+/// Why no pair can be timed on this machine, if none can. `cpus` are all that are to be in use, by load as
+/// well.
 pub fn refusal(machine: &Machine, cpus: &[Cpu]) -> Option<Refusal> {
     let epoch = engine::long_enough(machine, EPOCH);
     engine::refusal(machine, &Arrangement { cpus: cpus.to_vec(), ..arrangement(cpus[0], epoch, 1) }, &[])
@@ -216,8 +217,8 @@ impl Ladder {
         Ok(best)
     }
 
-    /// Weighs pairs round after round, as many as `order` says or until `bench` is to stop, and hands each to `judge`.
-    /// A pair that was being weighed then is dropped.
+    /// Weighs pairs round after round, as many as `order` says or until `bench` is to stop, and hands each to
+    /// `judge`. A pair that was being weighed then is dropped.
     pub fn climb(
         &mut self,
         bench: &mut Bench<'_>,

@@ -57,8 +57,8 @@ impl CachedFile {
     /// [`Fault::System`] where the kernel has no room for it.
     pub fn map(&self, populate: bool) -> Result<Mapping, Fault> {
         let flags = if populate { MapFlags::SHARED | MapFlags::POPULATE } else { MapFlags::SHARED };
-        // SAFETY: a null hint lets the kernel choose, so no mapping that exists is replaced; the file is open, and `length`
-        // is its own, which is not 0: `mmap` refuses that.
+        // SAFETY: a null hint lets the kernel choose, so no mapping that exists is replaced; the file is
+        // open, and `length` is its own, which is not 0: `mmap` refuses that.
         let mapped = unsafe { mmap(ptr::null_mut(), self.length, ProtFlags::READ, flags, &self.file, 0) };
         let start =
             mapped.map_err(|error| Fault::system(format!("mmap {} bytes of a memfd", self.length), error))?;
@@ -81,8 +81,9 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// What is in it.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `length` bytes from `start` are mapped for as long as this value lives, all of them within the file. No byte
-        // changes and none goes: the file was sealed against writing, growing and shrinking before it was mapped.
+        // SAFETY: `length` bytes from `start` are mapped for as long as this value lives, all of them within
+        // the file. No byte changes and none goes: the file was sealed against writing, growing and shrinking
+        // before it was mapped.
         unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.length) }
     }
 }

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use tenbin_model::{Bytes, Cpu, Picoseconds};
 
-use crate::placement::Moved;
-
 /// A fault at the bottom: what was tried, on what, why it failed and what to do.
 #[derive(Debug)]
 pub enum Fault {
@@ -72,6 +70,26 @@ pub enum Fault {
         how: String,
     },
 }
+
+/// A page that lies elsewhere than it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Bytes from the first page of the memory to this one.
+    pub at: usize,
+    /// The node where it was; none if there was no page.
+    pub was: Option<u32>,
+    /// The node where it is; none if there is no page.
+    pub is: Option<u32>,
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = |node: Option<u32>| node.map_or("nowhere".to_owned(), |node| format!("on node {node}"));
+        write!(f, "the page at byte {} was {} and is {}", self.at, place(self.was), place(self.is))
+    }
+}
+
+impl std::error::Error for Moved {}
 
 impl Fault {
     /// A system call failed: `tried` names it and its object.

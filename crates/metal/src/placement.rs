@@ -3,11 +3,10 @@
 //! The kernel's own word, from `move_pages(2)`, which moves nothing when it is given no nodes to move to.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::ops::Range;
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Moved};
 
 /// The most pages that are asked about: a share of one in a hundred is seen with near certainty.
 const MOST: usize = 4096;
@@ -47,26 +46,6 @@ struct Page {
     /// `None` where nobody has stored yet, and so no page is.
     node: Option<u32>,
 }
-
-/// A page that lies elsewhere than it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    /// Bytes from the first page of the memory to this one.
-    pub at: usize,
-    /// The node where it was; none if there was no page.
-    pub was: Option<u32>,
-    /// The node where it is; none if there is no page.
-    pub is: Option<u32>,
-}
-
-impl fmt::Display for Moved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |node: Option<u32>| node.map_or("nowhere".to_owned(), |node| format!("on node {node}"));
-        write!(f, "the page at byte {} was {} and is {}", self.at, place(self.was), place(self.is))
-    }
-}
-
-impl std::error::Error for Moved {}
 
 impl Placement {
     /// Asks the kernel about the pages that hold `memory`.

@@ -1,4 +1,5 @@
-//! The architectures that tenbin is built for and that a guest can have, with the names that everybody has for them.
+//! The architectures that tenbin is built for and that a guest can have, with the names that everybody has
+//! for them.
 
 use crate::words::comma;
 use std::fmt;

@@ -1,7 +1,8 @@
 //! Whose fault it is, in the words of requirement, specification and implementation.
 //!
-//! The words are those of S. Takeuchi, "Do not call everything a bug": a requirement says what is wanted, a specification
-//! what a thing promises, an implementation does it. tenbin's own diagnostics and exit statuses use the same words.
+//! The words are those of S. Takeuchi, "Do not call everything a bug": a requirement says what is wanted, a
+//! specification what a thing promises, an implementation does it. tenbin's own diagnostics and exit statuses
+//! use the same words.
 
 use std::fmt;
 

@@ -81,8 +81,8 @@ pub struct Called {
     pub inputs: u64,
     /// Inputs for which it did what the specification says.
     pub met: u64,
-    /// Inputs of which nothing was judged: of them the specification says nothing, or cannot be met, or is not known
-    /// to be.
+    /// Inputs of which nothing was judged: of them the specification says nothing, or cannot be met, or is
+    /// not known to be.
     pub unjudged: u64,
     /// Inputs that were to be tried and were not called any more.
     pub uncalled: u64,

@@ -153,7 +153,8 @@ pub struct Rates {
     pub excluded: Proportion,
     /// Equals called neither different nor equivalent, of the equals of the ladder.
     pub undecided: Proportion,
-    /// Pairs called different the wrong way round, of the pairs of the ladder that differ and got an interval.
+    /// Pairs called different the wrong way round, of the pairs of the ladder that differ and got an
+    /// interval.
     pub wrong_signs: Proportion,
     /// Intervals that hold the truth, of those that the ladder gave.
     pub covered: Proportion,
@@ -273,11 +274,11 @@ pub struct Between {
     pub effect: f64,
     /// How many processes found a ratio.
     pub processes: u64,
-    /// By which factor the ratio of the process with the largest lies above that of the process with the least; of each
-    /// process the median of what it found over the truth.
+    /// By which factor the ratio of the process with the largest lies above that of the process with the
+    /// least; of each process the median of what it found over the truth.
     pub apart: f64,
-    /// Of two intervals from two processes, how many do not meet: all such pairs of intervals. They are not independent, so
-    /// there is no interval.
+    /// Of two intervals from two processes, how many do not meet: all such pairs of intervals. They are not
+    /// independent, so there is no interval.
     pub disjoint: Proportion,
 }
 

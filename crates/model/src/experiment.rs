@@ -34,9 +34,9 @@ pub struct Descriptor {
     pub parameters: Vec<Parameter>,
     /// Two variants whose ratio lies within 1 ± this are equivalent.
     pub margin: f64,
-    /// How far the ratio of two variants may lie from itself in another run, as a fraction, on a machine whose cores others
-    /// use as well: there a difference is claimed only where its interval lies beyond 1 ± this as a whole. 0 where
-    /// the variants do the same work, so that others slow both down alike.
+    /// How far the ratio of two variants may lie from itself in another run, as a fraction, on a machine
+    /// whose cores others use as well: there a difference is claimed only where its interval lies beyond 1 ±
+    /// this as a whole. 0 where the variants do the same work, so that others slow both down alike.
     #[serde(default)]
     pub sway: f64,
     /// Length of an epoch where a cell does not need another.
@@ -71,8 +71,8 @@ pub enum Quantity {
     Lateness,
 }
 
-/// The name of the analysis by which samples become answers. That of every question that does not bring one of its own is
-/// `comparisons`.
+/// The name of the analysis by which samples become answers. That of every question that does not bring one
+/// of its own is `comparisons`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct AnalysisName(String);
@@ -220,7 +220,8 @@ pub struct Arrangement {
     /// Most iterations of an epoch, whatever its length (memory can be touched for the first time only once).
     #[serde(default = "unbounded")]
     pub most_iterations: u64,
-    /// Most blocks, where a count of samples and no precision is wanted; with 0 the cell is checked and not timed.
+    /// Most blocks, where a count of samples and no precision is wanted; with 0 the cell is checked and not
+    /// timed.
     #[serde(default = "unbounded_blocks")]
     pub most_blocks: u32,
     /// Indices of the variants measured here.
@@ -234,7 +235,8 @@ pub struct Arrangement {
     pub doubling: bool,
 }
 
-/// One unit of work an iteration, no bounds: a start for an arrangement that leaves the rarer fields as they are.
+/// One unit of work an iteration, no bounds: a start for an arrangement that leaves the rarer fields as they
+/// are.
 impl Default for Arrangement {
     fn default() -> Self {
         Self {

@@ -3,8 +3,8 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`], [`machine`],
-//! [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`words`].
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`],
+//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`words`].
 
 pub mod architecture;
 pub mod attribution;

@@ -113,7 +113,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Whether a host runs it as a guest: its cores and caches are then lent to others as well, and the host may move its CPUs.
+    /// Whether a host runs it as a guest: its cores and caches are then lent to others as well, and the host
+    /// may move its CPUs.
     pub const fn is_guest(&self) -> bool {
         matches!(self.virtualisation, Virtualisation::Hypervisor(_))
     }

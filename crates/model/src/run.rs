@@ -145,10 +145,12 @@ pub struct Probe {
     pub block: u32,
     /// Running time of the program by then.
     pub since: Picoseconds,
-    /// Time for which the host ran something else while the cell's CPUs wanted to run, all together, since the machine began.
+    /// Time for which the host ran something else while the cell's CPUs wanted to run, all together, since
+    /// the machine began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen: Option<Picoseconds>,
-    /// Time of a fixed loop of dependent additions on each of the cell's CPUs, as they are named, each once, two at most.
+    /// Time of a fixed loop of dependent additions on each of the cell's CPUs, as they are named, each once,
+    /// two at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spins: Vec<Picoseconds>,
     /// Time for a cache line to go from the first of these CPUs to the second and back, where there are two.

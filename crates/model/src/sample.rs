@@ -32,15 +32,16 @@ pub struct Sample {
     pub involuntary_switches: u32,
     /// One entry per worker when there are several or when an attempt failed, else empty.
     pub shares: Vec<Share>,
-    /// Page faults of the workers across their parts of the epoch that no disk was read for. None where they were not counted.
+    /// Page faults of the workers across their parts of the epoch that no disk was read for. None where they
+    /// were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
 }
 
 /// What may be known of an epoch beside its time: one number a sample, or none.
 ///
-/// The store, CSV and the tables go by this list alone. A metric more is a field of [`Sample`] that has a default, a row here,
-/// and the line of the engine that fills the field.
+/// The store, CSV and the tables go by this list alone. A metric more is a field of [`Sample`] that has a
+/// default, a row here, and the line of the engine that fills the field.
 #[derive(Debug)]
 pub struct Metric {
     /// Number of its column in a store, from 13 on; never used again for another one (`docs/store.md`).

@@ -14,12 +14,14 @@ pub struct Sizes {
     pub cpu: Option<Cpu>,
     /// Its data caches, innermost first.
     pub levels: Vec<Size>,
-    /// A size that no cache helps: at least four times what the last one was seen to hold. None if that was not seen.
+    /// A size that no cache helps: at least four times what the last one was seen to hold. None if that was
+    /// not seen.
     pub beyond: Option<Bytes>,
 }
 
 impl Sizes {
-    /// A buffer that shall not profit from a cache is this many times as large as what the cache was seen to hold.
+    /// A buffer that shall not profit from a cache is this many times as large as what the cache was seen to
+    /// hold.
     pub const BEYOND: u64 = 4;
 }
 

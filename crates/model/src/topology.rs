@@ -44,8 +44,8 @@ impl fmt::Display for Shared {
     }
 }
 
-/// The nearest thing that the CPUs `a` and `b` have in common: a core by the list of its CPUs, else
-/// the innermost cache for data, else a memory node of a package that holds several, else the package, else the
+/// The nearest thing that the CPUs `a` and `b` have in common: a core by the list of its CPUs, else the
+/// innermost cache for data, else a memory node of a package that holds several, else the package, else the
 /// memory node, else the machine.
 ///
 /// Numbers of cores are not consulted, since they repeat in each package or cluster.

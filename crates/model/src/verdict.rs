@@ -10,11 +10,12 @@ use crate::run::{Check, Provenance};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval of the ratio excludes 1 and reaches beyond the margin around it. Of a law: it grows with size, or falls;
-    /// the interval of its slope excludes 0 and reaches beyond what the margin allows. Of lateness: the ratio of two of them.
+    /// The interval of the ratio excludes 1 and reaches beyond the margin around it. Of a law: it grows with
+    /// size, or falls; the interval of its slope excludes 0 and reaches beyond what the margin allows. Of
+    /// lateness: the ratio of two of them.
     Different,
-    /// The interval lies within 1 ± the margin, whether or not it holds 1. Of a law: every size costs the same within the
-    /// margin.
+    /// The interval lies within 1 ± the margin, whether or not it holds 1. Of a law: every size costs the
+    /// same within the margin.
     Equivalent,
     /// Neither: too little was reached, or measuring was not possible at all.
     Refused,
@@ -42,9 +43,9 @@ pub struct Evidence {
     pub interval: Interval,
     /// Probability of a false "different" that the whole family was given.
     pub family_level: f64,
-    /// How many intervals share that level: one for each comparison, and of a law also two for each line (its constant and
-    /// its slope) and two for each size of it. How late each variant is by itself has an interval at the whole level, which
-    /// is not counted here: nothing is decided by it.
+    /// How many intervals share that level: one for each comparison, and of a law also two for each line (its
+    /// constant and its slope) and two for each size of it. How late each variant is by itself has an
+    /// interval at the whole level, which is not counted here: nothing is decided by it.
     pub family: usize,
     /// Probability of a false "different" that was left for this interval.
     pub level: f64,
@@ -54,8 +55,9 @@ pub struct Evidence {
     pub detectable: f64,
     /// The margin of equivalence, as a fraction.
     pub margin: f64,
-    /// The states that the machine was in for long enough to be told apart by the ratio, in the order in which they
-    /// first came: two or more, and then `interval` covers those of all of them. Empty where one state lasted throughout.
+    /// The states that the machine was in for long enough to be told apart by the ratio, in the order in
+    /// which they first came: two or more, and then `interval` covers those of all of them. Empty where one
+    /// state lasted throughout.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<Regime>,
 }
@@ -84,7 +86,8 @@ impl Regime {
     pub const STRETCHES: usize = 20;
 }
 
-/// A stretch of a cell's running time: of its epochs, without what lies between them. In seconds since the first one.
+/// A stretch of a cell's running time: of its epochs, without what lies between them. In seconds since the
+/// first one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stretch {
     /// Start.

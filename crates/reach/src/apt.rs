@@ -12,8 +12,8 @@ use std::time::Duration;
 use tenbin_model::Architecture;
 use tenbin_model::words::comma;
 
-use crate::cache::listed;
 use crate::error::Error;
+use crate::folder::listed;
 use crate::kernel::Suite;
 use crate::process::{Program, missing};
 use crate::sources::{self, Mirrors};
@@ -160,7 +160,8 @@ impl Apt {
     }
 }
 
-/// Why lists could not be fetched, by what apt said: whether the archive contradicts itself, or could not be asked.
+/// Why lists could not be fetched, by what apt said: whether the archive contradicts itself, or could not be
+/// asked.
 fn flaw(what: String, said: String) -> Error {
     // apt-pkg/acquire-item.cc: a list of another size or hash than the signed file says.
     let contradicts =

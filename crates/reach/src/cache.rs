@@ -22,6 +22,7 @@ use tenbin_model::Architecture;
 
 use crate::apt::{Apt, dependency};
 use crate::error::Error;
+use crate::folder::{copied, listed};
 use crate::headers::{self, Image};
 use crate::kbuild::{self, Build};
 use crate::kernel::{Kernel, Suite, insist_image, module_folders, modules_in, own_release};
@@ -422,21 +423,6 @@ fn take(unpacked: &Path, into: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Copies a file, and says which of the two was at fault.
-pub(crate) fn copied(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::File::open(from).map_err(Error::file("read", from))?;
-    fs::copy(from, to).map(|_| ()).map_err(Error::file("write", to))
-}
-
-/// What is in a folder, by name.
-pub(crate) fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>();
-    let mut paths = paths.map_err(Error::file("read", folder))?;
-    paths.sort();
-    Ok(paths)
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ pub enum Error {
         /// What the program that brings it said last.
         said: String,
     },
-    /// Lists of packages do not fit together on the server: it is being brought up to date, or was left in the middle of that.
+    /// Lists of packages do not fit together on the server: it is being brought up to date, or was left in
+    /// the middle of that.
     Unsynced {
         /// What was wanted.
         what: String,

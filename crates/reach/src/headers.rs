@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use tenbin_model::Architecture;
 
 use crate::apt::{Apt, dependency};
-use crate::cache::listed;
 use crate::error::Error;
+use crate::folder::listed;
 use crate::kernel::Suite;
 
 /// How the names of the packages of tools begin.

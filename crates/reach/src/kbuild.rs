@@ -7,8 +7,8 @@ use std::time::Duration;
 use tenbin_metal::child::{End, Finished};
 use tenbin_model::Architecture;
 
-use crate::cache::copied;
 use crate::error::Error;
+use crate::folder::copied;
 use crate::module::{Module, write_sources};
 use crate::process::{Program, in_path, lacking};
 

@@ -21,6 +21,7 @@ mod cargo;
 mod console;
 mod debugger;
 mod error;
+mod folder;
 mod guest;
 mod headers;
 mod initramfs;

@@ -134,7 +134,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::cache::listed;
+    use crate::folder::listed;
 
     #[test]
     fn every_name_leads_back_and_unknown_ones_are_answered() {

@@ -162,8 +162,8 @@ fn a_guest_that_sends_too_much_is_ended() {
     assert_eq!(silence(&guest).0, Silence::Flood(1 << 20));
 }
 
-/// One CPU of two is kept for the command, as noise is kept from it in seed 003; what traces is there; and
-/// lines of the console come in order.
+/// One CPU of two is kept for the command, as noise is kept from it in the report of DokiDokiPB on fibdrv
+/// (2022); what traces is there; and lines of the console come in order.
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_cpu_is_kept_free_and_traces_and_times_are_there() {

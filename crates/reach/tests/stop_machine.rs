@@ -166,7 +166,7 @@ fn works(architecture: Architecture, suite: Suite, last: u64) -> String {
     refused(&answers, &table);
     assert_eq!(parts.lines("refused").len(), table.len(), "{:?}", parts.lines("refused"));
 
-    // As the seed has it: the module is loaded, and the time jumps for who looks once a second.
+    // As published: the module is loaded, and the time jumps for who looks once a second.
     let seed = Stop::of(&parts, "seed");
     let mut times = vec![seed.was(2000, "0-1", "stop_machine")];
     seed.held(0);

@@ -1,28 +1,29 @@
 //! Change points: where a sequence stops being one experiment and becomes another.
 //!
-//! Wanted is any number of changes, of states that last; single values that lie far out, however far, must not count
-//! as one. So intervals of many lengths and places are each split in two at every place, and the parts compared by
-//! ranks:
+//! Wanted is any number of changes, of states that last; single values that lie far out, however far, must
+//! not count as one. So intervals of many lengths and places are each split in two at every place, and the
+//! parts compared by ranks:
 //!
-//! - the intervals are those of *seeded binary segmentation* (S. Kovács, P. Bühlmann, H. Li, A. Munk, "Seeded binary
-//!   segmentation: a general methodology for fast and optimal changepoint detection", Biometrika 2023): fixed, and
-//!   n log n elements in all;
+//! - the intervals are those of *seeded binary segmentation* (S. Kovács, P. Bühlmann, H. Li, A. Munk, "Seeded
+//!   binary segmentation: a general methodology for fast and optimal changepoint detection", Biometrika
+//!   2023): fixed, and n log n elements in all;
 //! - the parts are compared by the rank sum of Wilcoxon (1945) and of Mann and Whitney (1947), standardized;
-//! - of the splits above the threshold the one in the *narrowest* interval is taken first, and all intervals that
-//!   hold it are left out from there on (R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of
-//!   multiple change points and change-point-like features", JRSS B 2019). A narrow interval holds one change and not
-//!   two that hide each other, so a state that comes and goes is seen.
+//! - of the splits above the threshold the one in the *narrowest* interval is taken first, and all intervals
+//!   that hold it are left out from there on (R. Baranowski, Y. Chen, P. Fryzlewicz,
+//!   "Narrowest-over-threshold detection of multiple change points and change-point-like features", JRSS B
+//!   2019). A narrow interval holds one change and not two that hide each other, so a state that comes and
+//!   goes is seen.
 //!
 //! # The threshold
 //!
-//! It is that of a permutation test, by a bound in place of drawn permutations. Where nothing changed, every order
-//! of the values is as likely as every other. With m values on the one side and k on the other, the rank sum then
-//! has the generating function ∏ⱼ sinh((k+j)t/2)·j / (sinh(jt/2)·(k+j)) over j = 1…m, around its mean. With
-//! g(x) = ln(sinh(x)/x), which has g″ ≤ 1/3, g(x) − x²/6 falls for x > 0, and so the logarithm of that function is
-//! at most ½·t²·variance: the rank sum is sub-Gaussian with its own variance, for every m and k. Ties get middle ranks,
-//! which are means over the ways to break them, so by Jensen's inequality the bound holds for them as well. A
-//! standardized rank sum therefore exceeds z with probability at most 2·exp(−z²/2), exactly, and all M of a sequence
-//! together at a level α if z = √(2·ln(2M/α)).
+//! It is that of a permutation test, by a bound in place of drawn permutations. Where nothing changed, every
+//! order of the values is as likely as every other. With m values on the one side and k on the other, the
+//! rank sum then has the generating function ∏ⱼ sinh((k+j)t/2)·j / (sinh(jt/2)·(k+j)) over j = 1…m, around
+//! its mean. With g(x) = ln(sinh(x)/x), which has g″ ≤ 1/3, g(x) − x²/6 falls for x > 0, and so the logarithm
+//! of that function is at most ½·t²·variance: the rank sum is sub-Gaussian with its own variance, for every m
+//! and k. Ties get middle ranks, which are means over the ways to break them, so by Jensen's inequality the
+//! bound holds for them as well. A standardized rank sum therefore exceeds z with probability at most
+//! 2·exp(−z²/2), exactly, and all M of a sequence together at a level α if z = √(2·ln(2M/α)).
 //!
 //! What it takes to be seen: about 25 values beside as many others, about 12 beside many, completely apart.
 
@@ -34,14 +35,14 @@ use super::order::Ordered;
 /// The fewest values in a part. Fewer could not pass the threshold at any level that is asked for.
 pub(super) const LEAST: usize = 8;
 
-/// More values than this are taken together, neighbour by neighbour, and each group stands as its median. That bounds
-/// the work, and a state shorter than a hundredth of the whole is not looked for.
+/// More values than this are taken together, neighbour by neighbour, and each group stands as its median.
+/// That bounds the work, and a state shorter than a hundredth of the whole is not looked for.
 const MOST: usize = 2_048;
 
 /// The parts of `values` that differ from their neighbours, in order: together they are the whole sequence.
 ///
-/// One part where nothing changes; then more than one comes out with probability at most `level`, if the values can be
-/// exchanged with each other. None if there are no values, one is NaN, or `level` is no level.
+/// One part where nothing changes; then more than one comes out with probability at most `level`, if the
+/// values can be exchanged with each other. None if there are no values, one is NaN, or `level` is no level.
 pub fn parts(values: &[f64], level: f64) -> Option<Vec<Range<usize>>> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) || !is_level(level) {
         return None;
@@ -89,7 +90,8 @@ fn changes(values: &[f64], level: f64) -> Vec<usize> {
     changes
 }
 
-/// The seeded intervals of a sequence, each long enough for two parts; from one layer to the next they are shorter by √2.
+/// The seeded intervals of a sequence, each long enough for two parts; from one layer to the next they are
+/// shorter by √2.
 fn intervals(count: usize) -> Vec<Range<usize>> {
     let mut intervals = Vec::new();
     let mut shrunk = 1.0_f64;

@@ -1,17 +1,19 @@
 //! A law of cost over size: y = a + b·x, from blocks that hold every size.
 //!
-//! Each block gives one line, by the median of the slopes of all its pairs of points (Theil 1950; Sen 1968) and the median of
-//! what that slope leaves over (Dietz 1989). Three of ten points may be anything at all before such a slope is lost, so a
-//! preempted epoch moves it little; and what is common to a block, such as a busy neighbour, stays within it. The blocks'
-//! slopes are then numbers like any others here: their median gets the exact interval of the sign test. So does what each
-//! size deviates from the line of its own block, as a part of what that line says: of a law that holds, those medians are 0.
+//! Each block gives one line, by the median of the slopes of all its pairs of points (Theil 1950; Sen 1968)
+//! and the median of what that slope leaves over (Dietz 1989). Three of ten points may be anything at all
+//! before such a slope is lost, so a preempted epoch moves it little; and what is common to a block, such as
+//! a busy neighbour, stays within it. The blocks' slopes are then numbers like any others here: their median
+//! gets the exact interval of the sign test. So does what each size deviates from the line of its own block,
+//! as a part of what that line says: of a law that holds, those medians are 0.
 //!
-//! What the interval covers is the median of the blocks' slopes. Where noise is as likely to lengthen a time as to shorten
-//! it, in any measure, that is b; where the cost is no line at all it is a number without a meaning, which the deviations show.
+//! What the interval covers is the median of the blocks' slopes. Where noise is as likely to lengthen a time
+//! as to shorten it, in any measure, that is b; where the cost is no line at all it is a number without a
+//! meaning, which the deviations show.
 //!
-//! Sources: H. Theil, "A rank-invariant method of linear and polynomial regression analysis" (1950); P. K. Sen, "Estimates of
-//! the Regression Coefficient Based on Kendall's Tau" (1968); E. J. Dietz, "Teaching Regression in a Nonparametric
-//! Statistics Course" (1989).
+//! Sources: H. Theil, "A rank-invariant method of linear and polynomial regression analysis" (1950); P. K.
+//! Sen, "Estimates of the Regression Coefficient Based on Kendall's Tau" (1968); E. J. Dietz, "Teaching
+//! Regression in a Nonparametric Statistics Course" (1989).
 
 use super::order::Ordered;
 use super::sign::Estimate;
@@ -40,8 +42,8 @@ impl Line {
         self.constant + self.slope * size
     }
 
-    /// The line of Theil and Sen through `points`. None unless there are two different sizes, and where a number is not
-    /// finite.
+    /// The line of Theil and Sen through `points`. None unless there are two different sizes, and where a
+    /// number is not finite.
     pub fn through(points: &[Point]) -> Option<Self> {
         if points.iter().any(|point| !point.size.is_finite() || !point.cost.is_finite()) {
             return None;
@@ -74,13 +76,15 @@ pub struct Law {
 pub struct Deviation {
     /// The size.
     pub size: f64,
-    /// The deviation, as a part: 0.1 where it costs a tenth more than the line says. Always finite; see [`law`].
+    /// The deviation, as a part: 0.1 where it costs a tenth more than the line says. Always finite; see
+    /// [`law`].
     pub part: Estimate,
     /// What the size costs beyond the constant of the line of its block, as a part of that constant.
     pub of_constant: Estimate,
 }
 
-/// By how much `here` is more than `predicted`, as a part of that; as a part of `here` where nothing or less was predicted.
+/// By how much `here` is more than `predicted`, as a part of that; as a part of `here` where nothing or less
+/// was predicted.
 fn beyond(here: f64, predicted: f64) -> Option<f64> {
     if predicted > 0.0 {
         Some(here / predicted - 1.0)
@@ -91,9 +95,10 @@ fn beyond(here: f64, predicted: f64) -> Option<f64> {
 
 /// The law of `blocks`, each of which holds its points, every interval at `level` by itself.
 ///
-/// None if no block gives a line; blocks without one are left out. Where the line of a block says that a size costs nothing
-/// or less, nothing is a part of that: the deviation there is a part of what the size does cost, and so 1 or more. A block
-/// in which it costs nothing either has no deviation there, and a size without any is left out.
+/// None if no block gives a line; blocks without one are left out. Where the line of a block says that a size
+/// costs nothing or less, nothing is a part of that: the deviation there is a part of what the size does
+/// cost, and so 1 or more. A block in which it costs nothing either has no deviation there, and a size
+/// without any is left out.
 pub fn law(blocks: &[Vec<Point>], level: f64) -> Option<Law> {
     let fitted: Vec<(&Vec<Point>, Line)> =
         blocks.iter().filter_map(|points| Some((points, Line::through(points)?))).collect();
@@ -203,7 +208,10 @@ mod tests {
 
         /// Other units change the figures by just that, and the order of the points nothing.
         #[test]
-        fn units_scale_and_order_is_nothing(costs in prop::collection::vec(1.0..1e6_f64, 5), factor in 0.001..1e3_f64) {
+        fn units_scale_and_order_is_nothing(
+            costs in prop::collection::vec(1.0..1e6_f64, 5),
+            factor in 0.001..1e3_f64,
+        ) {
             let mut points: Vec<Point> =
                 SIZES.iter().zip(&costs).map(|(&size, &cost)| Point { size, cost }).collect();
             let line = Line::through(&points).unwrap();
@@ -211,7 +219,8 @@ mod tests {
             prop_assert_eq!(Line::through(&points).unwrap(), line);
             points.iter_mut().for_each(|point| point.cost *= factor);
             let scaled = Line::through(&points).unwrap();
-            prop_assert!((scaled.slope - line.slope * factor).abs() <= 1e-9 * (line.slope * factor).abs().max(1e-9));
+            let slope = line.slope * factor;
+            prop_assert!((scaled.slope - slope).abs() <= 1e-9 * slope.abs().max(1e-9));
         }
     }
 }

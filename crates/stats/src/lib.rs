@@ -1,4 +1,5 @@
-//! Statistics: pure functions of values. No clock, no file, no hardware; where chance is needed, its seed is an argument.
+//! Statistics: pure functions of values. No clock, no file, no hardware; where chance is needed, its seed is
+//! an argument.
 //!
 //! One method carries every comparison. The log ratio of each block is one number ([`paired`]). Their
 //! median gets an exact interval from the sign test ([`sign`], [`order`]), which assumes nothing about
@@ -20,7 +21,8 @@
 //! What an interval of a median cannot see is that the sequence was two: [`changes`] looks for that,
 //! and [`regimes`] says which of its parts are alike.
 //!
-//! Reading order: [`binomial`], [`order`], [`quantile`], [`sign`], [`paired`], [`sequential`], [`runs`], the rest.
+//! Reading order: [`binomial`], [`order`], [`quantile`], [`sign`], [`paired`], [`sequential`], [`runs`], the
+//! rest.
 
 pub mod binomial;
 pub mod changes;

@@ -1,14 +1,15 @@
 //! The constant cost of an epoch, told from the cost of an iteration.
 //!
-//! An epoch of n iterations takes a + n·b: a for the clock reads, the call and the loop's entry, b for
-//! an iteration. Two epochs of n and one of 2n give both: a = t₁(n) + t₂(n) − t(2n), and b from t(2n) minus the
-//! mean of the two. Each such triple yields one of each; the medians and their sign-test intervals are the answer.
+//! An epoch of n iterations takes a + n·b: a for the clock reads, the call and the loop's entry, b for an
+//! iteration. Two epochs of n and one of 2n give both: a = t₁(n) + t₂(n) − t(2n), and b from t(2n) minus the
+//! mean of the two. Each such triple yields one of each; the medians and their sign-test intervals are the
+//! answer.
 //!
-//! Two against one, and not twice the time of one: an epoch is interrupted the more often the longer it is. Of 2·t₁(n) − t(2n)
-//! the right term is disturbed twice as often as the left, which moves the median below the truth, far below 0 where every
-//! tenth epoch is interrupted. Two epochs of n are open to interruption for as long as one of 2n. If interruptions come at a
-//! constant rate, both sums have the same distribution but for a, their difference is symmetric about a, and the
-//! sign test is exact.
+//! Two against one, and not twice the time of one: an epoch is interrupted the more often the longer it is.
+//! Of 2·t₁(n) − t(2n) the right term is disturbed twice as often as the left, which moves the median below
+//! the truth, far below 0 where every tenth epoch is interrupted. Two epochs of n are open to interruption
+//! for as long as one of 2n. If interruptions come at a constant rate, both sums have the same distribution
+//! but for a, their difference is symmetric about a, and the sign test is exact.
 //!
 //! Nothing is clamped. An overhead that cannot be told from zero has negative values among its pairs,
 //! often a negative median, and an interval around zero, and that is what is reported. To clamp, or to

@@ -40,7 +40,8 @@ proptest! {
     fn the_interval_contains_the_median(values in sample(), level in level()) {
         let values = ordered(values);
         if let Some(estimate) = sign::interval(&values, level) {
-            prop_assert!(estimate.interval.low <= values.median() && values.median() <= estimate.interval.high);
+            let Interval { low, high } = estimate.interval;
+            prop_assert!(low <= values.median() && values.median() <= high);
             prop_assert!(estimate.ranks.level <= level);
             prop_assert!(estimate.ranks.low < estimate.ranks.high);
         }
@@ -48,7 +49,8 @@ proptest! {
 
     #[test]
     fn order_does_not_matter(
-        (values, shuffled) in sample().prop_flat_map(|values| (Just(values.clone()), Just(values).prop_shuffle())),
+        (values, shuffled) in sample()
+            .prop_flat_map(|values| (Just(values.clone()), Just(values).prop_shuffle())),
         level in level(),
     ) {
         prop_assert_eq!(interval(&values, level), interval(&shuffled, level));
@@ -117,10 +119,13 @@ proptest! {
     }
 
     #[test]
-    fn shifting_the_sample_shifts_the_answers(values in sample(), shift in -1000..1000_i32, level in level()) {
+    fn shifting_the_sample_shifts_the_answers(
+        values in sample(), shift in -1000..1000_i32, level in level(),
+    ) {
         let shift = f64::from(shift);
         let shifted: Vec<f64> = values.iter().map(|value| value + shift).collect();
-        let moved = interval(&values, level).map(|old| Interval { low: old.low + shift, high: old.high + shift });
+        let moved = interval(&values, level)
+            .map(|old| Interval { low: old.low + shift, high: old.high + shift });
         prop_assert_eq!(interval(&shifted, level), moved);
         let (values, shifted) = (ordered(values), ordered(shifted));
         prop_assert_eq!(shifted.median(), values.median() + shift);
@@ -135,7 +140,9 @@ proptest! {
     }
 
     #[test]
-    fn quantiles_rise_from_the_smallest_to_the_largest(values in sample(), one in 0.0..=1.0, other in 0.0..=1.0) {
+    fn quantiles_rise_from_the_smallest_to_the_largest(
+        values in sample(), one in 0.0..=1.0, other in 0.0..=1.0,
+    ) {
         let values = ordered(values);
         let at = |fraction: f64| values.quantile(fraction).unwrap();
         prop_assert!(at(f64::min(one, other)) <= at(f64::max(one, other)) + 1e-12);
@@ -149,7 +156,8 @@ proptest! {
         let successes = (trials as f64 * part) as u64;
         let interval = clopper_pearson(successes, trials, level).unwrap();
         let observed = successes as f64 / trials as f64;
-        prop_assert!(0.0 <= interval.low && interval.low <= observed && observed <= interval.high && interval.high <= 1.0);
+        let Interval { low, high } = interval;
+        prop_assert!(0.0 <= low && low <= observed && observed <= high && high <= 1.0);
         let mirrored = clopper_pearson(trials - successes, trials, level).unwrap();
         prop_assert!((mirrored.low - (1.0 - interval.high)).abs() < 1e-13);
     }
@@ -158,7 +166,8 @@ proptest! {
     fn a_detectable_effect_lies_outside_the_interval(values in sample(), level in level()) {
         let values = ordered(values);
         if let Some(estimate) = sign::interval(&values, level) {
-            let effect = detectable::smallest(values.median(), estimate.interval, estimate.ranks.level).unwrap();
+            let level = estimate.ranks.level;
+            let effect = detectable::smallest(values.median(), estimate.interval, level).unwrap();
             prop_assert!(effect >= (estimate.interval.high - estimate.interval.low) / 2.0);
         }
     }

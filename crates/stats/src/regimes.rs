@@ -1,12 +1,13 @@
 //! Regimes: the states that a sequence was in, each for long, whichever order they came in.
 //!
-//! Parts between change points ([`super::changes`]) that are alike are one regime, so that a state that comes back is
-//! the same state. Each regime has a median and an interval of its own. A verdict on the whole sequence that is to hold
-//! must hold in each of them, because the median of the whole is that of whichever regime lasted longest.
+//! Parts between change points ([`super::changes`]) that are alike are one regime, so that a state that comes
+//! back is the same state. Each regime has a median and an interval of its own. A verdict on the whole
+//! sequence that is to hold must hold in each of them, because the median of the whole is that of whichever
+//! regime lasted longest.
 //!
-//! An interval that covers the whole's *and* every regime's is at least as wide as the whole's. So whatever a change point
-//! does, rightly or wrongly, it can widen an answer and never bring one about: the level of a verdict stays that of
-//! [`super::sequential`], and what a false change costs is power.
+//! An interval that covers the whole's *and* every regime's is at least as wide as the whole's. So whatever a
+//! change point does, rightly or wrongly, it can widen an answer and never bring one about: the level of a
+//! verdict stays that of [`super::sequential`], and what a false change costs is power.
 
 use std::ops::Range;
 
@@ -17,11 +18,13 @@ use super::is_level;
 use super::order::Ordered;
 use super::sign;
 
-/// A regime that lasted for less than this part of all values is a disturbance, which a median is made to bear.
+/// A regime that lasted for less than this part of all values is a disturbance, which a median is made to
+/// bear.
 const LASTING: f64 = 0.04;
 
-/// Parts are alike where a value of the one exceeds one of the other no more often than this. Noise that is related from
-/// one value to the next wanders, and its stretches have medians that differ; they overlap far more than states do.
+/// Parts are alike where a value of the one exceeds one of the other no more often than this. Noise that is
+/// related from one value to the next wanders, and its stretches have medians that differ; they overlap far
+/// more than states do.
 const APART: f64 = 0.8;
 
 /// A state of a sequence that lasted.
@@ -42,10 +45,11 @@ impl Regime {
     }
 }
 
-/// The regimes of `values`, in the order in which they first came: at least two, or none where one state lasted throughout.
+/// The regimes of `values`, in the order in which they first came: at least two, or none where one state
+/// lasted throughout.
 ///
-/// `change` is the probability of a false change point if values can be exchanged; `level` that of an interval to miss,
-/// which the regimes share.
+/// `change` is the probability of a false change point if values can be exchanged; `level` that of an
+/// interval to miss, which the regimes share.
 pub fn regimes(values: &[f64], change: f64, level: f64) -> Vec<Regime> {
     let Some(parts) = changes::parts(values, change).filter(|_| is_level(level)) else { return Vec::new() };
     let alike = grouped(values, parts, level);
@@ -76,7 +80,8 @@ fn joined(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The parts in groups of those that are alike: each joins the nearest of those it is like, the longest first.
+/// The parts in groups of those that are alike: each joins the nearest of those it is like, the longest
+/// first.
 ///
 /// So a short part whose interval meets those of two long ones joins one of them, and does not make them one.
 fn grouped(values: &[f64], parts: Vec<Range<usize>>, level: f64) -> Vec<Group> {
@@ -119,12 +124,13 @@ impl Group {
         self.sorted = self.sorted.with(&other.sorted);
     }
 
-    /// This group in two where its values lie in two modes that last for more than a value each; else as it is.
+    /// This group in two where its values lie in two modes that last for more than a value each; else as it
+    /// is.
     ///
-    /// States that take turns faster than a change point can be told show like this. Values that fall into either mode
-    /// by chance, one by one, are noise of one state, whatever its shape: then the runs of one mode are no longer than
-    /// chance makes them. Source: A. Wald and J. Wolfowitz, "On a Test Whether Two Samples Are from the Same
-    /// Population" (1940).
+    /// States that take turns faster than a change point can be told show like this. Values that fall into
+    /// either mode by chance, one by one, are noise of one state, whatever its shape: then the runs of one
+    /// mode are no longer than chance makes them. Source: A. Wald and J. Wolfowitz, "On a Test Whether Two
+    /// Samples Are from the Same Population" (1940).
     fn in_modes(self, values: &[f64], level: f64) -> Vec<Self> {
         let Some(between) = valley(self.sorted.values()) else { return vec![self] };
         let above = |place: usize| values[place] > between;
@@ -158,9 +164,9 @@ impl Group {
         sign::interval(&self.sorted, level).map_or(spanned, |it| it.interval)
     }
 
-    /// Whether neither lies above the other: by no more than [`APART`] of all pairs of values (Mann and Whitney 1947), and not by
-    /// its central half. Epochs that something else disturbed fall on either side of any value, and with enough of them no state
-    /// would be above another by most pairs.
+    /// Whether neither lies above the other: by no more than [`APART`] of all pairs of values (Mann and
+    /// Whitney 1947), and not by its central half. Epochs that something else disturbed fall on either side
+    /// of any value, and with enough of them no state would be above another by most pairs.
     fn overlaps(&self, other: &Self) -> bool {
         let (own, others) = (self.sorted.values(), other.sorted.values());
         let mut below = 0;
@@ -180,12 +186,12 @@ impl Group {
 
 /// A value between two modes of these ascending values, if there are two.
 ///
-/// Of all ways to cut the values in two, each part lasting, the one whose medians are farthest apart by the measure of the
-/// quartiles around them. Two normal distributions whose centres are four deviations apart pass; whatever has one mode
-/// stays far below.
+/// Of all ways to cut the values in two, each part lasting, the one whose medians are farthest apart by the
+/// measure of the quartiles around them. Two normal distributions whose centres are four deviations apart
+/// pass; whatever has one mode stays far below.
 fn valley(sorted: &[f64]) -> Option<f64> {
-    /// Distance of the medians over the sum of both distances between quartiles: 0.8 for one normal distribution cut
-    /// in half, 1 for a uniform one, 1.5 for two normal ones four deviations apart.
+    /// Distance of the medians over the sum of both distances between quartiles: 0.8 for one normal
+    /// distribution cut in half, 1 for a uniform one, 1.5 for two normal ones four deviations apart.
     const CLEFT: f64 = 1.5;
     let count = sorted.len();
     let least = ((LASTING * count as f64).ceil() as usize).max(changes::LEAST);
@@ -197,7 +203,8 @@ fn valley(sorted: &[f64]) -> Option<f64> {
     };
     let deepest =
         (least..=count.saturating_sub(least)).max_by(|one, other| cleft(one).total_cmp(&cleft(other)))?;
-    // Quartiles let a few values of the other mode into a part; halfway between the medians lies the valley itself.
+    // Quartiles let a few values of the other mode into a part; halfway between the medians lies the valley
+    // itself.
     let (below, above) = sorted.split_at(deepest);
     (cleft(&deepest) >= CLEFT).then(|| at(below, 2).midpoint(at(above, 2)))
 }

@@ -1,19 +1,22 @@
 //! What several runs of one question say together: the run is the unit, and not the block.
 //!
-//! Blocks of one run share a process: where its memory lies, which clock rate it met, who its neighbours were. What varies
-//! from run to run no block of one run can show, so an interval over blocks does not cover it (T. Kalibera and R. Jones,
-//! "Rigorous Benchmarking in Reasonable Time", 2013: repeat at the highest level that varies). Here a run is one number, the
-//! log ratio that it measured.
+//! Blocks of one run share a process: where its memory lies, which clock rate it met, who its neighbours
+//! were. What varies from run to run no block of one run can show, so an interval over blocks does not cover
+//! it (T. Kalibera and R. Jones, "Rigorous Benchmarking in Reasonable Time", 2013: repeat at the highest
+//! level that varies). Here a run is one number, the log ratio that it measured.
 //!
-//! Two methods, neither of which assumes a shape of what varies. Such spreads are often of two states and not normal, so
-//! there is no t test: three runs a side that happened to meet one state each would be sure of a difference that is none.
+//! Two methods, neither of which assumes a shape of what varies. Such spreads are often of two states and not
+//! normal, so there is no t test: three runs a side that happened to meet one state each would be sure of a
+//! difference that is none.
 //!
-//! - [`shift`]: several runs a side, the rank-sum test of Wilcoxon (1945) and Mann and Whitney (1947) turned into an exact
-//!   interval for the shift between the sides (J. L. Hodges and E. L. Lehmann, "Estimates of Location Based on Rank
-//!   Tests", 1963). It assumes that runs are independent, and that both sides vary alike.
-//! - [`reach`]: one run a side, held against how far runs that are known lie apart. If the two and those that are known come in no
-//!   particular order, each of their pairs is as likely to be the two that are asked about, so at most the stated part
-//!   of all pairs is ever called different. That is exact and modest: among few runs nothing is rare.
+//! - [`shift`]: several runs a side, the rank-sum test of Wilcoxon (1945) and Mann and Whitney (1947) turned
+//!   into an exact interval for the shift between the sides (J. L. Hodges and E. L. Lehmann, "Estimates of
+//!   Location Based on Rank Tests", 1963). It assumes that runs are independent, and that both sides vary
+//!   alike.
+//! - [`reach`]: one run a side, held against how far runs that are known lie apart. If the two and those that
+//!   are known come in no particular order, each of their pairs is as likely to be the two that are asked
+//!   about, so at most the stated part of all pairs is ever called different. That is exact and modest: among
+//!   few runs nothing is rare.
 
 use tenbin_model::Interval;
 
@@ -34,11 +37,12 @@ pub struct Shift {
     pub level: f64,
 }
 
-/// By how much `right` lies above `left`, exactly: with probability at least `1 - level` the interval holds the shift, whatever
-/// the distribution, if both sides have the same but for it. Ties can only raise that probability, as both ends belong to it.
+/// By how much `right` lies above `left`, exactly: with probability at least `1 - level` the interval holds
+/// the shift, whatever the distribution, if both sides have the same but for it. Ties can only raise that
+/// probability, as both ends belong to it.
 ///
-/// None if the sides are too small for the level (see [`least_each`]), a value is NaN, a side has more than [`MOST`] values,
-/// or `level` is no level.
+/// None if the sides are too small for the level (see [`least_each`]), a value is NaN, a side has more than
+/// [`MOST`] values, or `level` is no level.
 pub fn shift(left: &[f64], right: &[f64], level: f64) -> Option<Shift> {
     if !is_level(level) || left.len().max(right.len()) > MOST {
         return None;
@@ -62,11 +66,11 @@ pub fn shift(left: &[f64], right: &[f64], level: f64) -> Option<Shift> {
     })
 }
 
-/// The probability of each count of pairs in which the right one is the smaller, if both sides are alike: of 0 such pairs, of
-/// 1, and so on.
+/// The probability of each count of pairs in which the right one is the smaller, if both sides are alike: of
+/// 0 such pairs, of 1, and so on.
 ///
-/// The largest of all values is on either side with a probability that the sizes give; without it the sides are one smaller
-/// (Mann and Whitney 1947).
+/// The largest of all values is on either side with a probability that the sizes give; without it the sides
+/// are one smaller (Mann and Whitney 1947).
 fn rank_sums(left: usize, right: usize) -> Vec<f64> {
     // Of so many on the left, for each number on the right; the row of 0 on the left holds no pair.
     let mut rows: Vec<Vec<f64>> = vec![vec![1.0]; right + 1];
@@ -91,7 +95,8 @@ fn rank_sums(left: usize, right: usize) -> Vec<f64> {
     rows.pop().unwrap_or_default()
 }
 
-/// The least number of runs, the same on both sides, for which [`shift`] has an interval at `level`. None beyond [`MOST`].
+/// The least number of runs, the same on both sides, for which [`shift`] has an interval at `level`. None
+/// beyond [`MOST`].
 pub fn least_each(level: f64) -> Option<usize> {
     // Of all ways to draw one side out of both, two are the extremes.
     let mut ways = 1.0;
@@ -111,8 +116,8 @@ pub struct Reach {
     pub pairs: usize,
 }
 
-/// How far apart `values` lie, those that are asked about among them: at most the part `level` of their pairs is
-/// farther apart than the answer.
+/// How far apart `values` lie, those that are asked about among them: at most the part `level` of their pairs
+/// is farther apart than the answer.
 ///
 /// None if there are too few (see [`least_known`]), a value is NaN, or `level` is no level.
 pub fn reach(values: &[f64], level: f64) -> Option<Reach> {
@@ -130,7 +135,8 @@ pub fn reach(values: &[f64], level: f64) -> Option<Reach> {
     (beyond > 0).then(|| Reach { distance: distances.values()[pairs - 1 - beyond], pairs })
 }
 
-/// The least number of runs, the two that are asked about among them, for which [`reach`] has an answer at `level`.
+/// The least number of runs, the two that are asked about among them, for which [`reach`] has an answer at
+/// `level`.
 pub fn least_known(level: f64) -> Option<usize> {
     (2..10_000).find(|&runs: &usize| is_level(level) && level * (runs * (runs - 1) / 2) as f64 >= 1.0)
 }
@@ -144,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    /// Critical values of Mann and Whitney's U, two-sided: Conover, "Practical Nonparametric Statistics" (1999), table A7,
-    /// and every introductory table since.
+    /// Critical values of Mann and Whitney's U, two-sided: Conover, "Practical Nonparametric Statistics"
+    /// (1999), table A7, and every introductory table since.
     #[test]
     fn rank_sums_are_those_of_the_tables() {
         for (left, right, level, critical) in
@@ -198,13 +204,15 @@ mod tests {
         ) {
             let reach = reach(&values, level).unwrap();
             let pairs = (0..values.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
-            let beyond = pairs.filter(|&(one, other)| (values[one] - values[other]).abs() > reach.distance).count();
+            let apart = |(one, other): (usize, usize)| (values[one] - values[other]).abs();
+            let beyond = pairs.filter(|&pair| apart(pair) > reach.distance).count();
             prop_assert!(beyond as f64 <= level * reach.pairs as f64);
         }
 
         #[test]
         fn sides_that_change_places_change_the_sign(
-            left in proptest::collection::vec(-3.0_f64..3.0, 5..12), right in proptest::collection::vec(-3.0_f64..3.0, 5..12),
+            left in proptest::collection::vec(-3.0_f64..3.0, 5..12),
+            right in proptest::collection::vec(-3.0_f64..3.0, 5..12),
         ) {
             let (one, other) = (shift(&left, &right, 0.01).unwrap(), shift(&right, &left, 0.01).unwrap());
             prop_assert!((one.estimate + other.estimate).abs() < 1e-12);
@@ -212,7 +220,8 @@ mod tests {
         }
     }
 
-    /// The log ratio of one run, by how runs differ: by a normal deviate, by one of two states, by a Cauchy deviate.
+    /// The log ratio of one run, by how runs differ: by a normal deviate, by one of two states, by a Cauchy
+    /// deviate.
     fn run(kind: usize, random: &mut Pcg64Mcg) -> f64 {
         let mut uniform = || 1.0 - random.random::<f64>();
         let normal = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
@@ -249,7 +258,8 @@ mod tests {
                 );
                 // A rule of 1 % passes 36 of 2000 in 999 of 1000.
                 assert!(alarms <= 36, "{name} {each}: {alarms}");
-                // Runs that vary by a tenth, ten a side: 1.3x is found nine times of ten also in a family of six.
+                // Runs that vary by a tenth, ten a side: 1.3x is found nine times of ten also in a family of
+                // six.
                 assert!(kind != 0 || each < 10 || power * 10 >= 9 * RUNS as usize, "{power}");
             }
         }

@@ -10,6 +10,7 @@ use rusqlite::ffi;
 use rustix::io::Errno;
 
 use crate::identity::{CalibrationId, RunId};
+use crate::kind_of_file::{self, Foreign};
 
 /// How long a process waits for another one that is writing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -63,31 +64,6 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// What a file is that is no store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Foreign {
-    /// It holds nothing: no bytes, or an SQLite database without a table.
-    Empty,
-    /// An SQLite database with this application id; 0 means that the application set none.
-    Application(i32),
-    /// Something else, named as well as its first bytes allow.
-    Other(&'static str),
-}
-
-/// Ends "it is …".
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("empty"),
-            Self::Application(0) => f.write_str("an SQLite database of another application"),
-            Self::Application(id) => {
-                write!(f, "an SQLite database of another application (application id {id:#010x})")
-            }
-            Self::Other(what) => f.write_str(what),
-        }
-    }
-}
-
 /// Why a run or a calibration cannot be kept: it holds something that would not come back as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfaithful(pub(crate) String);
@@ -135,6 +111,8 @@ pub enum Error {
         path: PathBuf,
         /// The format version of the file.
         format: i32,
+        /// The newest that this tenbin reads.
+        known: i32,
     },
     /// The file is truncated or altered.
     Damaged {
@@ -261,12 +239,11 @@ impl fmt::Display for Error {
                 failed(f, tried, path)?;
                 write!(f, "it is {foreign} and no store of tenbin; name a file that tenbin wrote")
             }
-            Self::NewerFormat { tried, path, format } => {
+            Self::NewerFormat { tried, path, format, known } => {
                 failed(f, tried, path)?;
                 write!(
                     f,
-                    "it was made by a newer tenbin (format {format}, this one reads {}); use that tenbin or a newer one",
-                    crate::schema::FORMAT
+                    "it was made by a newer tenbin (format {format}, this one reads {known}); use that tenbin or a newer one"
                 )
             }
             Self::Damaged { tried, path, what } => {
@@ -389,8 +366,8 @@ impl Place<'_> {
         Error::NotAStore { tried: self.tried, path: self.path.into(), foreign }
     }
 
-    pub(crate) fn newer_format(self, format: i32) -> Error {
-        Error::NewerFormat { tried: self.tried, path: self.path.into(), format }
+    pub(crate) fn newer_format(self, format: i32, known: i32) -> Error {
+        Error::NewerFormat { tried: self.tried, path: self.path.into(), format, known }
     }
 
     pub(crate) fn damaged(self, what: impl Into<String>) -> Error {
@@ -436,7 +413,7 @@ impl Place<'_> {
             (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
                 Error::Locked { tried, path, waited: PATIENCE }
             }
-            (ErrorCode::NotADatabase, _) => match crate::foreign::name(self.path) {
+            (ErrorCode::NotADatabase, _) => match kind_of_file::of(self.path) {
                 Some(foreign) => self.not_a_store(foreign),
                 None => self.damaged("its first page is not what SQLite writes"),
             },

@@ -9,14 +9,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-use crate::error::{Error, Foreign, PATIENCE, Place};
+use crate::error::{Error, PATIENCE, Place};
+use crate::kind_of_file::{Foreign, HEADER, MAGIC, what_begins_with};
 use crate::schema;
-
-/// The first bytes of every SQLite database.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-
-/// The header of an SQLite database (<https://sqlite.org/fileformat.html>, section 1.3).
-const HEADER: usize = 100;
 
 /// A store that others made, open for reading.
 pub(crate) struct ForeignStore {
@@ -209,36 +204,6 @@ fn recognise(place: Place<'_>) -> Result<(), Error> {
         return Err(place.damaged(format!("it ends after {size} bytes of {whole}")));
     }
     Ok(())
-}
-
-/// What a file is that SQLite does not take for a database, as far as its first bytes say. Nothing
-/// where they are those of a database.
-pub(crate) fn name(path: &Path) -> Option<Foreign> {
-    let mut header = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEADER as u64).read_to_end(&mut header));
-    match read {
-        Ok(0) => Some(Foreign::Empty),
-        Ok(_) if header.starts_with(MAGIC) => None,
-        Ok(_) => Some(Foreign::Other(what_begins_with(&header))),
-        Err(_) => Some(Foreign::Other("not an SQLite database")),
-    }
-}
-
-fn what_begins_with(header: &[u8]) -> &'static str {
-    const KNOWN: [(&[u8], &str); 9] = [
-        (b"\x1f\x8b", "a gzip archive (unpack it first)"),
-        (b"\x28\xb5\x2f\xfd", "a zstd archive (unpack it first)"),
-        (b"\xfd7zXZ", "an xz archive (unpack it first)"),
-        (b"PK\x03\x04", "a zip archive (unpack it first)"),
-        (b"\x7fELF", "a program"),
-        (b"{", "a JSON document"),
-        (b"[", "a JSON document"),
-        (b"%PDF", "a PDF document"),
-        (b"<", "an HTML or XML document"),
-    ];
-    let known = KNOWN.iter().find(|(magic, _)| header.starts_with(magic)).map(|(_, what)| *what);
-    let is_text = header.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..));
-    known.unwrap_or(if is_text { "a text" } else { "not an SQLite database" })
 }
 
 /// `store.db` and `-wal` make `store.db-wal`.

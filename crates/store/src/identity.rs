@@ -49,7 +49,8 @@ impl RunId {
         for columns in cells {
             (0..NAMES.len()).for_each(|field| update(&mut hash, columns.values(field)));
         }
-        // Behind all of what every run has, so that runs without metrics keep the names that they had before there were any.
+        // Behind all of what every run has, so that runs without metrics keep the names that they had before
+        // there were any.
         for (cell, columns) in cells.iter().enumerate() {
             for field in columns.metrics() {
                 hash.update(count(cell));

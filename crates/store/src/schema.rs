@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::error::{Error, Foreign, Place};
+use crate::error::{Error, Place};
+use crate::kind_of_file::Foreign;
 
 /// "tnbn": what SQLite keeps at offset 68 of the file, and `file` can be taught to recognise.
 pub(crate) const APPLICATION: i32 = 0x746e_626e;
@@ -130,7 +131,7 @@ pub(crate) fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Er
     }
     match format(connection).map_err(|error| place.sqlite(error))? {
         known @ RUNS_ALONE..=FORMAT => Ok(known),
-        newer if newer > FORMAT => Err(place.newer_format(newer)),
+        newer if newer > FORMAT => Err(place.newer_format(newer, FORMAT)),
         other => Err(place.damaged(format!("format version {other} never existed"))),
     }
 }

@@ -52,7 +52,8 @@ fn a_store_of_format_1_is_upgraded_when_it_is_opened() {
     }
 }
 
-/// Between formats 2 and 3 no table differs: what is kept from then on may have columns that an older tenbin does not know.
+/// Between formats 2 and 3 no table differs: what is kept from then on may have columns that an older tenbin
+/// does not know.
 #[test]
 fn a_store_of_format_2_is_upgraded_when_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();

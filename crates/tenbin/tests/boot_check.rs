@@ -1,6 +1,8 @@
-//! `tenbin boot check` as a user meets it. What can go wrong with a boot is shown beside the checker, in `crates/boot`.
+//! `tenbin boot check` as a user meets it. What can go wrong with a boot is shown beside the checker, in
+//! `crates/boot`.
 //!
-//! The file is `fixtures/isa/image/two_harts.s`: hart 0 sets `flag`, hart 1 waits for it, and both go to `done`.
+//! The file is `fixtures/isa/image/two_harts.s`: hart 0 sets `flag`, hart 1 waits for it, and both go to
+//! `done`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

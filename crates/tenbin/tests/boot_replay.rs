@@ -299,8 +299,8 @@ fn whatever_harts_do_with_their_stores_late_or_not_is_followed() {
     assert_eq!(status, Some(0));
 }
 
-/// The last of the five lines in `docs/boot.md`: the goals have names of their own, which the answer knows. And the lock whose acquire
-/// stands where it orders nothing.
+/// The last of the five lines in `docs/boot.md`: the goals have names of their own, which the answer knows.
+/// And the lock whose acquire stands where it orders nothing.
 #[test]
 #[ignore = "needs QEMU, and the files that `cargo xtask test firmware` builds"]
 fn an_answer_about_firmware_of_ones_own_is_replayed_as_it_is() {

@@ -519,7 +519,7 @@ fn a_test_says_how_many_lines_are_right_or_which_is_the_first_that_is_not() {
         (&[], b"", 3, "Refused: no byte came"),
         (&["--lines", "0"], b"y\n", 2, "--lines takes a number from 1 on"),
         (&["-x"], b"", 2, "a string that begins with a dash comes after --"),
-        // The seed's two runs that must fail.
+        // The two published runs that must fail.
         (
             &["aaaaaaaa"],
             b"y\ny\n",

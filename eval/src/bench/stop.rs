@@ -2,7 +2,7 @@
 //!
 //! The guest's kernel writes a line before a stop and one after it. When they come out of its serial line is
 //! told by this machine, whose clock nobody stops. Beside that stands what the module says of itself, and the
-//! loop of the seed, which prints the date every second.
+//! loop as published, which prints the date every second.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! How fast lines go through a pipe: `tenbin yes` beside GNU's, uutils' and the three programs of the diary
 //! Kognosuke (2023-11-06), through four readers.
 //!
-//! Writer and reader are pinned to one CPU each, as the seed had them. In every round every pair of them
+//! Writer and reader are pinned to one CPU each, as the author had them. In every round every pair of them
 //! carries as many bytes as take it about a third of a second, in a random order; a ratio is one of a single
 //! round, so that what the machine does meanwhile is in both of its sides. What each writer hands to each
 //! reader is compared first, byte for byte; where a reader gives on what it takes (pv, head), behind it.

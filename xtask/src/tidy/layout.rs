@@ -46,55 +46,47 @@ fn too_long(tree: &Tree, uniform: &[&str]) -> Vec<Violation> {
     violations
 }
 
-/// Folders whose files wait for being wrapped. An entry that is not needed fails.
-const UNWRAPPED: &[&str] = &[
-    "crates/analysis/",
-    "crates/lab/src/engine/",
-    "crates/lab/src/experiment.rs",
-    "crates/lab/src/experiments/",
-    "crates/lab/src/ladder",
-    "crates/model/",
-    "crates/boot/",
-    "crates/stats/",
-    "crates/tenbin/tests/boot_check.rs",
-    "crates/tenbin/tests/boot_replay",
-];
-
 pub(super) fn line_width(tree: &Tree) -> Vec<Violation> {
-    too_wide(tree, UNWRAPPED)
-}
-
-fn too_wide(tree: &Tree, unwrapped: &[&str]) -> Vec<Violation> {
     let settings = tree.file("rustfmt.toml").and_then(|file| file.text.as_deref()).unwrap_or_default();
     let width = settings.lines().find_map(|line| line.strip_prefix("max_width = ")?.parse().ok());
     let Some(width) = width else {
         return vec![Violation::new("rustfmt.toml", 1, "it does not say max_width")];
     };
     let mut violations = Vec::new();
-    let mut needed = vec![false; unwrapped.len()];
     for file in &tree.files {
         let code = file.code.as_deref().unwrap_or_default().lines();
         for ((number, line), code) in file.lines().zip(code) {
             let comment = line.trim_start().starts_with("//");
             // What a string holds is blank in `code`, where its first line, or its last one, has its mark.
             let in_string = !comment && (code.contains('"') || code.trim().is_empty());
-            let length = line.chars().count();
-            if length <= width || in_string {
-                continue;
-            }
-            match unwrapped.iter().position(|start| file.path.starts_with(start)) {
-                Some(place) => needed[place] = true,
-                None => {
-                    let message = format!("it has {length} letters; {width} are the most");
-                    violations.push(Violation::new(&file.path, number, message));
-                }
-            }
+            violations.extend(wider(&file.path, number, line, width).filter(|_| !in_string));
         }
     }
-    for (start, _) in unwrapped.iter().zip(needed).filter(|(_, needed)| !needed) {
-        violations.push(Violation::new(start, 1, "stale: it is listed as not yet wrapped, and it is"));
+    violations
+}
+
+/// Letters of a line of a document.
+const WIDEST: usize = 120;
+
+/// Rows of tables and text that stands as it is may be wider: they cannot be wrapped.
+pub(super) fn document_width(tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
+        let mut is_fenced = false;
+        for (number, line) in file.lines() {
+            is_fenced ^= line.trim_start().starts_with("```");
+            let fixed = is_fenced || line.starts_with("    ") || line.trim_start().starts_with('|');
+            violations.extend(wider(&file.path, number, line, WIDEST).filter(|_| !fixed));
+        }
     }
     violations
+}
+
+/// The violation of a line that has more letters than `width`.
+fn wider(path: &str, number: usize, line: &str, width: usize) -> Option<Violation> {
+    let length = line.chars().count();
+    let message = format!("it has {length} letters; {width} are the most");
+    (length > width).then(|| Violation::new(path, number, message))
 }
 
 /// A file that is a crate's root, or that a `mod` line of one that is reached names.
@@ -190,11 +182,17 @@ mod tests {
         let wide = "x".repeat(40);
         let text = format!("// {wide}\nlet a = {wide};\nlet b = \"{wide}\";\nlet c = \"\n{wide}\n\";\n");
         let tree = Tree::planted(&[("rustfmt.toml", "max_width = 30\n"), ("a.rs", &text), ("b.md", &wide)]);
-        let lines = |unwrapped| too_wide(&tree, unwrapped).into_iter().map(|it| it.line).collect::<Vec<_>>();
-        assert_eq!(lines(&[]), [1, 2]);
-        assert_eq!(lines(&["a.rs"]), [0; 0]);
-        assert_eq!(too_wide(&tree, &["a.rs", "c/"]).len(), 1, "a stale entry");
-        assert_eq!(too_wide(&Tree::planted(&[]), &[]).len(), 1, "no width");
+        let lines = line_width(&tree).into_iter().map(|it| it.line).collect::<Vec<_>>();
+        assert_eq!(lines, [1, 2]);
+        assert_eq!(line_width(&Tree::planted(&[])).len(), 1, "no width");
+    }
+
+    #[test]
+    fn a_wide_line_of_a_document_is_found_and_a_table_is_let_be() {
+        let wide = "x ".repeat(80);
+        let text = format!("{wide}\n| {wide}\n    {wide}\n```\n{wide}\n```\n- {wide}\n");
+        let lines = document_width(&Tree::planted(&[("a.md", &text), ("a.rs", &wide)]));
+        assert_eq!(lines.into_iter().map(|it| it.line).collect::<Vec<_>>(), [1, 7]);
     }
 
     #[test]

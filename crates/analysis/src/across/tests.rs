@@ -35,7 +35,8 @@ fn kept(run: &Run) -> [Kept<'_>; 1] {
     [Kept { id: "a", run }]
 }
 
-/// So many runs of equal ways but for `ratio`, of which each run sees another one: up to a tenth more or less.
+/// So many runs of equal ways but for `ratio`, of which each run sees another one: up to a tenth more or
+/// less.
 fn runs(count: u64, ratio: f64, seed: u64) -> Vec<Run> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     (0..count)

@@ -135,7 +135,8 @@ fn bias(series: &Series) -> Option<Bias> {
     })
 }
 
-/// None unless two processes found a ratio, of a series in which nothing is laid anew that belongs to the pair.
+/// None unless two processes found a ratio, of a series in which nothing is laid anew that belongs to the
+/// pair.
 fn between(series: &Series) -> Option<Between> {
     if series.purpose == Purpose::Layout {
         return None;

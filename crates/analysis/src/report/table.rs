@@ -80,13 +80,14 @@ pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Opti
     }
     if counted {
         for (place, metric) in METRICS.iter().enumerate() {
-            // Where none of the variants has one in a thousand operations, what there was came from beside them.
+            // Where none of the variants has one in a thousand operations, what there was came from beside
+            // them.
             let occurs = rows.iter().any(|row| row.metrics[place].is_some_and(|count| count >= COUNT_SHOWN));
             column(metric.header, each(&|row| row.metrics[place].filter(|_| occurs).map(three_digits)));
         }
-        // The sum alone: the kernel divides it by where ticks met the thread over the whole of its life, so neither part is
-        // the variant's. User time that others published is of work that makes no system call, and compares with the sum.
-        // Published figures come without.
+        // The sum alone: the kernel divides it by where ticks met the thread over the whole of its life, so
+        // neither part is the variant's. User time that others published is of work that makes no system
+        // call, and compares with the sum. Published figures come without.
         let is_charged = rows.iter().any(|row| row.charged > 0.0);
         column("CPU s/10⁶", each(&|row| is_charged.then(|| three_digits(row.charged))));
     }

@@ -23,8 +23,8 @@ pub fn survey(report: &Report) -> Document {
     document
 }
 
-/// What the intervals do not cover, and what is known of the instrument's errors where the report was measured, or how to come to
-/// know it.
+/// What the intervals do not cover, and what is known of the instrument's errors where the report was
+/// measured, or how to come to know it.
 pub fn instrument(report: &Report) -> Document {
     const UNKNOWN: &str = "How often this instrument errs on that machine is not known yet: `tenbin calibrate` \
          measures it there in five minutes.";
@@ -42,7 +42,8 @@ pub fn instrument(report: &Report) -> Document {
     document
 }
 
-/// The reasons for exit status 4, a paragraph each: every check that did not come out as it should. None if there is none.
+/// The reasons for exit status 4, a paragraph each: every check that did not come out as it should. None if
+/// there is none.
 pub fn faults(report: &Report) -> Option<Document> {
     let mut document = Document::new();
     for CheckedVariant { experiment, cell, variant, check } in &report.checks {
@@ -61,7 +62,8 @@ pub fn faults(report: &Report) -> Option<Document> {
     (!document.blocks.is_empty()).then_some(document)
 }
 
-/// Everything about one experiment of a run: question, what its analysis shows of it, findings, what others published.
+/// Everything about one experiment of a run: question, what its analysis shows of it, findings, what others
+/// published.
 pub fn page(trial: &Trial, answers: &[Answer], findings: &[Finding], view: Document) -> Document {
     let mut document = Document::new();
     let descriptor = &trial.descriptor;
@@ -89,8 +91,8 @@ pub fn page(trial: &Trial, answers: &[Answer], findings: &[Finding], view: Docum
     document
 }
 
-/// A finding: its sentence, then what was seen. Evidence of several lines keeps them, each as far in as it stands, and
-/// what does not fit into a line goes on further in.
+/// A finding: its sentence, then what was seen. Evidence of several lines keeps them, each as far in as it
+/// stands, and what does not fit into a line goes on further in.
 fn beside(document: &mut Document, finding: &Finding) {
     const FURTHER: usize = 4;
     document.paragraph(2, &finding.sentence);
@@ -245,7 +247,8 @@ pub fn compared(across: &Across) -> Document {
     document
 }
 
-/// What several processes answered together, an entry a comparison: first those that stand for their experiment.
+/// What several processes answered together, an entry a comparison: first those that stand for their
+/// experiment.
 pub fn over_processes(processes: &Processes) -> Document {
     let mut document = Document::new();
     let (first, rest): (Vec<_>, Vec<_>) = processes.answers.iter().partition(|answer| answer.headline);

@@ -183,7 +183,8 @@ proptest! {
             place.siblings = known(siblings.then_some(group));
             place.node = known(node.then_some(groups[at] % 2));
             place.kind = known(kind.then_some(CoreKind::Uniform));
-            place.caches = known(caches.then(|| vec![cache(2, sharing.then_some(64), None, sharers, Witness::Sysfs)]));
+            let second = || vec![cache(2, sharing.then_some(64), None, sharers, Witness::Sysfs)];
+            place.caches = known(caches.then(second));
         }
         let said = sentences(&machine);
         prop_assert!((4..=5).contains(&said.len()), "{said:?}");

@@ -30,7 +30,8 @@ pub fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
     apart.then(|| "Holds while the host leaves these virtual CPUs where they are.".into())
 }
 
-/// That a ratio was not the same throughout, though one answer holds: the two regimes that are farthest apart.
+/// That a ratio was not the same throughout, though one answer holds: the two regimes that are farthest
+/// apart.
 fn changed(trial: &Trial, evidence: &Evidence) -> Option<String> {
     let by_ratio = |one: &&Regime, other: &&Regime| one.ratio.total_cmp(&other.ratio);
     let least = evidence.regimes.iter().min_by(by_ratio)?;

@@ -71,8 +71,9 @@ const OVER_RUNS: &str =
 
 /// Takes back a "different" whose interval reaches to within `distance` of 1, a fraction.
 ///
-/// What others do on the same core, or with the same cache, changes what one instruction costs beside another one; and it may
-/// last for all of a run. An interval over the blocks of this run knows nothing of the next: `docs/method.md`.
+/// What others do on the same core, or with the same cache, changes what one instruction costs beside another
+/// one; and it may last for all of a run. An interval over the blocks of this run knows nothing of the next:
+/// `docs/method.md`.
 pub fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, remedy: &str) {
     let Some(evidence) = answer.evidence.as_ref().filter(|_| answer.verdict == Verdict::Different) else {
         return;

@@ -19,8 +19,8 @@ use tenbin_stats::sequential::Plan;
 use tenbin_stats::sign;
 use tenbin_stats::{LEVEL, detectable};
 
-/// The fewest blocks with which any comparison of `family` can be decided: more signs than that are needed before even a
-/// unanimous vote is rarer than the level.
+/// The fewest blocks with which any comparison of `family` can be decided: more signs than that are needed
+/// before even a unanimous vote is rarer than the level.
 pub fn votes(family: usize) -> u32 {
     let plan = Plan::new(LEVEL, family.max(1));
     plan.and_then(|plan| plan.least_blocks()).map_or(u32::MAX, |blocks| blocks as u32)
@@ -28,9 +28,10 @@ pub fn votes(family: usize) -> u32 {
 
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
 ///
-/// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
-/// that margin on either side of its middle, so that the ratio can be quoted. The interval is that over all
-/// regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead is known as well.
+/// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than that
+/// margin on either side of its middle, so that the ratio can be quoted. The interval is that over all
+/// regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead is
+/// known as well.
 pub(crate) fn decided(
     time: Time,
     descriptor: &Descriptor,

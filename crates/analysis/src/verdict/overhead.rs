@@ -29,8 +29,9 @@ pub(super) fn known(arrangement: &Arrangement, samples: &[Sample]) -> bool {
 
 /// The line through epochs of n and 2n iterations of the first variant, and from how many pairs of blocks.
 ///
-/// Blocks come in pairs of n and 2n iterations, each with two epochs of the variant. Both of n are held against one of 2n,
-/// the first of its block and the last in turns, so that neither side comes later than the other.
+/// Blocks come in pairs of n and 2n iterations, each with two epochs of the variant. Both of n are held
+/// against one of 2n, the first of its block and the last in turns, so that neither side comes later than the
+/// other.
 fn fitted(arrangement: &Arrangement, samples: &[Sample]) -> (Option<Line>, usize) {
     let first = arrangement.variants.first().copied();
     let mut blocks: BTreeMap<u32, Vec<(u64, f64)>> = BTreeMap::new();
@@ -100,8 +101,8 @@ mod tests {
     /// What an epoch of the simulation costs beyond its iterations, in nanoseconds.
     const COST: f64 = 25.0;
 
-    /// A cell that doubles: epochs of 100 and of 200 us with noise of up to 100 ns to either side, interrupted as often for each unit of time
-    /// (`rate` times in 100 us), each time for about 1 ms.
+    /// A cell that doubles: epochs of 100 and of 200 us with noise of up to 100 ns to either side,
+    /// interrupted as often for each unit of time (`rate` times in 100 us), each time for about 1 ms.
     fn interrupted(rate: f64, seed: u64) -> (Option<Line>, usize) {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut cell = specimen::cell(200, 1.0, 0.0, Ended::Budget, seed);

@@ -1,5 +1,5 @@
-//! A cell whose machine was in several states: when each was, what else was different then, and whether one answer holds
-//! in all of them.
+//! A cell whose machine was in several states: when each was, what else was different then, and whether one
+//! answer holds in all of them.
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::comma;
@@ -83,7 +83,8 @@ impl Blocks {
         self.since[block as usize + 1]
     }
 
-    /// What was seen in these blocks, first to last of each stretch: medians, where a figure is not a share of time.
+    /// What was seen in these blocks, first to last of each stretch: medians, where a figure is not a share
+    /// of time.
     fn figures(&self, probes: &[Probe], stretches: &[(u32, u32)]) -> Vec<Figure> {
         let within = |block: u32| stretches.iter().any(|&(first, last)| (first..=last).contains(&block));
         let seconds: f64 = stretches.iter().map(|&(first, last)| self.end(last) - self.start(first)).sum();
@@ -129,7 +130,8 @@ fn median(values: Vec<f64>) -> Option<f64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stance(pub Verdict, pub bool);
 
-/// Two regimes that are decided, each in another way; and so no answer holds in both. Of several such pairs the longest.
+/// Two regimes that are decided, each in another way; and so no answer holds in both. Of several such pairs
+/// the longest.
 pub fn contradiction(evidence: &Evidence, stance: impl Fn(&Regime) -> Stance) -> Option<(&Regime, &Regime)> {
     let decided = evidence.regimes.iter().filter(|regime| stance(regime).0 != Verdict::Refused);
     let mut longest: Vec<&Regime> = decided.collect();
@@ -193,7 +195,8 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// What else was different in the one regime and in the other, and what that may mean. None if nothing was seen.
+/// What else was different in the one regime and in the other, and what that may mean. None if nothing was
+/// seen.
 fn changed(machine: &Machine, cell: &Cell, one: &Regime, other: &Regime) -> Option<String> {
     let of = |regime: &Regime, name: &str| {
         regime.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)

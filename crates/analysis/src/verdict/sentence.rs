@@ -108,8 +108,8 @@ pub fn range(quantity: Quantity, evidence: &Evidence) -> String {
     format!("{}{unit}", outward(terms.of_interval(evidence.interval)))
 }
 
-/// The same in a table: `2.4x cheaper`, `0.31 % dearer`, and `1.3x dearer?` where the interval says that it may be the other way round.
-/// None where a table has the ratio itself.
+/// The same in a table: `2.4x cheaper`, `0.31 % dearer`, and `1.3x dearer?` where the interval says that it
+/// may be the other way round. None where a table has the ratio itself.
 pub fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
     let terms = Terms::of(quantity, evidence);
     let figure = show(terms.of_ratio(evidence.ratio), terms.of_interval(evidence.interval));

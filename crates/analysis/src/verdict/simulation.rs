@@ -1,10 +1,12 @@
 //! Verdicts on machines that change while they are measured, counted over seeded runs.
 //!
-//! Whole: the two stretches of a cell, the looks that may stop it, the level that each of them leaves, and the verdict at the end. A verdict is
-//! *wrong* where it contradicts a regime that lasted for a twentieth of the blocks that were measured: "different"
-//! where the two cost the same then, or the other one was cheaper; "equivalent" where they differed by more than the margin.
+//! Whole: the two stretches of a cell, the looks that may stop it, the level that each of them leaves, and
+//! the verdict at the end. A verdict is *wrong* where it contradicts a regime that lasted for a twentieth of
+//! the blocks that were measured: "different" where the two cost the same then, or the other one was cheaper;
+//! "equivalent" where they differed by more than the margin.
 //!
-//! Run with `--nocapture` to see the table of `docs/truth.md`. `TENBIN_SIMULATED_RUNS` says how many runs of each kind.
+//! Run with `--nocapture` to see the table of `docs/truth.md`. `TENBIN_SIMULATED_RUNS` says how many runs of
+//! each kind.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -24,7 +26,8 @@ use tenbin_stats::proportion::clopper_pearson;
 /// Blocks that fit into the time of a cell.
 const BLOCKS: usize = 1_024;
 
-/// Relative spread of a block's ratio, and the margin of equivalence: a difference of the one is one of the other.
+/// Relative spread of a block's ratio, and the margin of equivalence: a difference of the one is one of the
+/// other.
 const SPREAD: f64 = 0.01;
 const MARGIN: f64 = 0.01;
 
@@ -99,8 +102,9 @@ enum Outcome {
 
 /// One cell from its first block to its verdict. `truths` are the log ratios of the two states.
 ///
-/// `may_stop` says whether the looks before the end may stop it. Most runs of two states far apart are over before the second
-/// one comes, and then there was one; what regimes do to a verdict shows in those that go on to the end.
+/// `may_stop` says whether the looks before the end may stop it. Most runs of two states far apart are over
+/// before the second one comes, and then there was one; what regimes do to a verdict shows in those that go
+/// on to the end.
 fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, seed: u64) -> Outcome {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut noise = 0.0;
@@ -109,8 +113,8 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
         (0..BLOCKS).map(|block| truths[0] + (truths[1] - truths[0]) * course.at(block)).collect();
     let mut descriptor = descriptor(Quantity::NanosecondsPerOperation);
     descriptor.margin = MARGIN;
-    // The engine's two stretches: the second begins where the first was decided or had half of the time, and other cells come
-    // between them, so that its noise knows nothing of the first one's.
+    // The engine's two stretches: the second begins where the first was decided or had half of the time, and
+    // other cells come between them, so that its noise knows nothing of the first one's.
     let mut confirms = false;
     for (block, truth) in (0_u32..).zip(&truth) {
         noise = around.draw(&mut random, noise);
@@ -274,7 +278,8 @@ fn a_steady_machine_seldom_depends() {
         ] {
             let title = format!("{around:?}, {}", if may_stop { "until decided" } else { "to the end" });
             let counts = counted(&title, runs, may_stop, &kinds(&[Course::Steady], &pairs, &[around]));
-            // What each block has of the one before it costs the sign test its level, regimes or none: that is shown.
+            // What each block has of the one before it costs the sign test its level, regimes or none: that
+            // is shown.
             let related = if let Around::Related(part) = around { part } else { 0.0 };
             assert!(related > 0.5 || part(&counts, Outcome::Depends) <= LEVEL, "{title}: {counts:?}");
             assert!(related > 0.0 || part(&counts, Outcome::Wrong) <= LEVEL, "{title}: {counts:?}");

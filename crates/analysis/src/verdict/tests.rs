@@ -206,7 +206,8 @@ fn where_others_use_the_cores_a_difference_that_another_run_may_not_have_is_not_
     let refused = judged(guest(), 0.1, 1.07);
     assert!(refused.sentence.starts_with("Refused: in this run lock xadd is 6."), "{}", refused.sentence);
     assert!(refused.sentence.contains("--processes 10") && refused.evidence.is_some());
-    // Where the machine is one's own, or both sides do the same work, an interval says all that there is to say.
+    // Where the machine is one's own, or both sides do the same work, an interval says all that there is to
+    // say.
     assert_eq!(judged(Virtualisation::None, 0.1, 1.07).verdict, Verdict::Different);
     assert_eq!(judged(guest(), 0.0, 1.07).verdict, Verdict::Different);
 }
@@ -279,7 +280,8 @@ fn no_ratio_is_said_to_be_0() {
         for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond, Quantity::Lateness] {
             // In percent an end may be 0: then that is a difference and no ratio.
             let all = [sentence::difference(quantity, &evidence), sentence::range(quantity, &evidence)];
-            said.extend(all.into_iter().chain(sentence::briefly(quantity, &evidence)).filter(|it| !it.contains('%')));
+            let brief = sentence::briefly(quantity, &evidence);
+            said.extend(all.into_iter().chain(brief).filter(|it| !it.contains('%')));
         }
         for text in said {
             for figure in text.split([' ', 'x']).filter_map(|word| word.parse::<f64>().ok()) {
@@ -325,7 +327,12 @@ fn no_sentence_of_a_comparison_says_an_unusable_figure() {
     {
         assert_eq!(unusable(text), None);
     }
-    proptest!(ProptestConfig::with_cases(48), |(ratio in -8.0..8.0_f64, noise in 0.0..12.0_f64, blocks in 4_u32..80, seed in 0_u64..1000)| {
+    proptest!(ProptestConfig::with_cases(48), |(
+        ratio in -8.0..8.0_f64,
+        noise in 0.0..12.0_f64,
+        blocks in 4_u32..80,
+        seed in 0_u64..1000,
+    )| {
         for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond] {
             let cell = cell(blocks, ratio.exp(), noise, Ended::Budget, seed);
             let trial = trial(quantity, vec![cell]);

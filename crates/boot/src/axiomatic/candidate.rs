@@ -1,10 +1,12 @@
 //! Candidate executions: one trace a hart, and every way in which their loads and stores could have met.
 //!
-//! For each load a store that it returns (`rf`), for each address an order of its stores (`co`). A load comes before the
-//! stores that follow the one that it returns (`fr`). The axioms, in the form that the specification's appendix has for herd:
+//! For each load a store that it returns (`rf`), for each address an order of its stores (`co`). A load comes
+//! before the stores that follow the one that it returns (`fr`). The axioms, in the form that the
+//! specification's appendix has for herd:
 //!
 //! - coherence: `co`, `rf`, `fr` and program order at one address have no cycle;
-//! - the load value axiom and the global memory order: `co`, `rf` between harts, `fr` and preserved program order have none;
+//! - the load value axiom and the global memory order: `co`, `rf` between harts, `fr` and preserved program
+//!   order have none;
 //! - atomicity: no other hart's store comes between the store that a `lr` returns and that of its `sc`.
 //!
 //! What breaks an axiom is dropped as soon as it does: first by `rf` alone, then address by address.
@@ -51,8 +53,8 @@ struct Order {
 /// The last store of each address that has any, with what it stored.
 pub(super) type Last = BTreeMap<u64, u64>;
 
-/// Whether to go on: told what memory holds in the end before it is known whether that can be, says whether that is of
-/// interest; told that it can be, takes it.
+/// Whether to go on: told what memory holds in the end before it is known whether that can be, says whether
+/// that is of interest; told that it can be, takes it.
 pub(super) trait Visitor {
     /// Whether an execution that ends so should be looked at.
     fn wants(&self, last: &Last) -> bool;
@@ -61,7 +63,8 @@ pub(super) trait Visitor {
 }
 
 impl<'a> Candidate<'a> {
-    /// `None` where the traces have more than [`MOST_EVENTS`] accesses. `initial` says what an address holds at first.
+    /// `None` where the traces have more than [`MOST_EVENTS`] accesses. `initial` says what an address holds
+    /// at first.
     pub(super) fn new(harts: &'a [&'a Ordered], initial: &'a dyn Fn(u64) -> u64) -> Option<Self> {
         let mut firsts = Vec::new();
         let mut events = Vec::new();
@@ -196,7 +199,8 @@ impl<'a> Candidate<'a> {
         graph
     }
 
-    /// Collects the orders of the stores to an address that begin with `begun` and that the axioms of one address allow.
+    /// Collects the orders of the stores to an address that begin with `begun` and that the axioms of one
+    /// address allow.
     fn order(
         &self,
         address: u64,
@@ -236,7 +240,8 @@ impl<'a> Candidate<'a> {
         Ok(())
     }
 
-    /// `co`, from each store to the next, and `fr`, from each load to the store after the one that it returns.
+    /// `co`, from each store to the next, and `fr`, from each load to the store after the one that it
+    /// returns.
     fn edges(&self, address: u64, order: &[usize]) -> Vec<(usize, usize)> {
         let mut edges = order.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>();
         for &load in self.loads.iter().filter(|&&load| self.events[load].access.address == address) {
@@ -323,7 +328,8 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Whether no event comes before itself: those that come before none that is left are taken away until none is left.
+/// Whether no event comes before itself: those that come before none that is left are taken away until none
+/// is left.
 fn is_acyclic(graph: &[u64]) -> bool {
     let mut left = if graph.len() == 64 { u64::MAX } else { (1 << graph.len()) - 1 };
     while left != 0 {

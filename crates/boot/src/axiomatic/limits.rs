@@ -5,8 +5,8 @@ use crate::isa::Instruction;
 /// What an answer may cost.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
-    /// How often each instruction of a hart is executed at most; what goes round a loop more often is not looked at, and the
-    /// answer says so.
+    /// How often each instruction of a hart is executed at most; what goes round a loop more often is not
+    /// looked at, and the answer says so.
     pub unroll: u32,
     /// Steps: instructions executed, and candidate executions looked at. About a million a second.
     pub steps: u64,

@@ -1,13 +1,13 @@
 //! What a litmus test may end with under a memory model, by enumeration of all candidate executions.
 //!
-//! [`outcomes`] gives the whole set or no set at all. It first finds, by repetition, the values that each location could
-//! ever hold; then every path of each hart that these values allow; then, for each combination of paths, every way in which
-//! loads and stores can have met, and keeps those that the axioms allow. The same arguments give the same answer, and take
-//! the same steps.
+//! [`outcomes`] gives the whole set or no set at all. It first finds, by repetition, the values that each
+//! location could ever hold; then every path of each hart that these values allow; then, for each combination
+//! of paths, every way in which loads and stores can have met, and keeps those that the axioms allow. The
+//! same arguments give the same answer, and take the same steps.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory Consistency Model" and appendix
-//! "Formal Memory Model Specifications". Not modelled: accesses that overlap without being the same bytes (refused),
-//! instruction fetches, devices.
+//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory Consistency Model"
+//! and appendix "Formal Memory Model Specifications". Not modelled: accesses that overlap without being the
+//! same bytes (refused), instruction fetches, devices.
 
 mod candidate;
 mod limits;
@@ -76,8 +76,8 @@ pub struct Outcomes {
     pub states: BTreeSet<Outcome>,
     /// The types of the test's locations: where the test declares none, that follows from the accesses.
     pub kinds: Vec<Kind>,
-    /// Whether some path went round a loop more often than [`Limits::unroll`] says: then the set is whole for the
-    /// others only.
+    /// Whether some path went round a loop more often than [`Limits::unroll`] says: then the set is whole for
+    /// the others only.
     pub cut: bool,
     /// Steps that it took.
     pub steps: u64,
@@ -331,8 +331,9 @@ fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<Traces>,
         for access in all.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
             grown.entry(access.address).or_default().extend(access.written);
         }
-        // What a store depends on comes before it in memory, so no value goes through one store twice: more rounds than
-        // stores find nothing that an execution could hold (a counter that feeds itself, for one).
+        // What a store depends on comes before it in memory, so no value goes through one store twice: more
+        // rounds than stores find nothing that an execution could hold (a counter that feeds itself, for
+        // one).
         let stores = all.iter().map(most_stores).sum::<usize>();
         if grown == values || round >= stores {
             return Ok(all);

@@ -1,5 +1,6 @@
-//! The model a second time, as the chapter on RVWMO words it: for every total order of all accesses, is it a global memory
-//! order that explains what the loads return? Far too slow but for a handful of accesses, and independent of the graphs.
+//! The model a second time, as the chapter on RVWMO words it: for every total order of all accesses, is it a
+//! global memory order that explains what the loads return? Far too slow but for a handful of accesses, and
+//! independent of the graphs.
 
 use std::collections::BTreeSet;
 
@@ -44,8 +45,8 @@ impl PartialEq for Trace {
 
 impl Eq for Trace {}
 
-/// Where the store stands that the load at `load` returns by the load value axiom: the last in the global memory order among those
-/// that come before it there or in the program.
+/// Where the store stands that the load at `load` returns by the load value axiom: the last in the global
+/// memory order among those that come before it there or in the program.
 fn returned(order: &[Event<'_>], load: usize) -> Option<usize> {
     let event = order[load];
     order.iter().enumerate().rposition(|(place, other)| {

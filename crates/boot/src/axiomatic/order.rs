@@ -1,11 +1,11 @@
 //! Preserved program order: which accesses of one hart memory must see in the order of the program.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory Consistency Model", section
-//! "Preserved Program Order"; chapter "Ztso" for TSO. Rules 2, 3 and 12 depend on what loads return, and are completed by
-//! [`Candidate`](super::candidate::Candidate).
+//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory Consistency Model",
+//! section "Preserved Program Order"; chapter "Ztso" for TSO. Rules 2, 3 and 12 depend on what loads return,
+//! and are completed by [`Candidate`](super::candidate::Candidate).
 //!
-//! Rules 1, 2 and 8 say nothing that the other axioms do not say here, where accesses that meet are of the same bytes: coherence has
-//! them already. They are kept because the specification has them.
+//! Rules 1, 2 and 8 say nothing that the other axioms do not say here, where accesses that meet are of the
+//! same bytes: coherence has them already. They are kept because the specification has them.
 
 use super::Model;
 use super::thread::{Access, Fence, FenceKind, Trace};
@@ -33,7 +33,8 @@ pub(super) struct Ordered {
     pub(super) preserved: Vec<u64>,
     /// By access, as bits: the later ones at the same address.
     pub(super) same_address: Vec<u64>,
-    /// Loads of one address without a store to it from the first up to the second: rule 2 asks whose values they return.
+    /// Loads of one address without a store to it from the first up to the second: rule 2 asks whose values
+    /// they return.
     pub(super) load_pairs: Vec<(usize, usize)>,
 }
 

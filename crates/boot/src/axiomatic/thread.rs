@@ -1,8 +1,10 @@
-//! What one hart may do by itself: every path through its program, for every value that its loads could return.
+//! What one hart may do by itself: every path through its program, for every value that its loads could
+//! return.
 //!
-//! A path is a [`Trace`]: its accesses to memory in program order, with the syntactic dependencies between them. Dependencies
-//! follow registers, as the specification has it: through every instruction that computes (`xor x5,x6,x6` too), and not
-//! through an access to memory. The register that tells whether `sc` succeeded depends on the `sc` where it did.
+//! A path is a [`Trace`]: its accesses to memory in program order, with the syntactic dependencies between
+//! them. Dependencies follow registers, as the specification has it: through every instruction that computes
+//! (`xor x5,x6,x6` too), and not through an access to memory. The register that tells whether `sc` succeeded
+//! depends on the `sc` where it did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,7 +101,8 @@ struct Path {
 /// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
 pub(super) const MOST_PATHS: usize = 100_000;
 
-/// All paths of a hart when each load returns what is there at first or any of `values`, an instruction being executed `unroll` times at most.
+/// All paths of a hart when each load returns what is there at first or any of `values`, an instruction being
+/// executed `unroll` times at most.
 pub(super) fn traces(
     test: &Test,
     hart: usize,
@@ -225,8 +228,8 @@ impl Path {
         self.trace.fences.push(Fence { position: self.trace.accesses.len(), kind });
     }
 
-    /// Whether what is reserved overlaps this access without being the same bytes. Such a store-conditional may succeed
-    /// ("Zalrsc" asks only that its bytes are in the reservation set), which is not modelled.
+    /// Whether what is reserved overlaps this access without being the same bytes. Such a store-conditional
+    /// may succeed ("Zalrsc" asks only that its bytes are in the reservation set), which is not modelled.
     fn reserves_a_part(&self, wanted: &Wanted) -> bool {
         self.reservation.is_some_and(|(address, width, _)| {
             let overlaps =

@@ -1,8 +1,10 @@
-//! What undetermined memory may hold: numbers that matter, and what they look like through loads of several widths.
+//! What undetermined memory may hold: numbers that matter, and what they look like through loads of several
+//! widths.
 //!
-//! A word that is only ever looked at whole may be any of the numbers. Where loads of several widths look at the same bytes, what one of
-//! them may see must not depend on which of them comes first. So the bytes are cut where a look begins or ends, and each piece holds, for
-//! itself, what it would in any number seen through any of the looks that it is a part of.
+//! A word that is only ever looked at whole may be any of the numbers. Where loads of several widths look at
+//! the same bytes, what one of them may see must not depend on which of them comes first. So the bytes are
+//! cut where a look begins or ends, and each piece holds, for itself, what it would in any number seen
+//! through any of the looks that it is a part of.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +15,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::isa::Width;
 use crate::operational::program::{Inverse, Word};
 
-/// A number that no program compares anything with, another one for each address. No byte of it is a small number or −1, and the
-/// lowest, which is what a look at one byte sees of it, is none of those that are `spoken` of, if there is such a byte.
+/// A number that no program compares anything with, another one for each address. No byte of it is a small
+/// number or −1, and the lowest, which is what a look at one byte sees of it, is none of those that are
+/// `spoken` of, if there is such a byte.
 fn fresh(address: u64, spoken: &[bool; 256]) -> u64 {
-    // Spreads neighbours: G. Steele and others, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, "mix64".
+    // Spreads neighbours: G. Steele and others, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014,
+    // "mix64".
     let mut mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -45,7 +49,8 @@ pub(super) struct Garbage {
     always: usize,
     /// Bytes that the code names.
     spoken: [bool; 256],
-    /// What was read of undetermined memory and is none of the numbers: who compares that wants to know what it holds.
+    /// What was read of undetermined memory and is none of the numbers: who compares that wants to know what
+    /// it holds.
     telling: RefCell<FxHashSet<u64>>,
     /// What was computed of that.
     results: RefCell<FxHashMap<u64, Vec<Way>>>,
@@ -73,13 +78,14 @@ pub(super) enum Compared {
     Known,
     /// That this number matters; and whether others would have done as well.
     New(u64, bool),
-    /// That more matters than is tried: undetermined memory is compared with what was made of it, or only parts are.
+    /// That more matters than is tried: undetermined memory is compared with what was made of it, or only
+    /// parts are.
     Garbage,
 }
 
 impl Garbage {
-    /// The numbers of harts, −1, and what garbage is compared with; for each address there will be one more that nothing is compared with.
-    /// The code names these bytes.
+    /// The numbers of harts, −1, and what garbage is compared with; for each address there will be one more
+    /// that nothing is compared with. The code names these bytes.
     pub(super) fn new(
         harts: u32,
         compared: &BTreeSet<u64>,
@@ -230,7 +236,8 @@ impl Garbage {
         self.numbers.iter().copied().chain([fresh(word + first, &self.spoken)])
     }
 
-    /// All that the 8 bytes at an address may hold as soon as a load looks at some of them, given all loads that ever look at them.
+    /// All that the 8 bytes at an address may hold as soon as a load looks at some of them, given all loads
+    /// that ever look at them.
     pub(super) fn values(
         &self,
         word: u64,
@@ -258,7 +265,8 @@ impl Garbage {
             }
             contents.extend(values);
         }
-        // Its own number stays what nothing else holds, even if another word is compared with it and may hold it too.
+        // Its own number stays what nothing else holds, even if another word is compared with it and may hold
+        // it too.
         let own = fresh(word + look.0, &self.spoken) << (8 * look.0) & missing;
         let mut telling = self.telling.borrow_mut();
         for value in &contents {

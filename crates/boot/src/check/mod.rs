@@ -1,7 +1,8 @@
 //! What can go wrong when several harts boot, and the run in which it does.
 //!
-//! [`check`] looks at every run of the machine code in an [`Image`] on so many harts: every order in which they can step, everything
-//! that memory may hold where the file does not say, every reordering that the memory model allows within a window.
+//! [`check`] looks at every run of the machine code in an [`Image`] on so many harts: every order in which
+//! they can step, everything that memory may hold where the file does not say, every reordering that the
+//! memory model allows within a window.
 
 mod program;
 mod garbage;
@@ -24,18 +25,6 @@ use crate::operational::step::Signal;
 use program::{ImageProgram, Learned};
 use tenbin_model::words::memory;
 
-/// What a register holds before anybody sets it; but x0, and a0, which holds the hart's number as boot loaders leave it. Any
-/// number would do: code that looks at it is wrong already.
-pub const UNSET: u64 = 0x5a5a_dead_0000_5a5a;
-
-/// What stands for the unspecified value that a control and status register holds at first: this, and its number.
-pub(crate) const UNSET_CONTROL: u64 = 0x5a5a_dead_c5c5_0000;
-
-/// The number of the control and status register whose unspecified first value this stands for, if it is one.
-pub(crate) const fn unset_control(value: u64) -> Option<u16> {
-    if value & !0xfff == UNSET_CONTROL { Some((value & 0xfff) as u16) } else { None }
-}
-
 /// The number of the control and status register of this name, if what it holds at first can be given.
 pub(crate) fn control(name: &str) -> Option<u16> {
     csr::number(name).filter(|&number| may_be_given(number))
@@ -50,21 +39,23 @@ pub(crate) struct Question<'a> {
     pub(crate) harts: u32,
     /// How memory orders what they do.
     pub(crate) memory: Model,
-    /// How many instructions of a hart may be begun and not performed, at least 1. Under SC it does not matter.
+    /// How many instructions of a hart may be begun and not performed, at least 1. Under SC it does not
+    /// matter.
     pub(crate) window: u32,
     /// What places in the code mean.
     pub(crate) landmarks: Landmarks,
     /// What registers must hold when a hart comes to [`Landmarks::arrived`].
     pub(crate) expected: Vec<Expectation>,
-    /// What control and status registers hold at first, by their numbers. Those that are not here hold what the architecture says
-    /// (volume II, "Reset"), which of most is nothing.
+    /// What control and status registers hold at first, by their numbers. Those that are not here hold what
+    /// the architecture says (volume II, "Reset"), which of most is nothing.
     pub(crate) controls: BTreeMap<u16, u64>,
 }
 
 /// What places in the code mean for the boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Landmarks {
-    /// The goal of every hart but the boot hart. A hart that comes here has arrived, and is not looked at any more.
+    /// The goal of every hart but the boot hart. A hart that comes here has arrived, and is not looked at any
+    /// more.
     pub(crate) arrived: Vec<u64>,
     /// The goal of the boot hart.
     pub(crate) all_arrived: Vec<u64>,
@@ -98,26 +89,30 @@ pub(crate) struct Expectation {
 pub(crate) struct Limits<'a> {
     /// Bytes of memory.
     pub(crate) bytes: u64,
-    /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of progress are this.
+    /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of
+    /// progress are this.
     pub(crate) stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Report {
-    /// The shortest run that was found for each kind of fault, in the order of [`Fault`]. None: every hart always arrives.
+    /// The shortest run that was found for each kind of fault, in the order of [`Fault`]. None: every hart
+    /// always arrives.
     pub(crate) findings: Vec<Finding>,
-    /// Whether every state was looked at. Else a limit was reached: what is found stands, and there may be more.
+    /// Whether every state was looked at. Else a limit was reached: what is found stands, and there may be
+    /// more.
     pub(crate) whole: bool,
     /// Whether garbage was computed with: then what was tried of it need not be all that matters.
     pub(crate) partly: bool,
-    /// Whether some hart could have begun more instructions than the window holds. What is found stands anyway; that there is no more
-    /// stands up to this window.
+    /// Whether some hart could have begun more instructions than the window holds. What is found stands
+    /// anyway; that there is no more stands up to this window.
     pub(crate) window_full: bool,
-    /// Addresses of instructions behind which nothing was begun early, though it may be: that there is no more stands but for that.
+    /// Addresses of instructions behind which nothing was begun early, though it may be: that there is no
+    /// more stands but for that.
     pub(crate) held: Vec<u64>,
-    /// Addresses of `lr` whose loop need not ever succeed: it is no constrained LR/SC loop (volume I, "Eventual Success of
-    /// Store-Conditional Instructions"). Here it is believed to.
+    /// Addresses of `lr` whose loop need not ever succeed: it is no constrained LR/SC loop (volume I,
+    /// "Eventual Success of Store-Conditional Instructions"). Here it is believed to.
     pub(crate) retries: Vec<u64>,
     /// The cost. Its time is for others to say, who have a clock.
     pub(crate) effort: Effort,
@@ -227,7 +222,8 @@ pub(crate) enum Refused {
     Stopped(Effort),
     /// An instruction that cannot be fetched or decoded.
     Fetch(FetchError),
-    /// An instruction that no run here can perform: traps, interrupts that are taken, control registers that are not known.
+    /// An instruction that no run here can perform: traps, interrupts that are taken, control registers that
+    /// are not known.
     Unsupported {
         /// Where it is.
         pc: u64,
@@ -239,8 +235,8 @@ pub(crate) enum Refused {
         /// Where it was left.
         pc: u64,
     },
-    /// A load needs a part of what an older store of its hart puts into a word that other harts access too, or a store-conditional goes to a part
-    /// of what is reserved there.
+    /// A load needs a part of what an older store of its hart puts into a word that other harts access too,
+    /// or a store-conditional goes to a part of what is reserved there.
     Mixed {
         /// The word.
         address: u64,
@@ -392,13 +388,15 @@ impl Extent {
     const FIRST: Self = Self { reduces: false, states: 1 << 12, tables: 1 << 20, though_faulty: true };
     /// A small window.
     const SMALL: Self = Self { states: FEW, tables: 4 << 20, ..Self::FIRST };
-    /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found is the shortest that there is.
+    /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found
+    /// is the shortest that there is.
     const ALL: Self = Self { states: FEW, tables: u64::MAX, though_faulty: false, ..Self::FIRST };
     /// To the end.
     const ENOUGH: Self = Self::whole(true);
 
-    /// What else goes wrong where something does. With two harts most of what is known to go wrong needs less; with more of them
-    /// it is the answer that should not be kept waiting, for longer than some tenths of a second.
+    /// What else goes wrong where something does. With two harts most of what is known to go wrong needs
+    /// less; with more of them it is the answer that should not be kept waiting, for longer than some tenths
+    /// of a second.
     const fn more(harts: u32) -> Self {
         let (states, tables) = if harts <= 2 { (1 << 18, 8 << 20) } else { (1 << 15, 2 << 20) };
         Self { states, tables, ..Self::FIRST }
@@ -434,8 +432,8 @@ fn search(
 /// States up to which all runs are looked at, and not only those that are enough.
 const FEW: u64 = 30_000;
 
-/// Looks at all runs, or at enough of them; none if there are more states than `most` has, and nothing was found by then. `dead` is a run to
-/// where, in order, nothing helps any more.
+/// Looks at all runs, or at enough of them; none if there are more states than `most` has, and nothing was
+/// found by then. `dead` is a run to where, in order, nothing helps any more.
 fn search_within(
     question: &Question<'_>,
     limits: Limits<'_>,

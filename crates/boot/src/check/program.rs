@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::garbage::{self, Compared, Garbage, Looks};
-use super::{Landmarks, Question, UNSET, unset_control};
+use super::{Landmarks, Question};
 use crate::axiomatic::Model;
 use crate::image::FetchError;
 use crate::isa::execute::Uses;
 use crate::isa::{Decoded, Instruction, Register, Width};
 use crate::operational::machine::interrupt_of;
 use crate::operational::program::{self, At, Inverse, Line, Program, Region, Tells, Word, bit};
+use crate::unset::{UNSET, unset_control};
 
 /// Numbers that garbage may be compared with and that are then tried as garbage.
 const MOST_COMPARED: usize = 64;
@@ -105,8 +106,8 @@ impl<'a> ImageProgram<'a> {
         firmware
     }
 
-    /// A word that several harts access, and of which a load needed a part of what its own hart was about to store; or one of which
-    /// a store-conditional went to a part of what was reserved.
+    /// A word that several harts access, and of which a load needed a part of what its own hart was about to
+    /// store; or one of which a store-conditional went to a part of what was reserved.
     pub(super) fn mixed(&self) -> Option<u64> {
         if let Some(reserved) = self.reserved.get() {
             return Some(reserved);
@@ -116,13 +117,15 @@ impl<'a> ImageProgram<'a> {
         self.mixed.borrow().iter().find(several).copied()
     }
 
-    /// A control and status register whose first value nobody knows, on which a hart's way depends, and where it is read.
+    /// A control and status register whose first value nobody knows, on which a hart's way depends, and where
+    /// it is read.
     pub(super) fn unset_control(&self) -> Option<(u64, u16)> {
         let csr = self.unset_control.get()?;
         self.unset_reads.borrow().get(&csr).map(|&pc| (pc, csr))
     }
 
-    /// Notes that something depends on this number, if it stands for what a control and status register holds at first.
+    /// Notes that something depends on this number, if it stands for what a control and status register holds
+    /// at first.
     fn depends(&self, value: u64) {
         if self.unset_control.get().is_none() {
             self.unset_control.set(unset_control(value));
@@ -247,8 +250,8 @@ fn named(question: &Question<'_>) -> BTreeSet<u8> {
     numbers.collect()
 }
 
-/// Where the jumps through registers of an image lead, as far as the code shows it: calls whose address the instruction before makes, and
-/// returns to behind calls.
+/// Where the jumps through registers of an image lead, as far as the code shows it: calls whose address the
+/// instruction before makes, and returns to behind calls.
 fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
     let none = Learned::default();
     let mut known = Learned::default();
@@ -494,8 +497,9 @@ impl Program for ImageProgram<'_> {
         self.unset_reads.borrow_mut().entry(csr).or_insert(pc);
     }
 
-    /// Nothing that is performed early behind a jump before it is known where that leads is seen by others: it is loads alone. So where it leads in
-    /// any run, it also leads in one where nothing was, and is learned there.
+    /// Nothing that is performed early behind a jump before it is known where that leads is seen by others:
+    /// it is loads alone. So where it leads in any run, it also leads in one where nothing was, and is
+    /// learned there.
     fn targets(&self, pc: u64) -> Vec<u64> {
         let is_first = self.guessed.borrow_mut().insert(pc);
         let known = self.known.targets.get(&pc);
@@ -559,7 +563,8 @@ impl Program for ImageProgram<'_> {
         ] {
             self.compares(left, right);
         }
-        // What a small bound lets through may index a table. What a large one lets through is too much to try.
+        // What a small bound lets through may index a table. What a large one lets through is too much to
+        // try.
         for (garbage, bound) in [(left, right), (right, left)] {
             if bound < SMALL_BOUND {
                 (0..bound).for_each(|small| self.compares(garbage, small));

@@ -1,11 +1,13 @@
 //! Loops that try a store-conditional again, and which of them the architecture promises to succeed.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "A", section "Eventual Success of Store-Conditional Instructions".
+//! Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "A", section "Eventual Success of
+//! Store-Conditional Instructions".
 
 use crate::isa::Instruction;
 use crate::operational::program::Line;
 
-/// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop. The lines stand in the order of their addresses.
+/// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop. The lines
+/// stand in the order of their addresses.
 pub(super) fn unconstrained(lines: &[(u64, Line)]) -> Vec<u64> {
     let mut reserves = Vec::new();
     for (place, (_, line)) in lines.iter().enumerate() {
@@ -25,8 +27,9 @@ const MOST_CONSTRAINED: usize = 16;
 /// Instructions behind a store-conditional that are searched for the branch that tries again.
 const NEAR: usize = 16;
 
-/// The `lr` of the loop around the store-conditional at this place, if one follows, and whether that is a constrained LR/SC loop: at most 16
-/// instructions in a row, of the base set, that neither access memory nor jump back between the two.
+/// The `lr` of the loop around the store-conditional at this place, if one follows, and whether that is a
+/// constrained LR/SC loop: at most 16 instructions in a row, of the base set, that neither access memory nor
+/// jump back between the two.
 fn constrained(lines: &[(u64, Line)], place: usize) -> Option<(u64, bool)> {
     let follows = |at: usize| lines[at - 1].0 + lines[at - 1].1.length == lines[at].0;
     let target = |at: usize| match lines[at].1.instruction {

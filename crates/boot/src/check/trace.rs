@@ -16,7 +16,8 @@ use crate::operational::step::Signal;
 
 /// Everything that is wrong with the states that were found.
 ///
-/// `dead_end` is a run to a state from which the goal is known to be out of reach. It is taken if no shorter one is found.
+/// `dead_end` is a run to a state from which the goal is known to be out of reach. It is taken if no shorter
+/// one is found.
 pub(super) fn findings(
     search: &mut Search<'_>,
     image: &Image,

@@ -1,9 +1,11 @@
 //! Strongly connected parts of a graph of states.
 //!
-//! Source: R. Tarjan, Depth-First Search and Linear Graph Algorithms, SIAM Journal on Computing 1(2), 1972, without recursion.
+//! Source: R. Tarjan, Depth-First Search and Linear Graph Algorithms, SIAM Journal on Computing 1(2), 1972,
+//! without recursion.
 
-/// Calls `part` with each strongly connected part of the graph of `count` nodes, those that can be reached from a part before it.
-/// `edges(node, index)` is the node's successor of that number; `None` behind the last one.
+/// Calls `part` with each strongly connected part of the graph of `count` nodes, those that can be reached
+/// from a part before it. `edges(node, index)` is the node's successor of that number; `None` behind the last
+/// one.
 pub(super) fn parts(count: u32, edges: impl Fn(u32, usize) -> Option<u32>, mut part: impl FnMut(&[u32])) {
     const NEW: u32 = u32::MAX;
     const DONE: u32 = u32::MAX - 1;

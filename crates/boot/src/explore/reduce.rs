@@ -1,15 +1,18 @@
 //! Which steps from a state are enough.
 //!
-//! From a state it is enough to take the steps of a *persistent* set: whatever all that is outside the set does without it, it
-//! never does what matters to a step in the set. Then every run has another one that takes a step of the set first and comes to the same.
-//! What is outside can do is found by walking: each hart by itself, on memory that holds what it does now or anything that one of them writes.
+//! From a state it is enough to take the steps of a *persistent* set: whatever all that is outside the set
+//! does without it, it never does what matters to a step in the set. Then every run has another one that
+//! takes a step of the set first and comes to the same. What is outside can do is found by walking: each hart
+//! by itself, on memory that holds what it does now or anything that one of them writes.
 //!
-//! A step that changes nothing (a hart that looks again at what it waits for) is no step, and a set needs one that is, and that a hart must
-//! take in the end: a run that takes no step of the set goes on as well when that one was taken first.
-//! So that nothing is put off for ever, every cycle has a state from which all steps are taken; [`search`](super::search) sees to that.
+//! A step that changes nothing (a hart that looks again at what it waits for) is no step, and a set needs one
+//! that is, and that a hart must take in the end: a run that takes no step of the set goes on as well when
+//! that one was taken first. So that nothing is put off for ever, every cycle has a state from which all
+//! steps are taken; [`search`](super::search) sees to that.
 //!
-//! Source: P. Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, LNCS 1032, 1996, chapter 4 (persistent
-//! sets) and chapter 7; A. Valmari, A Stubborn Attack on State Explosion, 1992, for what of liveness is kept.
+//! Source: P. Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, LNCS 1032, 1996,
+//! chapter 4 (persistent sets) and chapter 7; A. Valmari, A Stubborn Attack on State Explosion, 1992, for
+//! what of liveness is kept.
 
 use crate::operational::footprint::Footprint;
 use crate::operational::machine::{Machine, Move, State};
@@ -24,12 +27,14 @@ pub(super) fn enough(machine: &mut Machine<'_>, state: &State, moves: &Moves) ->
     if active.len() < 2 && active.iter().all(|&hart| moves[hart].len() < 2) {
         return None;
     }
-    // A hart may sleep for ever, and what it does ahead of a branch may turn out never to have been done: what it must do at last is sure.
+    // A hart may sleep for ever, and what it does ahead of a branch may turn out never to have been done:
+    // what it must do at last is sure.
     let goes_on = |moves: &[Move]| moves.iter().any(|each| each.forced && each.state != *state);
     // The boot hart first: what waits for it need not be looked at before it comes.
     let mut order = active.clone();
     order.sort_by_key(|&hart| !machine.local(state[hart]).boots);
-    // The oldest instruction of one hart, before all younger ones and all other harts, where it can go one way only.
+    // The oldest instruction of one hart, before all younger ones and all other harts, where it can go one
+    // way only.
     let boots = order.iter().any(|&hart| machine.local(state[hart]).boots);
     for &hart in &order {
         // Finding out what all others may do while a hart waits that only answers costs more than it saves.

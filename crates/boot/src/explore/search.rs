@@ -69,7 +69,8 @@ pub(crate) type Onward = (Vec<(State, Move)>, Option<usize>);
 /// Rounds of all harts after which a run is not followed any more.
 const MOST_ROUNDS: usize = 1 << 14;
 
-/// What a hart's label on an edge says besides the hart: that the step was its oldest, and must be done in the end.
+/// What a hart's label on an edge says besides the hart: that the step was its oldest, and must be done in
+/// the end.
 const FORCED: u8 = 8;
 
 /// … that it is a store-conditional that fails for no reason.
@@ -229,8 +230,8 @@ impl<'p> Search<'p> {
         all
     }
 
-    /// The harts, as bits, that can go on from here without anything changing: they have arrived, they sleep, or what they must do next
-    /// changes nothing.
+    /// The harts, as bits, that can go on from here without anything changing: they have arrived, they sleep,
+    /// or what they must do next changes nothing.
     fn stills(&self, state: &State, moves: &Moves) -> u8 {
         let mut still = 0;
         for hart in 0..self.machine.harts {
@@ -323,7 +324,8 @@ impl<'p> Search<'p> {
     /// One state of each cycle on which some step might be put off for ever.
     fn put_off(&self) -> Vec<u32> {
         let mut nodes = Vec::new();
-        // An edge to a state that is whole ends the way: it is given as one to the node itself, which makes no part larger.
+        // An edge to a state that is whole ends the way: it is given as one to the node itself, which makes
+        // no part larger.
         let edges = |node: u32, index: usize| {
             if self.whole[node as usize] {
                 return None;
@@ -340,7 +342,8 @@ impl<'p> Search<'p> {
         nodes
     }
 
-    /// Whether every hart is where it is to be: one at least where boot harts arrive, and the others, if it is known who boots, not there.
+    /// Whether every hart is where it is to be: one at least where boot harts arrive, and the others, if it
+    /// is known who boots, not there.
     fn is_goal(&self, state: &State) -> bool {
         let mut all_arrived = false;
         let is_there = |hart: usize| {
@@ -362,8 +365,8 @@ impl<'p> Search<'p> {
         (0..self.machine.harts).any(|hart| self.machine.possible(state[hart]).pending)
     }
 
-    /// The first state from which the goal cannot be reached, and the first from which a fair run need not. Where not all states were
-    /// looked at, those that were not count as good.
+    /// The first state from which the goal cannot be reached, and the first from which a fair run need not.
+    /// Where not all states were looked at, those that were not count as good.
     pub(crate) fn hangs(&self) -> (Option<u32>, Option<u32>) {
         let expanded = self.begins.len() as u32 - 1;
         let mut reaches = vec![false; self.states.len()];
@@ -425,7 +428,8 @@ impl<'p> Search<'p> {
         (dead, livelock)
     }
 
-    /// Whether nothing is to be asked of a state any more: it is the goal, or a hart went astray, which is a fault of its own.
+    /// Whether nothing is to be asked of a state any more: it is the goal, or a hart went astray, which is a
+    /// fault of its own.
     fn is_over(&self, state: u32) -> bool {
         let harts = &self.states[state as usize];
         let is_astray = |hart: usize| matches!(self.machine.local(harts[hart]).at, Place::Astray(_));
@@ -457,8 +461,8 @@ impl<'p> Search<'p> {
         way
     }
 
-    /// The steps of a run that is described from outside, each hart performing everything in its order; none if there is no such run, or
-    /// the goal can be reached from its end.
+    /// The steps of a run that is described from outside, each hart performing everything in its order; none
+    /// if there is no such run, or the goal can be reached from its end.
     pub(crate) fn dead_end(&mut self, described: &[Described]) -> Option<Vec<(State, Move)>> {
         let (mut state, _) = self.machine.first()?;
         let mut way = Vec::new();
@@ -498,8 +502,8 @@ impl<'p> Search<'p> {
         Some(way)
     }
 
-    /// The steps that harts take when each does in turn what it must, until nothing changes or all repeats; with the number of the step from which it
-    /// does. None, if neither comes in time.
+    /// The steps that harts take when each does in turn what it must, until nothing changes or all repeats;
+    /// with the number of the step from which it does. None, if neither comes in time.
     pub(crate) fn on(&mut self, from: State) -> Option<Onward> {
         let mut way: Vec<(State, Move)> = Vec::new();
         let mut seen: FxHashMap<State, usize> = FxHashMap::default();
@@ -523,7 +527,8 @@ impl<'p> Search<'p> {
         None
     }
 
-    /// What each hart reads next; or, if it is to go `on`, what it read last when each did in turn what it must.
+    /// What each hart reads next; or, if it is to go `on`, what it read last when each did in turn what it
+    /// must.
     pub(crate) fn looks(&mut self, state: State, on: bool) -> Vec<Option<Task>> {
         let mut looks = vec![None; self.machine.harts];
         let mut state = state;

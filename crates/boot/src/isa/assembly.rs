@@ -1,10 +1,11 @@
 //! One line of GNU assembly, to instructions.
 //!
-//! Everything that [`super::print`] writes is read back as the same instruction, and so are the usual short names. Both
-//! spellings of the two ordering bits are read, the assembler's `.aqrl` and herd's `.aq.rl`. Where a branch goes to is a
-//! distance (`.+8`) or a label, which the caller knows.
+//! Everything that [`super::print`] writes is read back as the same instruction, and so are the usual short
+//! names. Both spellings of the two ordering bits are read, the assembler's `.aqrl` and herd's `.aq.rl`.
+//! Where a branch goes to is a distance (`.+8`) or a label, which the caller knows.
 //!
-//! Source: the RISC-V Assembly Programmer's Manual, and the binutils documentation, "RISC-V-Dependent Features".
+//! Source: the RISC-V Assembly Programmer's Manual, and the binutils documentation, "RISC-V-Dependent
+//! Features".
 
 use std::fmt;
 
@@ -71,7 +72,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The one instruction of a line, without comments and labels. `label` gives the distance in bytes to a label.
+/// The one instruction of a line, without comments and labels. `label` gives the distance in bytes to a
+/// label.
 ///
 /// # Errors
 ///
@@ -83,8 +85,9 @@ pub fn parse(line: &str, label: impl Fn(&str) -> Option<i64>) -> Result<Instruct
     }
 }
 
-/// The instructions of a line, without comments and labels. Only `li` of a large number, and extensions of bytes, half words and
-/// unsigned words, become more than one. `label` gives the distance in bytes to a label.
+/// The instructions of a line, without comments and labels. Only `li` of a large number, and extensions of
+/// bytes, half words and unsigned words, become more than one. `label` gives the distance in bytes to a
+/// label.
 ///
 /// # Errors
 ///
@@ -281,7 +284,8 @@ impl Line<'_> {
             "wfi" => Instruction::Wfi,
             "mret" => Instruction::Mret,
             "unimp" => {
-                // The assembler's way to an instruction that no machine has: to write a counter that is read only.
+                // The assembler's way to an instruction that no machine has: to write a counter that is read
+                // only.
                 let operand = CsrOperand::Register(Register::ZERO);
                 Instruction::Csr { change: CsrChange::Write, rd: Register::ZERO, csr: 0xc00, operand }
             }
@@ -334,7 +338,8 @@ impl Line<'_> {
         Ok(Instruction::Jalr { rd, base, offset })
     }
 
-    /// `add` and its like, with a register or a number on the right. The assembler takes `add a0,a0,1` for `addi` too.
+    /// `add` and its like, with a register or a number on the right. The assembler takes `add a0,a0,1` for
+    /// `addi` too.
     fn computation(&self) -> Result<Option<Instruction>, Error> {
         for op in Arithmetic::ALL {
             for word in [false, true] {
@@ -488,8 +493,8 @@ fn in_range(value: i64, (least, greatest): (i64, i64)) -> Result<i64, Error> {
     if (least..=greatest).contains(&value) { Ok(value) } else { Err(Error::Range { value, least, greatest }) }
 }
 
-/// A number, decimal, or hexadecimal after `0x`; up to 64 bits, signed or not. A leading 0 is refused: it means octal to the
-/// assembler, and nothing to herd.
+/// A number, decimal, or hexadecimal after `0x`; up to 64 bits, signed or not. A leading 0 is refused: it
+/// means octal to the assembler, and nothing to herd.
 fn number(text: &str) -> Result<i64, Error> {
     let error = || wrong(text, "a number");
     let (negative, digits) = match text.strip_prefix('-') {

@@ -1,10 +1,33 @@
 //! Compressed instructions of RV64IC: each stands for one long instruction.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume I, "C Extension for Compressed Instructions", whose tables of the three
-//! quadrants are the order here.
+//! Source: The RISC-V Instruction Set Manual, volume I, "C Extension for Compressed Instructions", whose
+//! tables of the three quadrants are the order here.
 
-use super::decode::{Kind, signed};
 use super::{Arithmetic, Condition, Instruction, Register, Width};
+
+/// What bits are that are not decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// All zeros or all ones, which are illegal for ever: what runs into cleared memory meets this.
+    Illegal,
+    /// Reserved, or of an extension that is not known here.
+    Unknown,
+    /// Floating point: F, D, or their compressed loads and stores.
+    FloatingPoint,
+    /// Vectors: V.
+    Vector,
+    /// An opcode that the manual leaves to makers.
+    Custom,
+    /// An instruction of supervisor or hypervisor mode, or of the debugger.
+    Privileged,
+    /// Longer than four bytes.
+    Long,
+}
+
+/// The low `width` bits of `value`, their sign extended.
+pub(super) const fn signed(value: u32, width: u32) -> i64 {
+    (((value as u64) << (64 - width)) as i64) >> (64 - width)
+}
 
 /// The long form of the 16 bits of `half`.
 pub(super) fn expand(half: u32) -> Result<Instruction, Kind> {

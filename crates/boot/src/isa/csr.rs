@@ -1,6 +1,7 @@
 //! Names of control and status registers.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume II, "CSR Listing"; those that unprivileged code and machine mode have.
+//! Source: The RISC-V Instruction Set Manual, volume II, "CSR Listing"; those that unprivileged code and
+//! machine mode have.
 
 /// The name of this register, if it has one here.
 #[must_use]

@@ -1,17 +1,19 @@
 //! From bits to an [`Instruction`].
 //!
-//! Hints decode as what they are, instructions that write x0 or order nothing. A `fence` whose mode is reserved is a normal
-//! fence, and fields that the manual calls reserved for finer fences are not looked at, as it asks of implementations.
-//! What is not supported is named as far as its opcode tells, so that a message can say more than a number.
+//! Hints decode as what they are, instructions that write x0 or order nothing. A `fence` whose mode is
+//! reserved is a normal fence, and fields that the manual calls reserved for finer fences are not looked at,
+//! as it asks of implementations. What is not supported is named as far as its opcode tells, so that a
+//! message can say more than a number.
 //!
 //! Source: The RISC-V Instruction Set Manual, volume I, chapters "RV32/64G Instruction Set Listings" and
 //! "C Extension for Compressed Instructions", and volume II, "Machine-Mode Privileged Instructions".
 
 use std::fmt;
 
+pub use super::compressed::Kind;
+use super::compressed::{self, signed};
 use super::{
     Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Decoded, Instruction, Register, Width,
-    compressed,
 };
 
 /// Bits that are no instruction of RV64IMAC, Zicsr and Zifencei in machine mode.
@@ -23,25 +25,6 @@ pub struct Error {
     pub length: u64,
     /// What they are.
     pub kind: Kind,
-}
-
-/// What bits are that are not decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// All zeros or all ones, which are illegal for ever: what runs into cleared memory meets this.
-    Illegal,
-    /// Reserved, or of an extension that is not known here.
-    Unknown,
-    /// Floating point: F, D, or their compressed loads and stores.
-    FloatingPoint,
-    /// Vectors: V.
-    Vector,
-    /// An opcode that the manual leaves to makers.
-    Custom,
-    /// An instruction of supervisor or hypervisor mode, or of the debugger.
-    Privileged,
-    /// Longer than four bytes.
-    Long,
 }
 
 impl fmt::Display for Error {
@@ -85,11 +68,6 @@ pub fn decode(bits: u32) -> Result<Decoded, Error> {
         Ok(instruction) => Ok(Decoded { instruction, length: 4 }),
         Err(kind) => Err(Error { bits, length: 4, kind }),
     }
-}
-
-/// The low `width` bits of `value`, their sign extended.
-pub(super) const fn signed(value: u32, width: u32) -> i64 {
-    (((value as u64) << (64 - width)) as i64) >> (64 - width)
 }
 
 /// Four bytes of an instruction, with its fields by the names of the manual.
@@ -165,7 +143,8 @@ impl Long {
             }
             0x6f => Ok(Instruction::Jal { rd, offset: self.j_immediate() }),
             0x73 => self.system(),
-            // The loads and stores of vectors share opcodes with those of floating point, and differ in the width.
+            // The loads and stores of vectors share opcodes with those of floating point, and differ in the
+            // width.
             0x07 | 0x27 if matches!(self.funct3(), 0 | 5..=7) => Err(Kind::Vector),
             0x07 | 0x27 | 0x43 | 0x47 | 0x4b | 0x4f | 0x53 => Err(Kind::FloatingPoint),
             0x57 => Err(Kind::Vector),

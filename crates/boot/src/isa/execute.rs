@@ -1,7 +1,8 @@
 //! What an instruction computes from registers, up to the point where memory must answer.
 //!
-//! [`execute`] gives an [`Effect`]: the next pc, and a register to write or what is asked of memory. Who asks it (a
-//! memory model) completes a load by [`Access::loaded`] and finds what an atomic operation stores by [`Atomic::apply`].
+//! [`execute`] gives an [`Effect`]: the next pc, and a register to write or what is asked of memory. Who asks
+//! it (a memory model) completes a load by [`Access::loaded`] and finds what an atomic operation stores by
+//! [`Atomic::apply`].
 //!
 //! Source: The RISC-V Instruction Set Manual, volume I, chapters RV32I, RV64I, "M" and "A".
 
@@ -110,7 +111,8 @@ pub enum AccessKind {
 }
 
 impl Access {
-    /// What the register takes when the bytes read are the low bytes of `memory`; `None` if nothing is read, or for x0.
+    /// What the register takes when the bytes read are the low bytes of `memory`; `None` if nothing is read,
+    /// or for x0.
     #[must_use]
     pub const fn loaded(&self, memory: u64) -> Option<(Register, u64)> {
         let (rd, signed) = match self.kind {
@@ -128,7 +130,8 @@ impl Access {
     }
 }
 
-/// What `decoded`, at the address `pc`, does when registers hold what `read` says. `read` is not asked for x0.
+/// What `decoded`, at the address `pc`, does when registers hold what `read` says. `read` is not asked for
+/// x0.
 pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Effect {
     let read = |register: Register| if register.is_zero() { 0 } else { read(register) };
     let following = pc.wrapping_add(decoded.length);
@@ -201,12 +204,12 @@ pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Ef
 }
 
 impl Instruction {
-    /// The annotations of its access to memory: acquire, and release. They are not always the bits: `lr` with rl alone and `sc` with
-    /// aq alone have none.
+    /// The annotations of its access to memory: acquire, and release. They are not always the bits: `lr` with
+    /// rl alone and `sc` with aq alone have none.
     ///
-    /// Source: the manual, chapter "RVWMO Memory Consistency Model", section "Memory Model Primitives": "An AMO or LR
-    /// instruction with aq set has an acquire-RCsc annotation. An AMO or SC instruction with rl set has a release-RCsc
-    /// annotation. An AMO, LR, or SC instruction with both aq and rl set has both".
+    /// Source: the manual, chapter "RVWMO Memory Consistency Model", section "Memory Model Primitives": "An
+    /// AMO or LR instruction with aq set has an acquire-RCsc annotation. An AMO or SC instruction with rl set
+    /// has a release-RCsc annotation. An AMO, LR, or SC instruction with both aq and rl set has both".
     #[must_use]
     pub const fn annotations(&self) -> (bool, bool) {
         match *self {
@@ -240,12 +243,14 @@ impl Arithmetic {
         (self as u8) < (Self::Multiply as u8)
     }
 
-    /// The result on 64 bits, or, if `word`, on the low 32 bits, sign extended. Dividing by 0 and the quotient that does
-    /// not fit have the results that the M extension gives them; of a shift, only the low 6 (or 5) bits count.
+    /// The result on 64 bits, or, if `word`, on the low 32 bits, sign extended. Dividing by 0 and the
+    /// quotient that does not fit have the results that the M extension gives them; of a shift, only the low
+    /// 6 (or 5) bits count.
     #[must_use]
     pub const fn compute(self, word: bool, left: u64, right: u64) -> u64 {
         if word {
-            // The operands as 64-bit numbers of the right sign: then the results on 64 bits end in those on 32.
+            // The operands as 64-bit numbers of the right sign: then the results on 64 bits end in those on
+            // 32.
             let unsigned = matches!(self, Self::DivideUnsigned | Self::RemainderUnsigned | Self::ShiftRight);
             let left = Width::Word.extend(left, !unsigned);
             let right = Width::Word.extend(right, !unsigned);
@@ -285,7 +290,8 @@ impl Arithmetic {
 }
 
 impl Atomic {
-    /// What memory holds after the operation, cut to `width`; of `memory` and `operand` only that many bytes count.
+    /// What memory holds after the operation, cut to `width`; of `memory` and `operand` only that many bytes
+    /// count.
     #[must_use]
     pub const fn apply(self, width: Width, memory: u64, operand: u64) -> u64 {
         let (old, new) = (width.extend(memory, true) as i64, width.extend(operand, true) as i64);
@@ -318,8 +324,8 @@ impl CsrChange {
     }
 }
 
-/// The registers that an instruction reads and writes, by what they are for. Dependencies follow from these. x0 is never
-/// among them.
+/// The registers that an instruction reads and writes, by what they are for. Dependencies follow from these.
+/// x0 is never among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Uses {
     /// Read, and part of the address of an access to memory.

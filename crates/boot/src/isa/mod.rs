@@ -1,10 +1,12 @@
 //! The instructions of RV64IMAC, Zicsr and Zifencei, in the decoded form that everything here shares.
 //!
-//! The form keeps what an instruction means, and not how it was encoded: a compressed instruction and its long form are
-//! the same [`Instruction`], so its length stands beside it in [`Decoded`]. Immediates are sign extended, and in bytes where
-//! they are distances; the upper immediates of `lui` and `auipc` are shifted already.
+//! The form keeps what an instruction means, and not how it was encoded: a compressed instruction and its
+//! long form are the same [`Instruction`], so its length stands beside it in [`Decoded`]. Immediates are sign
+//! extended, and in bytes where they are distances; the upper immediates of `lui` and `auipc` are shifted
+//! already.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume I (unprivileged) and volume II (privileged), both 20240411.
+//! Source: The RISC-V Instruction Set Manual, volume I (unprivileged) and volume II (privileged), both
+//! 20240411.
 
 pub mod assembly;
 mod compressed;
@@ -280,7 +282,8 @@ pub enum Instruction {
     Jalr { rd: Register, base: Register, offset: i64 },
     /// `beq` and its like: go to pc + `offset` if `left` and `right` compare so.
     Branch { when: Condition, left: Register, right: Register, offset: i64 },
-    /// `lb` to `ld`: `rd` = what memory holds at `base` + `offset`, sign extended if `signed`. A double is `signed`.
+    /// `lb` to `ld`: `rd` = what memory holds at `base` + `offset`, sign extended if `signed`. A double is
+    /// `signed`.
     Load { width: Width, signed: bool, rd: Register, base: Register, offset: i64 },
     /// `sb` to `sd`: the low bytes of `source` go to memory at `base` + `offset`.
     Store { width: Width, source: Register, base: Register, offset: i64 },

@@ -1,8 +1,8 @@
 //! Instructions as GNU assembly.
 //!
-//! `{}` writes them as objdump does by default, with the short names of common uses (`li`, `ret`, `beqz`), and `{:#}` as
-//! `objdump -M no-aliases` does. Where objdump writes the address that a branch goes to, `{}` has the distance, `.+8`,
-//! which the assembler reads too; [`Instruction::at`] has the address.
+//! `{}` writes them as objdump does by default, with the short names of common uses (`li`, `ret`, `beqz`),
+//! and `{:#}` as `objdump -M no-aliases` does. Where objdump writes the address that a branch goes to, `{}`
+//! has the distance, `.+8`, which the assembler reads too; [`Instruction::at`] has the address.
 
 use std::fmt;
 
@@ -333,7 +333,8 @@ impl Arithmetic {
         matches!(self, Self::ShiftLeft | Self::ShiftRight | Self::ShiftRightArithmetic)
     }
 
-    /// Whether there is a form on 32 bits, as `addw`; of those with an immediate, only `addiw` and the shifts are.
+    /// Whether there is a form on 32 bits, as `addw`; of those with an immediate, only `addiw` and the shifts
+    /// are.
     #[must_use]
     pub const fn has_word(self) -> bool {
         matches!(self, Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::DivideUnsigned)

@@ -85,7 +85,8 @@ pub struct Decided {
     pub having: usize,
     /// Whether what the test asks is so; none where nothing is asked.
     pub holds: Option<bool>,
-    /// Whether some path executes an instruction more often than [`Litmus::unroll`] says. Such paths were not looked at.
+    /// Whether some path executes an instruction more often than [`Litmus::unroll`] says. Such paths were not
+    /// looked at.
     pub cut: bool,
     /// Steps that it took.
     pub steps: u64,

@@ -1,5 +1,5 @@
-//! One line of a hart's column to one instruction. On top of GNU's syntax, herd knows `.aq` and `.rl` on ordinary loads and
-//! stores, and numbers longer than an encoding could hold.
+//! One line of a hart's column to one instruction. On top of GNU's syntax, herd knows `.aq` and `.rl` on
+//! ordinary loads and stores, and numbers longer than an encoding could hold.
 
 use super::scan::number_of;
 use super::{FIRST_ADDRESS, Statement};

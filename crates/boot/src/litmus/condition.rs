@@ -42,8 +42,8 @@ pub enum Proposition {
 }
 
 impl Proposition {
-    /// Whether it is true of an outcome of these observables, where locations have these types. What it speaks of must be among the
-    /// observables.
+    /// Whether it is true of an outcome of these observables, where locations have these types. What it
+    /// speaks of must be among the observables.
     #[must_use]
     pub fn holds(&self, observed: &[Observable], kinds: &[Kind], outcome: &Outcome) -> bool {
         self.is_true(kinds, &|observable| {
@@ -52,8 +52,9 @@ impl Proposition {
         })
     }
 
-    /// Whether it is true where observables have the values that `value` says. A location is compared with a number as its type
-    /// has it, so that -1 and 0xffff are the same of 16 bits, and with another observable as the narrower of the two has it.
+    /// Whether it is true where observables have the values that `value` says. A location is compared with a
+    /// number as its type has it, so that -1 and 0xffff are the same of 16 bits, and with another observable
+    /// as the narrower of the two has it.
     #[must_use]
     pub fn is_true(&self, kinds: &[Kind], value: &dyn Fn(Observable) -> u64) -> bool {
         let kind = |observable| match observable {

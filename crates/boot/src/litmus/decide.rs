@@ -8,7 +8,8 @@ use crate::pool::{self, Means, Turn};
 /// Why a test that a signal interrupted has no answer.
 const INTERRUPTED: &str = "tenbin was interrupted before it was decided";
 
-/// A file that was named, and what it holds, or why that cannot be read. It is asked for when the file has its turn.
+/// A file that was named, and what it holds, or why that cannot be read. It is asked for when the file has
+/// its turn.
 pub struct File<'a> {
     /// The name.
     pub name: String,

@@ -92,7 +92,8 @@ fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The type that one of its words says, after what the words before it said. What no type of C is says nothing.
+/// The type that one of its words says, after what the words before it said. What no type of C is says
+/// nothing.
 fn kind_of(name: &str, before: Option<Kind>) -> Option<Kind> {
     let of = |width, signed| Some(Kind { width, signed });
     match name {

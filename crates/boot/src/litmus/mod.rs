@@ -1,11 +1,12 @@
 //! Litmus tests: a few instructions a hart, and a question about what they leave behind.
 //!
-//! [`decide`] says of files of tests what each may end with. [`Test::read`] reads herd's format for RISC-V: a header, an initial state in braces, a column of instructions for each
-//! hart, `locations`, `filter`, and a condition under `exists`, `~exists`, `forall` or `observed`.
+//! [`decide`] says of files of tests what each may end with. [`Test::read`] reads herd's format for RISC-V: a
+//! header, an initial state in braces, a column of instructions for each hart, `locations`, `filter`, and a
+//! condition under `exists`, `~exists`, `forall` or `observed`.
 //!
-//! Every location that a test names gets an address of its own, [`SPACING`] bytes from the next. The values of registers are then
-//! plain numbers, and an address is told from another number when it is printed. A test that names a number in the
-//! range of the addresses is refused, so that the two cannot be mistaken.
+//! Every location that a test names gets an address of its own, [`SPACING`] bytes from the next. The values
+//! of registers are then plain numbers, and an address is told from another number when it is printed. A test
+//! that names a number in the range of the addresses is refused, so that the two cannot be mistaken.
 //!
 //! Source of the format: the sources of herdtools7 (`lib/RISCVParser.mly`), and the documentation of diy7.
 
@@ -40,7 +41,8 @@ pub const SPACING: u64 = 0x100;
 /// Bytes in which addresses lie, those of code too: numbers in this range cannot be told from them.
 const ADDRESSES: u64 = 0x200_0000;
 
-/// The address of the first hart's code, and the bytes from there to the next one's: room for more instructions than a file may have.
+/// The address of the first hart's code, and the bytes from there to the next one's: room for more
+/// instructions than a file may have.
 const CODE: u64 = FIRST_ADDRESS + 0x10_0000;
 const CODE_OF_A_HART: u64 = 0x10_0000;
 
@@ -118,7 +120,8 @@ pub struct Thread {
 pub struct Statement {
     /// The instruction. The immediate of an addition may be longer than an encoding could hold (`li`).
     pub instruction: Instruction,
-    /// `.aq` on an ordinary load or store, which no encoding has and herd knows (acquire, processor consistent).
+    /// `.aq` on an ordinary load or store, which no encoding has and herd knows (acquire, processor
+    /// consistent).
     pub acquire: bool,
     /// `.rl` on an ordinary load or store.
     pub release: bool,
@@ -174,7 +177,8 @@ impl Test {
         width.truncate(place.initial.checked_shr(bits).unwrap_or(0))
     }
 
-    /// Whether an access of this width may go to this address: it lies in one location, at a multiple of its width.
+    /// Whether an access of this width may go to this address: it lies in one location, at a multiple of its
+    /// width.
     #[must_use]
     pub fn fits(&self, address: u64, width: Width) -> bool {
         let Some(place) = self.place_at(address) else { return false };

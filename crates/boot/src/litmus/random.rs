@@ -1,6 +1,6 @@
-//! Random litmus tests, for properties that must hold for all of them: two words of memory, fences of all kinds, acquire and release,
-//! atomic operations, reservations, and dependencies through addresses, data and branches, both those that matter and those that
-//! are only written down.
+//! Random litmus tests, for properties that must hold for all of them: two words of memory, fences of all
+//! kinds, acquire and release, atomic operations, reservations, and dependencies through addresses, data and
+//! branches, both those that matter and those that are only written down.
 
 use proptest::prelude::*;
 
@@ -64,7 +64,8 @@ impl Step {
         let (at, other) = if self.second { ("x11", "x10") } else { ("x10", "x11") };
         let result = format!("x{}", 5 + index);
         let depend = [format!("xor x20,{source},{source}"), format!("add x21,x20,{at}")];
-        // Where the value that was read says: the first word, or the second, which is `SPACING` bytes further.
+        // Where the value that was read says: the first word, or the second, which is `SPACING` bytes
+        // further.
         let choose =
             [format!("andi x20,{source},1"), "slli x20,x20,8".to_owned(), "add x21,x20,x10".to_owned()];
         let load = format!("li x22,{value}");

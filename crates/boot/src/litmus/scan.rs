@@ -19,7 +19,8 @@ const SIGNS: &[&str] = &[
     "*", "&", "!",
 ];
 
-/// The text with every comment `(* … *)`, which may be nested, replaced by blanks; its lines stay where they are.
+/// The text with every comment `(* … *)`, which may be nested, replaced by blanks; its lines stay where they
+/// are.
 ///
 /// What is never closed and begins before the first brace is no comment: free text stands there.
 pub(super) fn without_comments(text: &str) -> Result<String, ReadError> {

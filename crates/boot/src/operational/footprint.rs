@@ -1,4 +1,5 @@
-//! Which words of memory a step reads and writes, so that it can be told whether the order of two steps matters.
+//! Which words of memory a step reads and writes, so that it can be told whether the order of two steps
+//! matters.
 
 use super::local::Notice;
 use super::machine::State;

@@ -1,4 +1,5 @@
-//! Litmus tests on the operational model: what can be left in registers and memory when every hart has come to its end.
+//! Litmus tests on the operational model: what can be left in registers and memory when every hart has come
+//! to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +67,9 @@ impl Program for Threads<'_> {
     }
 }
 
-/// All outcomes of `test` under `model`, where no hart has more than `window` instructions begun and not performed. Where the window was
-/// too small, [`Outcomes::cut`] says so. Of `limits`, `steps` and `stop` count.
+/// All outcomes of `test` under `model`, where no hart has more than `window` instructions begun and not
+/// performed. Where the window was too small, [`Outcomes::cut`] says so. Of `limits`, `steps` and `stop`
+/// count.
 ///
 /// # Errors
 /// Where `limits` are reached first, or the test has something that is not supported.

@@ -1,4 +1,5 @@
-//! What one hart holds: its registers at its oldest instruction that is not performed, and what it has performed ahead of that one.
+//! What one hart holds: its registers at its oldest instruction that is not performed, and what it has
+//! performed ahead of that one.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +8,9 @@ use crate::isa::Width;
 
 /// The state of one hart.
 ///
-/// Everything older than [`Local::at`] is performed and forgotten, but for the stores in [`Local::left`]. What is younger and not yet performed is not kept either: it follows from the
-/// registers and the program. So only what was performed ahead of its turn stands in [`Local::ahead`].
+/// Everything older than [`Local::at`] is performed and forgotten, but for the stores in [`Local::left`].
+/// What is younger and not yet performed is not kept either: it follows from the registers and the program.
+/// So only what was performed ahead of its turn stands in [`Local::ahead`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Local {
     pub(crate) hart: u8,
@@ -21,8 +23,8 @@ pub(crate) struct Local {
     pub(crate) own: BTreeMap<u64, u64>,
     /// What the last `lr` reserved, if it is not lost.
     pub(crate) reservation: Option<(u64, Width)>,
-    /// The place in [`Local::left`], from [`LEFT`] on, of the store that this `lr` returned, while that is not performed: what others store
-    /// until then comes before it, and takes no reservation away.
+    /// The place in [`Local::left`], from [`LEFT`] on, of the store that this `lr` returned, while that is
+    /// not performed: what others store until then comes before it, and takes no reservation away.
     pub(crate) reserved_from: Option<u16>,
     /// Whom the next store tells to start.
     pub(crate) telling: Option<Notice>,
@@ -30,9 +32,11 @@ pub(crate) struct Local {
     pub(crate) started: bool,
     /// Whether it boots.
     pub(crate) boots: bool,
-    /// Stores that the hart has left behind and memory has not seen, and what keeps them in order; oldest first.
+    /// Stores that the hart has left behind and memory has not seen, and what keeps them in order; oldest
+    /// first.
     pub(crate) left: Vec<Left>,
-    /// What is performed already, by its distance in instructions from [`Local::at`], and the branches that it lies behind.
+    /// What is performed already, by its distance in instructions from [`Local::at`], and the branches that
+    /// it lies behind.
     pub(crate) ahead: Vec<(u16, Early)>,
 }
 
@@ -112,8 +116,8 @@ pub(crate) enum Early {
     Read {
         /// As memory holds it.
         value: u64,
-        /// The distance of the store that it was forwarded from, or its place in [`Local::left`] from [`LEFT`] on, while that is not
-        /// performed.
+        /// The distance of the store that it was forwarded from, or its place in [`Local::left`] from
+        /// [`LEFT`] on, while that is not performed.
         forwarded: Option<u16>,
         /// Whether the address has been written since, by another hart.
         stale: bool,
@@ -154,7 +158,8 @@ impl Local {
         self.left.iter().filter(|left| matches!(left, Left::Store { .. })).count()
     }
 
-    /// Of what is performed early, and of what is reserved: the store that it returned, while that is not performed.
+    /// Of what is performed early, and of what is reserved: the store that it returned, while that is not
+    /// performed.
     fn sources(&mut self) -> impl Iterator<Item = &mut Option<u16>> {
         let forwarded = self.ahead.iter_mut().filter_map(|(_, early)| match early {
             Early::Read { forwarded, .. } => Some(forwarded),
@@ -175,7 +180,8 @@ impl Local {
         }
     }
 
-    /// Drops what orders nothing any more from what is left behind. Whether it has come out that memory is clear.
+    /// Drops what orders nothing any more from what is left behind. Whether it has come out that memory is
+    /// clear.
     pub(super) fn trim(&mut self) -> bool {
         let mut stored = false;
         let mut cleared = false;

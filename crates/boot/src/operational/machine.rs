@@ -1,5 +1,5 @@
-//! The whole machine: its harts, its memory, and its steps. Every state of a hart and every content of memory is kept once, so
-//! a state of the machine is a few numbers.
+//! The whole machine: its harts, its memory, and its steps. Every state of a hart and every content of memory
+//! is kept once, so a state of the machine is a few numbers.
 
 use std::rc::Rc;
 
@@ -14,8 +14,8 @@ use super::program::{Program, Region, Word};
 use super::step::{After, Possible, Signal, after, begin, possible, touched};
 use super::walk::{Standing, Written};
 use crate::answer::Fault;
-use crate::check::UNSET;
 use crate::isa::Width;
+use crate::unset::UNSET;
 
 /// Harts that a machine may have.
 pub(crate) const MOST_HARTS: usize = 8;
@@ -54,7 +54,8 @@ pub(crate) struct Move {
 /// A hart before its first step: which, what happened on the way there, and what is wrong with it.
 pub(crate) type Begun = (usize, Rc<[Signal]>, Vec<Fault>);
 
-/// What a hart's step leads to, memory apart: the hart's state, and what is noted on the way, by their numbers.
+/// What a hart's step leads to, memory apart: the hart's state, and what is noted on the way, by their
+/// numbers.
 type Next = Option<(u32, u32)>;
 
 /// A step of a hart that was worked out.
@@ -73,7 +74,8 @@ struct Step {
 #[derive(Debug, Clone)]
 struct Known<T> {
     is: T,
-    /// Whether the program was told on the way what is compared and computed: not on a [`walk`](super::walk), which may do what no run does.
+    /// Whether the program was told on the way what is compared and computed: not on a [`walk`](super::walk),
+    /// which may do what no run does.
     is_told: bool,
 }
 
@@ -87,7 +89,8 @@ pub(crate) struct Machine<'p> {
     /// Contents of words. Number 0 stands for what a word holds at first.
     words: IndexSet<Word, FxBuildHasher>,
     memories: IndexSet<Box<[u32]>, FxBuildHasher>,
-    /// Of each state of a hart. They are few, and mostly wanted together: looking through them costs less than a table of all.
+    /// Of each state of a hart. They are few, and mostly wanted together: looking through them costs less
+    /// than a table of all.
     steps: Vec<Vec<Step>>,
     /// Where those of more than [`FEW_STEPS`] stand: by the state, the operation and the value.
     places: FxHashMap<(u32, u32, u64), u32>,

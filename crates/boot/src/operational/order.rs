@@ -1,7 +1,8 @@
-//! Which of a hart's begun accesses may be performed, and with what: preserved program order, asked before each of them.
+//! Which of a hart's begun accesses may be performed, and with what: preserved program order, asked before
+//! each of them.
 //!
-//! The numbers in comments are those of its rules. Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RVWMO Memory
-//! Consistency Model", section "Preserved Program Order".
+//! The numbers in comments are those of its rules. Source: The RISC-V Instruction Set Manual, volume I,
+//! 20240411, chapter "RVWMO Memory Consistency Model", section "Preserved Program Order".
 
 use super::local::{Early, LEFT, Sides};
 use super::path::{Access, Item, Kind, Op, Path, Reserved, Task, What, overlap};
@@ -61,8 +62,8 @@ impl Path<'_> {
                 && last.distance == 0
                 && overlap(reserved, wanted)
             {
-                // It may succeed ("Zalrsc" asks only that its bytes are reserved). That is not followed. If it is in some run, it is the
-                // oldest instruction in one.
+                // It may succeed ("Zalrsc" asks only that its bytes are reserved). That is not followed. If
+                // it is in some run, it is the oldest instruction in one.
                 self.program.mixes(wanted.0 & !7, false);
             }
             if let (true, true, Some(address), Some(value)) = (possible, may, access.address, access.data) {
@@ -163,8 +164,8 @@ impl Path<'_> {
             Model::Tso if first.reads() || second.writes() => return true,
             Model::Tso | Model::Rvwmo => {}
         }
-        // 5, 6, 7; devices are strongly ordered among themselves; 1 and 13, as the address may be the same, or a
-        // store must wait until it is known; 8.
+        // 5, 6, 7; devices are strongly ordered among themselves; 1 and 13, as the address may be the same,
+        // or a store must wait until it is known; 8.
         first.acquire
             || second.release
             || (first.is_consistent() && second.is_consistent())
@@ -192,11 +193,13 @@ impl Path<'_> {
                 if first.done.is_some() {
                     break;
                 }
-                // 3: nothing is forwarded from an atomic operation, and nothing in parts. 12: the data must be known.
+                // 3: nothing is forwarded from an atomic operation, and nothing in parts. 12: the data must
+                // be known.
                 let at = first.address?;
                 let covers = at <= address && address + width.bytes() <= at + first.width.bytes();
                 if first.what != What::Store || !covers {
-                    // Such a load may take each byte from where the specification says. That is not followed; whoever can tell is told.
+                    // Such a load may take each byte from where the specification says. That is not followed;
+                    // whoever can tell is told.
                     if first.what == What::Store {
                         self.program.mixes(address & !7, true);
                     }
@@ -205,8 +208,8 @@ impl Path<'_> {
                 let value = width.truncate(first.data? >> (8 * (address - at)));
                 return Some(Task::Forward { address, width, value, from: item.distance });
             }
-            // 2: two loads of one address. The older one could be performed in the same moment, so this one waits for it;
-            // unless what that one waits for does not hold this one back.
+            // 2: two loads of one address. The older one could be performed in the same moment, so this one
+            // waits for it; unless what that one waits for does not hold this one back.
             if first.done.is_none() && !first.release {
                 return None;
             }
@@ -214,7 +217,8 @@ impl Path<'_> {
         Some(Task::Read { address, width })
     }
 
-    /// Whether the window lets something wait here that an older instruction may still contradict, and what it watches.
+    /// Whether the window lets something wait here that an older instruction may still contradict, and what
+    /// it watches.
     pub(super) fn watched(&self) -> (bool, Vec<(u16, u64, Width)>) {
         let mut pending = self.items.iter().any(|item| {
             matches!(item.kind, Kind::Branch)
@@ -236,8 +240,8 @@ impl Path<'_> {
         (pending, watched)
     }
 
-    /// Whether a load was performed before it was known that an older store, which it did not see, goes to the same place. There is no
-    /// such run.
+    /// Whether a load was performed before it was known that an older store, which it did not see, goes to
+    /// the same place. There is no such run.
     pub(super) fn contradicts(&self) -> bool {
         self.items.iter().enumerate().any(|(index, item)| {
             let Kind::Access(access) = &item.kind else { return false };
@@ -248,7 +252,8 @@ impl Path<'_> {
                 }
                 _ => None,
             });
-            // A store-conditional may still fail. What is stored to a word of the hart's own is seen at once by all that is younger.
+            // A store-conditional may still fail. What is stored to a word of the hart's own is seen at once
+            // by all that is younger.
             stores.is_some_and(|(distance, first)| {
                 let waits = first.done.is_none() && first.what != What::StoreConditional;
                 first.own || (waits && forwarded != Some(distance))
@@ -256,7 +261,8 @@ impl Path<'_> {
         })
     }
 
-    /// Whether an older access that is not performed may yet show that a load should not have been; and whether one of them is a load.
+    /// Whether an older access that is not performed may yet show that a load should not have been; and
+    /// whether one of them is a load.
     fn vulnerable(&self, index: usize, access: &Access) -> (bool, bool) {
         let (mut any, mut load) = (false, false);
         for older in self.items[..index].iter().rev() {
@@ -274,8 +280,8 @@ impl Path<'_> {
         (any, load)
     }
 
-    /// Whether a hart that performs the access at this distance now does what its younger loads, performed already, took
-    /// for granted.
+    /// Whether a hart that performs the access at this distance now does what its younger loads, performed
+    /// already, took for granted.
     pub(super) fn agrees(&self, distance: u16) -> bool {
         let Some(at) = self.items.iter().position(|item| item.distance == distance) else { return true };
         let Kind::Access(first) = &self.items[at].kind else { return true };
@@ -300,7 +306,8 @@ impl Path<'_> {
     }
 }
 
-/// Whether a fence orders an access that counts as the first class before one that counts as the second, as `iorw` bits.
+/// Whether a fence orders an access that counts as the first class before one that counts as the second, as
+/// `iorw` bits.
 fn orders(sides: Sides, first: u8, second: u8) -> bool {
     const READ: u8 = 2;
     const WRITE: u8 = 1;

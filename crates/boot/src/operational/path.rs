@@ -1,12 +1,13 @@
-//! The instructions of one hart that are begun: what follows from a [`Local`] and the program, up to where it cannot be known.
+//! The instructions of one hart that are begun: what follows from a [`Local`] and the program, up to where it
+//! cannot be known.
 
 use std::collections::BTreeMap;
 
 use super::control;
 use super::local::{Early, LEFT, Left, Local, Notice, Sides};
 use super::observe::observe;
+use super::own::own;
 use super::program::{At, Line, Program, Region, Word};
-use super::step::own;
 use crate::isa::execute::{Action, Uses, execute};
 use crate::isa::{Atomic, CsrChange, CsrOperand, Decoded, Instruction, Register, Width};
 
@@ -107,7 +108,8 @@ pub(super) fn overlap(one: (u64, Width), other: (u64, Width)) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Op {
     pub(crate) pc: u64,
-    /// In instructions from the oldest one that is not performed; of a store that was left behind, its place there and [`LEFT`].
+    /// In instructions from the oldest one that is not performed; of a store that was left behind, its place
+    /// there and [`LEFT`].
     pub(crate) distance: u16,
     /// Whether nothing older waits.
     pub(crate) oldest: bool,
@@ -191,7 +193,8 @@ pub(super) struct Path<'a> {
     visits: Vec<(u64, [Option<u64>; 32])>,
 }
 
-/// Instructions that a path may have: what a window of eight holds is far less, except in loops that never touch memory.
+/// Instructions that a path may have: what a window of eight holds is far less, except in loops that never
+/// touch memory.
 const LONGEST: u16 = 1000;
 
 impl<'a> Path<'a> {
@@ -252,7 +255,8 @@ impl<'a> Path<'a> {
         path
     }
 
-    /// The begun instructions up to the last one that was performed early; `None` if what was assumed of them is not so.
+    /// The begun instructions up to the last one that was performed early; `None` if what was assumed of them
+    /// is not so.
     pub(super) fn committed(program: &'a dyn Program, local: &'a Local) -> Option<Self> {
         let mut path = Self::new(program, local);
         let last = local.ahead.last().map(|&(distance, _)| distance);
@@ -406,8 +410,9 @@ impl<'a> Path<'a> {
         Went::On
     }
 
-    /// An access to a control and status register. It is the hart's own business and in no order with accesses to memory, but where a
-    /// dependency or a fence makes one, to which a read is input and a write is output (volume I, "CSR Access Ordering").
+    /// An access to a control and status register. It is the hart's own business and in no order with
+    /// accesses to memory, but where a dependency or a fence makes one, to which a read is input and a write
+    /// is output (volume I, "CSR Access Ordering").
     fn control(&mut self, change: CsrChange, rd: Register, csr: u16, operand: CsrOperand, next: u64) -> Went {
         let (operand, is_nothing) = match operand {
             CsrOperand::Register(register) => (self.get(register), register.is_zero()),
@@ -529,12 +534,15 @@ impl<'a> Path<'a> {
         Went::On
     }
 
-    /// An access to a word that is the hart's own. It is performed in the moment in which it may be: nobody can tell. So that need not be
-    /// kept.
+    /// An access to a word that is the hart's own. It is performed in the moment in which it may be: nobody
+    /// can tell. So that need not be kept.
     fn access_own(&mut self, mut access: Access, rd: Register, held: Option<u64>) -> Went {
         access.own = true;
         // A store whose address is not known yet may go to this word too.
-        let is_hidden = |item: &Item| matches!(&item.kind, Kind::Access(other) if other.what != What::Load && other.address.is_none());
+        let is_hidden = |item: &Item| match &item.kind {
+            Kind::Access(other) => other.what != What::Load && other.address.is_none(),
+            _ => false,
+        };
         let held = if self.items.iter().any(is_hidden) { None } else { held };
         let value = if access.what == What::Store { access.data } else { held };
         if value.is_some() && self.may_perform(&access, &self.items) {
@@ -563,7 +571,10 @@ impl<'a> Path<'a> {
 
     /// Whether the newest access is performed.
     pub(super) fn is_last_done(&self) -> bool {
-        matches!(self.items.last(), Some(Item { distance: ..LEFT, kind: Kind::Access(access), .. }) if access.done.is_some())
+        match self.items.last() {
+            Some(Item { distance: ..LEFT, kind: Kind::Access(access), .. }) => access.done.is_some(),
+            _ => false,
+        }
     }
 
     /// Whether the store at this distance is performed, or older than all here.

@@ -54,30 +54,33 @@ pub(crate) trait Program {
         registers[2]
     }
 
-    /// Whether no other hart accesses these 8 bytes, and the hart itself only ever all of them, by loads and stores. Nobody else can tell then in
-    /// which order it does.
+    /// Whether no other hart accesses these 8 bytes, and the hart itself only ever all of them, by loads and
+    /// stores. Nobody else can tell then in which order it does.
     fn is_own(&self, address: u64) -> bool {
         let _ = address;
         false
     }
 
-    /// Told of an access that is performed; `whole`, if it is a load or store of 8 bytes that tells nobody anything.
+    /// Told of an access that is performed; `whole`, if it is a load or store of 8 bytes that tells nobody
+    /// anything.
     fn accesses(&self, hart: u8, address: u64, whole: bool) {
         let _ = (hart, address, whole);
     }
 
-    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there, which matters if it is `shared`, or
-    /// that a store-conditional goes to a part of what is reserved.
+    /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there, which
+    /// matters if it is `shared`, or that a store-conditional goes to a part of what is reserved.
     fn mixes(&self, address: u64, shared: bool) {
         let _ = (address, shared);
     }
 
-    /// Told whether what is compared, computed, decided, seen, mixed and written from now on is so in some run.
+    /// Told whether what is compared, computed, decided, seen, mixed and written from now on is so in some
+    /// run.
     fn follows(&self, a_run: bool) {
         let _ = a_run;
     }
 
-    /// Told that `result` is computed of a number, and what that one must be for another result, if it can be told.
+    /// Told that `result` is computed of a number, and what that one must be for another result, if it can be
+    /// told.
     fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) {
         let _ = (from, result, inverse);
     }
@@ -102,7 +105,8 @@ pub(crate) trait Program {
         let _ = (address, width, held);
     }
 
-    /// All that the 8 bytes around an address may hold as soon as a load looks at some of them, where nothing determines that yet.
+    /// All that the 8 bytes around an address may hold as soon as a load looks at some of them, where nothing
+    /// determines that yet.
     fn garbage(&self, address: u64, width: Width, held: Word) -> Vec<u64> {
         let _ = (address, width, held);
         Vec::new()
@@ -114,7 +118,8 @@ pub(crate) trait Program {
         None
     }
 
-    /// Told that the instruction at this address reads what a control and status register holds at first, which is not known.
+    /// Told that the instruction at this address reads what a control and status register holds at first,
+    /// which is not known.
     fn reads_unset(&self, pc: u64, csr: u16) {
         let _ = (pc, csr);
     }
@@ -198,7 +203,8 @@ impl Inverse {
     }
 }
 
-/// What an odd number is to be multiplied with to give 1, by Newton's iteration: every step doubles the bits that are right.
+/// What an odd number is to be multiplied with to give 1, by Newton's iteration: every step doubles the bits
+/// that are right.
 fn reciprocal(odd: u64) -> u64 {
     (0..5).fold(odd, |inverse: u64, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
@@ -216,7 +222,8 @@ pub(crate) enum At {
     Undecoded,
 }
 
-/// An instruction, with the annotations of its access: those of an atomic one, or of a litmus test's plain ones.
+/// An instruction, with the annotations of its access: those of an atomic one, or of a litmus test's plain
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) instruction: Instruction,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::control;
 use super::local::{Early, LEFT, Left, Local, Notice, Place, Poll, Sides};
 use super::observe::observe;
+use super::own::own;
 use super::path::{Op, Path, Task, Went, bits, overlap};
 use super::program::{At, Line, Program, Region, bit};
 use crate::axiomatic::Model;
@@ -18,8 +19,8 @@ pub(crate) struct Possible {
     pub(crate) ops: Vec<Op>,
     /// Addresses that it must hear of when another hart writes them.
     pub(crate) watched: Vec<(u64, Width)>,
-    /// Whether something was performed early that an older instruction may still contradict. Such a state may be
-    /// one that no run passes through.
+    /// Whether something was performed early that an older instruction may still contradict. Such a state may
+    /// be one that no run passes through.
     pub(crate) pending: bool,
     /// What kept more from being begun.
     pub(crate) ends: Ends,
@@ -104,7 +105,8 @@ pub(crate) fn possible(program: &dyn Program, local: &Local) -> Possible {
     possible.pending = pending;
     possible.watched = watched.into_iter().map(|(_, address, width)| (address, width)).collect();
     possible.watched.extend(local.reservation);
-    // Loops are followed twice at first. Where nothing in them can be performed early, nothing can in their repetitions.
+    // Loops are followed twice at first. Where nothing in them can be performed early, nothing can in their
+    // repetitions.
     let mut ends = Ends::default();
     unfold(Path::new(program, local), false, &mut possible.ops, &mut ends);
     if possible.ops.iter().any(|op| op.distance > 0) {
@@ -154,7 +156,8 @@ fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, ends: &mut Ends) {
     }
 }
 
-/// What becomes of a hart when it does this, and reads this value if it reads; `None` if there is no such run.
+/// What becomes of a hart when it does this, and reads this value if it reads; `None` if there is no such
+/// run.
 pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -> Option<After> {
     let mut local = local.clone();
     for &(distance, to) in &op.choices {
@@ -292,7 +295,8 @@ fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> 
             signals.push(Signal::TooLong(pc));
             break;
         }
-        // Brent's way to find that all repeats: hold what comes against what was there at the last power of two.
+        // Brent's way to find that all repeats: hold what comes against what was there at the last power of
+        // two.
         let repeats = |(at, registers, own): &(u64, [u64; 32], BTreeMap<u64, u64>)| {
             *at == pc && *registers == local.registers && *own == local.own
         };
@@ -341,8 +345,8 @@ fn tidy(program: &dyn Program, local: &mut Local) -> Option<()> {
     Some(())
 }
 
-/// Executes the oldest instruction, and gives the next one's address; `Some(None)` if it has to wait for its turn at memory; `None`
-/// if what was assumed is not so.
+/// Executes the oldest instruction, and gives the next one's address; `Some(None)` if it has to wait for its
+/// turn at memory; `None` if what was assumed is not so.
 #[expect(clippy::option_option, reason = "no such run, or no such step")]
 fn retire(
     program: &dyn Program,
@@ -485,29 +489,6 @@ fn retire(
     Some(Some(step_on(program, local, pc, line, next)))
 }
 
-/// What a hart's own word holds that this plain access goes to, if it is one and that is known. Of a store, anything.
-pub(super) fn own(
-    program: &dyn Program,
-    local: &Local,
-    instruction: &Instruction,
-    address: u64,
-    width: Width,
-) -> Option<u64> {
-    let is_plain = matches!(instruction, Instruction::Load { .. } | Instruction::Store { .. });
-    let whole = is_plain && width == Width::Double && address.is_multiple_of(8) && local.telling.is_none();
-    if !whole || !program.is_own(address) {
-        return None;
-    }
-    if let Some(&held) = local.own.get(&address) {
-        return Some(held);
-    }
-    match (instruction, program.region(address)) {
-        (_, Region::SoftwareInterrupt | Region::Nowhere) => None,
-        (Instruction::Store { .. }, _) => Some(0),
-        (_, Region::Memory(word)) => (word.known == u64::MAX).then_some(word.value),
-    }
-}
-
 /// Leaves the oldest instruction behind.
 fn step_on(program: &dyn Program, local: &mut Local, pc: u64, line: &Line, next: u64) -> u64 {
     if matches!(line.instruction, Instruction::Jalr { .. }) {
@@ -530,7 +511,8 @@ fn leave(local: &mut Local, left: Left) {
     local.trim();
 }
 
-/// Whether the oldest instruction, an access to the hart's own memory, may be performed before what is left behind.
+/// Whether the oldest instruction, an access to the hart's own memory, may be performed before what is left
+/// behind.
 fn is_free(program: &dyn Program, local: &Local) -> bool {
     local.left.is_empty() || {
         let mut path = Path::new(program, local);

@@ -1,4 +1,5 @@
-//! The machine that steps against the axioms, on random litmus tests; and what a window that is too small does.
+//! The machine that steps against the axioms, on random litmus tests; and what a window that is too small
+//! does.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +47,9 @@ proptest! {
     }
 
     #[test]
-    fn three_harts_end_as_the_axioms_say(one in random::hart(3), two in random::hart(2), three in random::hart(2)) {
+    fn three_harts_end_as_the_axioms_say(
+        one in random::hart(3), two in random::hart(2), three in random::hart(2),
+    ) {
         compare(&[one, two, three], 3)?;
     }
 

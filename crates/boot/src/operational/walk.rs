@@ -1,5 +1,5 @@
-//! What some harts may do from here while all others stand still: each is walked through by itself, and told what the others
-//! write. It is more than they can really do, and never less.
+//! What some harts may do from here while all others stand still: each is walked through by itself, and told
+//! what the others write. It is more than they can really do, and never less.
 
 use std::rc::Rc;
 
@@ -28,7 +28,8 @@ pub(super) struct Standing {
     walk: Option<Rc<Walk>>,
 }
 
-/// States of one hart that a walk looks at, over all kinds of garbage, before the hart is taken to do anything.
+/// States of one hart that a walk looks at, over all kinds of garbage, before the hart is taken to do
+/// anything.
 const LONGEST_WALK: usize = 20_000;
 
 /// Stores that a walk keeps.
@@ -38,10 +39,11 @@ const MOST_WRITTEN: usize = 100;
 const ROUNDS: usize = 8;
 
 impl Machine<'_> {
-    /// What these harts may touch from here when no other hart does anything; a hart that is marked so without its oldest operation, which
-    /// is put off. None: too much to tell.
+    /// What these harts may touch from here when no other hart does anything; a hart that is marked so
+    /// without its oldest operation, which is put off. None: too much to tell.
     pub(crate) fn without(&mut self, state: &State, harts: &[(usize, bool)]) -> Option<Vec<Footprint>> {
-        // What is compared on a walk may be what no run compares: the program is not to take it for a number that matters.
+        // What is compared on a walk may be what no run compares: the program is not to take it for a number
+        // that matters.
         self.is_walking = true;
         self.program.follows(false);
         let footprints = self.walks(state, harts);
@@ -98,8 +100,8 @@ impl Machine<'_> {
         walk
     }
 
-    /// Walks through all that a hart can do. Every word holds what it does now, what the hart itself writes, or what it is told that
-    /// others write. Also collects the words that it read.
+    /// Walks through all that a hart can do. Every word holds what it does now, what the hart itself writes,
+    /// or what it is told that others write. Also collects the words that it read.
     fn walk_on(
         &mut self,
         local: u32,
@@ -116,8 +118,8 @@ impl Machine<'_> {
             let before = written.len();
             // Where the hart looked or wrote, exactly: neighbours in one word know nothing of each other.
             let mut spots = IndexSet::<(u64, Width), FxBuildHasher>::default();
-            // With each state of the hart, the spots of which it has seen that they do not hold what they did: they never will again,
-            // unless somebody writes it.
+            // With each state of the hart, the spots of which it has seen that they do not hold what they
+            // did: they never will again, unless somebody writes it.
             let mut seen = IndexSet::<(u32, Words), FxBuildHasher>::default();
             seen.insert((local, Words::default()));
             let mut next = 0;
@@ -143,7 +145,8 @@ impl Machine<'_> {
                             on.insert(spots.insert_full((address, width)).0);
                             let mut readings = Vec::new();
                             self.read(memory, address, width, &mut readings);
-                            // Garbage is what it is from the first look at it: every kind of it is a walk of its own.
+                            // Garbage is what it is from the first look at it: every kind of it is a walk of
+                            // its own.
                             if readings.iter().any(|&(_, decided)| decided != memory) {
                                 let mut all = Walk::default();
                                 for (_, decided) in readings {

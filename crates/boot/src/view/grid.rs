@@ -20,7 +20,8 @@ pub(super) struct Column {
     pub(super) least: usize,
 }
 
-/// A table without lines, indented by two. Where it is too wide, the widest columns get narrower, and what they hold is folded.
+/// A table without lines, indented by two. Where it is too wide, the widest columns get narrower, and what
+/// they hold is folded.
 pub(super) fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
     let mut widths: Vec<usize> = columns
         .iter()
@@ -60,7 +61,8 @@ fn line(columns: &[Column], widths: &[usize], row: &[String]) -> String {
     text
 }
 
-/// Text between margins. Unlike other reports' text it breaks words too, since a symbol may be longer than a line.
+/// Text between margins. Unlike other reports' text it breaks words too, since a symbol may be longer than a
+/// line.
 pub(super) fn paragraph(text: &str, indent: usize, width: usize) -> String {
     let margin = " ".repeat(indent);
     let lines = wrapped(text, width.saturating_sub(indent).max(20));

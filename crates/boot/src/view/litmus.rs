@@ -27,7 +27,8 @@ pub fn litmus(litmus: &Litmus, width: usize) -> String {
     }
 }
 
-/// Why the one test has no outcomes; of several, how many could not be read, or that there is no outcome at all.
+/// Why the one test has no outcomes; of several, how many could not be read, or that there is no outcome at
+/// all.
 pub fn undecided(litmus: &Litmus) -> Option<String> {
     let unreadable = litmus.count(|it| matches!(it, Settled::Unreadable { .. }));
     let decided = litmus.count(|it| matches!(it, Settled::Decided(_)));

@@ -1,7 +1,7 @@
 //! Which words of memory a run is about.
 //!
-//! Machine code reads its constants, pushes registers and clears memory. A reader wants to see those words only through which
-//! one hart can meet another, or what was there before.
+//! Machine code reads its constants, pushes registers and clears memory. A reader wants to see those words
+//! only through which one hart can meet another, or what was there before.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -47,7 +47,8 @@ pub(super) fn word_of(words: &[Word], access: &Access<'_>) -> Option<usize> {
     words.iter().position(|word| word.bytes.contains(&access.address))
 }
 
-/// The steps of a run, each by itself but for those of one hart, two or more, that no other hart can see: one may skip them.
+/// The steps of a run, each by itself but for those of one hart, two or more, that no other hart can see: one
+/// may skip them.
 pub(super) fn groups(example: &Counterexample, words: &[Word]) -> Vec<Range<usize>> {
     let quiet = |index: usize| {
         let step = &example.steps[index];

@@ -1,7 +1,8 @@
 //! Answers as text, and runs as pictures.
 //!
-//! [`boot`] tells what can go wrong in a boot. One machine is told in full: what can happen, what memory must hold for that, and the run step by step. Several are a table
-//! first, and then one run for each kind of fault of each file. [`picture`] draws a run.
+//! [`boot`] tells what can go wrong in a boot. One machine is told in full: what can happen, what memory must
+//! hold for that, and the run step by step. Several are a table first, and then one run for each kind of
+//! fault of each file. [`picture`] draws a run.
 
 mod grid;
 mod litmus;
@@ -22,8 +23,8 @@ pub use self::picture::picture;
 pub use self::replay::replay;
 use tenbin_model::words::{and, comma, counted, or};
 
-/// One boot in full, or a table of several with the shortest run to each kind of fault in each file. No line is wider than
-/// `width` if that is at least 60 columns.
+/// One boot in full, or a table of several with the shortest run to each kind of fault in each file. No line
+/// is wider than `width` if that is at least 60 columns.
 pub fn boot(boot: &Boot, width: usize) -> String {
     match boot.checks.as_slice() {
         [] => String::new(),

@@ -1,8 +1,8 @@
 //! A run as a sequence diagram.
 //!
-//! Every hart has a line, every word through which harts can meet has a band, and time goes down. A band shows what its word holds
-//! and who put it there, in that hart's colour: so one sees a value that is lost, and a value that nobody wrote. What no other
-//! hart can see is one bar.
+//! Every hart has a line, every word through which harts can meet has a band, and time goes down. A band
+//! shows what its word holds and who put it there, in that hart's colour: so one sees a value that is lost,
+//! and a value that nobody wrote. What no other hart can see is one bar.
 
 use std::ops::Range;
 
@@ -32,7 +32,8 @@ const AGAIN: i64 = 20 * ROW;
 /// Longer names are cut, and in full where one points at them.
 const LONGEST: usize = 26;
 
-/// The first run that goes wrong as an SVG file, for a light and a dark background. The same run gives the same bytes.
+/// The first run that goes wrong as an SVG file, for a light and a dark background. The same run gives the
+/// same bytes.
 pub fn picture(answer: &Boot) -> Option<String> {
     let worst = answer.checks.iter().find_map(|check| Some((check, check.verdict.faults().first()?)));
     worst.map(|(check, run)| drawn(check, run))
@@ -237,8 +238,8 @@ impl Drawing<'_> {
         self.y += 6;
     }
 
-    /// Heads, steps and ends. Lines and bands lie below the steps, so their lengths must be known before: the steps are drawn
-    /// on a sheet of their own.
+    /// Heads, steps and ends. Lines and bands lie below the steps, so their lengths must be known before: the
+    /// steps are drawn on a sheet of their own.
     fn columns(&mut self, groups: &[Range<usize>]) {
         let top = self.y;
         self.y += HEAD + 8;

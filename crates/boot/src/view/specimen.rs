@@ -1,5 +1,5 @@
-//! Runs of the handshakes in `firmware/`, written by hand, with the addresses of one build of them. Memory is kept while a run is
-//! written, so what a step reads, and from whom, is never a guess.
+//! Runs of the handshakes in `firmware/`, written by hand, with the addresses of one build of them. Memory is
+//! kept while a run is written, so what a step reads, and from whom, is never a guess.
 
 use std::collections::BTreeMap;
 

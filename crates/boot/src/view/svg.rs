@@ -2,7 +2,8 @@
 
 use super::grid::shown;
 
-/// How wide a character of the drawing's text is, in tenths of a unit: the usual typefaces of one width have 0.6 of their size.
+/// How wide a character of the drawing's text is, in tenths of a unit: the usual typefaces of one width have
+/// 0.6 of their size.
 const TENTHS: i64 = 67;
 
 /// The width of so many characters.
@@ -129,8 +130,8 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// Colours: of harts those of Okabe and Ito (Color Universal Design, 2008), which differ for colour-blind people too, made darker
-/// or lighter until text in them can be read. Nothing is said by colour alone.
+/// Colours: of harts those of Okabe and Ito (Color Universal Design, 2008), which differ for colour-blind
+/// people too, made darker or lighter until text in them can be read. Nothing is said by colour alone.
 const STYLE: &str = "\
 text{font-family:'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:11px;fill:#1f2328;paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}
 text.title{font-size:15px;font-weight:bold}

@@ -191,7 +191,8 @@ fn values_are_read_as_one_means_them() {
     }
 }
 
-/// The text of a picture's elements in order, if it is well formed. An own reader: what a browser forgives is not forgiven here.
+/// The text of a picture's elements in order, if it is well formed. An own reader: what a browser forgives is
+/// not forgiven here.
 fn texts(svg: &str) -> Result<Vec<String>, String> {
     let mut open: Vec<&str> = Vec::new();
     let mut texts = Vec::new();

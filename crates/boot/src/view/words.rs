@@ -12,7 +12,8 @@ use crate::axiomatic::Model;
 /// Numbers below this are shown as such; others are addresses, or bits.
 const SMALL: u64 = 1 << 12;
 
-/// An address this far behind a name is still called by it. Further away there may be another symbol, which the run does not name.
+/// An address this far behind a name is still called by it. Further away there may be another symbol, which
+/// the run does not name.
 const REACH: u64 = 64;
 
 /// The names that a run knows, by address.

@@ -1,7 +1,8 @@
-//! A campaign of random litmus tests: both models of the crate against a second reading of the manual that shares nothing with them.
+//! A campaign of random litmus tests: both models of the crate against a second reading of the manual that
+//! shares nothing with them.
 //!
-//! Here it is small, and the same each time. `cargo xtask litmus-campaign` has it draw thousands of tests, and asks herd too
-//! where it is told of one.
+//! Here it is small, and the same each time. `cargo xtask litmus-campaign` has it draw thousands of tests,
+//! and asks herd too where it is told of one.
 
 #![expect(clippy::disallowed_methods, reason = "a person is told how long it took")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -29,7 +30,8 @@ const MODELS: &[(Model, reference::Model)] = &[
     (Model::Rvwmo, reference::Model::Rvwmo),
 ];
 
-/// Steps that a model may take for one test. Long chains on one word take more, and are counted as not finished.
+/// Steps that a model may take for one test. Long chains on one word take more, and are counted as not
+/// finished.
 const STEPS: u64 = 500_000;
 
 /// A number from the environment, or this one.
@@ -178,7 +180,8 @@ fn both_models_end_as_a_second_reading_of_the_manual_says() {
     assert!(all.is_empty(), "{} differences:\n{shown}", all.len());
 }
 
-/// A campaign is worth something only if it would notice: here it reads `lr.rl` and `sc.aq` as if they were annotated.
+/// A campaign is worth something only if it would notice: here it reads `lr.rl` and `sc.aq` as if they were
+/// annotated.
 #[test]
 fn a_campaign_of_this_size_sees_a_bit_that_is_read_wrongly() {
     let seen = (0..300).filter(|&number| {
@@ -191,7 +194,8 @@ fn a_campaign_of_this_size_sees_a_bit_that_is_read_wrongly() {
     assert!(seen >= 1, "{seen}");
 }
 
-/// The second reading against what is known of every memory model: message passing, store buffering, coherence.
+/// The second reading against what is known of every memory model: message passing, store buffering,
+/// coherence.
 #[test]
 fn the_second_reading_knows_the_classics() {
     let plain = Mark { aq: false, rl: false };

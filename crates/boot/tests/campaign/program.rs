@@ -44,8 +44,8 @@ pub(crate) struct Mark {
     pub(crate) rl: bool,
 }
 
-/// Where an access goes: to a location by a register that holds its address, after an addition of 0 perhaps that was computed from a
-/// register, or to where a register says that was loaded.
+/// Where an access goes: to a location by a register that holds its address, after an addition of 0 perhaps
+/// that was computed from a register, or to where a register says that was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Place(usize),
@@ -156,7 +156,8 @@ pub(crate) enum Scope {
 
 const SETS: &[&str] = &["r", "w", "rw", "iorw", "ir", "ow", "i", "o"];
 
-/// A random program. What it may have follows from its number of harts, so that all its executions can be looked at.
+/// A random program. What it may have follows from its number of harts, so that all its executions can be
+/// looked at.
 pub(crate) fn random(chance: &mut Chance, scope: Scope) -> Program {
     let harts = chance.of(&[2, 2, 2, 3, 3, 4]);
     let accesses = [4, 3, 2][harts - 2];

@@ -1,12 +1,16 @@
-//! A second reading of the manual: what a program may end with, from the definition of the global memory order itself.
+//! A second reading of the manual: what a program may end with, from the definition of the global memory
+//! order itself.
 //!
-//! It has nothing of the crate under test: not its instructions, not its dependencies, not its models. And it goes another way. For
-//! each choice of the ways that branches go, of the store-conditionals that succeed and of where pointers point, the memory operations of
-//! all harts are put one after the other into the global memory order, as preserved program order lets them. What a load returns, the load value
-//! axiom says when the load takes its place; nothing is guessed. Orders that differ only in what nobody can tell are looked at once.
+//! It has nothing of the crate under test: not its instructions, not its dependencies, not its models. And it
+//! goes another way. For each choice of the ways that branches go, of the store-conditionals that succeed and
+//! of where pointers point, the memory operations of all harts are put one after the other into the global
+//! memory order, as preserved program order lets them. What a load returns, the load value axiom says when
+//! the load takes its place; nothing is guessed. Orders that differ only in what nobody can tell are looked
+//! at once.
 //!
-//! Source: The RISC-V Instruction Set Manual, volume I, chapter "RVWMO Memory Consistency Model": sections "Memory Model Primitives",
-//! "Syntactic Dependencies", "Preserved Program Order" and "Memory Model Axioms"; chapter "Ztso".
+//! Source: The RISC-V Instruction Set Manual, volume I, chapter "RVWMO Memory Consistency Model": sections
+//! "Memory Model Primitives", "Syntactic Dependencies", "Preserved Program Order" and "Memory Model Axioms";
+//! chapter "Ztso".
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -252,11 +256,12 @@ impl<'a> Execution<'a> {
         Some(next)
     }
 
-    /// The load value axiom: the latest, in global memory order, of the stores that come before in that order or in program
-    /// order.
+    /// The load value axiom: the latest, in global memory order, of the stores that come before in that order
+    /// or in program order.
     fn source(&self, begun: &Begun, index: usize) -> u8 {
         let operation = &self.operations[index];
-        // Stores of the hart that are still to come are later than all that came. Among themselves they keep program order (rule 1).
+        // Stores of the hart that are still to come are later than all that came. Among themselves they keep
+        // program order (rule 1).
         let own = (0..index).rev().find(|&each| {
             let store = &self.operations[each];
             store.hart == operation.hart
@@ -286,7 +291,8 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The registers of a hart in front of a step, as far as they are known. `None` where they contradict its choices.
+    /// The registers of a hart in front of a step, as far as they are known. `None` where they contradict its
+    /// choices.
     fn until(&self, begun: &Begun, hart: usize, step: usize) -> Option<[Option<u64>; 32]> {
         let mut registers = [Some(0); 32];
         for place in 0..self.program.places.len() {
@@ -417,7 +423,8 @@ fn generate(
                 true
             }
             Line::Reserve { target, mark: Mark { aq, rl }, .. } => {
-                // "An AMO or LR instruction with aq set has an acquire-RCsc annotation"; rl counts only beside it.
+                // "An AMO or LR instruction with aq set has an acquire-RCsc annotation"; rl counts only
+                // beside it.
                 let release = rl && (aq || bits == Bits::Literal);
                 operation = Operation { loads: true, acquire: aq, release, ..operation };
                 operation.consistent = aq || release;
@@ -426,7 +433,8 @@ fn generate(
                 true
             }
             Line::Conditional { source, target, mark: Mark { aq, rl }, .. } => {
-                // "An AMO or SC instruction with rl set has a release-RCsc annotation"; aq counts only beside it.
+                // "An AMO or SC instruction with rl set has a release-RCsc annotation"; aq counts only beside
+                // it.
                 let acquire = aq && (rl || bits == Bits::Literal);
                 let pair = reserved.take();
                 operation = Operation { stores: true, acquire, release: rl, ..operation };
@@ -469,7 +477,8 @@ fn generate(
             continue;
         }
         if model == Model::Tso {
-            // Chapter "Ztso": loads have an acquire-RCpc annotation, stores a release-RCpc one, AMOs both as RCsc ones.
+            // Chapter "Ztso": loads have an acquire-RCpc annotation, stores a release-RCpc one, AMOs both as
+            // RCsc ones.
             let is_amo = operation.loads && operation.stores;
             operation.acquire |= operation.loads;
             operation.release |= operation.stores;

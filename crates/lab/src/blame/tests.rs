@@ -61,7 +61,7 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     );
 }
 
-/// What the specification of the seed asks for, computed by the standard library.
+/// What the specification as published asks for, computed by the standard library.
 fn sorted(people: &People) -> Sorted {
     let failed = people.len < 1 || people.ages.iter().any(|&age| age < 0);
     let mut places: Vec<i32> = (0..people.ages.len() as i32).collect();

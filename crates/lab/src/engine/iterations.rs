@@ -38,11 +38,13 @@ pub(super) fn choose(
     Ok(levelled(counts, if known_alike { f64::INFINITY } else { ALIKE }))
 }
 
-/// Rounds over all variants in which a count that makes an epoch too short is raised, after each variant had its own.
+/// Rounds over all variants in which a count that makes an epoch too short is raised, after each variant had
+/// its own.
 ///
-/// Where two workers seldom run at the same time, because others have their CPUs, the one variant may have been met while they
-/// did and the other while they did not, with counts that are 16 times apart. Then every wait is divided by the count, and a
-/// wait of milliseconds makes the variant with the smaller one dearer by as much.
+/// Where two workers seldom run at the same time, because others have their CPUs, the one variant may have
+/// been met while they did and the other while they did not, with counts that are 16 times apart. Then every
+/// wait is divided by the count, and a wait of milliseconds makes the variant with the smaller one dearer by
+/// as much.
 const ROUNDS: u32 = 4;
 
 /// The iterations that make an epoch of `variant` as long as wanted.
@@ -105,8 +107,8 @@ mod tests {
     use super::*;
     use crate::experiment::Seen;
 
-    /// Two variants that cost the same, 10 ns an iteration; 16 times that while two workers meet, which they do only while the
-    /// second variant gets its count.
+    /// Two variants that cost the same, 10 ns an iteration; 16 times that while two workers meet, which they
+    /// do only while the second variant gets its count.
     struct Meeting {
         second: u32,
     }

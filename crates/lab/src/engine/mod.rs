@@ -1,7 +1,7 @@
 //! The engine: checks, calibrates, interleaves, keeps every sample, and stops by rule or budget.
 //!
-//! It asks an [`Apparatus`] for epochs and an [`Analysis`] whether they are enough, and never looks at a clock of its own. So a
-//! script can stand in for the machine in tests.
+//! It asks an [`Apparatus`] for epochs and an [`Analysis`] whether they are enough, and never looks at a
+//! clock of its own. So a script can stand in for the machine in tests.
 
 mod iterations;
 mod precondition;
@@ -62,7 +62,8 @@ const MOST_BLOCKS: u32 = 20_000;
 /// A verdict that needs more blocks than the budget allows may take this many budgets.
 const OVERTIME: u64 = 5;
 
-/// A cell whose answer depends on when it was measured is measured in so many further stretches, each as long as the first.
+/// A cell whose answer depends on when it was measured is measured in so many further stretches, each as long
+/// as the first.
 const FURTHER: u64 = 3;
 
 /// Running time between two probes of the machine.
@@ -77,25 +78,26 @@ pub fn budget(effort: Effort) -> Picoseconds {
     })
 }
 
-/// In how many stretches a cell is measured, with all other cells of the experiment between them, each with a part of the
-/// cell's time and an apparatus set up anew.
+/// In how many stretches a cell is measured, with all other cells of the experiment between them, each with a
+/// part of the cell's time and an apparatus set up anew.
 ///
-/// What may end early is decided within milliseconds, where the difference is plain; and the machine may be in
-/// a state then that it leaves a second later (another thread on the same core, a neighbour that fills a cache). So an
-/// answer is confirmed: it has to be decided at a later look too, over what was measured at both times.
-/// What is not stopped by what it saw spreads over all of its time as it is.
+/// What may end early is decided within milliseconds, where the difference is plain; and the machine may be
+/// in a state then that it leaves a second later (another thread on the same core, a neighbour that fills a
+/// cache). So an answer is confirmed: it has to be decided at a later look too, over what was measured at
+/// both times. What is not stopped by what it saw spreads over all of its time as it is.
 fn stretches(analysis: &dyn Analysis) -> u64 {
     if analysis.may_end_early() { 2 } else { 1 }
 }
 
 impl Bench<'_> {
-    /// Runs an experiment: every cell of its plan, in order. Asked to stop, it keeps the cells that are finished, and
-    /// refuses the others; what was being done at that time may have been disturbed and is dropped.
+    /// Runs an experiment: every cell of its plan, in order. Asked to stop, it keeps the cells that are
+    /// finished, and refuses the others; what was being done at that time may have been disturbed and is
+    /// dropped.
     ///
     /// # Errors
-    /// [`Unfit::Stopped`] when it was asked to stop and nothing is finished; [`Unfit::Usage`] when the request is
-    /// wrong. What the machine cannot answer is no error: it is
-    /// a refusal in the trial or in its cell, beside what was answered.
+    /// [`Unfit::Stopped`] when it was asked to stop and nothing is finished; [`Unfit::Usage`] when the
+    /// request is wrong. What the machine cannot answer is no error: it is a refusal in the trial or in its
+    /// cell, beside what was answered.
     pub fn run(&mut self, experiment: &Experiment<'_>, request: &Request<'_>) -> Result<Trial, Unfit> {
         let mut descriptor = (experiment.describe)();
         let refused = |descriptor, refusal| Trial {
@@ -192,8 +194,8 @@ impl Bench<'_> {
 
     /// Measures a cell that was timed on, in a fresh stretch with an apparatus set up anew.
     ///
-    /// By now other cells were measured, so a state that passed has passed, and one that comes again comes again. What
-    /// was measured stands; an apparatus that cannot be had again leaves it as it is.
+    /// By now other cells were measured, so a state that passed has passed, and one that comes again comes
+    /// again. What was measured stands; an apparatus that cannot be had again leaves it as it is.
     fn again(
         &mut self,
         planned: &PlannedCell,
@@ -210,7 +212,8 @@ impl Bench<'_> {
             let ended = cell.ended;
             let timed = self.timed(setting, &mut apparatus, cell);
             if (self.stop)() {
-                // A stretch that is not whole adds nothing to what was measured before it, and takes nothing from that.
+                // A stretch that is not whole adds nothing to what was measured before it, and takes nothing
+                // from that.
                 cell.checks.truncate(checks);
                 cell.samples.truncate(samples);
                 cell.probes.truncate(probes);
@@ -231,8 +234,8 @@ impl Bench<'_> {
         if let Err(fault) = self.measure(setting, &mut apparatus, cell) {
             cell.refusal = Some(refusal_of(&fault));
         }
-        // What asks to stop may be a signal, which interrupts a system call, too: no check, sample or fault of this cell
-        // is to be trusted.
+        // What asks to stop may be a signal, which interrupts a system call, too: no check, sample or fault
+        // of this cell is to be trusted.
         if cell.ended.is_none() && (self.stop)() {
             *cell = Cell { refusal: Some(stopped()), ..unmeasured(cell.arrangement.clone()) };
         }
@@ -361,7 +364,8 @@ pub struct Setting<'a> {
     pub limit: Picoseconds,
     /// How many times that a cell may take which has too few blocks for a verdict.
     pub overtime: u64,
-    /// Whether all variants are known to cost nearly the same, so that one count of iterations is right for them.
+    /// Whether all variants are known to cost nearly the same, so that one count of iterations is right for
+    /// them.
     pub known_alike: bool,
     /// Seed of the order of this cell's blocks.
     pub seed: u64,

@@ -415,7 +415,7 @@ impl Apparatus for Counters {
     }
 }
 
-/// The seed's figures. Its user seconds are the sums over all threads, as `perf stat` prints them.
+/// The published figures. Its user seconds are the sums over all threads, as `perf stat` prints them.
 fn published() -> Vec<Published> {
     const CAS: &str = "cas by lr/sc";
     const ADD: &str = "amoadd";
@@ -468,7 +468,7 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "atomics".into(),
         question: "Which instruction should add to a shared counter: compare-and-swap or add?".into(),
-        requirement: "seed 004: on 64 cores a compare-and-swap loop took 702 times as long as amoadd; \
+        requirement: "on 64 cores a compare-and-swap loop took 702 times as long as amoadd; \
                       how is it on this machine, and does waiting help"
             .into(),
         specification: "the final counter equals the sum of the successes".into(),
@@ -487,14 +487,17 @@ fn describe() -> Descriptor {
             Parameter::new("turns", "16", "no-ops or divisions of a wait that is made of them"),
         ],
         margin: 0.02,
-        // Instructions beside each other on a core that another guest's thread shares: seen from 0 to 11 % in runs of one
-        // minute (docs/truth.md).
+        // Instructions beside each other on a core that another guest's thread shares: seen from 0 to 11 % in
+        // runs of one minute (docs/truth.md).
         sway: 0.15,
         epoch: Picoseconds::from_micros(100),
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
-            Source::new("seed 004, 2024-02-24", "the question, the loop of lr, bne and sc, the figures"),
+            Source::new(
+                "F. Wu, \"RISC-V Atomic LR/SC vs AMO\", 2024-02-24",
+                "the question, the loop of lr, bne and sc, the figures",
+            ),
             Source::new(
                 "Dice, Hendler, Mirsky, \"Lightweight Contention Management for Efficient \
                  Compare-and-Swap Operations\", 2013",

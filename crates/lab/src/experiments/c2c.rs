@@ -25,7 +25,8 @@ const SWAP: u32 = 0;
 const FLAGS: u32 = 1;
 const SHORT: u32 = 2;
 
-/// Round trips of an epoch: enough to make a clock's step small, few enough that an epoch is seldom interrupted.
+/// Round trips of an epoch: enough to make a clock's step small, few enough that an epoch is seldom
+/// interrupted.
 const ROUND_TRIPS: u64 = 100;
 
 /// Epochs of each protocol and pair. A block holds two of each.
@@ -33,15 +34,16 @@ const SAMPLES: u32 = 1_000;
 const SAMPLES_QUICKLY: u32 = 300;
 const LEAST_SAMPLES: u32 = 20;
 
-/// CPUs whose pairs are measured, all of them: classes can only be told from slow cores where pairs share CPUs, and 128
-/// CPUs have 8 128 pairs.
+/// CPUs whose pairs are measured, all of them: classes can only be told from slow cores where pairs share
+/// CPUs, and 128 CPUs have 8 128 pairs.
 const CORES: usize = 16;
 const CORES_QUICKLY: usize = 8;
 
 /// CPUs of a group that are measured together at least, so that it has several pairs of its own.
 const OF_A_GROUP: usize = 4;
 
-/// Both cores are busy for so long before the first epoch is timed: a governor needs some milliseconds to find a clock.
+/// Both cores are busy for so long before the first epoch is timed: a governor needs some milliseconds to
+/// find a clock.
 const HEAT: Picoseconds = Picoseconds::from_millis(10);
 
 /// Bytes that a sample of two workers takes while the run is held, about.
@@ -86,8 +88,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(Plan::new(cells, open))
 }
 
-/// The CPUs whose pairs are measured, at most `most`: of groups that share a last cache, evenly spread over the machine,
-/// the same number each, threads of one core together.
+/// The CPUs whose pairs are measured, at most `most`: of groups that share a last cache, evenly spread over
+/// the machine, the same number each, threads of one core together.
 fn measured(request: &Request<'_>, most: usize) -> Vec<Cpu> {
     if request.cpus.len() <= most {
         return request.cpus.to_vec();
@@ -225,8 +227,9 @@ fn judged(variant: u32, done: [u64; 2], value: (u64, u64), rounds: u64) -> Seen 
     if done == [rounds; 2] && value == expected { Seen::Met(seen) } else { Seen::Broken(seen) }
 }
 
-/// Whether the machine let one of the two wait too long, and both did right work as far as they came: each gave up a
-/// wait, or the last answer came after it had been given up. Who stops short without waiting is no such thing.
+/// Whether the machine let one of the two wait too long, and both did right work as far as they came: each
+/// gave up a wait, or the last answer came after it had been given up. Who stops short without waiting is no
+/// such thing.
 fn starved(variant: u32, [led, followed]: [u64; 2], value: (u64, u64), rounds: u64, given_up: u64) -> bool {
     let in_vain = given_up == 2 || (given_up == 1 && followed == rounds);
     let answered = followed == led || followed == led + 1;

@@ -22,8 +22,8 @@ use rungs::{Absent, RUNGS, Rung, Subject, What, index};
 
 /// What is weighed, where both are there; the first of those answers for the experiment.
 ///
-/// A direct call and one through a linkage table are no pair: the jump between them costs less than the place of the
-/// code does, which one binary cannot vary, so a verdict would be on the place.
+/// A direct call and one through a linkage table are no pair: the jump between them costs less than the place
+/// of the code does, which one binary cannot vary, so a verdict would be on the place.
 const COMPARISONS: [(&str, &str); 6] = [
     (rungs::CLOCK_IN_THE_VDSO, rungs::CLOCK_BY_SYSTEM_CALL),
     (rungs::CALLED, rungs::UNKNOWN_CALL),
@@ -69,7 +69,8 @@ struct Here {
 
 impl Here {
     fn of(request: &Request<'_>) -> Self {
-        // A filter may answer in the kernel's place, or kill for it. Without one there is nothing to be afraid of.
+        // A filter may answer in the kernel's place, or kill for it. Without one there is nothing to be
+        // afraid of.
         let filtered = Watchers::of_this_process().map_or(true, |seen| seen.seccomp != Some(Seccomp::Off));
         Self {
             vdso: Vdso::of_this_process(),
@@ -144,7 +145,8 @@ impl Step {
 }
 
 impl Ladder {
-    /// The rung of this variant. It is there: the plan names no other, and what is planted needs the kernel alone.
+    /// The rung of this variant. It is there: the plan names no other, and what is planted needs the kernel
+    /// alone.
     fn step(&mut self, variant: u32) -> Result<&mut Step, Fault> {
         self.steps[variant as usize].as_mut().map_err(|absent| {
             let error = std::io::Error::new(std::io::ErrorKind::NotFound, absent.to_string());

@@ -31,8 +31,8 @@ const AGAIN: u32 = 5;
 const IN_ORDER_BY_PROCESSES: u32 = 6;
 const AT_RANDOM_BY_PROCESSES: u32 = 7;
 
-/// What each variant does, in the order of the descriptor. What follows the [`MEASURED`] ones are planted faults,
-/// those of processes last.
+/// What each variant does, in the order of the descriptor. What follows the [`MEASURED`] ones are planted
+/// faults, those of processes last.
 const WAYS: [Way; 11] = [
     Way { huge: false, act: Act::InOrder, by: By::Threads },
     Way { huge: false, act: Act::AtRandom, by: By::Threads },
@@ -48,8 +48,9 @@ const WAYS: [Way; 11] = [
 ];
 const MEASURED: usize = 8;
 
-/// What is weighed, where both are there; the first of those answers for the experiment. Threads share the lock of
-/// their address space and processes do not: what is between them in time is that lock's, and the clearing is in both.
+/// What is weighed, where both are there; the first of those answers for the experiment. Threads share the
+/// lock of their address space and processes do not: what is between them in time is that lock's, and the
+/// clearing is in both.
 const COMPARISONS: [(u32, u32); 8] = [
     (HUGE_IN_ORDER, BASE_IN_ORDER),
     (IN_ORDER_BY_PROCESSES, BASE_IN_ORDER),
@@ -61,8 +62,8 @@ const COMPARISONS: [(u32, u32); 8] = [
     (IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES),
 ];
 
-/// Memory of a worker unless `--set bytes` says otherwise, and of all of them. It is mapped and not filled: an epoch
-/// touches some tens of megabytes of it, elsewhere in each block, and gives them back.
+/// Memory of a worker unless `--set bytes` says otherwise, and of all of them. It is mapped and not filled:
+/// an epoch touches some tens of megabytes of it, elsewhere in each block, and gives them back.
 const OF_A_WORKER: u64 = 256 << 20;
 const OF_ALL: u64 = 8 << 30;
 
@@ -124,7 +125,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             (1..=1024).contains(count)
         })?;
     let (here, workers) = (here()?, workers(request)?);
-    // The seed's question is about many threads.
+    // The question as published is about many threads.
     let most = counts.iter().copied().max();
     let cell = |threads: usize| {
         let bytes = wanted(request, threads)?;
@@ -183,8 +184,8 @@ fn here() -> Result<Vec<u32>, Unfit> {
     Ok((0..MEASURED as u32).filter(has).collect())
 }
 
-/// Pages of one iteration of one worker: as many as a huge page has, so that no epoch ends inside one. Where no huge
-/// page is modest, base pages alone are measured.
+/// Pages of one iteration of one worker: as many as a huge page has, so that no epoch ends inside one. Where
+/// no huge page is modest, base pages alone are measured.
 fn span() -> usize {
     modest_huge_page().map_or(512, |huge| huge / page())
 }
@@ -260,7 +261,7 @@ fn at_threads(threads: impl std::fmt::Display) -> String {
     format!("at {threads} thread{}", if threads == "1" { "" } else { "s" })
 }
 
-/// A figure of the seed's run.
+/// A figure of the published run.
 fn seed(figure: &str) -> f64 {
     let rows = rows(include_str!("../../../../fixtures/published/faults_sg2038.csv"));
     let row = rows.iter().find(|row| row.text("figure") == figure);

@@ -135,8 +135,8 @@ fn affordable(request: &Request<'_>, lines: &[usize], sizes: &[u64]) -> Result<V
     Ok(needed)
 }
 
-/// Sizes that fit instead of these, which ascend: the smallest of them, and the largest below the first that is too many. The
-/// smallest of the usual ones where even these are too many.
+/// Sizes that fit instead of these, which ascend: the smallest of them, and the largest below the first that
+/// is too many. The smallest of the usual ones where even these are too many.
 fn smaller(sizes: &[u64], fits: impl Fn(&[u64]) -> bool) -> Option<Vec<u64>> {
     for kept in (1..sizes.len()).rev() {
         let (small, large) = (&sizes[..kept], sizes[kept]);

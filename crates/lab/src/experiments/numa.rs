@@ -27,21 +27,21 @@ mod analysis;
 mod published;
 
 const BY_CHASE: &str = "by a chase";
-const BY_STORES: &str = "by the seed's stores";
+const BY_STORES: &str = "by the published stores";
 
 /// The buffer is so many times as large as the last cache: what is read comes from memory.
 const TIMES_THE_LAST_CACHE: u64 = 4;
 
-/// The seed's buffer, and the smallest.
+/// The published buffer, and the smallest.
 const SMALLEST: u64 = 16 << 20;
 
-/// Homes at most. A group shows in the memory of any one of its members; of one none of whose memory was tried nothing is
-/// known, and the judge says so.
+/// Homes at most. A group shows in the memory of any one of its members; of one none of whose memory was
+/// tried nothing is known, and the judge says so.
 const MOST_HOMES: usize = 8;
 const MOST_HOMES_QUICKLY: usize = 4;
 
-/// Variants of what one core repeats: as many as there are cores, as they are what cores are held against. Fewer than two dozen
-/// do not say well how they spread, and more than this add little.
+/// Variants of what one core repeats: as many as there are cores, as they are what cores are held against.
+/// Fewer than two dozen do not say well how they spread, and more than this add little.
 const REPEATS: std::ops::RangeInclusive<usize> = 24..=32;
 
 /// Steps of an epoch at least.
@@ -111,8 +111,8 @@ fn homes(request: &Request<'_>) -> Vec<Cpu> {
         }
     }
     homes.truncate(most);
-    // Each node twice where there is room, and where the firmware knows one node its halves and quarters; of each the
-    // neighbour as well, because numbers can alternate between the sides of a machine.
+    // Each node twice where there is room, and where the firmware knows one node its halves and quarters; of
+    // each the neighbour as well, because numbers can alternate between the sides of a machine.
     let steps = [2, 4, 8].into_iter().flat_map(|parts| (0..parts).map(move |part| cpus.len() * part / parts));
     let steps = steps.flat_map(|place| [place, (place + 1) % cpus.len()]);
     for place in steps {
@@ -129,8 +129,8 @@ fn node_of(request: &Request<'_>, cpu: Cpu) -> Option<u32> {
     place.node.known().copied()
 }
 
-/// Pairs of reader and home of which eight whole blocks fit the time: in a block each runs twice, for 200 µs and what it costs
-/// to pin a thread there, and before the first block about as often again as in three.
+/// Pairs of reader and home of which eight whole blocks fit the time: in a block each runs twice, for 200 µs
+/// and what it costs to pin a thread there, and before the first block about as often again as in three.
 fn most_pairs(effort: Effort) -> usize {
     match effort {
         Effort::Quick => 256,
@@ -139,9 +139,10 @@ fn most_pairs(effort: Effort) -> usize {
     }
 }
 
-/// The CPUs that read, in the order of the request: all of them where so many pairs can be afforded. Else the homes, and of
-/// each of the firmware's nodes and each group that shares a last cache one after the other, the same number. That
-/// is four of each group and more on machines of up to 16 groups in a hurry, 24 otherwise and 64 with --thorough.
+/// The CPUs that read, in the order of the request: all of them where so many pairs can be afforded. Else the
+/// homes, and of each of the firmware's nodes and each group that shares a last cache one after the other,
+/// the same number. That is four of each group and more on machines of up to 16 groups in a hurry, 24
+/// otherwise and 64 with --thorough.
 fn readers(request: &Request<'_>, homes: &[Cpu]) -> Vec<Cpu> {
     let cpus = request.cpus;
     let most = (most_pairs(request.effort) / homes.len().max(1)).max(homes.len());
@@ -211,12 +212,12 @@ fn by_chase(reader: Cpu, home: Cpu) -> Variant {
 
 fn by_stores(reader: Cpu, home: Cpu) -> Variant {
     let name = format!("{reader} storing in {home}'s memory");
-    Variant::measured(&name, "a byte stored in each line, in order: the seed's program")
+    Variant::measured(&name, "a byte stored in each line, in order: the published program")
         .at(&[("reader", u64::from(reader.0)), ("home", u64::from(home.0))])
 }
 
-/// What one core repeats: the seed's second column. Each `number` is measured as often as a core, so that the two can be
-/// held against each other.
+/// What one core repeats: the second published column. Each `number` is measured as often as a core, so that
+/// the two can be held against each other.
 fn again(cpu: Cpu, number: u64) -> Variant {
     Variant::measured(
         &format!("{cpu} storing again, {number}"),
@@ -268,7 +269,8 @@ fn open(
     }))
 }
 
-/// Whether every page that was looked at lies on the node where the firmware has `home`; true where it has it nowhere.
+/// Whether every page that was looked at lies on the node where the firmware has `home`; true where it has it
+/// nowhere.
 ///
 /// # Errors
 /// A refusal: memory of another node is not what the answer would be about.
@@ -360,8 +362,8 @@ impl Work {
 }
 
 impl Memory {
-    /// Holds the pages to the node of their home, where there are several: else balancing would stop the readers with
-    /// faults of its own, and move what is to stay.
+    /// Holds the pages to the node of their home, where there are several: else balancing would stop the
+    /// readers with faults of its own, and move what is to stay.
     fn hold(&self, nodes: &[Node]) -> Result<(), Fault> {
         match nodes.iter().find(|node| node.cpus.contains(&self.home)) {
             Some(node) if nodes.len() > 1 => Placement::hold(self.work.addresses(), node.node),
@@ -403,7 +405,8 @@ impl Memory {
         Ok(Self { home, work, task, placed })
     }
 
-    /// Looks whether every page that is asked about is still where it was, as far as the kernel says; and says so.
+    /// Looks whether every page that is asked about is still where it was, as far as the kernel says; and
+    /// says so.
     ///
     /// # Errors
     /// [`Fault::PageMoved`] where one is not. That is no fault of the variant: it read what was there.
@@ -537,7 +540,7 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "numa".into(),
         question: "Do all cores reach all memory alike?".into(),
-        requirement: "seed 002: firmware that names no node does not prove that there is one distance; measure it, \
+        requirement: "firmware that names no node does not prove that there is one distance; measure it, \
                       and tell far memory from a slow core"
             .into(),
         specification: "a walk comes back after every line and not before, and no page that is looked at moves".into(),
@@ -547,7 +550,7 @@ fn describe() -> Descriptor {
         builds_on: vec!["caches".into()],
         variants: vec![
             Variant::measured("a chase", "each core reads buffers that several cores touched first, in random order"),
-            Variant::measured("the seed's stores", "each core stores a byte a line in the first core's buffer, in order"),
+            Variant::measured("the published stores", "each core stores a byte a line in the first core's buffer, in order"),
             Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
         ],
         parameters: vec![Parameter::new(
@@ -560,7 +563,7 @@ fn describe() -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
-            Source::new("seed 002, 2018", "the question, the program, both published columns"),
+            Source::new("S. Takeuchi, \"Socionext SC0FQAA-B: NUMA or not\", 2018 (in Japanese)", "the question, the program, both published columns"),
             Source::new("S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986", "the single cycle"),
             Source::new("J. Tukey, Exploratory Data Analysis, 1977", "median polish: core, buffer and what is left"),
         ],
@@ -572,8 +575,8 @@ fn describe() -> Descriptor {
                 .into(),
             measure: "elapsed time".into(),
             cell: BY_STORES.into(),
-            left: "the seed's stores".into(),
-            right: "the seed's stores".into(),
+            left: "the published stores".into(),
+            right: "the published stores".into(),
             ratio: None,
         }],
         ..Descriptor::default()

@@ -46,7 +46,7 @@ const TEE: u32 = 4;
 const SPLICE: u32 = 5;
 const CONSTANT_HUGE: u32 = 6;
 const TEE_LARGE: u32 = 7;
-/// The seed's, through a pipe of 1 MiB: in the cell of its programs alone.
+/// The published one, through a pipe of 1 MiB: in the cell of its programs alone.
 const TWO_LARGE_BUFFERS: u32 = 8;
 /// `write` of other sizes: in the cells about them alone.
 const WRITES: std::ops::Range<u32> = 9..17;
@@ -55,7 +55,8 @@ const WRITE_64_KIB: u32 = 13;
 /// What stands in a cell that is about no pair of placement and reader alone.
 const GROUPS: [&str; 3] = ["all", "seed", "writes"];
 
-/// Sizes that an ordinary user may give a pipe: that of the seed's vmsplice first, then the default and the limit.
+/// Sizes that an ordinary user may give a pipe: that of the published vmsplice first, then the default and
+/// the limit.
 const SIZES_KIB: [u64; 3] = [256, 64, 1024];
 /// Sizes of the pipe in which writes of several sizes are weighed: the default and the limit.
 const WRITTEN_KIB: [u64; 2] = [64, 1024];
@@ -70,7 +71,8 @@ const LEAST_PIPEFULS: u64 = 2;
 /// Pipefuls on the pass that is checked: every buffer of every way is used again.
 const CHECKED_PIPEFULS: u64 = 8;
 
-/// How long a pass takes, about, that tells user from system time: 25 ticks of the slowest usual kernel's 250 a second.
+/// How long a pass takes, about, that tells user from system time: 25 ticks of the slowest usual kernel's 250
+/// a second.
 const ACCOUNTED: Picoseconds = Picoseconds::from_millis(100);
 /// Pipefuls of such a pass at the most.
 const MOST_ACCOUNTED: u64 = 1 << 16;
@@ -117,7 +119,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let mut cells = Vec::new();
     for group in groups {
         let of_group = match group.as_str() {
-            "seed" => vec![by_the_seed(pipe(SEEDS_KIB, READERS[0], PLACEMENTS[1]), &works)],
+            "seed" => vec![as_published(pipe(PUBLISHED_KIB, READERS[0], PLACEMENTS[1]), &works)],
             "writes" => {
                 let placement = PLACEMENTS[usize::from(request.cpus.len() > 1)];
                 written.iter().map(|&kib| by_writes(pipe(kib, &readers[0], placement))).collect()
@@ -219,8 +221,8 @@ fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setu
         _ => variant < CONSTANT_HUGE,
     };
     let variants: Vec<u32> = works.iter().copied().filter(stands).collect();
-    // The most telling first: the two ends of the scale, then everything against the seed's first
-    // program (printf) and its last (vmsplice with two buffers).
+    // The most telling first: the two ends of the scale, then everything against the first published
+    // program (printf) and the last (vmsplice with two buffers).
     let against = |right: u32| variants.iter().map(move |&left| Comparison { left, right });
     let mut comparisons =
         vec![Comparison { left: TEE_LARGE, right: WRITE }, Comparison { left: CONSTANT, right: WRITE }];
@@ -244,9 +246,9 @@ fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setu
     (cell, pipe)
 }
 
-/// The seed's programs as its author ran them: `puts` and `write` never set the size of their pipe, `vmsplice` makes it as
-/// large as its buffers, and its pv splices.
-fn by_the_seed(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
+/// The published programs as their author ran them: `puts` and `write` never set the size of their pipe,
+/// `vmsplice` makes it as large as its buffers, and its pv splices.
+fn as_published(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
     let pairs = [
         (TWO_BUFFERS, PUTS),
         (WRITE, PUTS),
@@ -257,7 +259,7 @@ fn by_the_seed(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
     let works = |variant: &u32| works.contains(variant);
     let pairs = pairs.into_iter().filter(|(left, right)| works(left) && works(right));
     let cell = Arrangement {
-        label: format!("{SEEDS_CELL}{}", pipe.of_line()),
+        label: format!("{PUBLISHED_CELL}{}", pipe.of_line()),
         parameters: pipe.parameters(),
         work: pipe.pipeful(),
         variants: [PUTS, WRITE, TWO_BUFFERS, TWO_LARGE_BUFFERS].into_iter().filter(works).collect(),
@@ -267,13 +269,13 @@ fn by_the_seed(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
     (cell, pipe)
 }
 
-/// Where the seed's figures stand.
-const SEEDS_CELL: &str = "as the seed ran them, spliced to /dev/null on two CPUs";
+/// Where the published figures stand.
+const PUBLISHED_CELL: &str = "as published, spliced to /dev/null on two CPUs";
 
-/// What an iteration carries in the cell of the seed's programs: a pipeful of its largest pipe.
-const SEEDS_KIB: u64 = 1024;
+/// What an iteration carries in the cell of the published programs: a pipeful of its largest pipe.
+const PUBLISHED_KIB: u64 = 1024;
 
-/// `write` by the size of the buffer. The seed took 8 KiB for the limit of this call.
+/// `write` by the size of the buffer. Its author took 8 KiB for the limit of this call.
 fn by_writes(pipe: Setup) -> (Arrangement, Setup) {
     // The size that tenbin's own `yes` writes answers first.
     let others = WRITES.filter(|&variant| variant != WRITE_64_KIB);
@@ -305,7 +307,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, pipe: &Setup) -> Opene
     let text = Text::of(&pipe.line);
     let capacities = Capacities {
         usual: (pipe.kib as usize) << 10,
-        as_the_seed: arrangement.variants.contains(&TWO_LARGE_BUFFERS),
+        as_published: arrangement.variants.contains(&TWO_LARGE_BUFFERS),
     };
     let work = arrangement.work as usize;
     let mut lines = Vec::new();
@@ -325,14 +327,14 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, pipe: &Setup) -> Opene
 /// How large each way's pipe is.
 #[derive(Clone, Copy)]
 struct Capacities {
-    /// Of every way, but in the cell of the seed's programs.
+    /// Of every way, but in the cell of the published programs.
     usual: usize,
-    as_the_seed: bool,
+    as_published: bool,
 }
 
 impl Capacities {
     fn of(self, variant: u32) -> usize {
-        match (self.as_the_seed, variant) {
+        match (self.as_published, variant) {
             (true, TWO_BUFFERS) => 256 << 10,
             (true, TWO_LARGE_BUFFERS) => 1 << 20,
             // Linux's default (pipe(7)).
@@ -501,8 +503,8 @@ impl Apparatus for Pipes {
         self.team.shift_stack(layout);
     }
 
-    /// User and system time of both ends, of threads that do nothing else: the kernel tells the two apart by where its ticks
-    /// met a thread over the whole of its life.
+    /// User and system time of both ends, of threads that do nothing else: the kernel tells the two apart by
+    /// where its ticks met a thread over the whole of its life.
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
         let Some(line) = self.lines.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted)
         else {

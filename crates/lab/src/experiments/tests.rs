@@ -216,8 +216,8 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
     assert!(refused.get() > 3, "a pipe between two CPUs, lines, buffers or distances were left out");
 }
 
-/// What was sound when it was checked and is not any more: in the third block, each measured variant does what a planted
-/// fault does. Those that can be looked at while they are timed are named here.
+/// What was sound when it was checked and is not any more: in the third block, each measured variant does
+/// what a planted fault does. Those that can be looked at while they are timed are named here.
 #[test]
 fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
     let looked_at = ["atomics", "c2c", "thrash", "faults", "calls", "timer", "fib"];
@@ -326,8 +326,8 @@ fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with
 /// The process that a test starts finds here which experiment it is to run.
 const REHEARSED: &str = "TENBIN_REHEARSED";
 
-/// The experiment that this process is to run; none in the process that has just seen the test of this name run in one of
-/// its own for each of `names`.
+/// The experiment that this process is to run; none in the process that has just seen the test of this name
+/// run in one of its own for each of `names`.
 fn alone(test: &str, names: &[&str]) -> Option<String> {
     if let Ok(name) = std::env::var(REHEARSED) {
         return Some(name);
@@ -371,8 +371,8 @@ fn memory_in_pieces_is_no_implementation_error() {
     });
 }
 
-/// What is resident at the most, by the kernel's own count: a process of its own for each experiment, in which nothing
-/// else is.
+/// What is resident at the most, by the kernel's own count: a process of its own for each experiment, in
+/// which nothing else is.
 #[test]
 fn what_is_resident_stays_within_half_of_what_is_free() {
     const FREE: u64 = 160 << 20;

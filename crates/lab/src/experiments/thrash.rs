@@ -1,4 +1,5 @@
-//! `thrash`: a shared buffer or one each? By size and distance; capacity apart from coherence, false sharing from true.
+//! `thrash`: a shared buffer or one each? By size and distance; capacity apart from coherence, false sharing
+//! from true.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,14 +29,15 @@ const ALONE: u32 = 4;
 const ALONE_ON_TWICE: u32 = 5;
 const LEFT_OUT: u32 = 6;
 
-/// Bytes between the two buffers: farther than a prefetcher looks ahead. Where one ends and the other begins at once, who runs
-/// off the end of his own fetches what is the other's, and a buffer each is not a buffer each.
+/// Bytes between the two buffers: farther than a prefetcher looks ahead. Where one ends and the other begins
+/// at once, who runs off the end of his own fetches what is the other's, and a buffer each is not a buffer
+/// each.
 const APART: usize = 64 << 10;
 
 /// Distances between the lines written that are tried beside the machine's own line.
 const SPACINGS: [usize; 3] = [64, 128, 256];
 
-/// The seed's cases: what the buffer fits into.
+/// The published cases: what the buffer fits into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
     A,
@@ -93,10 +95,11 @@ impl Case {
 
     /// The size of the buffer for these CPUs, or why there is none.
     ///
-    /// It is the seed's quarter of the cache. Where that fits into the cache inside it as well, it is the middle between
-    /// that cache and half of this one, for two buffers must fit into it. What fits into no cache is twice the last
-    /// one, or less where memory is short. A knee that is measured again lies elsewhere, by a little: powers of two, where
-    /// there is one in that place, make runs of one machine ask about the same size.
+    /// It is the published quarter of the cache. Where that fits into the cache inside it as well, it is the
+    /// middle between that cache and half of this one, for two buffers must fit into it. What fits into no
+    /// cache is twice the last one, or less where memory is short. A knee that is measured again lies
+    /// elsewhere, by a little: powers of two, where there is one in that place, make runs of one machine ask
+    /// about the same size.
     fn bytes(self, request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
         let Some(level) = self.level() else { return beyond(request, pair) };
         let smaller = |level: u8| {
@@ -146,7 +149,8 @@ fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
     })
 }
 
-/// What a cache holds for this CPU: as it was measured, where a CPU with the same caches was; else by the firmware.
+/// What a cache holds for this CPU: as it was measured, where a CPU with the same caches was; else by the
+/// firmware.
 fn size(request: &Request<'_>, cpu: Cpu, level: u8) -> Option<Bytes> {
     let stated = |cpu: Cpu| -> Vec<(u8, Option<Bytes>)> {
         let caches = data_caches(request.machine, cpu);
@@ -229,8 +233,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(Plan { cells, ..Plan::default() })
 }
 
-/// One pair of CPUs for each thing that two of them can have in common, nearest first, at most `most`: the first
-/// that is not one core alone if there is such a pair.
+/// One pair of CPUs for each thing that two of them can have in common, nearest first, at most `most`: the
+/// first that is not one core alone if there is such a pair.
 fn representatives(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
     let mut classes: Vec<(Shared, (Cpu, Cpu))> = Vec::new();
     for (place, &one) in request.cpus.iter().enumerate() {
@@ -258,7 +262,8 @@ struct Shape {
 }
 
 impl Shape {
-    /// A buffer of these bytes, or somewhat less: two that divide it between them write to as many lines each.
+    /// A buffer of these bytes, or somewhat less: two that divide it between them write to as many lines
+    /// each.
     fn of(request: &Request<'_>, case: Case, (one, _): (Cpu, Cpu), bytes: Bytes, spacing: usize) -> Self {
         let whole = spacing * 2;
         let bytes = (bytes.0 as usize / whole).max(1) * whole;
@@ -366,13 +371,14 @@ fn tracks(variant: u32, bytes: usize, spacing: usize, line: usize) -> [Option<Tr
 
 /// How far the threads of a cell have come, whatever the variant.
 ///
-/// All variants share one course: each epoch goes on where the one before it stopped, whoever ran it. So it meets lines
-/// whose last use lies a whole round back, and short epochs go over all of a buffer in turn.
+/// All variants share one course: each epoch goes on where the one before it stopped, whoever ran it. So it
+/// meets lines whose last use lies a whole round back, and short epochs go over all of a buffer in turn.
 #[derive(Default)]
 struct Course {
     /// Lines gone over since the beginning.
     lines: AtomicU64,
-    /// Counts turns. Each writes something else, so that what an earlier one left there does not pass for its work.
+    /// Counts turns. Each writes something else, so that what an earlier one left there does not pass for its
+    /// work.
     turn: AtomicU64,
 }
 
@@ -404,8 +410,8 @@ impl Turns {
         (self.course.turn.load(Ordering::Relaxed) % 127) as u8 * 2 + worker as u8 + 1
     }
 
-    /// Whether the byte is what a thread left at a line of its own in this turn: what it wrote, or what either wrote
-    /// where both write the same byte, or nothing where nobody writes.
+    /// Whether the byte is what a thread left at a line of its own in this turn: what it wrote, or what
+    /// either wrote where both write the same byte, or nothing where nobody writes.
     fn left(&self, worker: usize, byte: u8) -> bool {
         match self.variant {
             READ_ONLY => byte == 0,
@@ -430,8 +436,9 @@ fn writing(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
     })
 }
 
-/// Counts the lines, of those that this turn went over last, that do not hold what was left there. Each thread looks
-/// at its own lines: another one that read them would fetch them, and the next turn would have to fetch them back.
+/// Counts the lines, of those that this turn went over last, that do not hold what was left there. Each
+/// thread looks at its own lines: another one that read them would fetch them, and the next turn would have
+/// to fetch them back.
 fn looking(field: &Arc<Field>, turns: &Arc<Turns>) -> Task {
     let (field, turns) = (Arc::clone(field), Arc::clone(turns));
     Arc::new(move |worker, lines| {
@@ -457,7 +464,8 @@ struct Buffers {
     tasks: Vec<Task>,
     /// Whether the lines hold what the task left there, by each thread of its own.
     looks: Vec<Task>,
-    /// Whether the buffers are gone over once, untimed, before each epoch: the other variants have been there.
+    /// Whether the buffers are gone over once, untimed, before each epoch: the other variants have been
+    /// there.
     warmed: bool,
     /// What the buffers are parts of, in words.
     sizes: String,

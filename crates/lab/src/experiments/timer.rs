@@ -1,4 +1,5 @@
-//! `timer`: when does a timer of T fire? Five system calls, with the timer slack that there is and with the least.
+//! `timer`: when does a timer of T fire? Five system calls, with the timer slack that there is and with the
+//! least.
 
 mod analysis;
 mod described;
@@ -22,7 +23,8 @@ const SLEEP: u32 = 2;
 const SLEEP_LEAST: u32 = 3;
 const POLL: u32 = 6;
 
-/// What each variant does, in the order of the descriptor. What follows the [`MEASURED`] ones are planted faults.
+/// What each variant does, in the order of the descriptor. What follows the [`MEASURED`] ones are planted
+/// faults.
 const WAYS: [(Way, Slack); 10] = [
     (Way::Timerfd, Slack::AsFound),
     (Way::Setitimer, Slack::AsFound),
@@ -68,14 +70,15 @@ const BLOCKS_OF_A_WAVE: u32 = 7;
 /// What a firing takes beside its time, about: two processes are woken.
 const BESIDE: Picoseconds = Picoseconds::from_micros(100);
 
-/// Blocks of a cell at the most; at the least where a timer is this short, so that one in a hundred is seen; and else,
-/// so that the comparisons can be judged.
+/// Blocks of a cell at the most; at the least where a timer is this short, so that one in a hundred is seen;
+/// and else, so that the comparisons can be judged.
 const MOST_BLOCKS: u32 = 1_000;
 const SHORT: Picoseconds = HEADLINE.0;
 const LEAST_BLOCKS_SHORT: u32 = 150;
 const LEAST_BLOCKS: u32 = 14;
 
-/// The length of a timer: a whole number of microseconds from 50 µs to 10 s. Written as `50us`, read with any unit.
+/// The length of a timer: a whole number of microseconds from 50 µs to 10 s. Written as `50us`, read with any
+/// unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Time(Picoseconds);
 
@@ -145,7 +148,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 }
 
 fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {
-    // One CPU for all: whoever waits leaves it to the others. A process for each variant, or for each timer of a wave.
+    // One CPU for all: whoever waits leaves it to the others. A process for each variant, or for each timer
+    // of a wave.
     let workers = together(time).map_or(MEASURED, |blocks| blocks as usize * of_a_block());
     Arrangement {
         label: format!("armed for {}", in_words(time)),
@@ -168,8 +172,8 @@ fn of_a_block() -> usize {
     2 * MEASURED
 }
 
-/// How many blocks of such timers wait at the same time; none where each waits alone. All are armed before the first
-/// fires, so that no arming meets a firing.
+/// How many blocks of such timers wait at the same time; none where each waits alone. All are armed before
+/// the first fires, so that no arming meets a firing.
 fn together(time: Time) -> Option<u32> {
     let room = time.0.0 / (GAP.0 * of_a_block() as u64);
     (time.0 >= TOGETHER).then_some((room as u32).clamp(1, BLOCKS_OF_A_WAVE))

@@ -1,4 +1,5 @@
-//! `wake`: what it costs to hand a turn to a thread that waits, by how it waits, on the same CPU and on another.
+//! `wake`: what it costs to hand a turn to a thread that waits, by how it waits, on the same CPU and on
+//! another.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -152,7 +153,8 @@ struct Waking {
 }
 
 impl Waking {
-    /// Lets two workers hand the turn back and forth, so many turns each; the lap's failures are turns out of order.
+    /// Lets two workers hand the turn back and forth, so many turns each; the lap's failures are turns out of
+    /// order.
     fn handed(&mut self, variant: u32, rounds: u64) -> Result<(Lap, u64), Fault> {
         let (mailboxes, before) = (Arc::clone(&self.mailboxes), self.turns);
         self.turns += 2 * rounds + 2;

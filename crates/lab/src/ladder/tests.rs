@@ -1,4 +1,5 @@
-//! The ladder on this machine's CPU and on a clock of our own, so that no test depends on how fast the machine is.
+//! The ladder on this machine's CPU and on a clock of our own, so that no test depends on how fast the
+//! machine is.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
-//! The seed's tester: whether what comes is one line over and over, and if not, where it first is not.
+//! The published tester: whether what comes is one line over and over, and if not, where it first is not.
 //!
-//! Unlike the seed's it compares blocks with a text that repeats, so it is not what a fast `yes` waits for,
-//! and it knows an input that ended from one that goes on: the seed's would have compared the line before
-//! once more.
+//! Unlike the published one it compares blocks with a text that repeats, so it is not what a fast `yes` waits
+//! for, and it knows an input that ended from one that goes on: the published one would have compared the
+//! line before once more.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -227,7 +227,7 @@ mod tests {
             (b"y\ny\nx\n", b"y\n", Lines::Exactly(2), finding(2, End::Enough)),
             (b"y\ny", b"y\n", Lines::Exactly(2), finding(1, End::TooFew { asked: 2 })),
             (b"\n\n", b"\n", Lines::All, finding(2, End::Input { of_a_line: 0 })),
-            // The two runs of the seed that must fail.
+            // The two published runs that must fail.
             (b"y\ny\n", b"aaaaaaaa\n", Lines::Seed, wrong(0, 1, "aaaaaaaa", "y")),
             (b"aaaaaaaa\naaaaaaaa\n", b"y\n", Lines::Seed, wrong(0, 1, "y", "aaaaaaaa")),
             (b"y\ny\nyy\n", b"y\n", Lines::All, wrong(2, 2, "y", "yy")),

@@ -35,7 +35,7 @@ pub enum Asked {
 /// How many lines a test takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
-    /// As many as the seed's tester, or fewer where the input ends.
+    /// As many as the published tester, or fewer where the input ends.
     Seed,
     /// To the end of the input.
     All,
@@ -44,7 +44,7 @@ pub enum Lines {
 }
 
 impl Lines {
-    /// The seed's loop runs from 1 while it is below `0xfffffff`.
+    /// The published loop runs from 1 while it is below `0xfffffff`.
     pub const SEED: u64 = 0xfff_ffff - 1;
 
     /// The number at which a test stops.

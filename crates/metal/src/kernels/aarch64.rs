@@ -375,7 +375,7 @@ pub(super) static ADDITIONS: &[Addition] = &[
     }),
     addition!(tenbin_kernel_casal {
         name: CASAL,
-        what: "load, compare and swap, retried from the value that was found (the seed's loop)",
+        what: "load, compare and swap, retried from the value that was found (the published loop)",
         instruction: &["casal"],
         requires: Some(Feature::Lse),
         family: Family::Core,

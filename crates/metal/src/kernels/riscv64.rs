@@ -314,7 +314,7 @@ pub(super) static ADDITIONS: &[Addition] = &[
     }),
     addition!(tenbin_kernel_lr_bne_sc {
         name: LR_BNE_SC,
-        what: "load, compare and swap made of lr/bne/sc, retried from the value that was found (the seed's loop)",
+        what: "load, compare and swap made of lr/bne/sc, retried from the value that was found (the published loop)",
         instruction: &["lr.d.aq", "bne", "sc.d.rl"],
         requires: None,
         family: Family::Core,

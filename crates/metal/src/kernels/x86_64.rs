@@ -297,7 +297,7 @@ pub(super) static ADDITIONS: &[Addition] = &[
     }),
     addition!(tenbin_kernel_lock_cmpxchg {
         name: CMPXCHG,
-        what: "load, compare and swap, retried from the value that was found (the seed's loop)",
+        what: "load, compare and swap, retried from the value that was found (the published loop)",
         instruction: &["lock", "cmpxchgq"],
         requires: None,
         family: Family::Core,

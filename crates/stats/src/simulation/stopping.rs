@@ -46,7 +46,8 @@ fn the_noise_of_shared_machines_keeps_the_false_alarm_rate() {
     hold_the_level(28_000_000, &[COARSE]);
 }
 
-/// The sabotage: the same observer without the plan. If this did not fail, the tests above would prove nothing.
+/// The sabotage: the same observer without the plan. If this did not fail, the tests above would prove
+/// nothing.
 #[test]
 fn stopping_when_significant_without_a_plan_does_not() {
     let (name, shape) = SHAPES[0];

@@ -56,7 +56,8 @@ atomics,\"at 2 threads, \"\"far\"\"\",9,2,1,0,2,50000000,,1,25000000,0,0,2,24000
     assert_eq!(written(csv, &tiny()), expected);
 }
 
-/// A run that an older tenbin kept has no such column; where one has it, an epoch that was not counted has an empty field.
+/// A run that an older tenbin kept has no such column; where one has it, an epoch that was not counted has an
+/// empty field.
 #[test]
 fn csv_has_a_column_for_each_metric_that_was_counted() {
     let mut run = tiny();

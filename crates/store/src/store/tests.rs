@@ -9,7 +9,7 @@ use tenbin_model::{Picoseconds, Sample, Share};
 
 use super::*;
 use crate::codec;
-use crate::error::Foreign;
+use crate::kind_of_file::Foreign;
 
 fn store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();

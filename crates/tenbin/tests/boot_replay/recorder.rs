@@ -1,5 +1,5 @@
-//! Runs that are made by hand: whoever writes one says which hart goes how far, and which stores are performed late. What
-//! instructions do is `tenbin_boot::isa`'s; memory is plain.
+//! Runs that are made by hand: whoever writes one says which hart goes how far, and which stores are
+//! performed late. What instructions do is `tenbin_boot::isa`'s; memory is plain.
 
 use std::collections::BTreeMap;
 
@@ -225,7 +225,8 @@ impl<'a> Recorder<'a> {
         panic!("hart {hart} does not come to {place:#x}");
     }
 
-    /// Lets a hart go on until its next instruction reads or writes (`stores`) this word; in an array, `order+8`.
+    /// Lets a hart go on until its next instruction reads or writes (`stores`) this word; in an array,
+    /// `order+8`.
     pub fn until_access(&mut self, hart: usize, name: &str, stores: bool) {
         let word = self.place(name);
         for _ in 0..FAR {

@@ -7,7 +7,7 @@ static char buffer[8192] __attribute__((aligned(4096)));
 int main(int count, char *words[]) {
     const char *line = count > 1 ? words[1] : "y";
     size_t length = strlen(line), filled = 0;
-    // As the seed has it, one byte stays free.
+    // As published, one byte stays free.
     while (filled + length + 1 < sizeof buffer - 1) {
         memcpy(buffer + filled, line, length);
         buffer[filled + length] = '\n';

@@ -26,8 +26,8 @@ pub(super) struct Assembled {
 }
 
 impl Assembled {
-    /// Of lines with one instruction each, with `label:` before some of them, and of the first bytes of the memory. The others are
-    /// undetermined.
+    /// Of lines with one instruction each, with `label:` before some of them, and of the first bytes of the
+    /// memory. The others are undetermined.
     pub(super) fn of(text: &str, memory: &[u8]) -> Self {
         let mut labels = BTreeMap::new();
         let mut lines = Vec::new();
@@ -73,7 +73,8 @@ impl Assembled {
         self.labels.get(label).copied()
     }
 
-    /// A question in which labels are landmarks: `arrived`, `all_arrived`, `primary`, `started`, `cleared`, `tell`, `tell_all`.
+    /// A question in which labels are landmarks: `arrived`, `all_arrived`, `primary`, `started`, `cleared`,
+    /// `tell`, `tell_all`.
     pub(super) fn question(&self, harts: u32, memory: Model) -> Question<'_> {
         let landmarks = Landmarks {
             arrived: self.mark("arrived").into_iter().collect(),
@@ -139,8 +140,8 @@ fn set(accesses: Accesses) -> u32 {
         | u32::from(accesses.write)
 }
 
-/// The 32 bits of an instruction. Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter "RV32/64G Instruction Set
-/// Listings".
+/// The 32 bits of an instruction. Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter
+/// "RV32/64G Instruction Set Listings".
 fn bits(instruction: &Instruction) -> u32 {
     let number = |register: Register| register.number() as u32;
     let rd = |register: Register| number(register) << 7;

@@ -1,4 +1,5 @@
-//! Small boots that are written down as assembly, and random ones: what is found in them must be there, and must be found.
+//! Small boots that are written down as assembly, and random ones: what is found in them must be there, and
+//! must be found.
 
 mod assembled;
 mod planted;

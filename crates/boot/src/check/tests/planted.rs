@@ -12,7 +12,8 @@ const NONE: &[Fault] = &[];
 const DEAD: &[Fault] = &[Fault::Dead];
 const LIVELOCK: &[Fault] = &[Fault::Livelock];
 
-/// Two harts: what hart 0 does, and what hart 1 does. s0 is the address of the memory, s2 that of the software interrupts.
+/// Two harts: what hart 0 does, and what hart 1 does. s0 is the address of the memory, s2 that of the
+/// software interrupts.
 fn two(zero: &str, one: &str) -> String {
     format!(
         "lui s0,0x20\nlui s2,0x2000\nbnez a0,one\n{zero}\nj all_arrived\none: {one}\nj arrived
@@ -45,7 +46,8 @@ fn what_is_stored_before_the_goal_is_seen_in_the_end() {
     expect("not stored", (wait, "li t0,1\nsw t0,4(s0)\n"), [DEAD; 3]);
     // The last of two stores to one word stays.
     expect("stored twice", (wait, "li t0,1\nsw t0,0(s0)\nsw zero,0(s0)\n"), [DEAD; 3]);
-    // Hart 0 is at its goal long before memory sees what it stored: it was lost, if memory was not clear by then.
+    // Hart 0 is at its goal long before memory sees what it stored: it was lost, if memory was not clear by
+    // then.
     let clear = "primary: li t0,1\nsw t0,0x80(s0)\ncleared: li t0,0\n";
     expect("the boot hart's own", (clear, ""), [NONE; 3]);
     let lost: &[Fault] = &[Fault::LostStore];
@@ -62,8 +64,8 @@ fn a_sleeping_hart_must_be_called() {
     // It may wake up by itself, and need not.
     expect("deaf", (call, &sleep.replace("csrsi mie,8\n", "")), [LIVELOCK; 3]);
     expect("not called, and asks nobody", ("", "csrsi mie,8\nwfi\n"), [LIVELOCK; 3]);
-    // The call that is taken back may come before the hart asks for it. Out of order, the hart may even have seen it before
-    // it falls asleep: then it would arrive, if only it woke up.
+    // The call that is taken back may come before the hart asks for it. Out of order, the hart may even have
+    // seen it before it falls asleep: then it would arrive, if only it woke up.
     let both: &[Fault] = &[Fault::Dead, Fault::Livelock];
     expect("called back", (&format!("{call}sw zero,4(s2)\n"), sleep), [DEAD, both, both]);
 }
@@ -226,7 +228,8 @@ fn what_is_computed_of_garbage_is_tried_or_told() {
             assert_eq!((report.findings.len(), report.partly), (1, false), "{code}, {model}");
         }
     }
-    // Whatever byte stands for all that are like no other, the code may ask for that one too, or for a number that ends in it.
+    // Whatever byte stands for all that are like no other, the code may ask for that one too, or for a number
+    // that ends in it.
     for byte in (64..128).filter(|&byte| byte != 77) {
         for code in [
             format!("lbu t0,16(s0)\nli t1,{byte}\nbeq t0,t1,go\nli t1,77\nbeq t0,t1,bad\ngo: li t0,0"),
@@ -282,8 +285,9 @@ fn behind(between: &str) -> Assembled {
     Assembled::of(&two(tell, &ask), &[0; 32])
 }
 
-/// Volume I, "CSR Access Ordering": accesses to memory are in no order with those to control and status registers, but where a
-/// dependency or a fence makes one. One that changes what an access to memory does comes before it.
+/// Volume I, "CSR Access Ordering": accesses to memory are in no order with those to control and status
+/// registers, but where a dependency or a fence makes one. One that changes what an access to memory does
+/// comes before it.
 #[test]
 fn a_control_register_orders_no_loads() {
     for between in [

@@ -1,4 +1,5 @@
-//! Random boots: what is found when all steps of all runs are looked at is found too when only those are that are enough.
+//! Random boots: what is found when all steps of all runs are looked at is found too when only those are that
+//! are enough.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +21,15 @@ type Step = (u8, u8, u8);
 
 fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     // Rare ones: those that end all, but for the one that asks whether something was read.
-    let kind = prop_oneof![12 => 0..4_u8, 4 => 4..7_u8, 9 => 7..22_u8, 1 => 22..26_u8, 3 => 24..25_u8, 4 => 26..28_u8, 3 => 28..30_u8];
+    let kind = prop_oneof![
+        12 => 0..4_u8, 4 => 4..7_u8, 9 => 7..22_u8, 1 => 22..26_u8,
+        3 => 24..25_u8, 4 => 26..28_u8, 3 => 28..30_u8
+    ];
     prop::collection::vec((kind, 0..3_u8, 0..3_u8), 1..=most)
 }
 
-/// The lines of one step. Registers: s0 is the memory's address, s2 that of the software interrupts, t2 what was read last.
+/// The lines of one step. Registers: s0 is the memory's address, s2 that of the software interrupts, t2 what
+/// was read last.
 fn lines(hart: usize, index: usize, &(kind, word, value): &Step) -> String {
     let at = 4 * word;
     let name = format!("h{hart}_{index}");
@@ -80,7 +85,8 @@ fn lines(hart: usize, index: usize, &(kind, word, value): &Step) -> String {
     }
 }
 
-/// Harts that each go their own way to the end. Hart 0 tells all others to start by one of its stores, and they start somewhere.
+/// Harts that each go their own way to the end. Hart 0 tells all others to start by one of its stores, and
+/// they start somewhere.
 fn text(harts: &[Vec<Step>], noticed: usize, started: usize) -> String {
     let mut text = "lui s0,0x20\nlui s2,0x2000\nli t2,0\ncsrw mscratch,zero\n".to_owned();
     for hart in 1..harts.len() {
@@ -172,7 +178,8 @@ fn compare(
         };
         prop_assert_eq!(&all, &enough, "{}, window {}, {} words known\n{}", model, window, known, text);
         let Exploration::To { faults: all, .. } = all else { continue };
-        // A hart's own words are nobody else's business. They take no room in the window, so more may be found.
+        // A hart's own words are nobody else's business. They take no room in the window, so more may be
+        // found.
         if let Some(shared) = faults_of(&assembled, count, model, window, false, false)? {
             prop_assert!(
                 if window < 8 { shared.is_subset(&all) } else { shared == all },
@@ -193,7 +200,8 @@ fn setting() -> impl Strategy<Value = (usize, usize, usize, u32)> {
     (0..3_usize, 0..8_usize, 0..4_usize, prop_oneof![Just(1_u32), Just(3), Just(8)])
 }
 
-/// A message from hart 0 to hart 1, with random steps before the store that announces it, and before the look at it.
+/// A message from hart 0 to hart 1, with random steps before the store that announces it, and before the look
+/// at it.
 fn message(mut before: Vec<Step>, mut after: Vec<Step>) -> [Vec<Step>; 2] {
     before.insert(0, (0, 0, 0));
     before.push((0, 1, 0));
@@ -216,7 +224,9 @@ proptest! {
     }
 
     #[test]
-    fn enough_steps_of_three_harts_find_what_all_do(one in steps(3), two in steps(3), three in steps(3), setting in setting()) {
+    fn enough_steps_of_three_harts_find_what_all_do(
+        one in steps(3), two in steps(3), three in steps(3), setting in setting(),
+    ) {
         compare(&[one, two, three], setting)?;
     }
 }
@@ -242,7 +252,8 @@ fn a_byte_and_its_word_are_looked_at_in_any_order() {
     assert!(faults_of.contains(&Fault::Dead), "{faults_of:?}");
 }
 
-/// Hart 0 calls, hart 1 may take the call back before it sleeps, and hart 2 is busy: while hart 1 sleeps for ever, the others go on.
+/// Hart 0 calls, hart 1 may take the call back before it sleeps, and hart 2 is busy: while hart 1 sleeps for
+/// ever, the others go on.
 #[test]
 fn a_sleep_for_ever_is_found_by_few_steps_too() {
     let text = "lui s0,0x20\nlui s2,0x2000\nli t1,2\nbeq a0,t1,noise\nbnez a0,one
@@ -260,7 +271,8 @@ fn a_sleep_for_ever_is_found_by_few_steps_too() {
     }
 }
 
-/// The random boots are worth something only if some are sound, some are not, and some faults need a weak memory.
+/// The random boots are worth something only if some are sound, some are not, and some faults need a weak
+/// memory.
 #[test]
 fn random_boots_are_of_many_kinds() {
     let mut runner = TestRunner::deterministic();
@@ -281,7 +293,8 @@ fn random_boots_are_of_many_kinds() {
     assert!(sound >= 10 && weak >= 5 && kinds.len() >= 3, "{sound} {weak} {kinds:?}");
 }
 
-/// Found by chance: hart 0 knows late that it stores to where it has read already, and has to wait for what it stores.
+/// Found by chance: hart 0 knows late that it stores to where it has read already, and has to wait for what
+/// it stores.
 #[test]
 fn what_was_read_too_early_is_no_dead_end() {
     let harts = [vec![(2, 0, 0), (27, 1, 0), (20, 0, 0)], vec![(26, 0, 0)]];
@@ -291,7 +304,8 @@ fn what_was_read_too_early_is_no_dead_end() {
     assert!(!faults_of.contains(&Fault::Dead), "{faults_of:?}");
 }
 
-/// Found by chance: what a walk only takes to be possible was compared with garbage, and each such number was tried as garbage.
+/// Found by chance: what a walk only takes to be possible was compared with garbage, and each such number was
+/// tried as garbage.
 #[test]
 fn a_walk_teaches_nothing_of_garbage() {
     let harts = [vec![(15, 1, 0), (13, 1, 0), (3, 1, 0)], vec![(4, 0, 0)]];

@@ -1,5 +1,5 @@
-//! `sort`: seed 002's own contract. People sorted by age, in place, behind
-//! `int sort(struct person *a[], int len)`.
+//! `sort`: the contract of S. Takeuchi, "Do not call everything a bug". People sorted by age, in place,
+//! behind `int sort(struct person *a[], int len)`.
 
 use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
@@ -127,11 +127,11 @@ const STRICT: Clause<People, Sorted> = Clause {
     },
 };
 
-/// The text of the seed and, after it, what it calls errors of a specification, each alone.
+/// The text as published and, after it, what its author calls errors of a specification, each alone.
 const SPECIFICATIONS: &[Specification<People, Sorted>] = &[
     Specification {
         name: "ascending",
-        about: "the seed's: by age, ascending, in place",
+        about: "as published: by age, ascending, in place",
         clauses: &[SUCCESS, NEGATIVE, SHORT, OUTSIDE, UNALTERED, COMPLETE, ASCENDING],
     },
     Specification {

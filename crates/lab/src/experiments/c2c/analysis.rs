@@ -1,9 +1,10 @@
 //! The judge of transfers: what a line costs to move between two CPUs, and whether classes of pairs differ.
 //!
-//! The figures are said in any case: what a line costs is the question. What the verdict is about depends on the classes that the
-//! pairs fall into by what their CPUs share. With several, it is whether the farthest is farther than the nearest (`gap`). With one there
-//! is nothing to be near or far, so it is which protocol is cheaper between the CPUs of the first pair that was timed: the answer of
-//! that very pair. Where that comparison was refused so is the headline, and its sentence says the figures and that.
+//! The figures are said in any case: what a line costs is the question. What the verdict is about depends on
+//! the classes that the pairs fall into by what their CPUs share. With several, it is whether the farthest is
+//! farther than the nearest (`gap`). With one there is nothing to be near or far, so it is which protocol is
+//! cheaper between the CPUs of the first pair that was timed: the answer of that very pair. Where that
+//! comparison was refused so is the headline, and its sentence says the figures and that.
 
 mod gap;
 mod pair;
@@ -15,10 +16,10 @@ use tenbin_model::topology::shared;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Cell, Cpu, Descriptor, Figure, Machine, Refusal, Role, Trial, Verdict};
 
-use self::gap::{Gap, Outcome, Size, Timed, Why};
+use self::gap::{Gap, Outcome, Size, Why};
 use self::pair::{Class, Drift, Pair, classes, drift};
 use self::picture::{ByClass, by_class, figures, grids};
-use self::relabelings::{Labels, Relabelings};
+use self::relabelings::{Labels, Relabelings, Timed};
 use tenbin_analysis::verdict::comparisons::{self, empty};
 use tenbin_analysis::verdict::{caveat, sentence, whole_epoch};
 use tenbin_analysis::{Analysis, Basis, Judged};
@@ -134,7 +135,8 @@ fn unsteady(drift: &Drift) -> String {
     format!("{one} and {other} took {}x as long at one time as at another.", three_digits(*factor))
 }
 
-/// Whether the nearest class is nearer than the farthest, by the last protocol: flags need the fewest instructions.
+/// Whether the nearest class is nearer than the farthest, by the last protocol: flags need the fewest
+/// instructions.
 fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drift: Option<&Drift>) -> Answer {
     let descriptor = &trial.descriptor;
     let (way, variant) = last_protocol(descriptor, classes);
@@ -191,7 +193,8 @@ fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drif
     Answer { figures: sizes(&weighed), ..answer }
 }
 
-/// The last protocol that was timed, and its number: what was described, not what stands last in the list of variants.
+/// The last protocol that was timed, and its number: what was described, not what stands last in the list of
+/// variants.
 fn last_protocol(descriptor: &Descriptor, classes: &[Class<'_>]) -> (String, u32) {
     let pairs = classes.iter().flat_map(|class| &class.pairs);
     let timed = pairs.flat_map(|pair| &pair.spreads).filter_map(|spread| {
@@ -263,7 +266,7 @@ fn undecided(why: Why, weighed: &Gap) -> (String, String, &'static str) {
         }
         Why::TooSmall => {
             let (needed, shows) =
-                size.map_or_else(Default::default, |size| (in_percent(size.needed), in_percent(size.detectable)));
+                size.map(|size| (in_percent(size.needed), in_percent(size.detectable))).unwrap_or_default();
             let needs = format!(
                 "the farthest class to be dearer by {needed}, as these pairs vary ({shows} shows nine times of ten)"
             );

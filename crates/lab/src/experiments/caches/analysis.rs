@@ -26,8 +26,8 @@ impl Analysis for Knees {
         "capacities"
     }
 
-    /// Times are set side by side and nothing is voted on: as many as make a median and its deviation hold against a sample
-    /// that was disturbed.
+    /// Times are set side by side and nothing is voted on: as many as make a median and its deviation hold
+    /// against a sample that was disturbed.
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         3
     }
@@ -44,12 +44,13 @@ impl Analysis for Knees {
     }
 }
 
-/// A knee that moves by more than this factor while it is measured is no size to build on: it is as far as the firmware
-/// may be off.
+/// A knee that moves by more than this factor while it is measured is no size to build on: it is as far as
+/// the firmware may be off.
 const STEADY: f64 = capacity::AGREE;
 
-/// Other guests of the host, and other programs here, may hold all but one part in so many of a cache, for as long as a run lasts:
-/// of an L3 that was stated to have 32 MiB, runs minutes apart found 1.5, 2, 24 and 48 MiB, and of an L2 of 1 MiB 192 and 768 KiB.
+/// Other guests of the host, and other programs here, may hold all but one part in so many of a cache, for as
+/// long as a run lasts: of an L3 that was stated to have 32 MiB, runs minutes apart found 1.5, 2, 24 and 48
+/// MiB, and of an L2 of 1 MiB 192 and 768 KiB.
 const OTHERS: f64 = 24.0;
 
 /// What one CPU walked through.
@@ -97,8 +98,8 @@ fn half_of(cell: &Cell, late: bool) -> impl Fn(u32) -> bool + use<> {
     move |block| (block > middle) == late
 }
 
-/// Takes back every knee that was elsewhere in the first half than in the second, or by which one half says of the firmware
-/// what the other denies.
+/// Takes back every knee that was elsewhere in the first half than in the second, or by which one half says
+/// of the firmware what the other denies.
 fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
     for level in &mut whole.levels {
         let in_half = |half: &Capacities| {
@@ -129,9 +130,9 @@ fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
     }
 }
 
-/// Why a cache that ends before the size that the firmware states is not held against it: other guests of the host may hold the
-/// rest, of an inner cache those that run on the same cores, and for all of a run. Beyond [`OTHERS`] it is not that. What
-/// builds on the size takes the measured one all the same.
+/// Why a cache that ends before the size that the firmware states is not held against it: other guests of the
+/// host may hold the rest, of an inner cache those that run on the same cores, and for all of a run. Beyond
+/// [`OTHERS`] it is not that. What builds on the size takes the measured one all the same.
 fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
     if !machine.is_guest() {
         return None;
@@ -322,8 +323,8 @@ mod tests {
 
     use super::*;
 
-    /// A walk in huge pages by CPU 0 whose cache ends at the one size in the first half and at the other in the second; the
-    /// firmware states 8 MiB.
+    /// A walk in huge pages by CPU 0 whose cache ends at the one size in the first half and at the other in
+    /// the second; the firmware states 8 MiB.
     fn walk(virtualisation: Virtualisation, knees: [u64; 2]) -> Answer {
         let sizes: Vec<u64> = (12..27).map(|log| 1 << log).collect();
         let mut samples = Vec::new();

@@ -13,10 +13,9 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "calls".into(),
         question: "What does a call cost, and what does it become?".into(),
-        requirement:
-            "seed 002: an API says what is called and an ABI how; only the last step is a system call, and \
+        requirement: "an API says what is called and an ABI how; only the last step is a system call, and \
                       what each step costs decides where it matters"
-                .into(),
+            .into(),
         specification:
             "every call answers what the plain system call answers: clocks between two of its answers, \
                         the parent's number, the CPU that is held, ENOSYS; a sum is the number of its calls"
@@ -43,7 +42,7 @@ pub(super) fn describe() -> Descriptor {
         touches: "none".into(),
         sources: vec![
             Source::new(
-                "seed 002, on APIs, ABIs and system calls",
+                "S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)",
                 "the question, and the sum that is called",
             ),
             Source::new("vdso(7)", "names and versions of the functions by architecture"),

@@ -11,8 +11,8 @@ use crate::experiment::Seen;
 /// Calls in a row of a pass that is checked; one alone goes before them.
 const CHECKED: u64 = 1_000;
 
-/// Looks at a clock of the kernel's until it has moved: some tenths of a second, where a coarse clock takes some
-/// milliseconds.
+/// Looks at a clock of the kernel's until it has moved: some tenths of a second, where a coarse clock takes
+/// some milliseconds.
 const LOOKS: u32 = 1_000_000;
 
 /// What a rung promises, and what is known of earlier answers.
@@ -142,8 +142,8 @@ fn returned(question: Question, answer: &Answer, parents: &[u32]) -> Result<(), 
     if as_promised { Ok(()) } else { Err(format!("it returned {returned}")) }
 }
 
-/// What the plain system call says now, in the unit of the question; 0 where it says no number. The date in seconds is
-/// one of the kernel's last tick, as that of `time` is.
+/// What the plain system call says now, in the unit of the question; 0 where it says no number. The date in
+/// seconds is one of the kernel's last tick, as that of `time` is.
 fn by_the_kernel(question: Question) -> u128 {
     let (asked, divisor) = match question {
         Question::TimeOfDay => (Question::Clock(ClockName::Realtime), 1_000),
@@ -155,8 +155,8 @@ fn by_the_kernel(question: Question) -> u128 {
     answer.nanoseconds() / divisor
 }
 
-/// The kernel's clock once it is beyond `answer`: a clock that stands still has fallen behind it by then. A second is not
-/// waited for, and neither is a clock of the kernel's that stands still itself.
+/// The kernel's clock once it is beyond `answer`: a clock that stands still has fallen behind it by then. A
+/// second is not waited for, and neither is a clock of the kernel's that stands still itself.
 fn moved_beyond(question: Question, answer: &Answer) -> u128 {
     let answer = in_answer(question, answer);
     let looks = match question {

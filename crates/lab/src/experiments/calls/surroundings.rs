@@ -1,4 +1,5 @@
-//! What decides the figures besides the code that is called: clock source, mitigations, filters, tracers, hypervisor.
+//! What decides the figures besides the code that is called: clock source, mitigations, filters, tracers,
+//! hypervisor.
 
 use tenbin_metal::calls::{Seccomp, Watchers};
 use tenbin_metal::vdso::{NoVdso, Vdso};
@@ -8,8 +9,9 @@ use tenbin_model::{Finding, Machine};
 
 use super::rungs::Absent;
 
-/// Clock sources that a vDSO can read without the kernel: `VDSO_ARCH_CLOCKMODES` and `vdso_clock_mode` in the kernel's
-/// arch/x86, drivers/clocksource/arm_arch_timer.c and timer-riscv.c, with what the paravirtual ones need.
+/// Clock sources that a vDSO can read without the kernel: `VDSO_ARCH_CLOCKMODES` and `vdso_clock_mode` in the
+/// kernel's arch/x86, drivers/clocksource/arm_arch_timer.c and timer-riscv.c, with what the paravirtual ones
+/// need.
 const READ_IN_THE_VDSO: [(&str, Option<&str>); 5] = [
     ("tsc", None),
     ("kvm-clock", Some("if the hypervisor keeps it steady")),

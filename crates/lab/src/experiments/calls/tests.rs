@@ -128,7 +128,8 @@ fn what_comes_up_while_it_is_timed_is_seen() {
             for _ in 0..3 {
                 promise.held_while_timed(&sound.call(50), 50).unwrap();
             }
-            // A clock that stands still is known once the kernel's has gone on, and bytes when they come again.
+            // A clock that stands still is known once the kernel's has gone on, and bytes when they come
+            // again.
             broken.call(50);
             promise.held_while_timed(&sound.call(50), 50).unwrap();
             let seen = [(); 2].map(|()| promise.held_while_timed(&broken.call(50), 50));

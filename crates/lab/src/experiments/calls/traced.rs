@@ -9,8 +9,8 @@ use crate::trace::{self, Asked, Function};
 /// Whether nothing but a trace is asked for.
 ///
 /// # Errors
-/// A usage error for a function that cannot be traced, for a probe that cannot be one, and for a probe where nothing is
-/// traced.
+/// A usage error for a function that cannot be traced, for a probe that cannot be one, and for a probe where
+/// nothing is traced.
 pub(super) fn alone(request: &Request<'_>) -> Result<bool, Unfit> {
     let asked = asked(request)?;
     let alone = request.settings.given("trace").is_some();

@@ -1,4 +1,4 @@
-//! The seed's own work, once: faults that are counted against faults that are expected, and the rest by name.
+//! The published work, once: faults that are counted against faults that are expected, and the rest by name.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Until {
     }
 }
 
-/// The seed's work once over a mapping of its own, and what was counted meanwhile.
+/// The published work once over a mapping of its own, and what was counted meanwhile.
 pub(super) struct Pass {
     pub(super) counts: Counts,
     pub(super) usage: Usage,
@@ -200,7 +200,7 @@ pub(super) fn look(
     };
     let evidence = format!(
         "{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
-         machine: {}; the author of the seed expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
+         machine: {}; its author expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
          or {} huge ones of 2 MiB",
         counted(workers, "thread"),
         writes,
@@ -216,7 +216,7 @@ pub(super) fn look(
         let (user, system) = (seed("user_s"), seed("sys_s"));
         finding(
             format!(
-                "In the seed's work {} % of the CPU time here was the kernel's; on the SG2038 it was {} %.",
+                "In the published work {} % of the CPU time here was the kernel's; on the SG2038 it was {} %.",
                 three_digits(100.0 * share),
                 three_digits(100.0 * system / (user + system))
             ),
@@ -227,14 +227,14 @@ pub(super) fn look(
                 three_digits(system),
                 three_digits(user)
             ),
-            "one pass, which ends soon after every page was touched; the seed's went on for 90 s",
+            "one pass, which ends soon after every page was touched; the published one went on for 90 s",
         )
     }));
     findings.push(balancing(machine, counts.hints));
     Ok(findings)
 }
 
-/// Counted against expected, here and in the seed.
+/// Counted against expected, here and as published.
 pub(super) fn sentence(counts: &Counts) -> String {
     let expected = counts.expected();
     let because = match counts.huge {
@@ -246,7 +246,7 @@ pub(super) fn sentence(counts: &Counts) -> String {
     };
     let (there, expected_there) = (seed("page_faults_counted"), seed("pages_of_4096"));
     format!(
-        "The seed's work took {} faults to touch {}{because}: {}x what was expected; on the SG2038 it was {there} for \
+        "The published work took {} faults to touch {}{because}: {}x what was expected; on the SG2038 it was {there} for \
          {expected_there} pages, {}x.",
         counts.faults,
         pages(counts.touched),
@@ -259,7 +259,7 @@ fn pages(count: u64) -> String {
     counted(count as usize, "page")
 }
 
-/// The seed's own explanation of its excess, and why it was or was not tested here.
+/// The published explanation of its excess, and why it was or was not tested here.
 fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
     let nodes = machine.nodes.known().map(Vec::len);
     let (sentence, evidence) = match (&machine.numa_balancing, nodes) {
@@ -270,13 +270,13 @@ fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
             hints.map_or_else(|| "hints are not counted by this kernel".into(), |hints| format!("{hints} hint faults")),
         ),
         (Observed::Known(false), Some(1)) => (
-            "NUMA balancing, by which the seed explains its faults, was not tested: this machine has one memory node, \
+            "NUMA balancing, by which the author explains these faults, was not tested: this machine has one memory node, \
              and balancing is off."
                 .to_owned(),
             "/proc/sys/kernel/numa_balancing is 0; one node".to_owned(),
         ),
         (Observed::Known(false), nodes) => (
-            "NUMA balancing, by which the seed explains its faults, was not tested: it is off here; `--set remedy=yes`, \
+            "NUMA balancing, by which the author explains these faults, was not tested: it is off here; `--set remedy=yes`, \
              as root, counts them with it and without."
                 .to_owned(),
             format!(
@@ -285,7 +285,7 @@ fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
             ),
         ),
         (Observed::NotObservable(why), _) => (
-            "NUMA balancing, by which the seed explains its faults, was not tested: whether it is on cannot be seen."
+            "NUMA balancing, by which the author explains these faults, was not tested: whether it is on cannot be seen."
                 .to_owned(),
             why.clone(),
         ),

@@ -1,11 +1,11 @@
-//! What `faults` says about itself: its variants, its parameters, its sources and the seed's figures.
+//! What `faults` says about itself: its variants, its parameters, its sources and the published figures.
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Descriptor, Parameter, Picoseconds, Published, Quantity, Source, Variant};
 
 use super::{BASE_AT_RANDOM, BASE_IN_ORDER, MEASURED, WAYS, at_threads, seed};
 
-/// The seed's figures: one run, so none of them is a ratio of two variants.
+/// The published figures: one run, so none of them is a ratio of two variants.
 pub(super) fn published() -> Vec<Published> {
     let publish = |measure: &str, what: String| Published {
         machine: "Sophgo SG2038, 64 cores".into(),
@@ -64,7 +64,7 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "faults".into(),
         question: "What does the first touch of a page cost, and how many faults does it take?".into(),
-        requirement: "seed 004: 64 threads took 1626092 page faults to touch 257769 pages, and all of their \
+        requirement: "64 threads took 1626092 page faults to touch 257769 pages, and all of their \
                       time was the kernel's"
             .into(),
         specification: "every page that was asked for is there afterwards and no other is".into(),
@@ -86,18 +86,19 @@ pub(super) fn describe() -> Descriptor {
             Parameter::new(
                 "remedy",
                 "no",
-                "yes switches NUMA balancing and huge pages on and off around the seed's work, counts its faults, and puts both \
+                "yes switches NUMA balancing and huge pages on and off around the published work, counts its faults, and puts both \
                  back, however tenbin ends; as root, with 2 memory nodes; nothing else is measured then",
             ),
         ],
         margin: 0.02,
-        // An iteration takes most of it. Shorter than a scheduler's slice, so that most epochs are not interrupted.
+        // An iteration takes most of it. Shorter than a scheduler's slice, so that most epochs are not
+        // interrupted.
         epoch: Picoseconds::from_millis(1),
         privileges: "none; with CAP_PERFMON or perf_event_paranoid of 1 it also says where the kernel's time goes"
             .into(),
         touches: "none; with remedy=yes kernel.numa_balancing and transparent_hugepage/enabled, put back afterwards".into(),
         sources: vec![
-            Source::new("seed 004, 2024-02-24", "the question, the work, the figures"),
+            Source::new("F. Wu, \"RISC-V Atomic LR/SC vs AMO\", 2024-02-24", "the question, the work, the figures"),
             Source::new(
                 "vm-scalability, usemem.c",
                 "what --prealloc --random does: one private mapping, and threads that write words at random \
@@ -109,7 +110,7 @@ pub(super) fn describe() -> Descriptor {
             ),
             Source::new(
                 "Linux, Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
-                "what the first half of the seed's remedy switches off",
+                "what the first half of the published remedy switches off",
             ),
             Source::new("Linux, mm/memory.c, mm_account_fault", "which faults are counted for a thread"),
             Source::new("madvise(2), MADV_POPULATE_WRITE", "how to fill pages without an exception for each"),

@@ -9,8 +9,8 @@ use tenbin_metal::touch::{Advised, Region, forbid_huge_pages, page};
 use tenbin_metal::{Clock, Crew, Fault, Lap, Task};
 use tenbin_model::Cpu;
 
-/// The numbers of the tasks. The iterations of a touch are the pages of the order, those of the others the pages of
-/// the window.
+/// The numbers of the tasks. The iterations of a touch are the pages of the order, those of the others the
+/// pages of the window.
 const TOUCH: usize = 0;
 const GIVE_BACK: usize = 1;
 const COUNT: usize = 2;
@@ -26,8 +26,9 @@ const UNCOUNTED: u64 = u64::MAX;
 
 /// A crew whose children have a part of the memory each.
 ///
-/// Their region is mapped before the fork and was never touched there, so each child has it as its own from the first
-/// page on: no page is copied from the parent, and none of the kernel's records of the pages is shared with anybody.
+/// Their region is mapped before the fork and was never touched there, so each child has it as its own from
+/// the first page on: no page is copied from the parent, and none of the kernel's records of the pages is
+/// shared with anybody.
 pub(super) struct Processes {
     crew: Crew,
     /// As the children have it; the parent's own copy stays empty.
@@ -50,7 +51,8 @@ impl Processes {
             Arc::new(move |_, pages| work(&region, &noted, pages as usize))
         };
         let mut crew = Crew::gather(clock, cpus, TASKS.map(task).into())?;
-        // A kernel that has none refuses. Whether the pages are base pages is seen where a variant is checked.
+        // A kernel that has none refuses. Whether the pages are base pages is seen where a variant is
+        // checked.
         crew.lap(FORBID_HUGE, 0)?;
         Ok(Self { crew, region, noted })
     }

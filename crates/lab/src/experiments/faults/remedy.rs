@@ -1,4 +1,5 @@
-//! The seed's remedy, before and after: its work with NUMA balancing and huge pages on and off, the settings put back.
+//! The published remedy, before and after: its work with NUMA balancing and huge pages on and off, the
+//! settings put back.
 
 use tenbin_metal::knobs::{Switched, can_be_set};
 use tenbin_metal::{Fault, Team};
@@ -13,8 +14,8 @@ use crate::experiment::{Request, Unfit};
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 const HUGE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// What is set, in the order of the first half of the passes; the second half is its mirror image, so that what drifts is in
-/// every pair. First the seed's machine, last its remedy.
+/// What is set, in the order of the first half of the passes; the second half is its mirror image, so that
+/// what drifts is in every pair. First the machine as published, last the published remedy.
 const STATES: [State; 4] = [
     State { balancing: true, huge: true },
     State { balancing: false, huge: true },
@@ -47,13 +48,14 @@ pub(super) fn asked(request: &Request<'_>) -> Result<bool, Unfit> {
     let others = ["threads", "as", "bytes"].into_iter().filter(|key| request.settings.given(key).is_some());
     match (answer == "yes", others.collect::<Vec<_>>().as_slice()) {
         (true, [key, ..]) => Err(Unfit::Usage(format!(
-            "--set {key}: with remedy=yes the seed's own work is counted, on all CPUs, and nothing else is measured"
+            "--set {key}: with remedy=yes the published work is counted, on all CPUs, and nothing else is measured"
         ))),
         (is_asked, _) => Ok(is_asked),
     }
 }
 
-/// What this machine lacks for it, none for nothing: memory nodes that are `known`, and whether each setting can be set.
+/// What this machine lacks for it, none for nothing: memory nodes that are `known`, and whether each setting
+/// can be set.
 fn lacking(nodes: Option<usize>, settings: &[(&str, Result<(), String>)]) -> Option<Refusal> {
     let few = nodes.filter(|&nodes| nodes < 2).map(|nodes| {
         (format!("there is {nodes} memory node"), "2 memory nodes: balancing moves pages between nodes")
@@ -126,9 +128,9 @@ fn of_state(passes: &[(State, Counted)], wanted: State) -> (u64, u64, String) {
 }
 
 fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, machine: &Machine) -> Finding {
-    let [seeds, .., remedied] = STATES;
+    let [published, .., remedied] = STATES;
     let ((faults, expected, ratio), (less, least, lesser)) =
-        (of_state(passes, seeds), of_state(passes, remedied));
+        (of_state(passes, published), of_state(passes, remedied));
     let between: Vec<String> = STATES[1..3]
         .iter()
         .map(|&state| format!("{}x with {}", of_state(passes, state).2, state.in_words()))
@@ -151,8 +153,8 @@ fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, m
         .collect();
     finding(
         format!(
-            "With NUMA balancing and huge pages on the seed's work took {faults} faults where {expected} were to be expected, {ratio}x; \
-             with both off, which is the seed's remedy, {less} where {least} were, {lesser}x ({}). Both settings are as they were.",
+            "With NUMA balancing and huge pages on the published work took {faults} faults where {expected} were to be expected, {ratio}x; \
+             with both off, which is the published remedy, {less} where {least} were, {lesser}x ({}). Both settings are as they were.",
             comma(&between)
         ),
         format!(
@@ -197,8 +199,8 @@ mod tests {
         let said = told(&passes, &before, Picoseconds::from_millis(4_000), &Machine::unobserved("a test"));
         assert_eq!(
             said.sentence,
-            "With NUMA balancing and huge pages on the seed's work took 1200 faults where 200 were to be expected, 6.00x; with both \
-             off, which is the seed's remedy, 2000 where 2000 were, 1.00x (1.00x with balancing off, huge pages on, 1.50x with \
+            "With NUMA balancing and huge pages on the published work took 1200 faults where 200 were to be expected, 6.00x; with both \
+             off, which is the published remedy, 2000 where 2000 were, 1.00x (1.00x with balancing off, huge pages on, 1.50x with \
              balancing on, huge pages off). Both settings are as they were."
         );
         assert!(said.evidence.starts_with("8 passes of 4.00 s each"), "{}", said.evidence);

@@ -18,7 +18,8 @@ use super::{Act, finding, span};
 const LAPS: u32 = 600;
 const ENOUGH: Picoseconds = Picoseconds::from_millis(600);
 
-/// Iterations of a lap. They take some milliseconds, and where a fault takes as many, as in the seed, they take seconds.
+/// Iterations of a lap. They take some milliseconds, and where a fault takes as many, as on the published
+/// machine, they take seconds.
 const ITERATIONS: usize = 4;
 
 /// Symbols that the evidence names.

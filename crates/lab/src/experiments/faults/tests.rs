@@ -102,8 +102,8 @@ fn the_headline_is_the_cell_with_the_most_threads() {
 #[test]
 fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_was_chosen() {
     const PROCESSES: [u32; 2] = [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES];
-    // What was chosen; for 1 and for 2 workers whether threads and processes stand in the cell; how many planted
-    // faults there are.
+    // What was chosen; for 1 and for 2 workers whether threads and processes stand in the cell; how many
+    // planted faults there are.
     let cases = [
         (None, [(true, false), (true, true)], 3),
         (Some("processes,threads"), [(true, false), (true, true)], 3),
@@ -237,14 +237,14 @@ fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
 }
 
 #[test]
-fn the_seeds_work_is_done_in_the_memory_there_is_and_every_finding_is_whole() {
+fn published_work_fits_the_memory_and_its_findings_are_whole() {
     with_request(64 << 20, &[("threads", "2")], |request| {
         let findings = opened(request).unwrap().findings().unwrap();
         let said = |words: &str| {
             let found = findings.iter().find(|finding| finding.sentence.contains(words));
             found.unwrap_or_else(|| panic!("nothing says `{words}`: {findings:#?}"))
         };
-        let counted = said("The seed's work took");
+        let counted = said("The published work took");
         let pages = (32 << 20) / page();
         assert!(counted.sentence.contains("1626092 for 257769 pages"), "{}", counted.sentence);
         assert!(counted.sentence.contains(&format!("to touch {pages} pages")), "{}", counted.sentence);
@@ -283,7 +283,7 @@ fn an_excess_is_named_and_what_remains_is_said() {
     assert!(said.contains("52.0x") && said.contains("6.31x"), "{said}");
 }
 
-/// What the seed saw, as samples: 98.30 % on the branch after `lr.d`.
+/// What the author saw, as samples: 98.30 % on the branch after `lr.d`.
 #[test]
 fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
     let symbols = Symbols::parse(
@@ -322,7 +322,7 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
 }
 
 #[test]
-fn the_published_figures_are_those_of_the_seed() {
+fn published_figures_are_those_of_the_source() {
     assert_eq!(seed("page_faults_counted"), 1_626_092.0);
     let published = published();
     assert!(

@@ -23,8 +23,8 @@ pub(super) const CHECKED: u64 = 2;
 pub(super) const COUNTED: u64 = 4;
 const COUNTED_LAPS: usize = 12;
 
-/// Iterations' worth of pages that are touched again and again, however many iterations there are: they must be filled
-/// before each epoch.
+/// Iterations' worth of pages that are touched again and again, however many iterations there are: they must
+/// be filled before each epoch.
 const KEPT: usize = 4;
 
 pub(super) struct Touching {
@@ -98,7 +98,8 @@ impl Touching {
         Window { first: mixed % places * span(), pages, part: self.part }
     }
 
-    /// The pages of a window in the order in which `act` touches them. Every act runs the same loop over such a list.
+    /// The pages of a window in the order in which `act` touches them. Every act runs the same loop over such
+    /// a list.
     pub(super) fn order(&mut self, act: Act, pages: usize) -> Arc<[u32]> {
         let made_for = (act, pages, self.layout);
         if (self.order.0, self.order.1, self.order.2) != made_for {
@@ -117,12 +118,12 @@ impl Touching {
         Arc::clone(&self.order.3)
     }
 
-    /// Runs `iterations` of `variant` on pages that are not there, lets `look` see what came of it, and gives the
-    /// pages back. Only the touching is in the lap.
+    /// Runs `iterations` of `variant` on pages that are not there, lets `look` see what came of it, and gives
+    /// the pages back. Only the touching is in the lap.
     ///
-    /// The pages are touched once before and given back at once, so that the kernel has as many at hand and, in a
-    /// guest, the host has provided them: one that takes free pages back needs several times as long for a page as
-    /// the guest's kernel does, and only for some of them.
+    /// The pages are touched once before and given back at once, so that the kernel has as many at hand and,
+    /// in a guest, the host has provided them: one that takes free pages back needs several times as long for
+    /// a page as the guest's kernel does, and only for some of them.
     fn lap<T>(
         &mut self,
         variant: u32,
@@ -256,8 +257,8 @@ struct Passes {
     rest: usize,
 }
 
-/// Ten times the bytes in huge pages from which on pages count as huge: nine tenths of what is asked for where huge ones
-/// are, and a single one where they are not.
+/// Ten times the bytes in huge pages from which on pages count as huge: nine tenths of what is asked for
+/// where huge ones are, and a single one where they are not.
 fn least_huge(huge: bool, asked: usize) -> u64 {
     if huge { (asked * page()) as u64 * 9 } else { 1 }
 }

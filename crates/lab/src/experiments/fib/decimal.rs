@@ -1,11 +1,13 @@
-//! The seed's big number: digits of 10⁹, schoolbook multiplication, four buffers, and doubling from the top bit down.
+//! The published big number: digits of 10⁹, schoolbook multiplication, four buffers, and doubling from the
+//! top bit down.
 //!
-//! Written from what the seed says of its second version: the buffers are sized once for all of the work, and a buffer is
-//! cleared as a whole before a product is summed up in it.
+//! Written from what its author says of the second version: the buffers are sized once for all of the work,
+//! and a buffer is cleared as a whole before a product is summed up in it.
 
 use super::oracle::BILLION;
 
-/// Digits that F(n) is sure to fit into: the seed found 42.25 places to a digit, and divides by 42 in the kernel.
+/// Digits that F(n) is sure to fit into: its author found 42.25 places to a digit, and divides by 42 in the
+/// kernel.
 const PLACES_A_DIGIT: u64 = 42;
 
 /// Where the doubling begins.
@@ -22,10 +24,11 @@ pub(super) enum Start {
 pub(super) const IDLE_ROUNDS: u32 = 32;
 
 impl Start {
-    /// The bits of `n` from the first that is looked at, as a mask. None are looked at for 0 where it is corrected.
+    /// The bits of `n` from the first that is looked at, as a mask. None are looked at for 0 where it is
+    /// corrected.
     ///
-    /// For 0 the published one counts the leading zeros of 0, which C leaves undefined (`__builtin_clz`, the manual of
-    /// GCC); here they are 32.
+    /// For 0 the published one counts the leading zeros of 0, which C leaves undefined (`__builtin_clz`, the
+    /// manual of GCC); here they are 32.
     pub(super) fn mask(self, n: u32) -> u64 {
         match self {
             Self::AsPublished => (1 << 63) >> n.leading_zeros(),

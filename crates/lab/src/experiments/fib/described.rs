@@ -1,20 +1,17 @@
 //! What `fib` says about itself.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Descriptor, Parameter, Picoseconds, Published, Quantity, Source};
+use tenbin_model::{Descriptor, Parameter, Published, Quantity, Source};
 
 use crate::published::{Row, rows};
 
 use super::user;
 
-/// Length of an epoch.
-pub(super) const EPOCH: Picoseconds = Picoseconds::from_micros(100);
-
 pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "fib".into(),
         question: "Which way to F(n) is cheap: branch or branchless, which big number, user or kernel?".into(),
-        requirement: "seed 003: a driver that computes Fibonacci numbers is made faster step by step, and each step rests \
+        requirement: "a driver that computes Fibonacci numbers is made faster step by step, and each step rests \
                       on a claim about where the time goes"
             .into(),
         specification: "every number is the sum of the two before it, to the last digit".into(),
@@ -41,7 +38,7 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         margin: 0.02,
-        epoch: EPOCH,
+        epoch: user::EPOCH,
         privileges: "in user mode none; in the kernel the module fibdrv, and root to choose its algorithm; CAP_PERFMON and a \
                      mounted tracefs to count allocations and to trace, CAP_PERFMON and the kernel's symbols \
                      (kernel.kptr_restrict) to name functions"
@@ -50,14 +47,14 @@ pub(super) fn describe() -> Descriptor {
                   unless SIGKILL falls into them"
             .into(),
         sources: vec![
-            Source::new("seed 003", "the ways that are compared, and the claims about them"),
+            Source::new("DokiDokiPB, \"2022q1 Homework3 (fibdrv)\", 2022 (in Chinese)", "the ways that are compared, and the claims about them"),
             Source::new(
                 "E. W. Dijkstra, \"In honour of Fibonacci\" (EWD 654), 1978",
                 "F(2k) and F(2k+1) of F(k) and F(k+1)",
             ),
             Source::new(
                 "the manual of GCC, __builtin_clz",
-                "it counts in 32 bits, and its answer for 0 is undefined: hence the seed's idle rounds",
+                "it counts in 32 bits, and its answer for 0 is undefined: hence the published idle rounds",
             ),
             Source::new("perf_event_open(2), PERF_TYPE_TRACEPOINT", "allocations of one thread, counted by the kernel"),
             Source::new("QEMU, docs/devel/tcg-icount.rst", "a clock that counts the instructions of a guest"),
@@ -67,8 +64,8 @@ pub(super) fn describe() -> Descriptor {
     }
 }
 
-/// The seed's figures of its driver, and what two of its remarks come to. It weighed no two variants that stand here, so
-/// none of them is a ratio.
+/// The published figures of its driver, and what two of its remarks come to. It weighed no two variants that
+/// stand here, so none of them is a ratio.
 fn published() -> Vec<Published> {
     let times = rows(include_str!("../../../../../fixtures/published/fibdrv.csv"));
     let counters = rows(include_str!("../../../../../fixtures/published/fibdrv_perf.csv"));
@@ -116,7 +113,7 @@ fn published() -> Vec<Published> {
             "its client and driver by perf stat",
             "cache misses",
             format!(
-                "{misses} of {references} references, which is {} %; the seed takes them for 59.19 %",
+                "{misses} of {references} references, which is {} %; its author takes them for 59.19 %",
                 three_digits(100.0 * misses / references)
             ),
         ),

@@ -36,7 +36,7 @@ pub(super) const ALGORITHMS: [Algorithm; 5] = [
     Algorithm { name: "iterative", what: "n additions of limbs of 64 bits", base: Base::Words, slow: true },
     Algorithm {
         name: "decimal",
-        what: "the seed's first method, written here from its description: base 10^9, an allocation in each operation, 32 idle rounds",
+        what: "the first published method, written here from its description: base 10^9, an allocation in each operation, 32 idle rounds",
         base: Base::Billions,
         slow: true,
     },
@@ -48,7 +48,8 @@ pub(super) const ALGORITHMS: [Algorithm; 5] = [
     },
 ];
 
-/// Bytes that hold F(n) in every base, with room to spare: 0.694 bits a place, and 32 bits for 9 decimal digits.
+/// Bytes that hold F(n) in every base, with room to spare: 0.694 bits a place, and 32 bits for 9 decimal
+/// digits.
 pub(super) fn room(n: u64) -> usize {
     n as usize / 10 + 8
 }
@@ -143,9 +144,9 @@ impl Driver {
 
     /// A file for each of these algorithms. The choice is put back to what it was.
     ///
-    /// A file keeps the algorithm that was chosen when it was opened, so the choice is another one for as long as it
-    /// takes to open them, some microseconds each. Who else chooses by this program waits meanwhile, and signals wait too:
-    /// only SIGKILL leaves the choice as it is in that moment.
+    /// A file keeps the algorithm that was chosen when it was opened, so the choice is another one for as
+    /// long as it takes to open them, some microseconds each. Who else chooses by this program waits
+    /// meanwhile, and signals wait too: only SIGKILL leaves the choice as it is in that moment.
     pub(super) fn files(&self, algorithms: &[Algorithm]) -> Result<Vec<File>, Fault> {
         self.each(algorithms, || self.open())
     }
@@ -170,8 +171,8 @@ impl Driver {
         in_turn(algorithms, chosen(&text), &path, choose, open)
     }
 
-    /// What it says of its last read; none where that was of another number than `n`, or where another one ended
-    /// between two readings of it all.
+    /// What it says of its last read; none where that was of another number than `n`, or where another one
+    /// ended between two readings of it all.
     pub(super) fn said(&self, n: u64) -> Result<Option<Said>, Fault> {
         let figure = |name: &str| {
             let path = self.attribute(name);

@@ -20,7 +20,8 @@ const PLACES: [u64; 4] = [99, 1_000, 10_000, 100_000];
 /// F(n) differs from F(n - 1) from here on, and no fault can be planted where no number is as large.
 const LEAST_MAX_N: u64 = 3;
 
-/// Every place up to here is checked, and so many larger ones, up to a last one; fewer where a number takes long.
+/// Every place up to here is checked, and so many larger ones, up to a last one; fewer where a number takes
+/// long.
 pub(super) const DENSE: u64 = 2_000;
 pub(super) const SAMPLES: usize = 200;
 const SLOW_SAMPLES: usize = 10;
@@ -86,7 +87,8 @@ fn usual(request: &Request<'_>) -> &'static [u64] {
     if request.effort == Effort::Quick { &[HEADLINE] } else { &PLACES }
 }
 
-/// The places that are asked for: those that were given, or the usual ones that a driver answers which ends at `largest`.
+/// The places that are asked for: those that were given, or the usual ones that a driver answers which ends
+/// at `largest`.
 pub(super) fn asked(request: &Request<'_>, largest: u64) -> Result<Vec<u64>, Unfit> {
     let usual: Vec<u64> = usual(request).iter().copied().filter(|&place| place <= largest).collect();
     places(request, if usual.is_empty() { std::slice::from_ref(&largest) } else { &usual }, largest)
@@ -121,7 +123,7 @@ fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bo
         label: format!("for F({place}) read from the kernel"),
         parameters: vec![("where".into(), "kernel".into()), ("n".into(), place.to_string())],
         cpus: request.cpus[..1].to_vec(),
-        epoch: super::described::EPOCH,
+        epoch: super::user::EPOCH,
         variants,
         comparisons,
         headline,
@@ -243,7 +245,8 @@ struct Reads {
 }
 
 impl Reads {
-    /// The file of a variant, and whether it is the planted fault, which reads by the first algorithm that is there.
+    /// The file of a variant, and whether it is the planted fault, which reads by the first algorithm that is
+    /// there.
     fn source(&self, variant: u32) -> Result<(Algorithm, Arc<File>, bool), Fault> {
         let name = ALGORITHMS.get(variant as usize).map(|algorithm| algorithm.name);
         let found = match name {

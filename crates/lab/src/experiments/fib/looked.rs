@@ -1,7 +1,9 @@
-//! What is found beside the weighing of the driver: where a read's time goes, what it allocates, what tracing costs it.
+//! What is found beside the weighing of the driver: where a read's time goes, what it allocates, what tracing
+//! costs it.
 //!
-//! Of many reads one is told, and that choice is all the statistics here. No run keeps these reads that something else
-//! could summarise later, and what is told of them is a description and no verdict. See [`typical`].
+//! Of many reads one is told, and that choice is all the statistics here. No run keeps these reads that
+//! something else could summarise later, and what is told of them is a description and no verdict. See
+//! [`typical`].
 
 mod shares;
 mod told;
@@ -22,8 +24,8 @@ use crate::experiment::{Request, Unfit};
 const BUDGET_NS: f64 = 20e6;
 const READS: (u64, u64) = (3, 200);
 
-/// Reads before each that is timed, so that it does not pay for what was asked about the one before; none where a read
-/// is so long that it does not notice.
+/// Reads before each that is timed, so that it does not pay for what was asked about the one before; none
+/// where a read is so long that it does not notice.
 const WARMING: usize = 4;
 const NOTICES_NS: f64 = 100e3;
 
@@ -38,7 +40,7 @@ const LARGE: u64 = 10_000;
 /// Reads that are recorded, and as many before and after that are not.
 const TRACED: usize = 40;
 
-/// The place that is traced and sampled: the seed's.
+/// The place that is traced and sampled: the published one.
 const SEEDS_PLACE: u64 = 99;
 
 /// What a read asks for, gives back, and takes of whole pages: those of them that a kernel has.
@@ -80,13 +82,14 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// What is left of the whole: the way into the kernel and out of it, and what the driver does not time, which is its
-    /// lock and giving memory back. 0 where the clock is too coarse to tell.
+    /// What is left of the whole: the way into the kernel and out of it, and what the driver does not time,
+    /// which is its lock and giving memory back. 0 where the clock is too coarse to tell.
     pub(super) fn call(&self) -> f64 {
         (self.whole - self.allocate - self.compute - self.copy).max(0.0)
     }
 
-    /// Of these reads, each with how long it took as a whole; `empty` is what reading the clock takes. None of none.
+    /// Of these reads, each with how long it took as a whole; `empty` is what reading the clock takes. None
+    /// of none.
     pub(super) fn of(mut reads: Vec<(f64, Said)>, empty: f64, unit: Unit) -> Option<Self> {
         let (whole, said) = *typical(&mut reads, |(whole, _)| *whole, unit)?;
         Some(Self {
@@ -99,8 +102,8 @@ impl Split {
     }
 }
 
-/// The one that stands for all: of counted instructions the least, because whatever disturbs a read only adds to it;
-/// of times the median (the upper of two), because no time is free of disturbance.
+/// The one that stands for all: of counted instructions the least, because whatever disturbs a read only adds
+/// to it; of times the median (the upper of two), because no time is free of disturbance.
 fn typical<T>(all: &mut [T], time: impl Fn(&T) -> f64, unit: Unit) -> Option<&T> {
     all.sort_by(|left, right| time(left).total_cmp(&time(right)));
     match unit {
@@ -205,8 +208,8 @@ fn empty(clock: Clock, unit: Unit) -> f64 {
     typical_time((0..EMPTY).map(|_| timed(clock, || ()).0).collect(), unit)
 }
 
-/// Reads one number again and again by each algorithm in turn, each round beginning with the next one, and asks each time
-/// what the driver says of it. An algorithm is left out where others always read in between.
+/// Reads one number again and again by each algorithm in turn, each round beginning with the next one, and
+/// asks each time what the driver says of it. An algorithm is left out where others always read in between.
 fn splits<S: Source>(
     said: impl Fn(u64) -> Result<Option<Said>, Fault>,
     readers: &[(Algorithm, S)],
@@ -276,9 +279,9 @@ fn allocations(readers: &[(Algorithm, File)], places: &[u64]) -> Result<Result<C
     Ok(Ok(counted))
 }
 
-/// Reads while events are recorded that a read passes, and before and after while others are: so all of them pay what a
-/// recorder costs beside its records. Two recorders are never there at once, because an event passes through every
-/// recorder, even where it stands still.
+/// Reads while events are recorded that a read passes, and before and after while others are: so all of them
+/// pay what a recorder costs beside its records. Two recorders are never there at once, because an event
+/// passes through every recorder, even where it stands still.
 fn recorded(
     readers: &[(Algorithm, File)],
     place: u64,
@@ -308,7 +311,8 @@ fn recorded(
     Ok(Ok(figures.collect()))
 }
 
-/// Reads of one algorithm under a recorder: how long each took, and what was recorded and dropped in all of them.
+/// Reads of one algorithm under a recorder: how long each took, and what was recorded and dropped in all of
+/// them.
 #[derive(Clone, Debug, Default)]
 struct Turn {
     times: Vec<f64>,

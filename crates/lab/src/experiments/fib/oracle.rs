@@ -7,7 +7,7 @@
 pub(super) enum Base {
     /// Digits of 64 bits, 8 bytes each.
     Words,
-    /// Digits of 10⁹, 4 bytes each: the seed's.
+    /// Digits of 10⁹, 4 bytes each: the published way.
     Billions,
 }
 

@@ -73,7 +73,7 @@ impl Soak {
                 ("seconds".into(), self.seconds.to_string()),
             ],
             cpus: request.cpus[..1].to_vec(),
-            epoch: super::described::EPOCH,
+            epoch: super::user::EPOCH,
             // Checked, and not timed.
             most_blocks: 0,
             variants: vec![0],

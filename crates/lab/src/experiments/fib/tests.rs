@@ -12,7 +12,7 @@ fn the_oracle_knows_the_numbers_that_everybody_knows() {
     let first: Vec<u64> =
         [0, 1, 2, 10, 93].map(|n| words.to(n)).iter().map(|bytes| little(bytes, 8)[0]).collect();
     assert_eq!(first, [0, 1, 1, 55, 12_200_160_415_121_876_738]);
-    // The seed's own list ends there, in its own digits.
+    // The published list ends there, in its own digits.
     let mut billions = Walk::new(Base::Billions);
     assert_eq!(little(&billions.to(44), 4), [701_408_733]);
     assert_eq!(little(&billions.to(99), 4), [555_169_026, 922_995_834, 218]);
@@ -36,9 +36,10 @@ fn a_table_holds_all_up_to_a_place_and_the_samples_beyond_once_each() {
     assert_eq!((table.number(0), table.number(8)), (Some(&[][..]), None));
 }
 
-/// The buffers that the seed sizes once are never too small, and both ways to start agree with the sum.
+/// The buffers that the published way sizes once are never too small, and both ways to start agree with the
+/// sum.
 #[test]
-fn the_seeds_digits_are_right_up_to_ten_thousand() {
+fn published_digits_are_right_up_to_ten_thousand() {
     let mut walk = Walk::new(Base::Billions);
     for n in 0..=1_500 {
         let right = walk.to(n);

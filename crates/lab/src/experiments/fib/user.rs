@@ -1,11 +1,11 @@
-//! F(n) in user mode: ours, the sum, and what the seed wrote.
+//! F(n) in user mode: ours, the sum, and what was published.
 
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Effort, Variant};
+use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds, Variant};
 
 use super::decimal::{self, Start};
 use super::oracle::{Base, Table};
@@ -19,17 +19,20 @@ pub(super) enum Method {
     Doubling,
     /// n additions of limbs of 64 bits.
     Sum,
-    /// The seed's digits of 10⁹.
+    /// The published digits of 10⁹.
     Billions(Start),
-    /// The seed's 64 bits, with a branch.
+    /// The published 64 bits, with a branch.
     Branch(Start),
-    /// The seed's 64 bits, with masks.
+    /// The published 64 bits, with masks.
     Masks(Start),
     /// A planted fault: ours, with the lowest bit of one number in a hundred turned.
     OneBit,
 }
 
 use Start::{AsPublished, Corrected};
+
+/// Length of an epoch, also of reads from the kernel.
+pub(super) const EPOCH: Picoseconds = Picoseconds::from_micros(100);
 
 /// What the variants are, in the order of the descriptor.
 pub(super) const METHODS: [(Method, &str, &str); 9] = [
@@ -42,25 +45,26 @@ pub(super) const METHODS: [(Method, &str, &str); 9] = [
     (
         Method::Billions(AsPublished),
         "base 10^9 as published",
-        "the seed's method, written here from its description: schoolbook products of digits of 10^9, after 32 idle rounds",
+        "the published method, written here from its description: schoolbook products of digits of 10^9, after 32 idle rounds",
     ),
     (Method::Billions(Corrected), "base 10^9", "the same from the topmost bit that is set"),
     (
         Method::Branch(AsPublished),
         "64 bits with a branch as published",
-        "the seed's method, written here: fast doubling with a branch on each bit of n, after 32 idle rounds",
+        "the published method, written here: fast doubling with a branch on each bit of n, after 32 idle rounds",
     ),
     (Method::Branch(Corrected), "64 bits with a branch", "the same from the topmost bit that is set"),
     (
         Method::Masks(AsPublished),
         "64 bits branchless as published",
-        "the seed's method, written here: each bit of n as a mask that chooses, after 32 idle rounds",
+        "the published method, written here: each bit of n as a mask that chooses, after 32 idle rounds",
     ),
     (Method::Masks(Corrected), "64 bits branchless", "the same from the topmost bit that is set"),
     (Method::OneBit, "one bit turned", "fast doubling whose lowest bit is wrong where n ends in 00"),
 ];
 
-/// A planted fault is at every place that this divides; so every check meets one, and so does an epoch of most cells.
+/// A planted fault is at every place that this divides; so every check meets one, and so does an epoch of
+/// most cells.
 pub(super) const PLANTED_EVERY: u64 = 100;
 
 /// The variants of the descriptor.
@@ -119,7 +123,8 @@ impl Method {
         }
     }
 
-    /// Computes F(n) so many times, and returns the last one. Which way it is was decided before the first turn.
+    /// Computes F(n) so many times, and returns the last one. Which way it is was decided before the first
+    /// turn.
     fn repeat(self, n: u64, times: u64) -> Number {
         fn again<T>(times: u64, mut once: impl FnMut() -> T) -> Option<T> {
             let mut last = None;
@@ -158,12 +163,12 @@ fn one_bit_turned(n: u64) -> Natural {
     Natural::from_limbs(limbs)
 }
 
-/// Places of an ordinary run: the last number that the seed's 64 bits hold with a sign, its own example beyond them, and
-/// two where big numbers are big.
+/// Places of an ordinary run: the last number that the published 64 bits hold with a sign, its own example
+/// beyond them, and two where big numbers are big.
 const PLACES: [u64; 4] = [92, 99, 1_000, 10_000];
 pub(super) const HEADLINE: u64 = 1_000;
 
-/// No place may be larger than this: the seed's numbers take minutes there.
+/// No place may be larger than this: the published numbers take minutes there.
 const LARGEST: u64 = 1_000_000;
 
 pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
@@ -215,7 +220,7 @@ fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
         label: format!("for F({place})"),
         parameters: vec![("where".into(), "user".into()), ("n".into(), place.to_string())],
         cpus: request.cpus[..1].to_vec(),
-        epoch: super::described::EPOCH,
+        epoch: EPOCH,
         variants: measured.map(|(_, index)| index).collect(),
         comparisons,
         headline,
@@ -223,8 +228,8 @@ fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
     }
 }
 
-/// Places that a check asks for, all from 0 on, by those who answer fast and by the others; and beyond them at random, up
-/// to a last one.
+/// Places that a check asks for, all from 0 on, by those who answer fast and by the others; and beyond them
+/// at random, up to a last one.
 const ALL_FAST: u64 = 10_000;
 const ALL_SLOW: u64 = 1_000;
 const SAMPLES: usize = 20;

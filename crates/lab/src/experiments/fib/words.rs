@@ -1,4 +1,5 @@
-//! The seed's fast doubling in 64 bits, which holds F(n) up to n = 93: with a branch, and with masks in its place.
+//! The published fast doubling in 64 bits, which holds F(n) up to n = 93: with a branch, and with masks in
+//! its place.
 
 use std::hint::black_box;
 
@@ -9,8 +10,8 @@ pub(super) const LARGEST: u32 = 93;
 
 /// F(n) by a branch on each bit of `n`.
 ///
-/// Where the bit is set something happens that a compiler may not do elsewhere ([`black_box`] of nothing, which costs no
-/// instruction): so it cannot choose between two values without a branch.
+/// Where the bit is set something happens that a compiler may not do elsewhere ([`black_box`] of nothing,
+/// which costs no instruction): so it cannot choose between two values without a branch.
 pub(super) fn with_a_branch(n: u32, start: Start) -> u64 {
     let (mut a, mut b) = (0_u64, 1_u64);
     let mut mask = start.mask(n);
@@ -29,8 +30,8 @@ pub(super) fn with_a_branch(n: u32, start: Start) -> u64 {
 
 /// F(n) by masks that each bit of `n` is spread to.
 ///
-/// The bit passes through [`black_box`], or a compiler could see that the masks choose, and branch. It is known long before
-/// the products are that wait for it.
+/// The bit passes through [`black_box`], or a compiler could see that the masks choose, and branch. It is
+/// known long before the products are that wait for it.
 pub(super) fn without_a_branch(n: u32, start: Start) -> u64 {
     let (mut a, mut b) = (0_u64, 1_u64);
     let mut mask = start.mask(n);

@@ -1,14 +1,16 @@
 //! The judge of laws: from times over resident memory to a line for each way, with what one page more costs.
 //!
-//! A line *lies level* where the whole interval of its slope is so near to 0 that even the largest size costs no more than the
-//! margin beyond none. A way *costs the same at any size* where its line lies level and each of its sizes, block by
-//! block, lies within the margin of the constant with its whole interval: an equivalence, with its margin
-//! said. A way *grows*, or *falls*, where the interval of its slope excludes 0 and reaches beyond what lies level. What is
-//! neither is refused. Beside that stands whether the line is one: a size whose median lies beyond [`BENT`] of the line of its
-//! block, with its whole interval, is no part of it, and that is said instead of the line.
+//! A line *lies level* where the whole interval of its slope is so near to 0 that even the largest size costs
+//! no more than the margin beyond none. A way *costs the same at any size* where its line lies level and each
+//! of its sizes, block by block, lies within the margin of the constant with its whole interval: an
+//! equivalence, with its margin said. A way *grows*, or *falls*, where the interval of its slope excludes 0
+//! and reaches beyond what lies level. What is neither is refused. Beside that stands whether the line is
+//! one: a size whose median lies beyond [`BENT`] of the line of its block, with its whole interval, is no
+//! part of it, and that is said instead of the line.
 //!
-//! All intervals of a trial share its level with its comparisons (Bonferroni): two for each way, and two for each size of it.
-//! What was taken is judged once, at the end, so there are no looks to pay for. See [`tenbin_stats::law`].
+//! All intervals of a trial share its level with its comparisons (Bonferroni): two for each way, and two for
+//! each size of it. What was taken is judged once, at the end, so there are no looks to pay for. See
+//! [`tenbin_stats::law`].
 
 mod view;
 mod words;
@@ -29,7 +31,8 @@ use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign::{Estimate, least_pairs};
 
-/// A size that surely lies further from the line than this, as a part of what the line says, is no part of it.
+/// A size that surely lies further from the line than this, as a part of what the line says, is no part of
+/// it.
 const BENT: f64 = 0.1;
 
 /// Epochs whose tenth and ninetieth percentile are further apart than this factor were disturbed.
@@ -65,8 +68,8 @@ pub(super) struct Found {
     constant: Interval,
     /// Where the slope lies.
     slope: Interval,
-    /// A slope nearer to 0 than this makes the largest size cost no more than the margin beyond none. 0 where none costs
-    /// nothing or less by the line.
+    /// A slope nearer to 0 than this makes the largest size cost no more than the margin beyond none. 0 where
+    /// none costs nothing or less by the line.
     negligible: f64,
     growth: Growth,
     shape: Shape,
@@ -108,7 +111,8 @@ enum Growth {
     Falls,
     /// Every size costs the same, within the margin.
     Same,
-    /// The line lies level, but this size is not surely within the margin: so far off the constant, as a part of it.
+    /// The line lies level, but this size is not surely within the margin: so far off the constant, as a part
+    /// of it.
     Uneven { memory: Bytes, interval: Interval },
     /// It may be either.
     Open,
@@ -422,8 +426,8 @@ fn changed(trial: &Trial, cell: &Cell, line: &Line, page: Bytes) -> Option<Strin
 
 /// Whether epochs at the largest size differed by more than [`RESTLESS`], in words. None if they did not.
 ///
-/// Where others want the CPU, a long call is stopped in its middle and a short one is not: the law is then that of the
-/// waiting as well, and no interval says so.
+/// Where others want the CPU, a long call is stopped in its middle and a short one is not: the law is then
+/// that of the waiting as well, and no interval says so.
 fn restless(trial: &Trial, cell: &Cell, line: &Line) -> Option<String> {
     let largest = line.sizes.last()?;
     let stands = |sample: &&Sample| {

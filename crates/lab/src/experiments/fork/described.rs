@@ -14,7 +14,7 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "fork".into(),
         question: "What does a new process cost, and how does that grow with memory?".into(),
-        requirement: "seed 002 asks what fork() becomes below the library; what it costs is a law of the memory \
+        requirement: "what fork() becomes below the library is one question; what it costs is a law of the memory \
                       that the caller has, which a figure alone hides"
             .into(),
         specification: "one child comes of each call, sees the memory as it was at the call, shares it or has a copy as \
@@ -35,7 +35,7 @@ pub(super) fn describe() -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
-            Source::new("seed 002", "the question, from fork() to the system call"),
+            Source::new("S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)", "the question, from fork() to the system call"),
             Source::new(
                 "Linux, mm/memory.c, copy_page_range",
                 "what a fork copies of anonymous memory: an entry for each page that is there, and one for a huge page",

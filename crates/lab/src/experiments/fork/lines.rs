@@ -260,8 +260,8 @@ impl Here {
     }
 }
 
-/// Every variant of these lines over these sizes in MiB: the lines one after the other, then the planted faults, of which the
-/// one that shares memory is the last.
+/// Every variant of these lines over these sizes in MiB: the lines one after the other, then the planted
+/// faults, of which the one that shares memory is the last.
 pub(super) fn places(lines: impl Iterator<Item = usize>, sizes: &[u64]) -> Vec<Place> {
     let at = |line: usize| {
         // Where so few are small enough that no law would come of them, all sizes are.

@@ -22,7 +22,8 @@ const WAYS: [Way; 9] = [
     Way::ForkWithAnotherStatus,
 ];
 
-/// What is done with a way; the number of a task is that of the way among these, times their number, and this.
+/// What is done with a way; the number of a task is that of the way among these, times their number, and
+/// this.
 const REPEAT: usize = 0;
 const REPEAT_WRITTEN: usize = 1;
 const WATCH: usize = 2;
@@ -36,8 +37,8 @@ const COUNT: usize = FILL + 2;
 /// What a task answers that could not do its work.
 const FAILED: u64 = u64::MAX;
 
-/// A process with its buffer, held on a CPU. It sleeps while it is not asked, and ends when it is dropped or whoever
-/// forked it is gone.
+/// A process with its buffer, held on a CPU. It sleeps while it is not asked, and ends when it is dropped or
+/// whoever forked it is gone.
 pub(super) struct Parent {
     crew: Crew,
     /// Pages of the buffer that are to be resident.
@@ -49,10 +50,11 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    /// Forks it, with room for so many pages of this kind (of none: a page that nobody touches), and lets it fill them.
+    /// Forks it, with room for so many pages of this kind (of none: a page that nobody touches), and lets it
+    /// fill them.
     ///
-    /// The process that forks gives its own copy of the room up again: parents that are forked later have no more and no
-    /// other mappings, and so differ in what is resident alone.
+    /// The process that forks gives its own copy of the room up again: parents that are forked later have no
+    /// more and no other mappings, and so differ in what is resident alone.
     ///
     /// # Errors
     /// [`Fault`] when there is no room, or it cannot be forked or pinned.

@@ -40,7 +40,8 @@ fn as_many_sizes_are_measured_as_half_of_what_is_free_holds_in_both_kinds_of_pag
 #[test]
 fn advice_about_memory_works_for_sizes_of_fork() {
     let mut advice = 0;
-    // Asked once: where processes are limited to hardly enough, a way may be missing at one time and not at another.
+    // Asked once: where processes are limited to hardly enough, a way may be missing at one time and not at
+    // another.
     let known = with(8 << 10, Effort::Normal, None, |request| here(request).unwrap());
     for free in [3_u64, 13, 77, 300, 2_000, 15_740, 1 << 20] {
         for asked in ["4,999999", "1,2,3,900000", "999998,999999", "700,800", "2,4,8,16,32,64,128,256,512"] {

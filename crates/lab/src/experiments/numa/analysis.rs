@@ -31,8 +31,8 @@ impl Analysis for Nearness {
         "distances"
     }
 
-    /// Times are set side by side and nothing is voted on: as many as make a median and its deviation hold against a sample
-    /// or two that were disturbed.
+    /// Times are set side by side and nothing is voted on: as many as make a median and its deviation hold
+    /// against a sample or two that were disturbed.
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         8
     }
@@ -92,7 +92,8 @@ fn repeats(variant: &Variant) -> bool {
     variant.coordinate("repeat").is_some()
 }
 
-/// What the plan says of the buffers, in bytes: `buffer` what each holds, `beyond` what it needed, if that was known.
+/// What the plan says of the buffers, in bytes: `buffer` what each holds, `beyond` what it needed, if that
+/// was known.
 fn buffers(cell: &Cell) -> Buffers {
     let bytes = |name: &str| Some(Bytes(cell.arrangement.parameter(name)?.parse().ok()?));
     Buffers { each: bytes("buffer"), beyond: bytes("beyond") }
@@ -117,7 +118,8 @@ struct Weighed {
 struct Times {
     /// Every pair of reader and home, in nanoseconds an access.
     observations: Vec<Observation>,
-    /// What one core repeated, where that was measured: the same core, the same buffer, again. Epochs by variant.
+    /// What one core repeated, where that was measured: the same core, the same buffer, again. Epochs by
+    /// variant.
     repeats: BTreeMap<u32, Vec<f64>>,
 }
 
@@ -230,8 +232,9 @@ fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Weighed {
     }
 }
 
-/// Why "alike" cannot be said where the kernel knows one node: all buffers can then lie on one side of the machine, whoever
-/// touched them first, and a far core is slow for each of them, as a slow core is. None if the cores are alike too.
+/// Why "alike" cannot be said where the kernel knows one node: all buffers can then lie on one side of the
+/// machine, whoever touched them first, and a far core is slow for each of them, as a slow core is. None if
+/// the cores are alike too.
 fn one_sided(machine: &Machine, times: &Times, detectable: f64) -> Option<Refusal> {
     let chosen = machine.nodes.known().is_some_and(|nodes| nodes.len() > 1);
     let homes = times.cpus(|one| one.home);
@@ -256,7 +259,7 @@ fn one_sided(machine: &Machine, times: &Times, detectable: f64) -> Option<Refusa
     })
 }
 
-/// By one buffer, as the seed did it: a core that is far and one that is slow look alike.
+/// By one buffer, as it was published: a core that is far and one that is slow look alike.
 fn by_column(machine: &Machine, times: &Times, buffers: Buffers) -> Weighed {
     let (readers, homes) = (times.cpus(|one| one.reader), times.cpus(|one| one.home));
     let home = homes.first().copied().unwrap_or_default();

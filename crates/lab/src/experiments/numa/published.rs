@@ -1,4 +1,4 @@
-//! The seed's two columns on a Socionext SC2A11, as a run that the same judge judges.
+//! Both published columns on a Socionext SC2A11, as a run that the same judge judges.
 
 use tenbin_model::machine::Observed;
 use tenbin_model::{Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Variant};
@@ -7,10 +7,10 @@ use super::{BY_STORES, TIMES_THE_LAST_CACHE, again, by_stores, describe};
 use crate::engine::unmeasured;
 use crate::published::{self, Row, rows};
 
-/// Accesses behind each figure: the seed's program averages over 64 Mi.
+/// Accesses behind each figure: the published program averages over 64 Mi.
 const ACCESSES: u64 = 64 << 20;
 
-/// The seed's buffer.
+/// The published buffer.
 const BUFFER: u64 = 16 << 20;
 
 /// The SC2A11's L3, in its firmware's device tree (edk2-platforms, `SynQuacerCaches.dtsi`).
@@ -52,10 +52,10 @@ pub(super) fn run() -> Run {
     let machine = Machine {
         architecture: "aarch64".into(),
         cpu_model: Observed::Known("Socionext SC2A11, 24 cores".into()),
-        // The seed looked for `numa-node-id` in the device tree and found none.
+        // The author looked for `numa-node-id` in the device tree and found none.
         nodes: Observed::Known(Vec::new()),
-        ..Machine::unobserved("the seed does not say")
+        ..Machine::unobserved("it was not published")
     };
     let cell = Cell { samples, ..unmeasured(arrangement) };
-    published::run("seed 002", machine, Descriptor { variants, ..describe() }, vec![cell])
+    published::run("S. Takeuchi, 2018", machine, Descriptor { variants, ..describe() }, vec![cell])
 }

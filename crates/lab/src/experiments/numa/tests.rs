@@ -54,8 +54,8 @@ fn memory_that_stays_is_measured_to_the_end() {
     }
 }
 
-/// The kernel cannot be made to move a page where there is one node. So what it said before is replaced: to what it
-/// says now, it is as if the pages had been on another node until then.
+/// The kernel cannot be made to move a page where there is one node. So what it said before is replaced: to
+/// what it says now, it is as if the pages had been on another node until then.
 #[test]
 fn pages_that_move_between_two_blocks_refuse_the_cell() {
     for manner in [Manner::Chase, Manner::Stores] {
@@ -218,8 +218,8 @@ fn memory_away_from_the_cpu_that_touched_it_is_refused() {
     );
 }
 
-/// The kernel cannot be made to put a page elsewhere where there is one node. So the firmware's word is replaced: by it,
-/// the CPU is on a node from which no memory comes.
+/// The kernel cannot be made to put a page elsewhere where there is one node. So the firmware's word is
+/// replaced: by it, the CPU is on a node from which no memory comes.
 #[test]
 fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
     let cpus = &allowed_cpus().unwrap()[..1];

@@ -1,13 +1,13 @@
-//! What `pipe` says about itself: its variants, its parameters, its sources and the seed's figures.
+//! What `pipe` says about itself: its variants, its parameters, its sources and the published figures.
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Bytes, Descriptor, Parameter, Picoseconds, Published, Quantity, Source, Variant};
 
-use super::{SEEDS_CELL, WAYS, WRITES};
+use super::{PUBLISHED_CELL, WAYS, WRITES};
 use crate::published::{Row, rows};
 use tenbin_metal::pipe::How;
 
-/// The seed's figures: seconds for the same 24 GiB, so their ratio is a ratio of throughput.
+/// The published figures: seconds for the same 24 GiB, so their ratio is a ratio of throughput.
 pub(super) fn published() -> Vec<Published> {
     let rows = rows(include_str!("../../../../../fixtures/published/yes.csv"));
     let (puts, write, two, large) =
@@ -32,7 +32,7 @@ pub(super) fn published() -> Vec<Published> {
             date: "2023-11-06".into(),
             what,
             measure: "elapsed time".into(),
-            cell: SEEDS_CELL.into(),
+            cell: PUBLISHED_CELL.into(),
             left: left.into(),
             right: right.into(),
             ratio,
@@ -49,7 +49,7 @@ pub(super) fn published() -> Vec<Published> {
         let all = ["GNU yes", "write 8 KiB", "printf"].map(|variant| row(variant).and_then(seconds));
         if let [Some(gnu), Some(own), Some(puts)] = all {
             let what = format!(
-                "24.2 GiB in {gnu} s; the seed's table has these seconds, and x44.0 with them, for its own writes of 8 KiB, which \
+                "24.2 GiB in {gnu} s; the published table has these seconds, and x44.0 with them, for its own writes of 8 KiB, which \
                  took {own} s ({}x)",
                 three_digits(puts / own)
             );
@@ -64,12 +64,15 @@ pub(super) fn describe() -> Descriptor {
     let mut variants = vec![
         Variant::measured(
             "puts",
-            "one puts(3) a line: what gcc -O3 makes of the seed's printf(\"%s\\n\", line)",
+            "one puts(3) a line: what gcc -O3 makes of the published printf(\"%s\\n\", line)",
         ),
-        Variant::measured("write", "write(2) of as many whole lines as the seed's 8 KiB hold (8190 bytes)"),
+        Variant::measured(
+            "write",
+            "write(2) of as many whole lines as the published 8 KiB hold (8190 bytes)",
+        ),
         Variant::measured(
             "vmsplice of two buffers",
-            "the seed's: copy lines into one of two buffers of the pipe's size, give its pages",
+            "as published: copy lines into one of two buffers of the pipe's size, give its pages",
         ),
         Variant::measured("vmsplice of constant pages", "give the same pages again and again, no copy"),
         Variant::measured("tee", "fill a pipe once, duplicate its pages by tee(2)"),
@@ -81,7 +84,7 @@ pub(super) fn describe() -> Descriptor {
         ),
         Variant::measured(
             "vmsplice of two buffers of 1 MiB",
-            "the seed's with buffers and a pipe four times as large",
+            "as published, with buffers and a pipe four times as large",
         ),
     ];
     variants.extend(WAYS[WRITES.start as usize..WRITES.end as usize].iter().filter_map(|how| match how {
@@ -98,7 +101,7 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "pipe".into(),
         question: "How should lines be put into a pipe: printf, write or vmsplice?".into(),
-        requirement: "seeds 000 and 001: `yes` made 160 times faster by vmsplice; what of that is safe, \
+        requirement: "`yes` was made 160 times faster by vmsplice; what of that is safe, \
                       and does it hold on this machine"
             .into(),
         specification: "the reader receives every line, whole and in order".into(),
@@ -128,13 +131,19 @@ pub(super) fn describe() -> Descriptor {
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
-            Source::new("seeds 000 and 001, 2023-11-06", "the first three variants and the tester"),
+            Source::new(
+                "Kognosuke, \"Making yes faster (pipes only)\", 2023-11-06 (in Japanese)",
+                "the first three variants and the tester",
+            ),
             Source::new(
                 "vmsplice(2), tee(2), splice(2), pipe(7)",
                 "what the calls promise, and pipe-max-size",
             ),
             Source::new("GNU coreutils, yes.c", "8 KiB of whole lines in one write"),
-            Source::new("pv, src/pv/transfer.c", "the reader of the seed's figures: it splices where it can"),
+            Source::new(
+                "pv, src/pv/transfer.c",
+                "the reader of the published figures: it splices where it can",
+            ),
             Source::new("uutils coreutils, pull request 11458", "write once, then tee"),
             Source::new(
                 "Linux, net/unix/af_unix.c and net/core/skbuff.c (skb_splice_bits)",

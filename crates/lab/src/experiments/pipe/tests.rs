@@ -14,21 +14,21 @@ fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, U
 }
 
 #[test]
-fn every_published_figure_stands_in_the_cell_of_the_seeds_programs() {
+fn every_published_figure_stands_in_the_cell_of_the_published_programs() {
     let cells = planned(Effort::Quick, &[]).unwrap();
-    let seed = cells.iter().find(|cell| cell.label == SEEDS_CELL).unwrap();
+    let seed = cells.iter().find(|cell| cell.label == PUBLISHED_CELL).unwrap();
     let name = |variant: u32| describe().variants[variant as usize].name.clone();
     let weighed: Vec<(String, String)> =
         seed.comparisons.iter().map(|pair| (name(pair.left), name(pair.right))).collect();
     let published = published();
     let (gnu, figures): (Vec<_>, Vec<_>) = published.iter().partition(|figure| figure.left == "GNU yes");
     for figure in &figures {
-        assert_eq!(figure.cell, SEEDS_CELL);
+        assert_eq!(figure.cell, PUBLISHED_CELL);
         assert!(weighed.contains(&(figure.left.clone(), figure.right.clone())), "{figure:?}");
     }
     let ratios: Vec<String> = figures.iter().map(|figure| format!("{:.1}", figure.ratio.unwrap())).collect();
     assert_eq!(ratios, ["46.1", "151.8", "0.3", "21.5", "160.8", "0.1", "1.2", "187.8"]);
-    // The seed's table has another program's seconds for its own.
+    // The published table has another program's seconds for its own.
     assert_eq!(gnu.len(), 1);
     assert!(
         gnu[0].what.contains("11.6 s")
@@ -72,11 +72,11 @@ fn the_fixture_holds_the_times_that_the_diary_prints() {
 }
 
 #[test]
-fn the_seeds_programs_have_the_pipes_that_they_had() {
-    let capacities = Capacities { usual: 4096, as_the_seed: true };
+fn the_published_programs_have_the_pipes_that_they_had() {
+    let capacities = Capacities { usual: 4096, as_published: true };
     let of = [PUTS, WRITE, TWO_BUFFERS, TWO_LARGE_BUFFERS].map(|variant| capacities.of(variant) >> 10);
     assert_eq!(of, [64, 64, 256, 1024]);
-    assert_eq!(Capacities { usual: 4096, as_the_seed: false }.of(TWO_BUFFERS), 4096);
+    assert_eq!(Capacities { usual: 4096, as_published: false }.of(TWO_BUFFERS), 4096);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_size_alone_means_every_way_and_cells_names_the_others() {
     };
     let with = |labels: &[String], part: &str| labels.iter().filter(|label| label.contains(part)).count();
     let normal = labels(Effort::Normal, &[]);
-    assert_eq!([with(&normal, "as the seed"), with(&normal, "by write alone"), normal.len()], [1, 2, 15]);
+    assert_eq!([with(&normal, "as published"), with(&normal, "by write alone"), normal.len()], [1, 2, 15]);
     assert_eq!(labels(Effort::Quick, &[]).len(), 5);
     let sized = labels(Effort::Normal, &[("size", "128")]);
     assert_eq!([with(&sized, "through 128 KiB"), sized.len()], [4, 4]);
@@ -112,7 +112,8 @@ fn a_line_is_one_line_of_bounded_length() {
     assert!(cells[0].label.ends_with("through 256 KiB, lines of 5 bytes"), "{}", cells[0].label);
 }
 
-/// Each cell of a run by an ordinary line and by one that fills no page: every way is checked with it, and the planted fault.
+/// Each cell of a run by an ordinary line and by one that fills no page: every way is checked with it, and
+/// the planted fault.
 #[test]
 fn every_way_of_every_cell_carries_the_line_that_was_asked_for() {
     let cpus = allowed_cpus().unwrap();
@@ -122,7 +123,7 @@ fn every_way_of_every_cell_carries_the_line_that_was_asked_for() {
     let request = asked.request();
     let cells = plan(&request).unwrap().cells;
     // One of each kind.
-    for part in ["spliced to /dev/null on one CPU through 64", "as the seed", "by write alone"] {
+    for part in ["spliced to /dev/null on one CPU through 64", "as published", "by write alone"] {
         let planned = cells.iter().find(|cell| cell.arrangement.label.contains(part)).unwrap();
         let mut apparatus = planned.open(&request).unwrap();
         let cell = &planned.arrangement;

@@ -1,7 +1,7 @@
 //! The judge of thrashing: does a shared buffer cost many times what a buffer each costs?
 //!
-//! The first comparison of a cell weighs private (left) against shared (right) and is judged by a threshold of
-//! its own; the others are ordinary comparisons, but that "different" lies beyond the margin as a whole.
+//! The first comparison of a cell weighs private (left) against shared (right) and is judged by a threshold
+//! of its own; the others are ordinary comparisons, but that "different" lies beyond the margin as a whole.
 
 use tenbin_model::machine::Observed;
 use tenbin_model::topology::groups;
@@ -18,14 +18,16 @@ use tenbin_analysis::verdict::{self, Time, caveat, sentence, whole_epoch};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::interval::{outward, show};
 
-/// Sharing thrashes when it costs at least this many times as much, and its interval does not reach below: so that two
-/// runs which have the ratio between their limits cannot say the opposite of each other. Seed 002 looks for losses of tens of
-/// times and passes over "a few times"; its own grid has nothing between 1.6 and 7.9.
+/// Sharing thrashes when it costs at least this many times as much, and its interval does not reach below: so
+/// that two runs which have the ratio between their limits cannot say the opposite of each other. S. Takeuchi
+/// looks for losses of tens of times and passes over "a few times"; its own grid has nothing between 1.6 and
+/// 7.9.
 const THRASHING: f64 = 5.0;
 
-/// In a guest, how many times the threshold may be met by nothing but where the host puts the CPUs: the same buffer of 8 KiB cost
-/// 4.8, 14 and 99 times as much to share in runs on one virtual machine, by whether its CPUs were one core's threads then, or
-/// neighbours, or far apart. Between a third of the threshold and three times that, another run may say the opposite.
+/// In a guest, how many times the threshold may be met by nothing but where the host puts the CPUs: the same
+/// buffer of 8 KiB cost 4.8, 14 and 99 times as much to share in runs on one virtual machine, by whether its
+/// CPUs were one core's threads then, or neighbours, or far apart. Between a third of the threshold and three
+/// times that, another run may say the opposite.
 const PLACEMENT: f64 = 3.0;
 
 /// What settles a ratio of which not enough is known.
@@ -40,9 +42,9 @@ impl Analysis for Thrashing {
         "thrashing"
     }
 
-    /// The question is what the other thread costs the first, and one thread is weighed against two: two are preempted twice as
-    /// often as one, so the whole of an epoch would tell them apart under load by that alone. The first thread's own part does
-    /// not.
+    /// The question is what the other thread costs the first, and one thread is weighed against two: two are
+    /// preempted twice as often as one, so the whole of an epoch would tell them apart under load by that
+    /// alone. The first thread's own part does not.
     fn time(&self) -> Time {
         |sample| match sample.shares.first() {
             Some(own) => own.elapsed.0 as f64 / sample.iterations as f64,
@@ -74,8 +76,8 @@ fn of_cell(time: Time, machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Ans
         (None, None) => Vec::new(),
         _ => comparisons::of_cell(time, machine, trial, cell),
     };
-    // Two threads on two CPUs that are not theirs alone meet states that last for many blocks, on any machine: the other
-    // half of a core is busy, or is not. Nobody asks here for a few per cent.
+    // Two threads on two CPUs that are not theirs alone meet states that last for many blocks, on any
+    // machine: the other half of a core is busy, or is not. Nobody asks here for a few per cent.
     let Descriptor { quantity, margin, .. } = trial.descriptor;
     answers.iter_mut().skip(1).for_each(|answer| comparisons::beyond(answer, quantity, margin, LONGER));
     match answers.first_mut() {
@@ -190,7 +192,8 @@ fn by_one_run(trial: &Trial, cell: &Cell) -> Option<Answer> {
     })
 }
 
-/// The seed's footnote, judged: where all cores share one L3, a buffer that fits into it should not thrash (case C).
+/// The footnote of S. Takeuchi (2017), judged: where all cores share one L3, a buffer that fits into it
+/// should not thrash (case C).
 ///
 /// None where no such cell was measured; a machine whose CPUs do not all share one L3 is no test of it.
 fn footnote(machine: &Machine, trial: &Trial, cells: &[(&Cell, Vec<Answer>)]) -> Option<Finding> {
@@ -201,7 +204,7 @@ fn footnote(machine: &Machine, trial: &Trial, cells: &[(&Cell, Vec<Answer>)]) ->
     // Those that this process may not use share it, or not, as well.
     let online = machine.online.known().map_or(machine.cpus.len(), Vec::len);
     let one = groups.len() == 1 && groups.first().is_some_and(|group| group.len() == online);
-    let claim = "the seed's footnote, that a buffer which fits into an L3 that all cores share does not thrash (case C),";
+    let claim = "the published footnote, that a buffer which fits into an L3 that all cores share does not thrash (case C),";
     let sentence = if !one {
         let known = match groups.len() {
             0 => "which L3 its CPUs share is not known".to_owned(),

@@ -11,7 +11,7 @@ pub(super) fn describe() -> Descriptor {
         name: "thrash".into(),
         question: "Does a buffer that two threads share thrash, and at which size and distance?".into(),
         requirement:
-            "seed 002 saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
+            "S. Takeuchi saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
                       not shared; where does it here, and is it room or coherence"
                 .into(),
         specification: "every line that is written holds what its writer left there".into(),
@@ -22,11 +22,11 @@ pub(super) fn describe() -> Descriptor {
         variants: vec![
             Variant::measured(
                 "a buffer each",
-                "each thread writes the lines of its own: the seed's unshared",
+                "each thread writes the lines of its own: published as `unshared`",
             ),
             Variant::measured(
                 "one shared buffer",
-                "both write the same bytes: the seed's shared; true sharing",
+                "both write the same bytes: published as `shared`; true sharing",
             ),
             Variant::measured(
                 "one buffer, other bytes",
@@ -61,15 +61,17 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         margin: 0.05,
-        // Where the host puts both CPUs on one core, each thread costs the other up to as much again: seen from 0 to 23 %.
+        // Where the host puts both CPUs on one core, each thread costs the other up to as much again: seen
+        // from 0 to 23 %.
         sway: 1.0,
-        // Two workers are preempted twice as often as one. In a fifth of a slice that would decide ratios under load.
+        // Two workers are preempted twice as often as one. In a fifth of a slice that would decide ratios
+        // under load.
         epoch: Picoseconds::from_micros(100),
         privileges: "none".into(),
         touches: "none".into(),
         sources: vec![
             Source::new(
-                "seed 002, 2017 and 2019",
+                "S. Takeuchi, on thrashing of caches, 2017 and 2019 (in Japanese)",
                 "the program, the grid of sizes and distances, the footnote",
             ),
             Source::new(

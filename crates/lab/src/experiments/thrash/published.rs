@@ -1,4 +1,4 @@
-//! The seed's grid on a Ryzen 7 1800X, as a run that the same judge judges.
+//! The published grid on a Ryzen 7 1800X, as a run that the same judge judges.
 
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::topology::shared;
@@ -11,7 +11,7 @@ use super::{PRIVATE, SHARED, describe};
 use crate::engine::unmeasured;
 use crate::published::{self, Row, rows};
 
-/// Lines that each thread writes: the seed's program goes 2³⁰/lines times over its lines.
+/// Lines that each thread writes: the published program goes 2³⁰/lines times over its lines.
 const LINES: u64 = 1 << 30;
 
 /// The grid as figures to be shown beside this machine's.
@@ -46,13 +46,18 @@ pub(super) fn run() -> Run {
         architecture: "x86_64".into(),
         cpu_model: Observed::Known("AMD Ryzen 7 1800X".into()),
         cpus: (0..16).map(place).collect(),
-        ..Machine::unobserved("the seed does not say")
+        ..Machine::unobserved("it was not published")
     };
     let cells: Vec<Cell> = rows.iter().map(|row| cell(&machine, row, row == &rows[0])).collect();
-    published::run("seed 002", machine, Descriptor { published: Vec::new(), ..describe() }, cells)
+    published::run(
+        "S. Takeuchi, 2017 and 2019",
+        machine,
+        Descriptor { published: Vec::new(), ..describe() },
+        cells,
+    )
 }
 
-/// The seed's table of logical CPUs: two threads a core, four cores a core complex with an L3 of its own.
+/// The published table of logical CPUs: two threads a core, four cores a core complex with an L3 of its own.
 fn place(cpu: u32) -> CpuPlace {
     let (core, complex) = (cpu / 2, cpu / 8);
     CpuPlace {
@@ -60,7 +65,7 @@ fn place(cpu: u32) -> CpuPlace {
         package: Observed::Known(0),
         core: Observed::Known(core),
         siblings: Observed::Known(vec![Cpu(core * 2), Cpu(core * 2 + 1)]),
-        node: Observed::NotObservable("the seed does not say".into()),
+        node: Observed::NotObservable("it was not published".into()),
         kind: Observed::Known(CoreKind::Uniform),
         caches: Observed::Known(vec![Cache {
             level: 3,

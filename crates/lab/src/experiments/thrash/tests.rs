@@ -49,8 +49,9 @@ fn a_line_that_is_lost_while_it_is_timed_is_seen_once_an_epoch_goes_over_it() {
     assert!(buffers.epoch(PRIVATE, lines).is_ok(), "what was lost before is made good");
 }
 
-/// A store of another turn, in the middle of the lines just written, is not taken for this turn's. (Where both write the
-/// same byte, the other thread may write it after the one that lost it, and then nothing is lost.)
+/// A store of another turn, in the middle of the lines just written, is not taken for this turn's. (Where
+/// both write the same byte, the other thread may write it after the one that lost it, and then nothing is
+/// lost.)
 #[test]
 fn what_an_earlier_turn_left_does_not_pass_for_this_turns_work() {
     for variant in [PRIVATE, OTHER_BYTES, ALONE, ALONE_ON_TWICE] {
@@ -102,8 +103,8 @@ fn of_two(places: [CpuPlace; 2], sizes: Sizes) -> TestRequest {
     TestRequest { machine, cpus, effort: Effort::Normal, sizes, ..TestRequest::default() }
 }
 
-/// A phone's cores: what fits into the caches of a pair must fit into the smaller one's, and what fits into none must
-/// fit into neither.
+/// A phone's cores: what fits into the caches of a pair must fit into the smaller one's, and what fits into
+/// none must fit into neither.
 #[test]
 fn a_pair_of_unlike_cores_gets_what_both_hold() {
     let sizes = Sizes { cpu: Some(Cpu(0)), levels: vec![size(1, 60), size(2, 4096)], beyond: None };

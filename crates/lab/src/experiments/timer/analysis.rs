@@ -1,9 +1,10 @@
-//! The judge of lateness: how late each way of being called is, its tails included, and whether two of them differ.
+//! The judge of lateness: how late each way of being called is, its tails included, and whether two of them
+//! differ.
 //!
-//! A sample is one event, and its time is how late that was. Of each variant there are the middle, with its exact interval, and the
-//! tails as far as the count of events can tell them; for the comparisons the ratio of the two, block by block, as anywhere else. The
-//! first comparison of a cell answers for it, and its sentence says the times as well: a ratio of two latenesses alone would not say
-//! whether either matters.
+//! A sample is one event, and its time is how late that was. Of each variant there are the middle, with its
+//! exact interval, and the tails as far as the count of events can tell them; for the comparisons the ratio
+//! of the two, block by block, as anywhere else. The first comparison of a cell answers for it, and its
+//! sentence says the times as well: a ratio of two latenesses alone would not say whether either matters.
 
 mod view;
 
@@ -42,10 +43,11 @@ pub(super) struct Late {
     pub(super) worst: f64,
 }
 
-/// Whether `count` events tell a tail that holds this part of all: with [`CONFIDENCE`], at least one of them lies in it.
+/// Whether `count` events tell a tail that holds this part of all: with [`CONFIDENCE`], at least one of them
+/// lies in it.
 ///
-/// S. S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits" (1941), for one side: 59 events for a
-/// twentieth, 299 for a hundredth.
+/// S. S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits" (1941), for one side: 59 events
+/// for a twentieth, 299 for a hundredth.
 fn told(count: usize, tail: f64) -> bool {
     (1.0 - tail).powf(count as f64) <= 1.0 - CONFIDENCE
 }
@@ -96,7 +98,8 @@ pub(super) fn time(nanoseconds: f64) -> String {
     Picoseconds((nanoseconds * 1e3).round() as u64).to_string()
 }
 
-/// Each comparison by its ratio, beside how late each variant is: the middle and the tails of its samples, an event each.
+/// Each comparison by its ratio, beside how late each variant is: the middle and the tails of its samples, an
+/// event each.
 #[derive(Debug)]
 pub(super) struct Lateness;
 
@@ -105,7 +108,8 @@ impl Analysis for Lateness {
         "lateness"
     }
 
-    /// A cell that can have as many takes them, as its tail is part of the answer; others say how many they take.
+    /// A cell that can have as many takes them, as its tail is part of the answer; others say how many they
+    /// take.
     fn least_blocks(&self, _: &Descriptor, family: usize) -> u32 {
         votes(family).max(BLOCKS_FOR_TAILS)
     }
@@ -176,10 +180,11 @@ fn weighed(trial: &Trial, answer: &Answer) -> String {
     }
 }
 
-/// What the second variant does with less timer slack, if that was weighed, and whether slack explains its lateness.
+/// What the second variant does with less timer slack, if that was weighed, and whether slack explains its
+/// lateness.
 ///
-/// It does where three things hold: the second is the later one, taking its slack away makes it less late by about as much as it
-/// had, and what is left is nearer to the first than to where it was.
+/// It does where three things hold: the second is the later one, taking its slack away makes it less late by
+/// about as much as it had, and what is left is nearer to the first than to where it was.
 fn slack(trial: &Trial, cell: &Cell, late: &[Late], answers: &[Answer]) -> Option<String> {
     let of = |variant: u32| trial.descriptor.variants.get(variant as usize)?.coordinate("slack");
     let find = |variant: u32| late.iter().find(|late| late.variant == variant);

@@ -68,7 +68,10 @@ pub(super) fn describe() -> Descriptor {
         privileges: "none".into(),
         touches: "none; timer slack is set in processes of its own".into(),
         sources: vec![
-            Source::new("seed 002", "the question, and ten seconds as the longest time"),
+            Source::new(
+                "S. Takeuchi, \"How an interface inside of the kernel changed\" (in Japanese)",
+                "the question, and ten seconds as the longest time",
+            ),
             Source::new("prctl(2), PR_SET_TIMERSLACK", "which calls may be late on purpose, and by how much"),
             Source::new("Linux, fs/select.c, select_estimate_accuracy", "how late poll and select may be"),
             Source::new(

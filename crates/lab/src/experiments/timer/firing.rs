@@ -12,21 +12,23 @@ use tenbin_model::{Cpu, Finding, Picoseconds};
 use super::{GAP, MEASURED, WAYS, found};
 use crate::experiment::{Apparatus, Failure, Seen};
 
-/// The check waits for no longer than this, however long the timer of the cell is: what is timed is held against the
-/// specification as well.
+/// The check waits for no longer than this, however long the timer of the cell is: what is timed is held
+/// against the specification as well.
 const CHECKED: Picoseconds = Picoseconds::from_millis(10);
 
-/// Waits of a check, and those of one whose timer is short: it can be due before its caller could fall asleep.
+/// Waits of a check, and those of one whose timer is short: it can be due before its caller could fall
+/// asleep.
 const WAITS: usize = 16;
 const WAITS_SHORT: usize = 64;
 
-/// A timer of this length and longer is waited for asleep, or something is wrong: a caller that never gave its CPU away and was
-/// charged this part of the time did not mean to sleep, or it was preempted before it could and charged for what the host took
-/// from the guest meanwhile. The latter does not come again at once.
+/// A timer of this length and longer is waited for asleep, or something is wrong: a caller that never gave
+/// its CPU away and was charged this part of the time did not mean to sleep, or it was preempted before it
+/// could and charged for what the host took from the guest meanwhile. The latter does not come again at once.
 const SURELY_ASLEEP: Picoseconds = Picoseconds::from_millis(1);
 const AWAKE: u64 = 2;
 
-/// How often a call whose firing broke the specification is asked again, alone and briefly, before it is accused.
+/// How often a call whose firing broke the specification is asked again, alone and briefly, before it is
+/// accused.
 const AGAIN: usize = 8;
 
 pub(super) struct Firings {
@@ -37,8 +39,8 @@ pub(super) struct Firings {
     cpu: Cpu,
     /// Firings that broke the specification once and that did not come again, by variant and clause.
     single: BTreeMap<(u32, Clause), Single>,
-    /// Whether the first block has begun. Before that the engine looks for the number of iterations of an epoch, which
-    /// is one whatever it sees.
+    /// Whether the first block has begun. Before that the engine looks for the number of iterations of an
+    /// epoch, which is one whatever it sees.
     begun: bool,
 }
 
@@ -77,8 +79,9 @@ impl Wave {
         Self { waiters, blocks, variants: variants.to_vec(), random, fired: BTreeMap::new() }
     }
 
-    /// The variants in the order in which they are armed: for each block a random one and then its mirror image, so that
-    /// the two firings of a variant stand around the same moment. The engine hands them to its blocks two by two.
+    /// The variants in the order in which they are armed: for each block a random one and then its mirror
+    /// image, so that the two firings of a variant stand around the same moment. The engine hands them to its
+    /// blocks two by two.
     fn drawn(&mut self) -> Vec<u32> {
         let mut drawn = Vec::new();
         for _ in 0..self.blocks {
@@ -163,7 +166,8 @@ pub(super) fn judged(firing: &Firing) -> Result<(), (Clause, String)> {
     let Firing { order, lap, early, fired, armed, .. } = firing;
     let (name, length) = (order.way.name(), order.length);
     let charged = lap.usage.user + lap.usage.system;
-    // What is charged beyond the wait was charged for something else. The sixteenth: what lies around the wait is charged too.
+    // What is charged beyond the wait was charged for something else. The sixteenth: what lies around the
+    // wait is charged too.
     let waited = length + lap.elapsed;
     let is_possible = charged.0 <= waited.0 + waited.0 / 16;
     if let Some(early) = early {
@@ -179,8 +183,9 @@ pub(super) fn judged(firing: &Firing) -> Result<(), (Clause, String)> {
     }
 }
 
-/// Whether what broke `clause` once is broken again by firings of the same call: by a single one where nothing around the
-/// caller can make a timer early or fire twice, and by all of them where load can look like it.
+/// Whether what broke `clause` once is broken again by firings of the same call: by a single one where
+/// nothing around the caller can make a timer early or fire twice, and by all of them where load can look
+/// like it.
 ///
 /// # Errors
 /// The first fault of `ask`.
@@ -205,7 +210,8 @@ fn slept(lap: &Lap) -> u64 {
 }
 
 impl Firings {
-    /// What is wrong with this firing of `variant`, if it came again when it was asked for again, or a second time in this cell.
+    /// What is wrong with this firing of `variant`, if it came again when it was asked for again, or a second
+    /// time in this cell.
     fn accused(&mut self, variant: u32, firing: &Firing) -> Result<Option<String>, Fault> {
         let Err((clause, seen)) = judged(firing) else { return Ok(None) };
         let time = firing.order.length.min(CHECKED);

@@ -1,4 +1,5 @@
-//! What is found beside the lateness: the slack that was in force, what the CPU does meanwhile, and what wakes it.
+//! What is found beside the lateness: the slack that was in force, what the CPU does meanwhile, and what
+//! wakes it.
 
 use tenbin_metal::Fault;
 use tenbin_metal::timers::{self, Idle, Way};

@@ -69,8 +69,8 @@ proptest! {
         prop_assert_eq!(time.to_string().parse(), Ok(time));
     }
 
-    /// The last timer of a wave is armed before the first fires, wherever in its gap each was drawn to; and a cell holds
-    /// whole waves, enough for its comparisons, and never many more than it has time for.
+    /// The last timer of a wave is armed before the first fires, wherever in its gap each was drawn to; and a
+    /// cell holds whole waves, enough for its comparisons, and never many more than it has time for.
     #[test]
     fn a_wave_is_armed_before_it_fires_and_cells_hold_whole_waves(
         microseconds in 50_u64..=10_000_000,
@@ -241,7 +241,8 @@ fn a_short_timer_that_is_too_soon_or_spins_fails_the_check() {
     });
 }
 
-/// Before the first block the engine looks for a number of iterations: nobody shall wait ten seconds for that.
+/// Before the first block the engine looks for a number of iterations: nobody shall wait ten seconds for
+/// that.
 #[test]
 fn what_is_asked_before_the_first_block_is_short() {
     with_times(Some("10s"), Effort::Quick, |request| {

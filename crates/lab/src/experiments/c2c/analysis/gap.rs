@@ -1,31 +1,36 @@
 //! How much farther the farthest class is than the nearest, each CPU's own speed aside.
 //!
-//! log T(i, j) = a(i) + a(j) + class + noise: a CPU that is slow is slow in all its pairs, so what the CPUs cost is fitted
-//! and leaves; what is left of the classes is distance. The fit is Huber's (P. J. Huber, "Robust Statistics", 1981,
-//! chapter 7, by modified residuals), so that a disturbed pair counts as one that is a little off. Where the CPUs of one
-//! class have no partner in another, slow and far look the same, and nothing is said.
+//! log T(i, j) = a(i) + a(j) + class + noise: a CPU that is slow is slow in all its pairs, so what the CPUs
+//! cost is fitted and leaves; what is left of the classes is distance. The fit is Huber's (P. J. Huber,
+//! "Robust Statistics", 1981, chapter 7, by modified residuals), so that a disturbed pair counts as one that
+//! is a little off. Where the CPUs of one class have no partner in another, slow and far look the same, and
+//! nothing is said.
 //!
-//! Different needs an interval at [`LEVEL`] above nothing, and a second leg. Where CPUs can be dealt to classes in 2 / [`LEVEL`] ways or
-//! more, at most [`LEVEL`] of the relabelings show as large a gap (`relabelings`). Where there are fewer ways (35 for 4 and 4), hardly
-//! any gap is rare enough, however clear; there it must be [`DEVIATIONS`] deviations within classes, and no single pair carry half of the answer. So
-//! two groups of 2 are seldom told apart, two groups of 3 are. Alike is an interval within the margin.
+//! Different needs an interval at [`LEVEL`] above nothing, and a second leg. Where CPUs can be dealt to
+//! classes in 2 / [`LEVEL`] ways or more, at most [`LEVEL`] of the relabelings show as large a gap
+//! (`relabelings`). Where there are fewer ways (35 for 4 and 4), hardly any gap is rare enough, however
+//! clear; there it must be [`DEVIATIONS`] deviations within classes, and no single pair carry half of the
+//! answer. So two groups of 2 are seldom told apart, two groups of 3 are. Alike is an interval within the
+//! margin.
 //!
-//! Counted by the simulation beside this, with 2 and 3 % of noise, CPUs up to twice as slow as others on half of the machines,
-//! and on half a twentieth of the pairs disturbed by a factor up to e:
+//! Counted by the simulation beside this, with 2 and 3 % of noise, CPUs up to twice as slow as others on half
+//! of the machines, and on half a twentieth of the pairs disturbed by a factor up to e:
 //!
-//! - Of 1 000 flat machines each of 4, 6, 8 and 16 CPUs, grouped in 14 ways, 1, 2, 1 and 1 were called different; with
-//!   two other seeds, after the rule was settled, 10 of 8 000. The interval held the truth in 3 214 of 3 269: 98.3 %, a little
-//!   less often than the 99 % that it is made for.
-//! - Groups that the firmware does not know of, twice as far from each other, made classes that were dealt at random different
-//!   in 0 of 500 machines of 4 and 4 CPUs, and in 8 of 500 of 8 and 8 (1 and 7 with other seeds): one deal in a hundred has 7 of 8 in their places.
-//! - A gap of 10 % was found in 471 of 480 (8 CPUs) and 320 of 320 (16 CPUs) without disturbed pairs, in 400 of 480 and
-//!   319 of 320 with them (320 machines each of 5 groupings). The smallest gap that would have shown was found in 747 of 800
-//!   without, and 676 of 800 with them: then the promise of nine times of ten is not quite kept.
+//! - Of 1 000 flat machines each of 4, 6, 8 and 16 CPUs, grouped in 14 ways, 1, 2, 1 and 1 were called
+//!   different; with two other seeds, after the rule was settled, 10 of 8 000. The interval held the truth in
+//!   3 214 of 3 269: 98.3 %, a little less often than the 99 % that it is made for.
+//! - Groups that the firmware does not know of, twice as far from each other, made classes that were dealt at
+//!   random different in 0 of 500 machines of 4 and 4 CPUs, and in 8 of 500 of 8 and 8 (1 and 7 with other
+//!   seeds): one deal in a hundred has 7 of 8 in their places.
+//! - A gap of 10 % was found in 471 of 480 (8 CPUs) and 320 of 320 (16 CPUs) without disturbed pairs, in 400
+//!   of 480 and 319 of 320 with them (320 machines each of 5 groupings). The smallest gap that would have
+//!   shown was found in 747 of 800 without, and 676 of 800 with them: then the promise of nine times of ten
+//!   is not quite kept.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use tenbin_model::Interval;
 
-use super::relabelings::Relabelings;
+use super::relabelings::{Relabelings, Timed};
 use tenbin_stats::LEVEL;
 use tenbin_stats::detectable::{POWER, normal_quantile};
 use tenbin_stats::order::Ordered;
@@ -39,28 +44,22 @@ const TAIL: f64 = 2.0;
 /// The median absolute deviation of normal noise, in standard deviations.
 const MAD: f64 = 0.674_489_75;
 
-/// The least deviation that is believed, in logarithms: made-up data that repeat exactly must not look like a gap.
+/// The least deviation that is believed, in logarithms: made-up data that repeat exactly must not look like a
+/// gap.
 const FINEST: f64 = 1e-6;
 
 /// Below this a sum of squares is what rounding leaves of nothing.
 const NOTHING: f64 = 1e-6;
 
-/// One pair by the places of its CPUs, its class (0 is the nearest), and the logarithm of its time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Timed {
-    pub(super) one: usize,
-    pub(super) other: usize,
-    pub(super) class: usize,
-    pub(super) log: f64,
-}
-
 /// What the farthest class takes beyond the nearest.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Gap {
     pub(super) outcome: Outcome,
-    /// In logarithms. None where a slow CPU and a far one look the same, or nothing is left to see the noise by.
+    /// In logarithms. None where a slow CPU and a far one look the same, or nothing is left to see the noise
+    /// by.
     pub(super) size: Option<Size>,
-    /// The part of the relabelings that show as large a gap. None where there are too few to tell, or nothing hangs on it.
+    /// The part of the relabelings that show as large a gap. None where there are too few to tell, or nothing
+    /// hangs on it.
     pub(super) relabeled: Option<f64>,
 }
 
@@ -98,7 +97,8 @@ pub(super) enum Why {
     Chance,
 }
 
-/// Weighs the classes of `pairs`; `farthest` is the last of them. Equivalent is a gap within `margin`, in logarithms.
+/// Weighs the classes of `pairs`; `farthest` is the last of them. Equivalent is a gap within `margin`, in
+/// logarithms.
 pub(super) fn judge(pairs: &[Timed], farthest: usize, relabelings: &Relabelings, margin: f64) -> Gap {
     let undecided = |why| Gap { outcome: Outcome::Undecided(why), size: None, relabeled: None };
     let Some(contrast) = Contrast::of(pairs, farthest) else { return undecided(Why::SlowOrFar) };
@@ -144,7 +144,8 @@ impl Contrast {
     /// None if it cannot be told from the CPUs, or if there are as many unknowns as pairs.
     fn of(pairs: &[Timed], farthest: usize) -> Option<Self> {
         let squares = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
-        // What is left of each class beside those before it: nothing where CPUs or other classes say the same.
+        // What is left of each class beside those before it: nothing where CPUs or other classes say the
+        // same.
         let left_of = |class: usize| {
             let of_class: Vec<f64> = pairs.iter().map(|pair| f64::from(pair.class == class)).collect();
             Design::of(pairs, 1..class).residuals(&of_class)
@@ -157,7 +158,8 @@ impl Contrast {
         (strength > NOTHING && free > 0).then_some(Self { design, weights, strength, free })
     }
 
-    /// The gap, and whether one pair carries half of it or more. `directly`: whether it must speak for itself.
+    /// The gap, and whether one pair carries half of it or more. `directly`: whether it must speak for
+    /// itself.
     fn size(&self, pairs: &[Timed], directly: bool) -> Option<(Size, bool)> {
         let fit = fit(&self.design, pairs, self.free);
         let modified = fit.fitted.iter().zip(&fit.drawn_in).map(|(fitted, left)| fitted + left);
@@ -170,9 +172,10 @@ impl Contrast {
         let error = raised / fit.inside * (squares / free).max(FINEST * FINEST).sqrt() / self.strength.sqrt();
         let critical = StudentsT::new(0.0, 1.0, free).ok()?.inverse_cdf(1.0 - LEVEL / 2.0);
         let half = critical * error;
-        // What must be reached is an estimate too. Relative errors of a standard deviation and of a median absolute one over
-        // so many normal values: 0.707 and, its efficiency being 37 %, 1.163 over the root of their number (P. J. Rousseeuw
-        // & C. Croux, 1993). Of few values both are skewed upwards: the tail of one in ten lies where a normal one has one in twenty.
+        // What must be reached is an estimate too. Relative errors of a standard deviation and of a median
+        // absolute one over so many normal values: 0.707 and, its efficiency being 37 %, 1.163 over the root
+        // of their number (P. J. Rousseeuw & C. Croux, 1993). Of few values both are skewed upwards: the tail
+        // of one in ten lies where a normal one has one in twenty.
         let of_deviations = if directly { DEVIATIONS * fit.deviation } else { 0.0 };
         let (needed, relative) = if of_deviations > half {
             (of_deviations, 1.163)
@@ -264,9 +267,11 @@ impl Design {
         sums
     }
 
-    /// What least squares leave of `values`, by conjugate gradients: they need no unknown to be told from the others.
+    /// What least squares leave of `values`, by conjugate gradients: they need no unknown to be told from the
+    /// others.
     ///
-    /// M. R. Hestenes & E. Stiefel, "Methods of Conjugate Gradients for Solving Linear Systems" (1952), section 10.
+    /// M. R. Hestenes & E. Stiefel, "Methods of Conjugate Gradients for Solving Linear Systems" (1952),
+    /// section 10.
     fn residuals(&self, values: &[f64]) -> Vec<f64> {
         const EXACT: f64 = 1e-24;
         let squares = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
@@ -299,8 +304,8 @@ fn cpus(pairs: &[Timed]) -> usize {
     pairs.iter().map(|pair| pair.one.max(pair.other) + 1).max().unwrap_or(0)
 }
 
-/// How many unknowns the CPUs of `pairs` are: one each, less one for each connected part that can be coloured in two colours,
-/// since there one colour's cost can be shifted to the other.
+/// How many unknowns the CPUs of `pairs` are: one each, less one for each connected part that can be coloured
+/// in two colours, since there one colour's cost can be shifted to the other.
 fn by_cpu(pairs: &[Timed]) -> usize {
     let cpus = cpus(pairs);
     let mut partners = vec![Vec::new(); cpus];

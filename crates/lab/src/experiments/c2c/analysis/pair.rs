@@ -41,8 +41,8 @@ impl Pair {
         trial.cells.iter().filter_map(|cell| Self::of(machine, cell)).collect()
     }
 
-    /// None where a protocol was not timed, and where the cell was refused: what was taken before a lost update or a
-    /// broken pin is kept with it, and is no figure.
+    /// None where a protocol was not timed, and where the cell was refused: what was taken before a lost
+    /// update or a broken pin is kept with it, and is no figure.
     fn of(machine: &Machine, cell: &Cell) -> Option<Self> {
         let &[one, other] = cell.arrangement.cpus.as_slice() else { return None };
         if cell.refusal.is_some() || cell.arrangement.variants.is_empty() {
@@ -63,8 +63,8 @@ impl Pair {
     }
 }
 
-/// How long the two exchanged once both were there: the part of whoever came later. Before that one waits for the other to
-/// start, which moves no line.
+/// How long the two exchanged once both were there: the part of whoever came later. Before that one waits for
+/// the other to start, which moves no line.
 fn both_there(sample: &Sample) -> Picoseconds {
     sample.shares.iter().map(|share| share.elapsed).min().unwrap_or(sample.elapsed)
 }
@@ -100,7 +100,8 @@ pub(super) struct Class<'a> {
 }
 
 impl Class<'_> {
-    /// The middle of the pairs' medians by `variant`, and how many pairs there are. None if none was timed by it.
+    /// The middle of the pairs' medians by `variant`, and how many pairs there are. None if none was timed by
+    /// it.
     pub(super) fn in_words(&self, variant: u32) -> Option<String> {
         let medians = self.pairs.iter().filter_map(|pair| Some(pair.spread(variant)?.median)).collect();
         let time = three_digits(Ordered::new(medians)?.median());
@@ -125,7 +126,8 @@ pub(super) struct Drift {
     pub(super) factor: f64,
 }
 
-/// The drift of the pairs that a control repeats: of that which moved most. None without two measurements of one.
+/// The drift of the pairs that a control repeats: of that which moved most. None without two measurements of
+/// one.
 pub(super) fn drift(pairs: &[Pair]) -> Option<Drift> {
     let of = |control: &Pair| {
         let same: Vec<&Pair> = pairs.iter().filter(|pair| pair.cpus == control.cpus).collect();

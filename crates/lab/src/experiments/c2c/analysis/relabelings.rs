@@ -1,26 +1,36 @@
 //! Other ways to deal the same classes to the same CPUs: what a gap is held against.
 //!
-//! Pairs share CPUs, so the times of two pairs are no independent witnesses. What can be dealt anew are the CPUs: if
-//! classes had nothing to do with times, any other relabeling of the CPUs would have shown as large a gap. N. Mantel,
-//! "The Detection of Disease Clustering and a Generalized Regression Approach" (1967); with what else the pairs depend
-//! on taken out first, D. Dekker, D. Krackhardt & T. A. B. Snijders, "Sensitivity of MRQAP Tests to Collinearity and
-//! Autocorrelation Conditions" (2007).
+//! Pairs share CPUs, so the times of two pairs are no independent witnesses. What can be dealt anew are the
+//! CPUs: if classes had nothing to do with times, any other relabeling of the CPUs would have shown as large
+//! a gap. N. Mantel, "The Detection of Disease Clustering and a Generalized Regression Approach" (1967); with
+//! what else the pairs depend on taken out first, D. Dekker, D. Krackhardt & T. A. B. Snijders, "Sensitivity
+//! of MRQAP Tests to Collinearity and Autocorrelation Conditions" (2007).
 
 use std::collections::BTreeSet;
 
-use super::gap::Timed;
 use tenbin_stats::LEVEL;
+
+/// One pair by the places of its CPUs, its class (0 is the nearest), and the logarithm of its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Timed {
+    pub(super) one: usize,
+    pub(super) other: usize,
+    pub(super) class: usize,
+    pub(super) log: f64,
+}
 
 /// Up to so many CPUs every relabeling is tried: there are 40 320 of 8.
 const MOST_TRIED: usize = 8;
 
-/// Relabelings drawn where there are too many to try, so that the part that reaches a gap is known to 0.1 % at 1 %.
+/// Relabelings drawn where there are too many to try, so that the part that reaches a gap is known to 0.1 %
+/// at 1 %.
 const DRAWN: usize = 9_999;
 
 /// Where the drawing begins: the same run gives the same report.
 const SEED: u64 = 0x7465_6e62_696e;
 
-/// The class of each pair of CPUs, by their places; symmetric. None of a CPU with itself, and of classes nobody timed.
+/// The class of each pair of CPUs, by their places; symmetric. None of a CPU with itself, and of classes
+/// nobody timed.
 pub(super) struct Labels {
     cpus: usize,
     classes: Vec<Option<usize>>,
@@ -73,17 +83,18 @@ impl Relabelings {
 
     /// Whether there are too few to speak: less than twice as many as the level needs at the least.
     ///
-    /// With just as many, as the 105 of four pairs of siblings, the true labels must beat every other, those too that
-    /// share half of their near pairs: a gap of 10 % would be missed one time in six.
+    /// With just as many, as the 105 of four pairs of siblings, the true labels must beat every other, those
+    /// too that share half of their near pairs: a gap of 10 % would be missed one time in six.
     pub(super) fn too_few(&self) -> bool {
         2.0 * self.same > LEVEL
     }
 
-    /// The part of the relabelings under which `pairs` show a gap as large as they do between class 0 and `farthest`.
+    /// The part of the relabelings under which `pairs` show a gap as large as they do between class 0 and
+    /// `farthest`.
     ///
-    /// `times` are those of `pairs`, freed of what the CPUs cost. Where relabelings were drawn the true one counts as one of
-    /// them, and drawing ends as soon as the part is known to exceed the level (J. Besag & P. Clifford, "Sequential Monte
-    /// Carlo p-values", 1991).
+    /// `times` are those of `pairs`, freed of what the CPUs cost. Where relabelings were drawn the true one
+    /// counts as one of them, and drawing ends as soon as the part is known to exceed the level (J. Besag &
+    /// P. Clifford, "Sequential Monte Carlo p-values", 1991).
     pub(super) fn reaching(&self, pairs: &[Timed], times: &[f64], farthest: usize) -> f64 {
         /// Sums in another order differ in their last digits.
         const ROUNDING: f64 = 1e-9;
@@ -105,7 +116,8 @@ impl Relabelings {
             far.0 / far.1 - near.0 / near.1
         };
         let limit = gap(None) - ROUNDING;
-        // Not a number where a relabeling leaves a class without a pair that was timed: it counts as reaching.
+        // Not a number where a relabeling leaves a class without a pair that was timed: it counts as
+        // reaching.
         let reaches = |order: &&Vec<usize>| {
             let gap = gap(Some(order));
             gap.is_nan() || gap >= limit
@@ -150,7 +162,8 @@ fn every_order(mut order: Vec<usize>, settled: usize, take: &mut impl FnMut(&[us
     }
 }
 
-/// Pseudorandom numbers: G. L. Steele, D. Lea & C. H. Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
+/// Pseudorandom numbers: G. L. Steele, D. Lea & C. H. Flood, "Fast Splittable Pseudorandom Number Generators"
+/// (2014).
 ///
 /// Its own, since a report must not change with the version of a library.
 struct SplitMix(u64);

@@ -18,8 +18,9 @@ fn machine(cpus: u32, cluster: u32) -> Machine {
     sharing(3, &all.chunks(cluster as usize).collect::<Vec<_>>())
 }
 
-/// Every pair of `machine`, then the first one again, `drift` times as slow. A pair takes `near` nanoseconds a
-/// handover where it shares an L3, else `far`; flags take twice as long as swaps. One epoch in fifty is interrupted.
+/// Every pair of `machine`, then the first one again, `drift` times as slow. A pair takes `near` nanoseconds
+/// a handover where it shares an L3, else `far`; flags take twice as long as swaps. One epoch in fifty is
+/// interrupted.
 fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
     let mut random = Pcg64Mcg::seed_from_u64(7);
     let cpus: Vec<Cpu> = machine.cpus.iter().map(|place| place.cpu).collect();

@@ -2,9 +2,9 @@
 //!
 //! A chase over a buffer that fits a cache takes that cache's time for a load; over a larger one, that of the
 //! next cache. So the time of a step over the size of the buffer is a stair, and each *rise* between two
-//! plateaus is where a cache ends. The samples of each size become one curve that never falls
-//! ([`isotonic`]), the curve is cut into plateaus and rises ([`rise`]), the rises are given to the caches that
-//! the firmware states ([`judge`]), and each level gets its verdict and its sentence ([`words`]).
+//! plateaus is where a cache ends. The samples of each size become one curve that never falls ([`isotonic`]),
+//! the curve is cut into plateaus and rises ([`rise`]), the rises are given to the caches that the firmware
+//! states ([`judge`]), and each level gets its verdict and its sentence ([`words`]).
 //!
 //! Method: R. H. Saavedra and A. J. Smith, "Measuring Cache and TLB Performance and Their Effect on Benchmark
 //! Runtimes" (IEEE Transactions on Computers, 1995); as a chase: L. McVoy and C. Staelin, "lmbench: Portable
@@ -12,8 +12,8 @@
 //! refusals in place of guesses.
 //!
 //! Base pages blur a curve: buffers of the address translation that are full make rises of their own (64
-//! entries of 4 KiB are 256 KiB), and a cache that is indexed by physical addresses overflows in some of its sets
-//! before it is full. So the curve in the largest pages is judged where there is one.
+//! entries of 4 KiB are 256 KiB), and a cache that is indexed by physical addresses overflows in some of its
+//! sets before it is full. So the curve in the largest pages is judged where there is one.
 //!
 //! What it promises, counted over seeded made-up machines with six samples a size, 3 % of normal noise or 5 %
 //! with one sample in twenty slowed down by a Pareto factor (run `capacity::rates` with `--nocapture`):
@@ -21,11 +21,12 @@
 //! - In huge pages 67 997 of 68 000 stated caches were found, within a factor of √2 where the oldest line
 //!   is replaced and of 2 where any is; the other 3 were undecided. No honest firmware was called wrong.
 //! - Of 60 000 sizes that the firmware stated four times too large, 59 988 were called different.
-//! - In base pages 67 983 of 68 000 were found within a factor of 2; 13 were undecided, and 4 called wrong. There
-//!   the address translation leaves a rise that no level explains in many a curve, and firmware that states
-//!   a quarter of the truth may be matched with it: only in huge pages is a difference of an inner level sure.
-//! - A system-level cache that is stated nowhere was found 3 996 times of 4 000 where it leaves a plateau of an
-//!   octave or more. One of 8 MiB behind an L2 of 12 MiB leaves none: both end in one rise, told as L2's.
+//! - In base pages 67 983 of 68 000 were found within a factor of 2; 13 were undecided, and 4 called wrong.
+//!   There the address translation leaves a rise that no level explains in many a curve, and firmware that
+//!   states a quarter of the truth may be matched with it: only in huge pages is a difference of an inner
+//!   level sure.
+//! - A system-level cache that is stated nowhere was found 3 996 times of 4 000 where it leaves a plateau of
+//!   an octave or more. One of 8 MiB behind an L2 of 12 MiB leaves none: both end in one rise, told as L2's.
 //! - Firmware that states four times the truth is believed where that happens to be the size of another
 //!   cache that nobody states.
 //!
@@ -116,8 +117,8 @@ pub(super) struct Level {
     pub shared_by: Option<usize>,
     /// The rise where it ends, or why there is none.
     pub found: Result<Rise, Refusal>,
-    /// The size by which it has ended, where it has no rise of its own and is stated to be larger than that by more
-    /// than [`AGREE`]: loads there take memory's time already.
+    /// The size by which it has ended, where it has no rise of its own and is stated to be larger than that
+    /// by more than [`AGREE`]: loads there take memory's time already.
     pub ended_by: Option<Bytes>,
 }
 
@@ -226,11 +227,11 @@ pub(super) fn taken(capacities: &Capacities) -> Vec<Size> {
     capacities.levels.iter().filter_map(size).collect()
 }
 
-/// A size that no cache helps: at least [`BEYOND`] times what each was seen to hold and what is taken for its size
-/// ([`taken`]), and on the last plateau. None if it is not known where the last cache ends.
+/// A size that no cache helps: at least [`BEYOND`] times what each was seen to hold and what is taken for its
+/// size ([`taken`]), and on the last plateau. None if it is not known where the last cache ends.
 ///
-/// The two differ: a cache that is stated to hold no more than twice the size where loads take memory's time has
-/// not been seen to end before it, and is taken as stated.
+/// The two differ: a cache that is stated to hold no more than twice the size where loads take memory's time
+/// has not been seen to end before it, and is taken as stated.
 pub(super) fn beyond(capacities: &Capacities) -> Option<Bytes> {
     let flat = capacities.flat_from?;
     // The capacity lies below the size that was measured after the knee, or below where it had ended.

@@ -1,4 +1,4 @@
-//! In which functions of the kernel the seed's way spends its time, by samples.
+//! In which functions of the kernel the published way spends its time, by samples.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ pub(super) struct Shares {
     pub(super) event: &'static str,
 }
 
-/// Reads one number again and again, and samples where this thread is meanwhile; a reason where that cannot be.
+/// Reads one number again and again, and samples where this thread is meanwhile; a reason where that cannot
+/// be.
 pub(super) fn look(source: &dyn Source, place: u64, clock: Clock) -> Result<Result<Shares, String>, Fault> {
     let mut buffer = vec![0_u8; room(place)];
     let start = clock.now();
@@ -60,7 +61,8 @@ pub(super) fn of(sampled: &Sampled, symbols: &Symbols) -> Shares {
     Shares { functions, all: sampled.in_kernel + sampled.elsewhere, lost: sampled.lost, event: sampled.event }
 }
 
-/// Whether a function clears memory: the kernel's `memset` under each of its names, and nothing that is like it.
+/// Whether a function clears memory: the kernel's `memset` under each of its names, and nothing that is like
+/// it.
 pub(super) fn clears(function: &str) -> bool {
     let bare = function.trim_start_matches('_');
     // RISC-V and arm64 name theirs for position-independent code: `__pi_memset`.

@@ -62,15 +62,15 @@ fn algorithms_read_in_turns() {
 }
 
 #[test]
-fn a_split_is_told_with_the_seeds_beside_it() {
+fn a_split_has_the_published_one_beside_it() {
     let ours = Split { reads: 180, whole: 1_500.0, allocate: 200.0, compute: 1_000.0, copy: 50.0 };
-    let seeds = Split { reads: 90, whole: 45_000.0, allocate: 0.0, compute: 44_000.0, copy: 60.0 };
-    let splits = [(algorithm("doubling"), ours), (algorithm("decimal"), seeds)];
+    let published = Split { reads: 90, whole: 45_000.0, allocate: 0.0, compute: 44_000.0, copy: 60.0 };
+    let splits = [(algorithm("doubling"), ours), (algorithm("decimal"), published)];
     let said = told::split(99, &splits, Unit::Instructions).unwrap();
     assert_eq!(
         said.sentence,
         "A read of F(99) by doubling takes 1500 instructions, emulated: 1000 to compute, 200 to allocate, 50 to copy, and \
-         250 for the rest (the system call, the driver's lock, giving memory back); the seed's methods: decimal 45000, 30.0x."
+         250 for the rest (the system call, the driver's lock, giving memory back); the published methods: decimal 45000, 30.0x."
     );
     assert!(
         said.evidence.contains("decimal: compute 44000, allocate 0, copy 60, rest 940 (90 reads)"),
@@ -140,7 +140,7 @@ fn what_could_not_be_told_is_said_with_what_helps() {
 }
 
 #[test]
-fn samples_are_folded_by_function_and_the_seeds_two_are_named() {
+fn samples_are_folded_by_function_and_both_published_are_named() {
     use tenbin_metal::sampling::Sampled;
     use tenbin_metal::symbols::Symbols;
 

@@ -8,7 +8,7 @@ use super::shares::{Shares, clears, multiplies};
 use super::{ALLOCATIONS, Algorithm, Counted, Split, Traced, Unit};
 use crate::experiments::fib::finding;
 
-/// Our way, and the seed's that it is held against: as first written, and after its first improvement.
+/// Our way, and the published one that it is held against: as first written, and after its first improvement.
 const OURS: &str = "doubling";
 const SEEDS: [&str; 2] = ["decimal", IMPROVED];
 pub(super) const IMPROVED: &str = "decimal-sized";
@@ -72,12 +72,12 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
         .filter(|name| **name != first.name)
         .filter_map(|name| Some((name, of(splits, name)?)))
         .filter(|_| ours.whole > 0.0)
-        .map(|(name, seeds)| {
-            format!("{name} {}, {}x", in_words(seeds.whole), three_digits(seeds.whole / ours.whole))
+        .map(|(name, published)| {
+            format!("{name} {}, {}x", in_words(published.whole), three_digits(published.whole / ours.whole))
         })
         .collect();
     if !against.is_empty() {
-        sentence += &format!("; the seed's methods: {}", against.join(", and "));
+        sentence += &format!("; the published methods: {}", against.join(", and "));
     }
     let line = |(algorithm, it): &(Algorithm, Split)| {
         format!(
@@ -123,7 +123,8 @@ fn count(events: f64) -> String {
     if (events - events.round()).abs() < 1e-9 { format!("{events:.0}") } else { format!("{events:.2}") }
 }
 
-/// What a read allocates, by algorithm, at the smallest place that was counted; the others as evidence. None of none.
+/// What a read allocates, by algorithm, at the smallest place that was counted; the others as evidence. None
+/// of none.
 pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
     let asked_for = |events: &[(&str, f64)]| {
         events.iter().filter(|(name, _)| ALLOCATIONS.contains(name)).map(|(_, count)| count).sum::<f64>()
@@ -179,7 +180,8 @@ pub(super) fn not_recorded(why: &str) -> Finding {
 
 /// What recording the kernel's events of memory costs a read.
 pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -> Finding {
-    // Every event costs about the same, so the ratio is made of the events and of what a read costs without them.
+    // Every event costs about the same, so the ratio is made of the events and of what a read costs without
+    // them.
     let each = |it: &Traced| (it.traced - it.plain) / it.events;
     let by = |(algorithm, it): &(Algorithm, Traced)| {
         let ratio = three_digits(it.traced / it.plain.max(1.0));
@@ -203,7 +205,7 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
     finding(
         format!(
             "While the kernel's events of memory are recorded by perf, a read of F({place}) takes{what} {} of what it takes \
-             without; the seed saw 7x of the time, with every event recorded by trace-cmd.",
+             without; its author saw 7x of the time, with every event recorded by trace-cmd.",
             comma(&ratios)
         ),
         format!("without and with, {}", semicolon(&lines)),
@@ -212,7 +214,7 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
     )
 }
 
-/// In which functions the seed's way spends its time after its first improvement; or why nobody knows.
+/// In which functions the published way spends its time after its first improvement; or why nobody knows.
 pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> Finding {
     let shares = match found {
         Ok(shares) if shares.all > 0 => shares,
@@ -233,7 +235,7 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
     finding(
         format!(
             "In reads of F({place}) by {IMPROVED}, {} % of the samples fell into functions that multiply and {} % into \
-             memset; the seed saw 30 % and 29 % of the time{}.",
+             memset; its author saw 30 % and 29 % of the time{}.",
             share(sum(&multiplies)),
             share(sum(&clears)),
             if unit == Unit::Instructions { ", which instructions neither confirm nor refute" } else { "" },
@@ -253,7 +255,7 @@ pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> F
 
 fn not_sampled(why: &str) -> Finding {
     finding(
-        "In which functions the seed's way spends its time was not looked at.".into(),
+        "In which functions the published way spends its time was not looked at.".into(),
         why.into(),
         "the kernel's word",
     )

@@ -85,9 +85,9 @@ fn at_most(hits: u64, runs: u64) -> f64 {
 
 /// At a level of 1 % for each by itself, over 25 blocks: the slope lies in its interval as often as promised.
 ///
-/// So does the constant where nothing is preempted. Whatever preempts lengthens, at every size: of a time that is
-/// stretched once in twenty, the median lies a fifteenth of a deviation above that of a time undisturbed, and the
-/// constant's interval is about that median. The slope is a difference, so it is spared.
+/// So does the constant where nothing is preempted. Whatever preempts lengthens, at every size: of a time
+/// that is stretched once in twenty, the median lies a fifteenth of a deviation above that of a time
+/// undisturbed, and the constant's interval is about that median. The slope is a difference, so it is spared.
 #[test]
 fn intervals_hold_the_constant_and_the_slope_as_often_as_they_say() {
     const RUNS: u64 = 3_000;
@@ -130,7 +130,8 @@ fn what_is_flat_does_not_grow() {
     }
 }
 
-/// A step beyond the margin is never said to cost the same at any size, wherever it stands and whatever the line makes of it.
+/// A step beyond the margin is never said to cost the same at any size, wherever it stands and whatever the
+/// line makes of it.
 #[test]
 fn a_step_beyond_the_margin_is_never_the_same() {
     const RUNS: u64 = 300;

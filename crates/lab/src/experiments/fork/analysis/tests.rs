@@ -212,7 +212,8 @@ fn the_most_is_said_with_three_digits_and_never_too_small() {
     }
 }
 
-/// Nobody reads 33 739 %: a size that lies so far off its line is told in multiples, and where those mean nothing, in words.
+/// Nobody reads 33 739 %: a size that lies so far off its line is told in multiples, and where those mean
+/// nothing, in words.
 #[test]
 fn no_part_of_a_line_is_said_in_thousands_of_percent() {
     use proptest::prelude::*;

@@ -10,7 +10,8 @@ use tenbin_document::words::{and, percent};
 /// A part beyond this is said as a factor: nobody reads 33 739 %.
 const MOST_IN_PERCENT: f64 = 10.0;
 
-/// The sentence of the experiment: the law of the first line, its sister's in huge pages, and which others do not grow.
+/// The sentence of the experiment: the law of the first line, its sister's in huge pages, and which others do
+/// not grow.
 pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
     let Some((first, others)) = lines.split_first() else { return String::new() };
     let Ok(found) = &first.found else { return String::new() };
@@ -217,7 +218,8 @@ fn slope(found: &Found) -> String {
     show(found.page() / 1e3, Interval { low: found.slope.low / 1e3, high: found.slope.high / 1e3 })
 }
 
-/// An interval of parts of what a line says, in percent, or in multiples of it where that is too much for percent.
+/// An interval of parts of what a line says, in percent, or in multiples of it where that is too much for
+/// percent.
 pub(super) fn parts(interval: Interval) -> String {
     if interval.high.max(interval.low.abs()) > MOST_IN_PERCENT {
         return format!("{}x", outward(interval));

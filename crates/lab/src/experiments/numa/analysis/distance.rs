@@ -9,30 +9,33 @@
 //!
 //! and memory that is not alike is the interaction alone.
 //!
-//! 1. [`judge`] takes the lower median of each pair over the blocks, each block less what its pairs have in common (`repeated`), and
-//!    removes rows and columns by median polish (`polish`).
+//! 1. [`judge`] takes the lower median of each pair over the blocks, each block less what its pairs have in
+//!    common (`repeated`), and removes rows and columns by median polish (`polish`).
 //! 2. Homes are joined by the swap of their own two cores, the other readers by their profile over the homes
 //!    (`groups`). Every number of groups is tried, the largest first.
-//! 3. *Distant* needs, of every two groups: a gap of at least [`DEVIATIONS`] times the deviation within groups, which is
-//!    never taken below what repetition explains; a gap that the best of all divisions of as many readers shows by
-//!    chance once in a hundred times at most (a union bound; `contrast`); the sign change, as measured; and two
-//!    readers in each group.
-//! 4. *Alike* needs a spread that repetition explains, and a smallest gap that would have shown of at most [`COARSEST`].
+//! 3. *Distant* needs, of every two groups: a gap of at least [`DEVIATIONS`] times the deviation within
+//!    groups, which is never taken below what repetition explains; a gap that the best of all divisions of as
+//!    many readers shows by chance once in a hundred times at most (a union bound; `contrast`); the sign
+//!    change, as measured; and two readers in each group.
+//! 4. *Alike* needs a spread that repetition explains, and a smallest gap that would have shown of at most
+//!    [`COARSEST`].
 //! 5. Whoever knows the [`Buffers`] takes an "alike" back if a cache may have held them.
 //! 6. Anything else is undecided, with the figure that was reached and the one that is needed.
 //!
-//! What cannot be known from such a table: which direction of an asymmetric distance is the longer one (it looks like a
-//! slow buffer), and anything about a node none of whose memory was tried; its readers are reported as `unplaced`.
+//! What cannot be known from such a table: which direction of an asymmetric distance is the longer one (it
+//! looks like a slow buffer), and anything about a node none of whose memory was tried; its readers are
+//! reported as `unplaced`.
 //!
-//! What this gets wrong was counted over seeded machines that are made up, with 2 % of noise on every time, with and
-//! without a twentieth of them 1.2 to 3 times as long (`tests`; its table is printed with `--nocapture`):
+//! What this gets wrong was counted over seeded machines that are made up, with 2 % of noise on every time,
+//! with and without a twentieth of them 1.2 to 3 times as long (`tests`; its table is printed with
+//! `--nocapture`):
 //!
 //! | machines | counted |
 //! |---|---|
 //! | alike, cores and buffers of one speed | 0 called distant of 4 420; of no kind over 10 % undecided |
 //! | alike, cores and buffers up to twice as slow | 0 called distant of 4 420; the same |
 //! | alike, but each pair differs by 2 % for good | 4 called distant of 1 000 |
-//! | two nodes, 10 %: 2 + 2 cores, 1 buffer each, 8 blocks | 1 986 found of 2 000, all with the right groups |
+//! | two nodes, 10 %: 2 + 2 cores, 1 buffer each, 8 blocks | 1 986 of 2 000 found, all with right groups |
 //! | two nodes, 10 %: 4 + 4 cores, 2 buffers each, 6 blocks | 2 000 of 2 000 |
 //! | two nodes, 10 %: 16 cores up to twice as slow, 1 buffer each | 1 999 of 2 000 right |
 //! | four nodes of two cores, 10 % and 20 % | 2 000 of 2 000 |
@@ -40,8 +43,8 @@
 //! | 64 and 128 cores, 4 or 8 buffers, 10 % | 60 of 60 |
 //! | two nodes at the smallest gap that would have shown | 183 to 200 of 200 |
 //!
-//! Of the kinds with a thousand machines, the interval of the gap held the true one in 98.6 % to 99.9 %. Among four nodes
-//! the gap is the smallest of six, and so a little too small.
+//! Of the kinds with a thousand machines, the interval of the gap held the true one in 98.6 % to 99.9 %.
+//! Among four nodes the gap is the smallest of six, and so a little too small.
 
 mod buffers;
 mod column;
@@ -68,8 +71,8 @@ pub(super) use words::{against_firmware, column_against_firmware};
 /// A gap must be this many times the median absolute deviation within groups.
 pub(super) const DEVIATIONS: f64 = 5.0;
 
-/// The coarsest "alike", as a fraction: the smallest gap that would have shown must not exceed it.
-/// It is the gap that a "distant" is promised for, so that between the two answers no gap falls through unnamed.
+/// The coarsest "alike", as a fraction: the smallest gap that would have shown must not exceed it. It is the
+/// gap that a "distant" is promised for, so that between the two answers no gap falls through unnamed.
 pub(super) const COARSEST: f64 = 0.10;
 
 /// Readers that the question needs: two in each of two groups, as one has no deviation within its group.
@@ -78,7 +81,8 @@ pub(super) const LEAST_READERS: usize = 4;
 /// Homes that the question needs: with one buffer there is nothing to swap.
 pub(super) const LEAST_HOMES: usize = 2;
 
-/// Blocks that the question needs: of five values, two can be spoilt and the median is still one of the others.
+/// Blocks that the question needs: of five values, two can be spoilt and the median is still one of the
+/// others.
 pub(super) const LEAST_BLOCKS: usize = 5;
 
 /// The median absolute deviation of normal noise, in standard deviations.
@@ -106,21 +110,24 @@ pub(super) struct Observation {
 pub(super) struct Distances {
     /// The answer.
     pub outcome: Outcome,
-    /// The groups that are told apart, each and all in ascending order; a single one unless the outcome is distant.
+    /// The groups that are told apart, each and all in ascending order; a single one unless the outcome is
+    /// distant.
     pub groups: Vec<Vec<Cpu>>,
     /// Readers that are like no group: so look those of a node none of whose memory was tried.
     pub unplaced: Vec<Cpu>,
-    /// The smallest gap between two groups that are told apart. If the outcome is not distant, the gap that came
-    /// nearest to it; with too few CPUs, the largest swap of two of them. None where nothing could be swapped.
+    /// The smallest gap between two groups that are told apart. If the outcome is not distant, the gap that
+    /// came nearest to it; with too few CPUs, the largest swap of two of them. None where nothing could be
+    /// swapped.
     pub gap: Option<Gap>,
-    /// The median absolute deviation of the interaction within groups, as a fraction; at least what repetition explains.
+    /// The median absolute deviation of the interaction within groups, as a fraction; at least what
+    /// repetition explains.
     pub deviation: f64,
     /// The largest interaction over the smallest, less 1.
     pub spread: f64,
     /// The spread that repetition alone explains, as a fraction: it exceeds that once in a hundred times.
     pub repeat: f64,
-    /// The smallest gap that such data show nine times of ten, whatever the groups, as a fraction. Infinite where
-    /// there is nothing to go by.
+    /// The smallest gap that such data show nine times of ten, whatever the groups, as a fraction. Infinite
+    /// where there is nothing to go by.
     pub detectable: f64,
     /// Blocks that were used.
     pub blocks: usize,
@@ -161,9 +168,11 @@ pub(super) enum Why {
     },
     /// No gap, but one above [`COARSEST`] could have been missed.
     TooCoarse,
-    /// No gap, but buffers that a cache may hold, or of which it is not known: what lies there has no distance.
+    /// No gap, but buffers that a cache may hold, or of which it is not known: what lies there has no
+    /// distance.
     Cached(Buffers),
-    /// Of one column: the cores differ by more than one repeats, and with one buffer a slow core and a far one look alike.
+    /// Of one column: the cores differ by more than one repeats, and with one buffer a slow core and a far
+    /// one look alike.
     OneBuffer,
     /// Of one column: fewer than [`LEAST_VALUES`] values in a series, or one that is no time.
     TooFewValues,

@@ -68,7 +68,8 @@ fn near(time: u64, block: usize, variant: usize) -> u64 {
     time + time * ((block * 5 + variant * 3) % 7) as u64 / 1_000
 }
 
-/// Eight readers in the memory of CPU 0 and CPU 4, in ten blocks. The other half's memory takes `far` instead of 100 ns.
+/// Eight readers in the memory of CPU 0 and CPU 4, in ten blocks. The other half's memory takes `far` instead
+/// of 100 ns.
 fn matrix(far: u64, parameters: &[(&str, u64)], nodes: &[Node]) -> Answer {
     let pairs: Vec<(u32, u32)> =
         [0, 4].into_iter().flat_map(|home| (0..8).map(move |reader| (reader, home))).collect();
@@ -81,8 +82,8 @@ fn matrix(far: u64, parameters: &[(&str, u64)], nodes: &[Node]) -> Answer {
     answer(variants, &(0..10).map(block).collect::<Vec<_>>(), parameters, nodes)
 }
 
-/// Eight cores at one buffer, twice a block, and as many variants of what CPU 0 repeats. Four cores take `far` instead
-/// of 37 ns, and the repeats begin in block `repeats_from`.
+/// Eight cores at one buffer, twice a block, and as many variants of what CPU 0 repeats. Four cores take
+/// `far` instead of 37 ns, and the repeats begin in block `repeats_from`.
 fn column(far: u64, blocks: usize, repeats_from: usize) -> Answer {
     let variants = (0..8).map(|reader| pair(reader, 0)).chain((0..8).map(again)).collect();
     let block = |block: usize| {
@@ -157,7 +158,8 @@ fn one_buffer_is_alike_where_cores_differ_no_more_than_one_repeats() {
     assert_eq!(far.caveat, None);
 }
 
-/// By what was planned, and not by what there is: by swap the cell would be refused for its two CPUs or its homes.
+/// By what was planned, and not by what there is: by swap the cell would be refused for its two CPUs or its
+/// homes.
 #[test]
 fn a_column_that_was_cut_before_anything_was_repeated_is_still_one() {
     let cut = column(37_000, 3, 3);

@@ -11,12 +11,13 @@ const TIMERFD: Called = ("timerfd", None, 6_000.0);
 const SLEEP: Called = ("clock_nanosleep", Some(50_000), 56_000.0);
 const LEAST: Called = ("clock_nanosleep with 1 ns of slack", Some(1), 6_200.0);
 
-/// A way to be called: its name, its slack in nanoseconds if it has any, and its lateness at the least in nanoseconds.
+/// A way to be called: its name, its slack in nanoseconds if it has any, and its lateness at the least in
+/// nanoseconds.
 type Called = (&'static str, Option<u64>, f64);
 
-/// A cell of timers and the description that goes with it. Each firing of a way is late by the least of that way and by up to a
-/// tenth more; one in fifty is preempted and comes a millisecond later. The first way is weighed against the second, and then
-/// the third, if there is one.
+/// A cell of timers and the description that goes with it. Each firing of a way is late by the least of that
+/// way and by up to a tenth more; one in fifty is preempted and comes a millisecond later. The first way is
+/// weighed against the second, and then the third, if there is one.
 fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut samples = Vec::new();

@@ -6,7 +6,8 @@ use tenbin_model::{Answer, Cell, Grid, Trial};
 
 use super::{Late, time};
 
-/// Each cell with its tables and its first answer; then the medians of all cells side by side, where there are several.
+/// Each cell with its tables and its first answer; then the medians of all cells side by side, where there
+/// are several.
 pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for (cell, late) in cells {

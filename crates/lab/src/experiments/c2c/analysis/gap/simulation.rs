@@ -152,12 +152,14 @@ fn gaps_are_found_that_are_said_to_show() {
         );
         let part = |found: u32| f64::from(2 * found) / f64::from(machines);
         assert!(part(ten[0]) >= 0.9 && part(ten[1]) >= 0.7, "{sizes:?}: {ten:?}");
-        // Far below nine of ten, as 16 to 48 machines of a kind are few: these bounds hold with other seeds too.
+        // Far below nine of ten, as 16 to 48 machines of a kind are few: these bounds hold with other seeds
+        // too.
         assert!(part(smallest[0]) >= 0.75 && part(smallest[1]) >= 0.4, "{sizes:?}: {smallest:?}");
     }
 }
 
-/// Groups that the firmware knows nothing of, twice as far from each other: the classes that it states are dealt at random.
+/// Groups that the firmware knows nothing of, twice as far from each other: the classes that it states are
+/// dealt at random.
 #[test]
 fn stated_classes_are_not_different_because_others_are() {
     const MACHINES: u32 = 500;
@@ -181,7 +183,8 @@ fn stated_classes_are_not_different_because_others_are() {
             the_same += u32::from(found && same);
         }
         println!("two groups of {half}: {different} of {MACHINES} different, and {the_same} that are");
-        // One deal in a hundred puts 7 of 8 in their places, which is the level; so that is what is counted, give or take.
+        // One deal in a hundred puts 7 of 8 in their places, which is the level; so that is what is counted,
+        // give or take.
         assert!(different <= MACHINES / 50 && the_same >= least, "{different}, {the_same}");
     }
 }

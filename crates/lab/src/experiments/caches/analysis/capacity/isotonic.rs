@@ -71,7 +71,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_curve_never_falls_and_keeps_what_did_not_either(values in prop::collection::vec(0.5_f64..50.0, 1..40)) {
+        fn the_curve_never_falls_and_keeps_what_did_not_either(
+            values in prop::collection::vec(0.5_f64..50.0, 1..40),
+        ) {
             let sizes: Vec<&[f64]> = values.iter().map(std::slice::from_ref).collect();
             let curve = of(&sizes);
             prop_assert_eq!(curve.len(), values.len());

@@ -1,8 +1,8 @@
 //! Which rise belongs to which cache that the firmware states.
 //!
 //! The order is kept: a larger cache leaves its mark at a larger size. Among all matchings of that kind the
-//! cheapest is taken, by dynamic programming as for the alignment of two sequences (Needleman and Wunsch, 1970).
-//! A cost of 1 is a factor of two between what is stated and what was measured.
+//! cheapest is taken, by dynamic programming as for the alignment of two sequences (Needleman and Wunsch,
+//! 1970). A cost of 1 is a factor of two between what is stated and what was measured.
 
 use tenbin_model::Bytes;
 

@@ -10,8 +10,8 @@ use super::{Curve, LEAST_SAMPLES, LEAST_SIZES};
 /// while a cache that is left behind doubles the time within one.
 pub(crate) const STEEP: f64 = 1.15;
 
-/// A rise grows by at least this in all. Noise of 5 % makes single steps steep, but does not get that far, and
-/// a cache that gains less over the next is none that a size could be chosen by.
+/// A rise grows by at least this in all. Noise of 5 % makes single steps steep, but does not get that far,
+/// and a cache that gains less over the next is none that a size could be chosen by.
 pub(crate) const LEAST_RISE: f64 = 1.3;
 
 /// At the end of a curve a rise has shown its knee once it grows more slowly than this in an octave, and four

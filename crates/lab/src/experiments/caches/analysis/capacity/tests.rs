@@ -65,7 +65,8 @@ fn firmware_that_states_too_little_is_not_either() {
 
 #[test]
 fn a_knee_beyond_the_largest_size_is_not_guessed() {
-    // The plateau at the end may be that of the cache which is stated to be larger than all that was measured.
+    // The plateau at the end may be that of the cache which is stated to be larger than all that was
+    // measured.
     let quiet = curve(256 * MIB, stair(&THREE[..2], 20e3));
     let found = judge(&[quiet], &stated(&[Some(32 * KIB), Some(MIB), Some(480 * MIB)])).unwrap();
     assert_eq!((found.flat_from, found.memory_time, beyond(&found)), (None, None, None));
@@ -148,8 +149,8 @@ fn the_largest_pages_with_enough_sizes_are_preferred() {
     insta::assert_snapshot!(tenbin_analysis::verdict::refused_in_words(&judge(&[few], &[]).unwrap_err()));
 }
 
-/// Times of three walks over each size on an AMD EPYC (2 virtual CPUs, KVM; 48 KiB, 1 MiB and 32 MiB stated), November
-/// 2026, in huge pages.
+/// Times of three walks over each size on an AMD EPYC (2 virtual CPUs, KVM; 48 KiB, 1 MiB and 32 MiB stated),
+/// November 2026, in huge pages.
 const EPYC: [(u64, [f64; 3]); 30] = [
     (4096, [1039.0, 1040.0, 1039.0]),
     (8192, [1039.0, 1036.0, 1039.0]),
@@ -231,7 +232,8 @@ fn a_real_virtual_machine_gets_an_eighth_of_the_cache_that_it_states() {
     }
 }
 
-/// The same machine an hour later: its neighbours leave no plateau of the L3, and memory's time begins at 8 MiB.
+/// The same machine an hour later: its neighbours leave no plateau of the L3, and memory's time begins at 8
+/// MiB.
 #[test]
 fn a_cache_that_leaves_no_plateau_has_ended_where_loads_take_memory_s_time() {
     const LATER: [(u64, f64); 30] = [
@@ -278,8 +280,8 @@ fn a_cache_that_leaves_no_plateau_has_ended_where_loads_take_memory_s_time() {
     insta::assert_snapshot!(found.sentence(last, "by CPU 0"));
 }
 
-/// L2 ends at 3 MiB; L3 leaves no rise of its own, and memory's time begins at 24 MiB, within twice of what L3 is stated
-/// to hold: so it is taken as stated, and what no cache helps is larger than that.
+/// L2 ends at 3 MiB; L3 leaves no rise of its own, and memory's time begins at 24 MiB, within twice of what
+/// L3 is stated to hold: so it is taken as stated, and what no cache helps is larger than that.
 #[test]
 fn no_cache_that_is_taken_helps_beyond() {
     let climbing = |size: u64| match size {
@@ -298,7 +300,8 @@ fn no_cache_that_is_taken_helps_beyond() {
 }
 
 proptest! {
-    /// Stairs of caches with the firmware's word on them, right or wrong: what is made up by chance hardly ever has a plateau.
+    /// Stairs of caches with the firmware's word on them, right or wrong: what is made up by chance hardly
+    /// ever has a plateau.
     #[test]
     fn beyond_is_four_times_whatever_is_taken(
         ends in prop::collection::vec(15.0_f64..26.0, 1..4),
@@ -325,7 +328,9 @@ proptest! {
         times in prop::collection::vec(prop::collection::vec(0.0_f64..1e6, 0..5), 0..30),
         sizes in prop::collection::vec(prop::option::of(1_u64..1 << 40), 0..5),
     ) {
-        let point = |(place, times): (usize, &Vec<f64>)| Point { bytes: Bytes(4096 << place), times: times.clone() };
+        let point = |(place, times): (usize, &Vec<f64>)| {
+            Point { bytes: Bytes(4096 << place), times: times.clone() }
+        };
         let curve = Curve { page: Bytes(4096), points: times.iter().enumerate().map(point).collect() };
         if let Ok(found) = judge(&[curve], &stated(&sizes)) {
             let knees: Vec<Bytes> = found.levels.iter().filter_map(Level::measured).collect();

@@ -9,7 +9,8 @@ use super::{Outcome, Why};
 pub(crate) struct Buffers {
     /// What each holds. None if that was not kept.
     pub each: Option<Bytes>,
-    /// The size from which on no cache helps: four times the last one. None if the last cache's size was not known.
+    /// The size from which on no cache helps: four times the last one. None if the last cache's size was not
+    /// known.
     pub beyond: Option<Bytes>,
 }
 
@@ -19,8 +20,8 @@ impl Buffers {
         self.each.zip(self.beyond).is_some_and(|(each, beyond)| each >= beyond)
     }
 
-    /// `outcome` as these buffers allow it: "alike" only where they reach memory. A gap that shows in a cache is a gap; see
-    /// [`caveat`](Self::caveat).
+    /// `outcome` as these buffers allow it: "alike" only where they reach memory. A gap that shows in a cache
+    /// is a gap; see [`caveat`](Self::caveat).
     pub(crate) fn allow(self, outcome: Outcome) -> Outcome {
         if outcome == Outcome::Alike && !self.reach_memory() {
             return Outcome::Undecided(Why::Cached(self));

@@ -1,15 +1,17 @@
 //! One buffer: what can be said of data that hold a single column.
 //!
-//! So were the seed's figures taken: every core reads a buffer of core 0, and core 0 repeats. A far core and a slow
-//! one look the same here, so "distant" is no possible answer. "Alike" is one, with what it leaves open: a far core that
-//! is faster by just as much takes the time of a near one, and no single buffer can show that.
+//! So were the published figures taken: every core reads a buffer of core 0, and core 0 repeats. A far core
+//! and a slow one look the same here, so "distant" is no possible answer. "Alike" is one, with what it leaves
+//! open: a far core that is faster by just as much takes the time of a near one, and no single buffer can
+//! show that.
 //!
-//! A core is one value, and what it is held against are values of one core that came about in the same way: each the
-//! median of as many epochs ([`of_as_many`]). Single epochs spread more than medians do, and their range grows with every
-//! epoch, so that cores would look more alike the longer one measures.
+//! A core is one value, and what it is held against are values of one core that came about in the same way:
+//! each the median of as many epochs ([`of_as_many`]). Single epochs spread more than medians do, and their
+//! range grows with every epoch, so that cores would look more alike the longer one measures.
 //!
-//! Counted over seeded machines that are made up, 24 cores with 1.2 % of noise on an epoch and one in 50 half as long again
-//! (`tests`): of 1 600 with 2, 6, 12 or 22 cores farther by 6 %, none was called alike; of 400 flat ones, 383 were.
+//! Counted over seeded machines that are made up, 24 cores with 1.2 % of noise on an epoch and one in 50 half
+//! as long again (`tests`): of 1 600 with 2, 6, 12 or 22 cores farther by 6 %, none was called alike; of 400
+//! flat ones, 383 were.
 
 use super::middle::{median, shamos, variance};
 use super::{COARSEST, DEVIATIONS, FINEST, MAD, Outcome, Why};
@@ -34,7 +36,8 @@ pub(crate) struct Column {
     pub repeat: f64,
     /// The spread that repetition alone explains among as many cores, as a fraction.
     pub explained: f64,
-    /// The largest gap that shows between two groups of at least two cores, as a fraction. None if none shows.
+    /// The largest gap that shows between two groups of at least two cores, as a fraction. None if none
+    /// shows.
     pub gap: Option<f64>,
     /// The median absolute deviation of the repetitions, or of the cores if that is larger, as a fraction.
     pub deviation: f64,
@@ -44,9 +47,9 @@ pub(crate) struct Column {
 
 /// One value of each core, and values of the core that repeated that are medians of as many epochs.
 ///
-/// `cores` holds the epochs of each core in order, `repeats` those of each variant that repeated. A value is the median of as
-/// many epochs as every core has; further epochs of a core are left out, and a variant that repeated more often
-/// gives several values, each of epochs that follow one another.
+/// `cores` holds the epochs of each core in order, `repeats` those of each variant that repeated. A value is
+/// the median of as many epochs as every core has; further epochs of a core are left out, and a variant that
+/// repeated more often gives several values, each of epochs that follow one another.
 pub(crate) fn of_as_many(cores: &[Vec<f64>], repeats: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
     let epochs = cores.iter().map(Vec::len).min().unwrap_or(0);
     if epochs == 0 {
@@ -57,12 +60,12 @@ pub(crate) fn of_as_many(cores: &[Vec<f64>], repeats: &[Vec<f64>]) -> (Vec<f64>,
     (values, repeats.iter().flat_map(|of| of.chunks_exact(epochs)).map(middle).collect())
 }
 
-/// Judges the times of `cores`, one each, against the times of `repeats`, all of one core, each of as many epochs as that
-/// of a core ([`of_as_many`]).
+/// Judges the times of `cores`, one each, against the times of `repeats`, all of one core, each of as many
+/// epochs as that of a core ([`of_as_many`]).
 ///
 /// Alike needs a spread of the cores that repetition explains and a smallest gap that would have shown of at
-/// most [`COARSEST`]. A gap shows if it exceeds what repetition explains and [`DEVIATIONS`] times the deviation within its
-/// two groups, of which the smaller may have two cores.
+/// most [`COARSEST`]. A gap shows if it exceeds what repetition explains and [`DEVIATIONS`] times the
+/// deviation within its two groups, of which the smaller may have two cores.
 pub(crate) fn one_column(cores: &[f64], repeats: &[f64]) -> Column {
     let mut column = Column {
         outcome: Outcome::Undecided(Why::TooFewValues),
@@ -101,8 +104,8 @@ pub(crate) fn one_column(cores: &[f64], repeats: &[f64]) -> Column {
     column
 }
 
-/// The spread of so many `cores` that repetition alone explains, in logarithms: but for one time in a hundred if the
-/// deviation were known, and for a few as it is an estimate from some two dozen values.
+/// The spread of so many `cores` that repetition alone explains, in logarithms: but for one time in a hundred
+/// if the deviation were known, and for a few as it is an estimate from some two dozen values.
 ///
 /// The largest of the differences between two of n normal values stays within √2 z(1 − level/n(n−1)) standard
 /// deviations (Bonferroni over the pairs). The deviation is that of the `repeats`, by [`shamos`].
@@ -161,10 +164,10 @@ fn cuts(values: &[f64]) -> impl Iterator<Item = Cut> + '_ {
 
 /// The smallest gap that shows nine times of ten between two of `cores` and the rest, in logarithms.
 ///
-/// What it must reach is the larger of what repetition has `explained` and [`DEVIATIONS`] times the `deviation`. It lies above
-/// that by what chance takes: from the difference of two medians, and from the deviation within the groups,
-/// whose standard error over n values is 0.784 standard deviations over √n (see `contrast`). There are two limits
-/// to miss, so each may be missed one time in twenty.
+/// What it must reach is the larger of what repetition has `explained` and [`DEVIATIONS`] times the
+/// `deviation`. It lies above that by what chance takes: from the difference of two medians, and from the
+/// deviation within the groups, whose standard error over n values is 0.784 standard deviations over √n (see
+/// `contrast`). There are two limits to miss, so each may be missed one time in twenty.
 fn detectable(cores: usize, explained: f64, deviation: f64) -> f64 {
     const OF_DEVIATION: f64 = 0.784;
     const EACH: f64 = 0.95;
@@ -202,7 +205,8 @@ mod tests {
         assert!(column.detectable > column.explained && column.detectable < 0.06, "{column:?}");
     }
 
-    /// Cores that are repetitions of the published core, some of them farther by the smallest gap that would have shown.
+    /// Cores that are repetitions of the published core, some of them farther by the smallest gap that would
+    /// have shown.
     #[test]
     fn the_smallest_gap_is_found_nine_times_of_ten() {
         const RUNS: u64 = 2_000;
@@ -224,8 +228,9 @@ mod tests {
         }
     }
 
-    /// A machine that is made up: `epochs` of each of 24 cores, the first `far` of them farther by `gap`, and of one core that
-    /// repeats in `variants` variants of `repeats` epochs each. 1.2 % of noise, and one epoch in 50 half as long again.
+    /// A machine that is made up: `epochs` of each of 24 cores, the first `far` of them farther by `gap`, and
+    /// of one core that repeats in `variants` variants of `repeats` epochs each. 1.2 % of noise, and one
+    /// epoch in 50 half as long again.
     fn judged(
         far: usize,
         gap: f64,

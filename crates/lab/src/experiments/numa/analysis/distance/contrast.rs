@@ -13,7 +13,8 @@ pub(super) struct Contrast {
     pub(super) gap: f64,
     /// What the standard error of `gap` is multiples of: the standard deviation of one cell.
     pub(super) errors: f64,
-    /// Whether each group reaches its own memory sooner than the other's, as measured, buffers' own speed included.
+    /// Whether each group reaches its own memory sooner than the other's, as measured, buffers' own speed
+    /// included.
     pub(super) changes_sign: bool,
 }
 
@@ -52,10 +53,10 @@ pub(super) fn errors(readers: [usize; 2], homes: [usize; 2]) -> f64 {
 
 /// How many standard errors a gap must reach when the groups were sought in the same data.
 ///
-/// `readers` can be dealt to `groups` in groups^readers ways and each of them has groups·(groups−1)/2
-/// pairs. Each gets an equal share of [`tenbin_stats::LEVEL`] (Bonferroni), so that the best of them is above with
-/// that probability at most. The tail of the normal distribution is at most exp(−z²/2)/2, which
-/// gives z in closed form, for any number of readers.
+/// `readers` can be dealt to `groups` in groups^readers ways and each of them has groups·(groups−1)/2 pairs.
+/// Each gets an equal share of [`tenbin_stats::LEVEL`] (Bonferroni), so that the best of them is above with
+/// that probability at most. The tail of the normal distribution is at most exp(−z²/2)/2, which gives z in
+/// closed form, for any number of readers.
 pub(super) fn critical(readers: usize, groups: usize) -> f64 {
     let ways = readers as f64 * (groups as f64).ln()
         + ((groups * groups.saturating_sub(1)).max(2) as f64 / 2.0).ln();
@@ -70,11 +71,12 @@ pub(super) fn needed(deviation: f64, errors: f64, critical: f64) -> f64 {
 /// The smallest gap that is found nine times of ten, in logarithms.
 ///
 /// It lies above [`needed`] by what chance takes nine times of ten at most: from the gap, and from the
-/// deviation within groups, whose own standard error over n free normal cells is 0.784 standard deviations
-/// of a cell over √n (P. J. Rousseeuw & C. Croux 1993: the efficiency of the median absolute deviation is 37 %).
+/// deviation within groups, whose own standard error over n free normal cells is 0.784 standard deviations of
+/// a cell over √n (P. J. Rousseeuw & C. Croux 1993: the efficiency of the median absolute deviation is 37 %).
 pub(super) fn detectable(deviation: f64, errors: f64, critical: f64, free: usize) -> f64 {
     const OF_DEVIATION: f64 = 0.784;
-    /// The deviation of few cells is skewed upwards: its tail of one in ten lies where a normal one has one in twenty.
+    /// The deviation of few cells is skewed upwards: its tail of one in ten lies where a normal one has one
+    /// in twenty.
     const FEW_CELLS: f64 = 0.95;
     let cell = deviation / MAD;
     let limit = DEVIATIONS * OF_DEVIATION * cell / (free.max(1) as f64).sqrt();

@@ -27,10 +27,12 @@ impl Division {
         (0..self.homes.len()).filter(|&column| self.homes[column] == group).collect()
     }
 
-    /// The median absolute deviation of the interaction from the middle of its group, a constant for each reader aside.
+    /// The median absolute deviation of the interaction from the middle of its group, a constant for each
+    /// reader aside.
     ///
-    /// The middles were fitted to the same cells and lie too near to them. So it is raised by √(cells/free), where a
-    /// constant for each reader and a profile for each group are not free, as for a standard deviation.
+    /// The middles were fitted to the same cells and lie too near to them. So it is raised by √(cells/free),
+    /// where a constant for each reader and a profile for each group are not free, as for a standard
+    /// deviation.
     pub(super) fn deviation(&self, interaction: &Table) -> f64 {
         let placed: Vec<(usize, usize)> =
             self.readers.iter().enumerate().filter_map(|(row, group)| Some((row, (*group)?))).collect();
@@ -87,7 +89,8 @@ pub(super) fn of_homes(table: &Table, own: &[usize], most: usize) -> Vec<Vec<usi
 /// Rounds after which the assignment ends, whether or not a reader still moves.
 const ROUNDS: usize = 10;
 
-/// Gives each reader to the group whose middle profile it is nearest to; the cores of homes stay with their home.
+/// Gives each reader to the group whose middle profile it is nearest to; the cores of homes stay with their
+/// home.
 ///
 /// `noise` is the standard deviation of one value. A reader that is like no group, by more than noise
 /// and by more than a quarter of the distance between groups, is given to none: so look the cores of a

@@ -1,4 +1,5 @@
-//! The middle of a few values. Everything here is finite: times were checked before their logarithms were taken.
+//! The middle of a few values. Everything here is finite: times were checked before their logarithms were
+//! taken.
 
 /// The median: the middle value, or the mean of the two middle ones. NaN of no values.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
@@ -32,11 +33,13 @@ pub(super) fn variance(count: usize) -> f64 {
     loss / count as f64
 }
 
-/// The standard deviation of one value, from series that may have different middles. None if no series has two values.
+/// The standard deviation of one value, from series that may have different middles. None if no series has
+/// two values.
 ///
-/// From the median distance between two values of the same series: M. I. Shamos (1976); 1.0483 makes it a standard
-/// deviation for normal noise (P. J. Rousseeuw & C. Croux, "Alternatives to the Median Absolute Deviation",
-/// 1993). It needs no estimate of the middle, which few values would place too near to themselves.
+/// From the median distance between two values of the same series: M. I. Shamos (1976); 1.0483 makes it a
+/// standard deviation for normal noise (P. J. Rousseeuw & C. Croux, "Alternatives to the Median Absolute
+/// Deviation", 1993). It needs no estimate of the middle, which few values would place too near to
+/// themselves.
 pub(super) fn shamos<'a>(series: impl IntoIterator<Item = &'a [f64]>) -> Option<f64> {
     const NORMAL: f64 = 1.0483;
     let mut distances = Vec::new();

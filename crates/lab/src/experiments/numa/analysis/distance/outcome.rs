@@ -131,7 +131,8 @@ impl Judged {
         };
     }
 
-    /// The division of `homes` with its readers, and its weakest pair. None if a group has nothing to compare.
+    /// The division of `homes` with its readers, and its weakest pair. None if a group has nothing to
+    /// compare.
     fn candidate(&self, interaction: &Table, homes: &[usize]) -> Option<Candidate> {
         let division = groups::with_readers(interaction, &self.own, homes, self.noise);
         let deviation = self.no_less(division.deviation(interaction));
@@ -167,8 +168,8 @@ impl Judged {
         2.0 * end * freed * self.noise
     }
 
-    /// The smallest gap that would have been found nine times of ten, were two readers and one home apart from the rest:
-    /// the groups that are the hardest to find.
+    /// The smallest gap that would have been found nine times of ten, were two readers and one home apart
+    /// from the rest: the groups that are the hardest to find.
     fn detectable(&self, deviation: f64) -> f64 {
         let (rows, columns) = (self.table.rows(), self.table.columns());
         let errors = errors([2, rows.saturating_sub(2).max(1)], [1, columns.saturating_sub(1).max(1)]);
@@ -176,7 +177,8 @@ impl Judged {
         contrast::detectable(deviation, errors, critical(rows, 2), free)
     }
 
-    /// The figures of a question that is too small to be answered: the largest swap, and what would have shown.
+    /// The figures of a question that is too small to be answered: the largest swap, and what would have
+    /// shown.
     fn of_few(&self, found: &mut Distances) {
         found.outcome = Outcome::Undecided(Why::TooFewCpus);
         let homes = self.own.len();

@@ -76,9 +76,9 @@ impl Repeated {
     }
 }
 
-/// Takes from each block what all its pairs have in common: the middle distance from what the same pairs took in
-/// the other blocks. Compared pair by pair, cores of very different speed do not blur it. A second round is
-/// enough, as the first one has removed the drift that blurred the middle of each pair.
+/// Takes from each block what all its pairs have in common: the middle distance from what the same pairs took
+/// in the other blocks. Compared pair by pair, cores of very different speed do not blur it. A second round
+/// is enough, as the first one has removed the drift that blurred the middle of each pair.
 fn remove_common(blocks: &mut [Table]) {
     const ROUNDS: usize = 2;
     for _ in 0..ROUNDS {

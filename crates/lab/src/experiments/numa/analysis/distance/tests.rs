@@ -1,4 +1,5 @@
-//! What the judge promises, counted over seeded runs of made-up machines. Run with `--nocapture` to see the counts.
+//! What the judge promises, counted over seeded runs of made-up machines. Run with `--nocapture` to see the
+//! counts.
 
 use super::simulation::{Counts, Made, count, cpu};
 use super::*;
@@ -122,8 +123,8 @@ fn few_homes_among_many_readers_are_enough() {
     ]);
 }
 
-/// Counts machines of each kind, with and without preemption: 99 of 100 must be found with exactly their groups, and
-/// the interval of the gap, given last but one, must hold it 19 times of 20.
+/// Counts machines of each kind, with and without preemption: 99 of 100 must be found with exactly their
+/// groups, and the interval of the gap, given last but one, must hold it 19 times of 20.
 fn hold<const KINDS: usize>(kinds: [(&str, u32, f64, Made); KINDS]) {
     heading();
     for (kind, runs, gap, made) in kinds {
@@ -155,7 +156,8 @@ fn the_smallest_gap_that_would_have_shown_shows_nine_times_of_ten() {
     }
 }
 
-/// Pages may suit a core for reasons of their own. That is spread within groups, and must not be called distance.
+/// Pages may suit a core for reasons of their own. That is spread within groups, and must not be called
+/// distance.
 #[test]
 fn pairs_that_differ_for_good_are_not_called_distant() {
     heading();

@@ -197,8 +197,9 @@ fn too_few_values(cores: usize, repeats: usize) -> Refusal {
     }
 }
 
-/// Whether the firmware's `nodes` agree with what was measured, in one sentence. `nodes` are those that it names,
-/// none if it names none. Of nodes on which nobody read, and of their memory, the measurement says nothing.
+/// Whether the firmware's `nodes` agree with what was measured, in one sentence. `nodes` are those that it
+/// names, none if it names none. Of nodes on which nobody read, and of their memory, the measurement says
+/// nothing.
 pub(crate) fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
     let named = Named::of(nodes, &found.readers);
     let measured = match found.outcome {
@@ -221,8 +222,8 @@ pub(crate) fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
     format!("{}; {measured}.", named.in_words())
 }
 
-/// The same for one buffer that `readers` read. It is never found distant, so the measurement can contradict nodes that
-/// are named and never find any.
+/// The same for one buffer that `readers` read. It is never found distant, so the measurement can contradict
+/// nodes that are named and never find any.
 pub(crate) fn column_against_firmware(found: &Column, readers: &[Cpu], nodes: &[Node]) -> String {
     let named = Named::of(nodes, readers);
     let measured = match found.outcome {
@@ -271,8 +272,9 @@ impl Named {
         }
     }
 
-    /// What a measurement to which everything that it tried was alike says to it, as a clause. It tried ways between nodes if
-    /// buffers that were read lie on at least two, or one was read from at least two: so many are `tried`.
+    /// What a measurement to which everything that it tried was alike says to it, as a clause. It tried ways
+    /// between nodes if buffers that were read lie on at least two, or one was read from at least two: so
+    /// many are `tried`.
     fn alike(&self, tried: usize, detectable: f64) -> String {
         if self.nodes < 2 {
             "the measurement agrees: what was read is alike".into()
@@ -329,8 +331,8 @@ fn near(fraction: f64) -> String {
     percent((fraction * steps(fraction)).round() / steps(fraction))
 }
 
-/// A fraction in percent, upwards: what would have shown is never promised too small. The last digit of a binary
-/// fraction does not count.
+/// A fraction in percent, upwards: what would have shown is never promised too small. The last digit of a
+/// binary fraction does not count.
 fn up(fraction: f64) -> String {
     if fraction > MOST_IN_PERCENT {
         return format!("{}x", three_digits(fraction));
@@ -430,7 +432,8 @@ mod tests {
             let said = against_firmware(&found(outcome), nodes);
             assert!(said.contains(says), "{said}");
         }
-        // Memory that was not tried is not spoken for: of a node without CPUs, without readers, without a buffer.
+        // Memory that was not tried is not spoken for: of a node without CPUs, without readers, without a
+        // buffer.
         let alike = found(Outcome::Alike);
         let one_home = Distances { homes: vec![Cpu(0), Cpu(1)], ..alike.clone() };
         let untried = "neither confirms nor contradicts it: what was read is alike, and no way between";
