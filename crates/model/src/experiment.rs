@@ -230,6 +230,10 @@ pub struct Arrangement {
     pub comparisons: Vec<Comparison>,
     /// Whether the first comparison answers the experiment's question in a survey.
     pub headline: bool,
+    /// In place of the description's: how far a ratio may lie from itself in another run, where the workers
+    /// wait for each other on CPUs that a host places. None where the description's holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sway: Option<f64>,
     /// Whether every second block runs twice the iterations, so that the constant cost of an
     /// epoch can be told from the cost of an iteration.
     pub doubling: bool,
@@ -252,6 +256,7 @@ impl Default for Arrangement {
             variants: Vec::new(),
             comparisons: Vec::new(),
             headline: false,
+            sway: None,
             doubling: false,
         }
     }

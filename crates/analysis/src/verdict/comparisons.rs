@@ -7,6 +7,7 @@ use tenbin_model::{
 use super::decide::{self, Time};
 use super::{caveat, sentence};
 use tenbin_document::words::percent;
+use tenbin_model::unit::three_digits;
 
 /// The answers of a trial, cell by cell, in the order of their plan.
 pub fn answers(time: Time, machine: &Machine, trial: &Trial) -> Vec<Answer> {
@@ -38,7 +39,8 @@ pub fn of_cell_among(
             let mut answer = answer((time, machine), descriptor, family, cell, comparison, headline);
             // The cores of a guest are its host's, who lends them to others as well.
             if machine.is_guest() {
-                beyond(&mut answer, descriptor.quantity, descriptor.sway, OVER_RUNS);
+                let sway = cell.arrangement.sway.unwrap_or(descriptor.sway);
+                beyond(&mut answer, descriptor.quantity, sway, OVER_RUNS);
             }
             let caveat = caveat::of(machine, trial, cell, &answer);
             Answer { caveat, ..answer }
@@ -83,10 +85,13 @@ pub fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, remedy: &s
         return;
     }
     let within = if distance > evidence.margin {
+        let beyond = match distance {
+            ..1.0 => format!("{} of it", percent(distance)),
+            _ => format!("{}x", three_digits(1.0 + distance)),
+        };
         format!(
-            "an interval within {} of 1, or beyond {} of it, by which runs on a shared machine may differ,",
-            percent(evidence.margin),
-            percent(distance)
+            "an interval within {} of 1, or beyond {beyond}, by which runs on a shared machine may differ,",
+            percent(evidence.margin)
         )
     } else {
         format!("an interval within {} of 1, or beyond that", percent(evidence.margin))

@@ -212,6 +212,29 @@ fn where_others_use_the_cores_a_difference_that_another_run_may_not_have_is_not_
     assert_eq!(judged(guest(), 0.0, 1.07).verdict, Verdict::Different);
 }
 
+/// Two that wait for each other on two CPUs of a guest were 0.82 and less and 1.1 and more in two runs: the
+/// ratio of such a cell is claimed beyond twice alone, whatever holds for the others of its experiment.
+#[test]
+fn a_cell_may_differ_over_runs_by_more_than_its_experiment() {
+    use tenbin_model::machine::Virtualisation;
+    let machine =
+        Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") };
+    let judged = |ratio: f64| {
+        let mut trial =
+            trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
+        trial.descriptor.sway = 0.1;
+        trial.cells[0].arrangement.sway = Some(1.0);
+        answers(whole_epoch, &machine, &trial).remove(0)
+    };
+    let refused = judged(1.5);
+    assert_eq!(refused.verdict, Verdict::Refused);
+    assert!(refused.sentence.contains("or beyond 2.00x, by which"), "{}", refused.sentence);
+    assert_eq!(
+        [0.6, 0.4, 2.2].map(|ratio| judged(ratio).verdict),
+        [Verdict::Refused, Verdict::Different, Verdict::Different]
+    );
+}
+
 #[test]
 fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() {
     let mut changing = cell(100, 2.4, 0.02, Ended::Budget, 5);

@@ -52,6 +52,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         vec![CONDVAR, PARK, PIPE, YIELD, SPIN],
         &[(SPIN, PARK), (CONDVAR, PIPE), (PARK, CONDVAR), (SPIN, YIELD)],
     );
+    // Who waits is woken, or finds the turn before it sleeps, by how far apart a host puts the two CPUs.
+    let two = Arrangement { sway: Some(1.0), ..two };
     let mut cells = vec![Arrangement { headline: true, ..one }];
     if request.effort != Effort::Quick || request.cpus.len() < 2 {
         cells.push(two);
