@@ -36,6 +36,9 @@ pub struct Sample {
     /// were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
+    /// Page faults of the workers that waited for a disk. None where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
 }
 
 /// What may be known of an epoch beside its time: one number a sample, or none.
@@ -57,13 +60,22 @@ pub struct Metric {
 }
 
 /// Every metric that there is.
-pub const METRICS: &[Metric] = &[Metric {
-    field: 13,
-    name: "minor_faults",
-    header: "page faults/op",
-    read: |sample| sample.minor_faults,
-    write: |sample, count| sample.minor_faults = Some(count),
-}];
+pub const METRICS: &[Metric] = &[
+    Metric {
+        field: 13,
+        name: "minor_faults",
+        header: "page faults/op",
+        read: |sample| sample.minor_faults,
+        write: |sample, count| sample.minor_faults = Some(count),
+    },
+    Metric {
+        field: 14,
+        name: "major_faults",
+        header: "from disk/op",
+        read: |sample| sample.major_faults,
+        write: |sample, count| sample.major_faults = Some(count),
+    },
+];
 
 /// What one worker of several did in an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,4 +84,20 @@ pub struct Share {
     pub elapsed: Picoseconds,
     /// Attempts that did not succeed (a failed compare-and-swap), 0 where that has no meaning.
     pub failures: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_column_and_a_place_of_its_own() {
+        let mut sample = Sample::default();
+        for (number, metric) in (13..).zip(METRICS) {
+            assert_eq!((metric.field, (metric.read)(&sample)), (number, None), "{}", metric.name);
+            (metric.write)(&mut sample, number);
+        }
+        let read: Vec<Option<u64>> = METRICS.iter().map(|metric| (metric.read)(&sample)).collect();
+        assert_eq!(read, (13..).take(METRICS.len()).map(Some).collect::<Vec<_>>());
+    }
 }

@@ -463,6 +463,7 @@ fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> 
         involuntary_switches: lap.usage.involuntary_switches as u32,
         shares: lap.shares,
         minor_faults: Some(lap.usage.minor_faults),
+        major_faults: Some(lap.usage.major_faults),
     }
 }
 
