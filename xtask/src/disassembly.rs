@@ -47,9 +47,9 @@ pub(crate) fn run(workspace: &Workspace, name: Option<&str>) -> Result<(), Failu
     chosen.into_iter().try_for_each(|architecture| check(workspace, architecture))
 }
 
-/// Build tenbin for `architecture` and check each of its kernels.
+/// Build tenbin for `architecture` as it is shipped, and check each of its kernels.
 pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
-    examine(architecture, &workspace.build(architecture, Profile::Dev)?)
+    examine(architecture, &workspace.build(architecture, Profile::Release)?)
 }
 
 /// Check each kernel of `binary`, which was built for `architecture`.

@@ -7,7 +7,9 @@ use crate::command::{Command, Output, status_in_words};
 use crate::failure::Failure;
 use crate::modules;
 use crate::requirement::Requirement;
+use crate::step::Outcome;
 use crate::workspace::{Profile, Workspace};
+use tenbin_model::words::semicolon;
 
 /// What fetching, booting, and building modules for a guest's kernel needs.
 pub fn needs() -> Vec<Requirement> {
@@ -87,20 +89,41 @@ const FIB: [&str; 2] = ["x86_64", "riscv64"];
 /// The status of a question that was refused.
 const REFUSED: i32 = 3;
 
-/// Boot guests through the crate that makes them, and others through the program.
-pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
+/// Boot guests through the crate that makes them, and others through the program. An architecture whose kernel Debian's
+/// archive cannot serve is left out aloud.
+pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     // One after the other: an emulator has a CPU to itself, and the output stays in order.
     Command::cargo(workspace)
         .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run_tests()?;
-    let tenbin = workspace.build(Architecture::HERE, Profile::Dev)?;
-    architecture::foreign().try_for_each(|it| {
-        tracing(workspace, &tenbin, it)?;
-        calls(workspace, &tenbin, it)
-    })?;
-    FIB.iter().try_for_each(|name| fib(workspace, &tenbin, architecture::named(name)?))?;
-    remedy(&tenbin)
+    let tenbin = workspace.build(Architecture::HERE, Profile::Release)?;
+    let mut unserved = Vec::new();
+    for architecture in Architecture::ALL {
+        if let Some(why) = unserved_because(&tenbin, architecture)? {
+            println!("NOT BOOTED: {}: {why}", architecture.name());
+            unserved.push(format!("no guest of {}: {why}", architecture.name()));
+            continue;
+        }
+        if architecture != Architecture::HERE {
+            tracing(workspace, &tenbin, architecture)?;
+            calls(workspace, &tenbin, architecture)?;
+        }
+        if FIB.contains(&architecture.name()) {
+            fib(workspace, &tenbin, architecture)?;
+        }
+    }
+    remedy(&tenbin)?;
+    Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
+}
+
+/// Why a kernel of this architecture cannot be had, if lists in Debian's archive contradict each other and it is not kept
+/// here. Whatever else is wrong is for the checks to say.
+fn unserved_because(tenbin: &Path, architecture: Architecture) -> Result<Option<String>, Failure> {
+    let output = Command::new(tenbin)
+        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--", "true"])
+        .capture()?;
+    Ok(output.diagnostics.lines().find(|line| line.contains(modules::UNSYNCED)).map(str::to_owned))
 }
 
 /// Has a guest's tenbin switch NUMA balancing and huge pages, and be ended in the middle of it.
@@ -143,7 +166,7 @@ fn tracing(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> 
 
 /// Has a guest's tenbin hold the numbers that the module `fibdrv` answers against those of user space.
 fn fib(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
-    workspace.build(architecture, Profile::Dev)?;
+    workspace.build(architecture, Profile::Release)?;
     let script = "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99";
     let output = Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "400", "--module", "fibdrv"])
@@ -157,7 +180,7 @@ fn calls(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Re
     let tree = workspace.scratch(&format!("guest-{}", architecture.name()))?;
     let source = workspace.root().join("crates/lab/src/trace/probe.c");
     architecture.compile_dynamic(&source, &tree.join("probe"), &tree)?;
-    workspace.build(architecture, Profile::Dev)?;
+    workspace.build(architecture, Profile::Release)?;
     let output = Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--carry-tree"])
         .argument(&tree)

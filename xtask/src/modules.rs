@@ -10,7 +10,7 @@ mod stubs;
 mod style;
 
 pub(crate) use arithmetic::{check as arithmetic, needs as arithmetic_needs};
-pub(crate) use build::{check as build, needs as build_needs, sparse, sparse_needs};
+pub(crate) use build::{UNSYNCED, check as build, needs as build_needs, sparse, sparse_needs};
 pub(crate) use stubs::{check as stubs, needs as stubs_needs};
 pub(crate) use style::{check as style, needs as style_needs};
 

@@ -91,7 +91,7 @@ pub(crate) fn sparse_needs() -> Vec<Requirement> {
 }
 
 /// What `tenbin` says where lists of packages contradict each other on Debian's server.
-const UNSYNCED: &str = "Debian's archive serves lists that do not fit together";
+pub(crate) const UNSYNCED: &str = "Debian's archive serves lists that do not fit together";
 
 /// Build all modules for every kernel by `tenbin guest modules`; warnings are errors.
 ///
