@@ -113,7 +113,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
         return Ok(());
     }
     let host = Architecture::HERE;
-    let binary = workspace.build(host, Profile::Release)?;
+    let binary = workspace.build(host, Profile::Dist)?;
     let stand = Stand { workspace, host, binary: &binary, arguments };
     let store = workspace.scratch("bench")?.join("store.db");
     for benchmark in others {

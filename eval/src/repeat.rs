@@ -60,7 +60,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     let host = Architecture::HERE;
     let binary = match &arguments.tenbin {
         Some(binary) => binary.clone(),
-        None => workspace.build(host, Profile::Release)?,
+        None => workspace.build(host, Profile::Dist)?,
     };
     let store = workspace.scratch("repeat")?.join("store.db");
     let ask = |words: &[&str]| ask(host.command(&binary), &store, arguments, words);

@@ -74,7 +74,7 @@ struct Run {
 /// Ask quietly, ask under load, compare. Fails if two runs contradict each other or one has no answer.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode, Failure> {
     let host = Architecture::HERE;
-    let binary = workspace.build(host, Profile::Release)?;
+    let binary = workspace.build(host, Profile::Dist)?;
     let ask = |name: String| ask(host, &binary, arguments, name);
 
     let mut quiet = Vec::new();

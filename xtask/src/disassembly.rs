@@ -49,7 +49,7 @@ pub(crate) fn run(workspace: &Workspace, name: Option<&str>) -> Result<(), Failu
 
 /// Build tenbin for `architecture` as it is shipped, and check each of its kernels.
 pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
-    examine(architecture, &workspace.build(architecture, Profile::Release)?)
+    examine(architecture, &workspace.build(architecture, Profile::Dist)?)
 }
 
 /// Check each kernel of `binary`, which was built for `architecture`.

@@ -19,7 +19,7 @@ const EXPERIMENT: &str = "atomics";
 /// Build tenbin for `architecture` and ask it under the emulator.
 pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
     // That which is shipped, and was disassembled: an emulator takes minutes for one that is not optimised.
-    let binary = workspace.build(architecture, Profile::Release)?;
+    let binary = workspace.build(architecture, Profile::Dist)?;
     let store = workspace.scratch("emulated")?.join("store.db");
     let ask = |arguments: &[&str]| -> Result<(Option<i32>, String, String), Failure> {
         let command: Command = architecture.command(&binary).arguments(arguments.iter().copied());

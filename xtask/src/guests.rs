@@ -89,15 +89,15 @@ const FIB: [&str; 2] = ["x86_64", "riscv64"];
 /// The status of a question that was refused.
 const REFUSED: i32 = 3;
 
-/// Boot guests through the crate that makes them, and others through the program. An architecture whose kernel Debian's
-/// archive cannot serve is left out aloud.
+/// Boot guests through the crate that makes them, and others through the program. An architecture whose
+/// kernel Debian's archive cannot serve is left out aloud.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     // One after the other: an emulator has a CPU to itself, and the output stays in order.
     Command::cargo(workspace)
         .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run_tests()?;
-    let tenbin = workspace.build(Architecture::HERE, Profile::Release)?;
+    let tenbin = workspace.build(Architecture::HERE, Profile::Dist)?;
     let mut unserved = Vec::new();
     for architecture in Architecture::ALL {
         if let Some(why) = unserved_because(&tenbin, architecture)? {
@@ -117,8 +117,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 
-/// Why a kernel of this architecture cannot be had, if lists in Debian's archive contradict each other and it is not kept
-/// here. Whatever else is wrong is for the checks to say.
+/// Why a kernel of this architecture cannot be had, if lists in Debian's archive contradict each other and it
+/// is not kept here. Whatever else is wrong is for the checks to say.
 fn unserved_because(tenbin: &Path, architecture: Architecture) -> Result<Option<String>, Failure> {
     let output = Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--", "true"])
@@ -166,7 +166,7 @@ fn tracing(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> 
 
 /// Has a guest's tenbin hold the numbers that the module `fibdrv` answers against those of user space.
 fn fib(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
-    workspace.build(architecture, Profile::Release)?;
+    workspace.build(architecture, Profile::Dist)?;
     let script = "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99";
     let output = Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "400", "--module", "fibdrv"])
@@ -180,7 +180,7 @@ fn calls(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Re
     let tree = workspace.scratch(&format!("guest-{}", architecture.name()))?;
     let source = workspace.root().join("crates/lab/src/trace/probe.c");
     architecture.compile_dynamic(&source, &tree.join("probe"), &tree)?;
-    workspace.build(architecture, Profile::Release)?;
+    workspace.build(architecture, Profile::Dist)?;
     let output = Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--carry-tree"])
         .argument(&tree)

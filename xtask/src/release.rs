@@ -19,7 +19,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     std::fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
     let mut lines = Vec::new();
     for architecture in Architecture::ALL {
-        let built = workspace.build(architecture, Profile::Release)?;
+        let built = workspace.build(architecture, Profile::Dist)?;
         let bytes = std::fs::read(&built).map_err(|error| cannot("read", &built, &error))?;
         inspect(&bytes, architecture).map_err(|reason| {
             let remedy = "keep `crt-static` in .cargo/config.toml, and set no RUSTFLAGS that replace it";

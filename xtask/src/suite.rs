@@ -77,8 +77,9 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             Requirement::program("binutils-riscv64-linux-gnu", "riscv64-linux-gnu-objdump"),
             Requirement::program("qemu-user-static", "qemu-riscv64-static"),
         ],
-        // What the boot checker takes an instruction for, held against GNU's assembler and against QEMU. Of the
-        // whole workspace, as the tests before: of one package its dependencies would be built with other features.
+        // What the boot checker takes an instruction for, held against GNU's assembler and against QEMU. Of
+        // the whole workspace, as the tests before: of one package its dependencies would be built with other
+        // features.
         tests(&["--workspace", "--test", "encodings", "--test", "execution", "--", "--ignored"]),
     ));
     let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);

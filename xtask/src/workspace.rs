@@ -19,7 +19,7 @@ pub struct Workspace {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     Dev,
-    Release,
+    Dist,
 }
 
 impl Workspace {
@@ -72,11 +72,11 @@ impl Workspace {
             .arguments(["build", "--package", "tenbin", "--target", architecture.names().target])
             .variables(architecture.cargo_variables())
             .remedy("correct what the compiler names above");
-        if profile == Profile::Release {
-            command = command.argument("--release");
+        if profile == Profile::Dist {
+            command = command.arguments(["--profile", "dist"]);
         }
         command.run()?;
-        let folder = if profile == Profile::Release { "release" } else { "debug" };
+        let folder = if profile == Profile::Dist { "dist" } else { "debug" };
         Ok(self.target.join(architecture.names().target).join(folder).join("tenbin"))
     }
 

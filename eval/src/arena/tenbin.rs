@@ -14,7 +14,7 @@ pub(super) const TOOL: Tool = Tool {
     needs: || Architecture::HERE.to_build(),
     prepare: |stage| {
         let host = Architecture::HERE;
-        let binary = stage.workspace.build(host, Profile::Release)?;
+        let binary = stage.workspace.build(host, Profile::Dist)?;
         let version = host.command(&binary).argument("--version").read()?;
         let weigh = move |question: &Question<'_>| {
             let output = question

@@ -76,7 +76,7 @@ pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
     requirement::insist(&guests::needs())?;
     // A guest is given the tenbin that lies in the same place for its architecture.
     for architecture in Architecture::ALL.into_iter().filter(|it| asked(it.name())) {
-        stand.workspace.build(architecture, Profile::Release)?;
+        stand.workspace.build(architecture, Profile::Dist)?;
     }
     QUESTIONS.iter().try_for_each(|question| {
         println!("\n{}, {}:", question.architecture, question.what);
