@@ -37,7 +37,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cells = sizes.iter().enumerate().map(|(number, &kib)| {
         let size = Bytes::from_kib(kib);
         let arrangement = Arrangement {
-            label: format!("of {size}"),
+            label: format!("with {size}"),
             parameters: vec![size_parameter(size)],
             cpus: request.cpus[..1].to_vec(),
             epoch: describe().epoch,

@@ -142,8 +142,8 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
             let open = points.iter().filter(|point| !point.winner.is_one()).map(|point| point.size);
             let open: Vec<Bytes> = open.collect();
             let between = match open.as_slice() {
-                [] => "at every size between them as well".to_owned(),
-                some => format!("neither was at {}", and(some)),
+                [] => "and so at every size between them".to_owned(),
+                some => format!("neither is known to be cheaper with {}", and(some)),
             };
             (
                 format!("{subject}: {small} with {}, and {large} with {}; {between}.", first.size, last.size),
@@ -205,7 +205,7 @@ mod tests {
         let cells = (0..).zip(ratios).map(|(number, &ratio)| {
             let mut cell = specimen::cell(200, ratio, 0.02, Ended::Budget, 1 + number);
             let size = Bytes(4096 << (2 * number));
-            cell.arrangement.label = format!("of {size}");
+            cell.arrangement.label = format!("with {size}");
             cell.arrangement.parameters = vec![size_parameter(size)];
             cell.arrangement.headline = number == 0;
             cell
@@ -220,8 +220,8 @@ mod tests {
             (&[0.4, 0.7, 1.5, 3.0], "; they change places between 16 KiB and 64 KiB."),
             // Neither is cheaper at one size, so it lies between those that are decided.
             (&[0.4, 1.0, 3.0], "; they change places between 4 KiB and 64 KiB."),
-            (&[2.0, 1.5, 3.0], "; at every size between them as well."),
-            (&[2.0, 1.0, 3.0], "; neither was at 16 KiB."),
+            (&[2.0, 1.5, 3.0], "; and so at every size between them."),
+            (&[2.0, 1.0, 3.0], "; neither is known to be cheaper with 16 KiB."),
             (&[2.0], ") with 4 KiB."),
         ];
         for (ratios, ending) in table {
