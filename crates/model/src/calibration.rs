@@ -7,10 +7,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::finding::Refusal;
 use crate::machine::Machine;
 use crate::run::Provenance;
 use crate::unit::Picoseconds;
-use crate::verdict::{Interval, Refusal, Verdict};
+use crate::verdict::{Interval, Verdict};
 
 /// Pairs whose truth is known, weighed on one machine under one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -12,6 +12,7 @@ pub mod blame;
 pub mod calibration;
 pub mod elf;
 pub mod experiment;
+pub mod finding;
 pub mod machine;
 pub mod run;
 pub mod sample;
@@ -28,6 +29,7 @@ pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose
 pub use experiment::{
     AnalysisName, Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
 };
+pub use finding::{Finding, Refusal};
 pub use machine::Machine;
 pub use run::{
     Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, Trial,
@@ -36,6 +38,4 @@ pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
-pub use verdict::{
-    Answer, Evidence, Figure, Finding, Grid, Interval, Missing, Refusal, Regime, Report, Stretch, Verdict,
-};
+pub use verdict::{Answer, Evidence, Figure, Grid, Interval, Missing, Regime, Report, Stretch, Verdict};

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Arrangement, Descriptor};
+use crate::finding::{Finding, Refusal};
 use crate::machine::{Machine, Observed};
 use crate::sample::Sample;
 use crate::unit::Picoseconds;
-use crate::verdict::{Finding, Refusal};
 
 /// A finished run. Immutable: answers are recomputed from it, never written into it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

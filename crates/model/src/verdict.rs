@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::finding::{Finding, Refusal};
 use crate::machine::Machine;
 use crate::run::{Check, Provenance};
 
@@ -96,17 +97,6 @@ pub struct Stretch {
     pub to: f64,
 }
 
-/// Why something was not answered. All three parts are sentences without a capital or a full stop.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Refusal {
-    /// What was reached or found, with the figure.
-    pub reached: String,
-    /// What the question needs, with the threshold.
-    pub needs: String,
-    /// What would change it.
-    pub remedy: String,
-}
-
 /// Something that a question needs and this machine does not have, though it could.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
@@ -184,19 +174,6 @@ pub struct Grid {
     pub columns: Vec<String>,
     /// The figures, row by row; null where nothing was measured.
     pub values: Vec<Vec<Option<f64>>>,
-}
-
-/// Something found by looking: not a comparison, so it has no ratio.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
-    /// Name of the experiment.
-    pub experiment: String,
-    /// What was found, in words.
-    pub sentence: String,
-    /// What was seen.
-    pub evidence: String,
-    /// How sure it is, and what it rests on.
-    pub confidence: String,
 }
 
 /// What `--json` prints: every answer of a run with its evidence. `tenbin schema` publishes its shape.

@@ -16,8 +16,7 @@ use tenbin_model::{Bytes, Cpu};
 
 use super::facts::Facts;
 use super::formats::{cpu_list, integer, size};
-use super::places::CPUS;
-use super::root::{Reading, Root, observed};
+use super::root::{CPUS, Reading, Root, observed};
 use device_tree::Tree;
 
 /// Everybody who may know of caches.

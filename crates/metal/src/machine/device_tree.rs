@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use tenbin_model::Cpu;
 
 use super::formats::integer;
-use super::places::CPUS;
-use super::root::Root;
+use super::root::{CPUS, Root};
 
 /// Where the kernel shows the tree: the first is a link to the second.
 const BASES: [&str; 2] = ["/proc/device-tree", "/sys/firmware/devicetree/base"];

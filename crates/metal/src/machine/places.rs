@@ -8,9 +8,7 @@ use tenbin_model::machine::{CoreKind, CpuPlace, Node, Observed};
 use super::caches::Caches;
 use super::facts::Facts;
 use super::formats::{cpu_list, fields, integer};
-use super::root::{Reading, Root, observed};
-
-pub(super) const CPUS: &str = "/sys/devices/system/cpu";
+use super::root::{CPUS, Reading, Root, observed};
 
 /// CPUs that are online (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
 pub(super) fn online(root: &Root) -> Reading<Vec<Cpu>> {

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use tenbin_model::machine::Observed;
 
+/// The folder of the CPUs (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
+pub(super) const CPUS: &str = "/sys/devices/system/cpu";
+
 /// A value that was read, or the sentence that says why not.
 pub(super) type Reading<T> = Result<T, String>;
 

@@ -5,9 +5,7 @@ use tenbin_model::machine::cpu_ranges;
 use tenbin_model::words::comma;
 
 use super::formats::{bracketed, integer};
-use super::root::{Reading, Root};
-
-const CPUS: &str = "/sys/devices/system/cpu";
+use super::root::{CPUS, Reading, Root};
 
 /// `Documentation/ABI/testing/sysfs-devices-system-cpu` has the folder of the clock source.
 pub(super) fn clock_source(root: &Root) -> Reading<String> {
