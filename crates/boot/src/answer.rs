@@ -342,7 +342,7 @@ pub enum BootAction {
 
 impl BootAction {
     /// What is accessed, and how; none where nothing is.
-    pub fn access(&self) -> Option<Access<'_>> {
+    pub fn access(&self) -> Option<StepAccess<'_>> {
         let (address, name, bytes, read, written) = match self {
             Self::Read { address, name, bytes, value, from } => {
                 (address, name, bytes, Some((*value, *from)), None)
@@ -353,13 +353,13 @@ impl BootAction {
             }
             Self::Failed | Self::Woke { .. } => return None,
         };
-        Some(Access { address: address.0, bytes: *bytes, name, read, written })
+        Some(StepAccess { address: address.0, bytes: *bytes, name, read, written })
     }
 }
 
 /// A step's access to memory, whichever it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access<'a> {
+pub struct StepAccess<'a> {
     /// The first byte.
     pub address: u64,
     /// How many.

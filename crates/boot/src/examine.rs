@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use crate::answer::{
     Boot, BootCheck, BootStep, BootVerdict, Counterexample, Effort, Fault, HartEnd, Hex, NamedValue,
 };
-use crate::check::{Doing, End, Event, Finding, Landmarks, Limits, Question, Refused, Report, Step, Trace};
+use crate::check::{
+    BootQuestion, CheckLimits, Doing, End, Finding, Landmarks, Milestone, Refused, Report, Step, Trace,
+};
 use crate::check::{check, control};
 use crate::names::{Names, unset};
 use crate::pool::{self, Means, Turn};
 use crate::sentence::{Story, doing, refusal};
 use crate::symbols::Job;
 
-/// Why a machine that a signal interrupted has no verdict.
 const INTERRUPTED: &str = "tenbin was interrupted before it was examined to the end";
 
 /// What comes of a job, and how many seconds it takes.
@@ -27,10 +28,9 @@ pub fn examine(jobs: &[Job<'_>], means: &Means<'_>) -> Boot {
     Boot { schema: Boot::SCHEMA.into(), checks }
 }
 
-/// Examines one machine of so many.
 fn one(job: &Job<'_>, turn: &Turn<'_>, all: usize, means: &Means<'_>) -> Examined {
     let controls = job.machine.controls.iter();
-    let question = Question {
+    let question = BootQuestion {
         image: &job.image(),
         harts: job.machine.harts,
         memory: job.machine.memory,
@@ -44,11 +44,10 @@ fn one(job: &Job<'_>, turn: &Turn<'_>, all: usize, means: &Means<'_>) -> Examine
         (means.progress)((turn.answered)(), all, states);
         means.is_over(time())
     };
-    let result = check(&question, Limits { bytes: turn.bytes, stop: Some(&stop) });
+    let result = check(&question, CheckLimits { bytes: turn.bytes, stop: Some(&stop) });
     (result, time().as_secs_f64())
 }
 
-/// What comes of a job, with names for its addresses.
 pub(crate) fn answer(job: &Job<'_>, (result, seconds): Examined, means: &Means<'_>) -> BootCheck {
     let names = job.firmware.names();
     let (verdict, retries, effort) = match result {
@@ -88,13 +87,11 @@ pub(crate) fn answer(job: &Job<'_>, (result, seconds): Examined, means: &Means<'
     }
 }
 
-/// Where a hart has arrived, whichever it is.
 fn goals(landmarks: &Landmarks) -> Vec<Hex> {
     let goals: BTreeSet<u64> = landmarks.arrived.iter().chain(&landmarks.all_arrived).copied().collect();
     goals.into_iter().map(Hex).collect()
 }
 
-/// A run that shows a fault.
 pub(crate) fn counterexample(story: &Story<'_>) -> Counterexample {
     let Story { names, finding, .. } = *story;
     let trace = &finding.trace;
@@ -132,15 +129,15 @@ fn step(names: Names<'_>, step: &Step) -> BootStep {
     }
 }
 
-fn event(hart: u32, event: Event) -> String {
+fn event(hart: u32, event: Milestone) -> String {
     match event {
-        Event::Primary => format!("hart {hart} boots"),
-        Event::Cleared => ".bss is clear".to_owned(),
-        Event::Notified(other) => format!("hart {other} is told"),
-        Event::NotifiedAll => "all harts are told".to_owned(),
-        Event::Started => format!("hart {hart} starts"),
-        Event::Arrived => format!("hart {hart} has arrived"),
-        Event::AllArrived => format!("hart {hart} has started all others"),
+        Milestone::Primary => format!("hart {hart} boots"),
+        Milestone::Cleared => ".bss is clear".to_owned(),
+        Milestone::Notified(other) => format!("hart {other} is told"),
+        Milestone::NotifiedAll => "all harts are told".to_owned(),
+        Milestone::Started => format!("hart {hart} starts"),
+        Milestone::Arrived => format!("hart {hart} has arrived"),
+        Milestone::AllArrived => format!("hart {hart} has started all others"),
     }
 }
 

@@ -7,8 +7,6 @@
 //!
 //! Source: System V Application Binary Interface, chapters 4 and 5 (ELF-64); RISC-V ELF psABI, "File Header".
 
-use std::fmt;
-
 use tenbin_model::elf::numbers::{
     self as elf, EF_RISCV_RVE, EM_RISCV, ET_EXEC, PF_W, PF_X, STT_FILE, STT_FUNC, STT_OBJECT, STT_SECTION,
 };
@@ -70,83 +68,72 @@ pub enum SymbolKind {
 }
 
 /// Why a file is no image.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It does not begin as ELF does.
+    #[error("not an ELF file")]
     NotElf,
     /// It is of 32 bits.
+    #[error("an ELF file of 32 bits; RV64 is supported")]
     NotSixtyFourBits,
     /// Its bytes are in the other order.
+    #[error("a big-endian ELF file; RISC-V code is little-endian")]
     BigEndian,
     /// It is for another machine, by its number in ELF.
+    #[error("an ELF file for machine {0}{name}; RISC-V is {ours}", name = machine_name(.0), ours = EM_RISCV.0)]
     Machine(u16),
     /// It is for RV64E, which has 16 registers.
+    #[error("code for RV64E, which is not supported")]
     Embedded,
     /// It is not linked to fixed addresses: an object file, a shared library, a position-independent program.
+    #[error("{}; link it to fixed addresses (ld -no-pie -Ttext=0x80000000)", kind_name(.0))]
     NotExecutable(u16),
     /// It puts nothing into memory.
+    #[error("the file puts nothing into memory")]
     Empty,
     /// Two segments lie on one another, from this address on.
+    #[error("two segments overlap at 0x{0:x}")]
     Overlap(u64),
     /// It contradicts itself, or ends too soon.
+    #[error("the ELF file is damaged: {0}")]
     Damaged(String),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotElf => write!(formatter, "not an ELF file"),
-            Self::NotSixtyFourBits => write!(formatter, "an ELF file of 32 bits; RV64 is supported"),
-            Self::BigEndian => write!(formatter, "a big-endian ELF file; RISC-V code is little-endian"),
-            Self::Machine(number) => {
-                let name = match elf::Machine(*number) {
-                    elf::EM_X86_64 => " (x86-64)",
-                    elf::EM_AARCH64 => " (arm64)",
-                    elf::EM_386 => " (x86)",
-                    elf::EM_ARM => " (arm)",
-                    _ => "",
-                };
-                write!(formatter, "an ELF file for machine {number}{name}; RISC-V is {}", EM_RISCV.0)
-            }
-            Self::Embedded => write!(formatter, "code for RV64E, which is not supported"),
-            Self::NotExecutable(kind) => {
-                let name = match elf::FileType(*kind) {
-                    elf::ET_REL => "an object file",
-                    elf::ET_DYN => "a shared library or position-independent program",
-                    elf::ET_CORE => "a memory dump",
-                    _ => "an unknown kind of ELF file",
-                };
-                write!(formatter, "{name}; link it to fixed addresses (ld -no-pie -Ttext=0x80000000)")
-            }
-            Self::Empty => write!(formatter, "the file puts nothing into memory"),
-            Self::Overlap(address) => write!(formatter, "two segments overlap at 0x{address:x}"),
-            Self::Damaged(what) => write!(formatter, "the ELF file is damaged: {what}"),
-        }
+fn machine_name(number: &u16) -> &'static str {
+    match elf::Machine(*number) {
+        elf::EM_X86_64 => " (x86-64)",
+        elf::EM_AARCH64 => " (arm64)",
+        elf::EM_386 => " (x86)",
+        elf::EM_ARM => " (arm)",
+        _ => "",
     }
 }
 
-impl std::error::Error for Error {}
+fn kind_name(kind: &u16) -> &'static str {
+    match elf::FileType(*kind) {
+        elf::ET_REL => "an object file",
+        elf::ET_DYN => "a shared library or position-independent program",
+        elf::ET_CORE => "a memory dump",
+        _ => "an unknown kind of ELF file",
+    }
+}
 
 /// The file does not hold the byte at this address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("the file holds nothing at 0x{0:x}")]
 pub struct NotHeld(pub u64);
 
-impl fmt::Display for NotHeld {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the file holds nothing at 0x{:x}", self.0)
-    }
-}
-
-impl std::error::Error for NotHeld {}
-
 /// Why no instruction can be fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FetchError {
     /// The address is odd.
+    #[error("no instruction begins at the odd address 0x{0:x}")]
     Odd(u64),
     /// The file does not hold the bytes there.
+    #[error("nothing in the file determines the instruction at 0x{0:x}")]
     Undetermined(u64),
     /// The bytes are not decoded.
+    #[error("at 0x{address:x}: {error}")]
     Decode {
         /// Where they are.
         address: u64,
@@ -154,20 +141,6 @@ pub enum FetchError {
         error: decode::Error,
     },
 }
-
-impl fmt::Display for FetchError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Odd(address) => write!(formatter, "no instruction begins at the odd address 0x{address:x}"),
-            Self::Undetermined(address) => {
-                write!(formatter, "nothing in the file determines the instruction at 0x{address:x}")
-            }
-            Self::Decode { address, error } => write!(formatter, "at 0x{address:x}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for FetchError {}
 
 impl Image {
     /// The image that the bytes of an ELF file describe.
@@ -341,7 +314,6 @@ impl From<Malformed> for Error {
     }
 }
 
-/// A file that is ELF for RV64, linked.
 fn linked(file: &[u8]) -> Result<Elf<'_>, Error> {
     // What it is comes first, so that a file of another kind is named and not called damaged.
     let Identity { big_endian, machine, kind, flags, .. } = identify(file)?;

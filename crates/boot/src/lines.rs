@@ -24,7 +24,6 @@ pub struct Lines {
     ranges: Vec<Range>,
 }
 
-/// Code that comes from one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Range {
     begin: u64,
@@ -115,14 +114,12 @@ impl Lines {
     }
 }
 
-/// What the line tables are made of.
 struct Sections<'a> {
     lines: DebugLine<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
     strings: DebugStr<Bytes<'a>>,
 }
 
-/// The bytes of a section of an ELF file for RV64.
 fn section<'a>(file: &'a [u8], name: &str) -> Option<Bytes<'a>> {
     let section = Elf::parse(file).ok()?.section(name).ok()??;
     (!section.flags.contains(SHF_COMPRESSED)).then(|| EndianSlice::new(section.bytes, LittleEndian))

@@ -17,7 +17,6 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// See [`label`].
     pub(crate) fn of(&self, address: u64) -> String {
         label(self.image, address)
     }
@@ -35,7 +34,6 @@ impl Names<'_> {
         }
     }
 
-    /// Places in the code, and the instructions there.
     pub(crate) fn places(&self, pcs: &[u64]) -> Vec<BootPlace> {
         let instruction = |pc| self.image.fetch(pc).map(|it| it.instruction.at(pc).to_string());
         let place = |&pc: &u64| BootPlace {
@@ -48,9 +46,8 @@ impl Names<'_> {
 
     /// What so many bytes hold: small numbers as they are, addresses by their names, others in hexadecimal.
     pub(crate) fn value(&self, bytes: u32, value: u64) -> String {
-        let widths = [Width::Byte, Width::Half, Width::Word];
-        let width =
-            widths.into_iter().find(|width| width.bytes() == u64::from(bytes)).unwrap_or(Width::Double);
+        let of_size = |width: &Width| width.bytes() == u64::from(bytes);
+        let width = Width::ALL.into_iter().find(of_size).unwrap_or(Width::Double);
         let negative = width.extend(value, true).wrapping_neg();
         if let Some(unset) = unset(value).filter(|_| bytes == 8) {
             unset
@@ -70,10 +67,7 @@ impl Names<'_> {
 pub(crate) fn unset(value: u64) -> Option<String> {
     match (value, unset_control(value)) {
         (UNSET, _) => Some("what nobody set".to_owned()),
-        (_, Some(csr)) => {
-            let name = csr::name(csr).map_or(format!("{csr:#x}"), str::to_owned);
-            Some(format!("what {name} holds at first"))
-        }
+        (_, Some(csr)) => Some(format!("what {} holds at first", csr::label(&csr))),
         _ => None,
     }
 }

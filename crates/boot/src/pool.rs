@@ -41,7 +41,6 @@ impl<'a> Means<'a> {
 
 /// What a question may take when its turn comes.
 pub(crate) struct Turn<'a> {
-    /// Bytes of memory.
     pub(crate) bytes: u64,
     /// How many others are answered.
     pub(crate) answered: &'a (dyn Fn() -> usize + Sync),

@@ -248,10 +248,7 @@ impl FromStr for Setting {
         let (word, value) = text.split_once('=').ok_or("it has the form PLACE=VALUE")?;
         let (place, bytes) = match word.split_once(':') {
             None => (word, None),
-            Some((place, "1")) => (place, Some(1)),
-            Some((place, "2")) => (place, Some(2)),
-            Some((place, "4")) => (place, Some(4)),
-            Some((place, "8")) => (place, Some(8)),
+            Some((place, bytes @ ("1" | "2" | "4" | "8"))) => (place, bytes.parse().ok()),
             Some((_, other)) => return Err(format!("a word has 1, 2, 4 or 8 bytes, and not `{other}`")),
         };
         Ok(Self { place: place.parse()?, bytes, value: value.parse()? })

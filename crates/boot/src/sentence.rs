@@ -1,8 +1,8 @@
 //! What goes wrong with a boot, and why there is no answer, each in a sentence.
 
-use crate::answer::{Access, BootMachine, Fault, Hex, Writer};
+use crate::answer::{BootMachine, Fault, Hex, StepAccess, Writer};
 use crate::axiomatic::Model;
-use crate::check::{Doing, End, Event, Expectation, Finding, Refused, Step};
+use crate::check::{Doing, End, Expectation, Finding, Milestone, Refused, Step};
 use crate::image::FetchError;
 use crate::isa::execute::Uses;
 use crate::isa::{Decoded, Instruction, Register};
@@ -34,21 +34,13 @@ impl Story<'_> {
                     self.whereabouts()
                 )
             }
-            Fault::StartedEarly => {
-                format!(
-                    "{who} starts before it is told to{}",
-                    self.last_read(|step| decides(self.names, step.pc, &step.decoded))
-                )
-            }
-            Fault::StartedTwice => match self.who_else(&[Event::Primary]).as_slice() {
+            Fault::StartedEarly => format!("{who} starts before it is told to{}", self.last_decisive_read()),
+            Fault::StartedTwice => match self.who_else(&[Milestone::Primary]).as_slice() {
                 [other] => format!("{who} boots, and so does hart {other}"),
-                _ => format!(
-                    "{who} starts a second time{}",
-                    self.last_read(|step| decides(self.names, step.pc, &step.decoded))
-                ),
+                _ => format!("{who} starts a second time{}", self.last_decisive_read()),
             },
             Fault::SharedStack => {
-                let stack = match self.who_else(&[Event::Arrived, Event::AllArrived]).as_slice() {
+                let stack = match self.who_else(&[Milestone::Arrived, Milestone::AllArrived]).as_slice() {
                     [other] => format!("the stack pointer of hart {other}"),
                     _ => "the stack pointer of another one".to_owned(),
                 };
@@ -89,7 +81,7 @@ impl Story<'_> {
     }
 
     /// Other harts that come by such an event.
-    fn who_else(&self, events: &[Event]) -> Vec<u32> {
+    fn who_else(&self, events: &[Milestone]) -> Vec<u32> {
         let steps = self.finding.trace.steps.iter();
         let others = steps.filter(|step| Some(step.hart) != self.finding.culprit);
         let mut harts = others
@@ -108,9 +100,18 @@ impl Story<'_> {
         read.map_or_else(String::new, |read| format!("; it read {read}"))
     }
 
+    fn last_decisive_read(&self) -> String {
+        self.last_read(|step| decides(self.names, step.pc, &step.decoded))
+    }
+
+    /// Where who goes wrong is.
+    fn end(&self) -> Option<&End> {
+        self.finding.trace.ends.get(usize::try_from(self.finding.culprit?).ok()?)
+    }
+
     /// What is read, and who wrote that.
-    fn read(&self, access: Access<'_>) -> Option<String> {
-        let Access { name, bytes, read, .. } = access;
+    fn read(&self, access: StepAccess<'_>) -> Option<String> {
+        let StepAccess { name, bytes, read, .. } = access;
         let (Hex(value), from) = read?;
         let from = match from {
             Writer::File => "as the file has it".to_owned(),
@@ -153,19 +154,14 @@ impl Story<'_> {
         }
     }
 
-    /// Where who goes wrong is.
     fn at_its_end(&self) -> String {
-        let hart = self.finding.culprit.and_then(|hart| usize::try_from(hart).ok());
-        let end = hart.and_then(|hart| self.finding.trace.ends.get(hart));
-        end.map_or_else(String::new, |end| format!(" from {}", self.names.place(end.pc)))
+        self.end().map_or_else(String::new, |end| format!(" from {}", self.names.place(end.pc)))
     }
 
     /// What is wrong with where it goes: an access whose address is known to be misaligned is at a place that
     /// is there.
     fn why_astray(&self) -> &'static str {
-        let hart = self.finding.culprit.and_then(|hart| usize::try_from(hart).ok());
-        let end = hart.and_then(|hart| self.finding.trace.ends.get(hart));
-        match end.map(|end| self.names.image.fetch(end.pc)) {
+        match self.end().map(|end| self.names.image.fetch(end.pc)) {
             Some(Ok(_)) => {
                 "it asks for memory that neither the file nor --ram names, or at an address that is no multiple of the \
                  access's size, which a hart may answer by a trap"
@@ -246,17 +242,16 @@ pub(crate) fn refusal(names: Names<'_>, refused: &Refused, machine: &BootMachine
             };
             format!("{error}, in {}", names.place(pc))
         }
-        Refused::Unsupported { pc, .. } => format!("{refused}, in {}", names.place(*pc)),
         Refused::Overwritten { address } | Refused::Mixed { address } => {
             format!("{refused}, at {}", names.of(*address))
         }
-        Refused::TooLong { pc } | Refused::Unset { pc } | Refused::UnsetControl { pc, .. } => {
-            format!("{refused}, in {}", names.place(*pc))
-        }
+        Refused::Unsupported { pc, .. }
+        | Refused::TooLong { pc }
+        | Refused::Unset { pc }
+        | Refused::UnsetControl { pc, .. } => format!("{refused}, in {}", names.place(*pc)),
     }
 }
 
-/// What would need less.
 fn less(machine: &BootMachine) -> String {
     let mut ways = Vec::new();
     if machine.harts > 2 {

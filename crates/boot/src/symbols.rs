@@ -66,7 +66,6 @@ impl Firmware {
         Ok(Self { file: file.to_owned(), image, lines, landmarks, expected, sha256: None })
     }
 
-    /// The names of its addresses.
     pub(crate) fn names(&self) -> Names<'_> {
         Names { image: &self.image, lines: &self.lines }
     }

@@ -3,7 +3,7 @@
 
 use crate::answer::{Boot, BootAction, BootVerdict, Counterexample, Effort, Fault, Hex, Planted, Writer};
 use crate::axiomatic::Model;
-use crate::check::{Doing, End, Event, Expectation, Finding, Landmarks, Refused, Report, Step, Trace};
+use crate::check::{Doing, End, Expectation, Finding, Landmarks, Milestone, Refused, Report, Step, Trace};
 use crate::examine::{answer, counterexample};
 use crate::image::{FetchError, Image, Segment, Symbol, SymbolKind};
 use crate::isa::{Decoded, Instruction, Register, Width};
@@ -368,14 +368,14 @@ fn two_harts(words: &[&str]) -> Firmware {
 const FLAG: u64 = 0x8000_1008;
 
 /// What the hart does at `pc`.
-fn step(hart: u32, pc: u64, action: BootAction, events: &[Event]) -> Step {
+fn step(hart: u32, pc: u64, action: BootAction, events: &[Milestone]) -> Step {
     let decoded = Image::read(TWO_HARTS).expect("it is an image").fetch(pc).expect("code is there");
     Step { hart, pc, decoded, action, overtakes: 0, events: events.to_vec() }
 }
 
 fn wrote(value: u64) -> Step {
     let action = BootAction::Wrote { address: Hex(FLAG), name: "flag".into(), bytes: 4, value: Hex(value) };
-    step(0, 0x8000_0014, action, &[Event::Notified(1)])
+    step(0, 0x8000_0014, action, &[Milestone::Notified(1)])
 }
 
 /// A load from the flag.
@@ -388,7 +388,7 @@ fn read(value: u64, from: Writer) -> Step {
 }
 
 /// What comes to an event by what the hart reads.
-fn came_by(hart: u32, event: Event) -> Step {
+fn came_by(hart: u32, event: Milestone) -> Step {
     Step { hart, events: vec![event], ..read(1, Writer::File) }
 }
 
@@ -408,7 +408,7 @@ fn run_of(firmware: &Firmware, finding: &Finding) -> Counterexample {
 fn a_run_is_told_by_names() {
     let waits = Doing::Waits { address: FLAG, bytes: 4, value: 0, alone: false };
     let late = Step { overtakes: 2, ..read(0, Writer::Step(1)) };
-    let steps = vec![read(0, Writer::Garbage), wrote(0), late, came_by(0, Event::Arrived)];
+    let steps = vec![read(0, Writer::Garbage), wrote(0), late, came_by(0, Milestone::Arrived)];
     let finding = finding(Fault::Dead, steps, &[(0x8000_0020, Doing::Arrived), (0x8000_001a, waits)]);
     let run = run_of(&two_harts(&[]), &finding);
     assert_eq!(run.fault, Fault::Dead);
@@ -469,13 +469,13 @@ fn each_fault_has_a_sentence() {
         (Fault::StartedEarly, vec![], "Hart 1 starts before it is told to."),
         (
             Fault::StartedTwice,
-            vec![came_by(0, Event::Primary), came_by(1, Event::Primary)],
+            vec![came_by(0, Milestone::Primary), came_by(1, Milestone::Primary)],
             "Hart 1 boots, and so does hart 0.",
         ),
         (Fault::StartedTwice, steps(), "Hart 1 starts a second time; it read flag = 1, which hart 0 stored"),
         (
             Fault::SharedStack,
-            vec![came_by(0, Event::Arrived), came_by(1, Event::Arrived)],
+            vec![came_by(0, Milestone::Arrived), came_by(1, Milestone::Arrived)],
             "Hart 1 arrives with the stack pointer of hart 0.",
         ),
         (Fault::SharedStack, steps(), "Hart 1 arrives with the stack pointer of another one."),

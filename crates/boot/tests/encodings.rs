@@ -67,13 +67,9 @@ fn ask_objdump(encodings: &[u32], aliases: bool) -> Vec<String> {
     let file = folder.path().join("encodings");
     std::fs::write(&file, bytes).unwrap();
     let options = if aliases { "priv-spec=1.12" } else { "priv-spec=1.12,no-aliases" };
-    let output = Command::new("riscv64-linux-gnu-objdump")
-        .args(["-D", "-z", "-b", "binary", "-m", "riscv:rv64", "-M", options])
-        .arg(&file)
-        .output()
-        .expect("riscv64-linux-gnu-objdump is missing: apt-get install binutils-riscv64-linux-gnu");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let options = ["-D", "-z", "-b", "binary", "-m", "riscv:rv64", "-M", options];
+    let output = run(Command::new("riscv64-linux-gnu-objdump").args(options).arg(&file));
+    let text = String::from_utf8(output).unwrap();
     let lines = text.lines().filter(|line| line.starts_with(' '));
     let texts = lines.map(|line| {
         let text = line.splitn(3, '\t').nth(2).unwrap();
@@ -152,6 +148,17 @@ fn differences(encodings: &[u32], texts: &[String], aliases: bool) -> Vec<String
         pc += if bits & 3 == 3 { 4 } else { 2 };
     }
     unlike
+}
+
+fn assert_none(unlike: &[String], all: usize) {
+    assert!(unlike.is_empty(), "{} of {all}: {:#?}", unlike.len(), &unlike[..unlike.len().min(40)]);
+}
+
+/// What a program of binutils prints.
+fn run(command: &mut Command) -> Vec<u8> {
+    let output = command.output().expect("missing: apt-get install binutils-riscv64-linux-gnu");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
 }
 
 fn fixture() -> PathBuf {
@@ -234,23 +241,10 @@ fn encodings_are_what_objdump_says() {
     let mut unlike = differences(&halves, &ask_objdump(&halves, true), true);
     // c.addi16sp of 0: the manual reserves it, and objdump is lenient.
     unlike.retain(|difference| !difference.starts_with("00006101"));
-    assert!(
-        unlike.is_empty(),
-        "{} of {}: {:#?}",
-        unlike.len(),
-        halves.len(),
-        &unlike[..unlike.len().min(40)]
-    );
+    assert_none(&unlike, halves.len());
     let words = words(4000);
     for aliases in [true, false] {
-        let unlike = differences(&words, &ask_objdump(&words, aliases), aliases);
-        assert!(
-            unlike.is_empty(),
-            "{} of {}: {:#?}",
-            unlike.len(),
-            words.len(),
-            &unlike[..unlike.len().min(40)]
-        );
+        assert_none(&differences(&words, &ask_objdump(&words, aliases), aliases), words.len());
     }
 }
 
@@ -284,24 +278,15 @@ fn the_assembler_reads_what_is_printed() {
     }
 }
 
-/// The words that the assembler makes of `text`.
 fn assemble(text: &str) -> Vec<u32> {
     let folder = tempfile::tempdir().unwrap();
     let [source, object, binary] = ["a.s", "a.o", "a.bin"].map(|name| folder.path().join(name));
     std::fs::write(&source, text).unwrap();
     let march = "-march=rv64imac_zicsr_zifencei_zihintpause";
-    let output = Command::new("riscv64-linux-gnu-as")
-        .args([march, "-mpriv-spec=1.12", "-mno-relax", "-o"])
-        .args([&object, &source])
-        .output()
-        .expect("riscv64-linux-gnu-as is missing: apt-get install binutils-riscv64-linux-gnu");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let copied = Command::new("riscv64-linux-gnu-objcopy")
-        .args(["-O", "binary", "-j", ".text"])
-        .args([&object, &binary])
-        .status()
-        .expect("riscv64-linux-gnu-objcopy is missing: apt-get install binutils-riscv64-linux-gnu");
-    assert!(copied.success());
+    let options = [march, "-mpriv-spec=1.12", "-mno-relax", "-o"];
+    run(Command::new("riscv64-linux-gnu-as").args(options).args([&object, &source]));
+    let options = ["-O", "binary", "-j", ".text"];
+    run(Command::new("riscv64-linux-gnu-objcopy").args(options).args([&object, &binary]));
     let bytes = std::fs::read(binary).unwrap();
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }

@@ -23,10 +23,8 @@ struct Case {
     right: u64,
 }
 
-/// What a0 and memory hold in the end.
 type Results = (u64, u64);
 
-/// What a0 holds in the beginning.
 const BEFORE: u64 = 0xabc;
 
 struct Numbers(u64);

@@ -16,7 +16,6 @@ fn image() -> Image {
     Image::read(FILE).unwrap()
 }
 
-/// The file with some bytes replaced.
 fn changed(place: usize, bytes: &[u8]) -> Vec<u8> {
     let mut file = FILE.to_vec();
     file[place..place + bytes.len()].copy_from_slice(bytes);

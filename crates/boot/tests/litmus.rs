@@ -1,14 +1,16 @@
-//! The litmus tests of `fixtures/litmus` against their published verdicts.
+//! The litmus tests of `fixtures/litmus` against their published verdicts, and both models against each other.
 //!
 //! Each file says in its header what is published for RVWMO, `Verdict=Allowed` or `Verdict=Forbidden`, and
 //! `Source=` where, or how it is known.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use tenbin_boot::axiomatic::{Limits, Model, Observation, outcomes};
 use tenbin_boot::litmus::Test;
+use tenbin_boot::operational;
 
 fn tests() -> Vec<(String, Test)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/litmus");
@@ -73,4 +75,31 @@ fn what_sequential_consistency_and_total_store_order_forbid() {
         assert_eq!(verdicts(name), [false, false, true], "{name}");
     }
     assert_eq!(verdicts("CoRR"), [false, false, false]);
+}
+
+#[test]
+fn both_models_have_the_same_outcomes() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for (name, test) in tests() {
+        for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
+            let axioms = outcomes(&test, model, Limits::default()).unwrap();
+            let steps = operational::outcomes(&test, model, 16, Limits::default()).unwrap();
+            compared += 1;
+            if axioms.states != steps.states {
+                let show = |states: &BTreeSet<Vec<u64>>| {
+                    states.iter().map(|state| test.outcome(state)).collect::<Vec<_>>().join(" | ")
+                };
+                wrong.push(format!(
+                    "{name} {model} (cut {} {}): axioms {}, steps {}",
+                    axioms.cut,
+                    steps.cut,
+                    show(&(&axioms.states - &steps.states)),
+                    show(&(&steps.states - &axioms.states))
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared >= 180, "{compared}");
 }

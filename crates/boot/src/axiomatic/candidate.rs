@@ -13,17 +13,14 @@
 
 use std::collections::BTreeMap;
 
-use super::limits::{Meter, Stop};
+use super::limits::{MOST_EVENTS, Meter};
 use super::order::Ordered;
-use super::thread::Access;
-
-/// Accesses that a candidate may have.
-pub(super) const MOST_EVENTS: usize = 64;
+use super::refusal::NoAnswer;
+use super::thread::MemoryAccess;
 
 /// By event, as bits: the events that come after it.
 type Graph = Vec<u64>;
 
-/// One trace for each hart.
 pub(super) struct Candidate<'a> {
     harts: &'a [&'a Ordered],
     /// The number of each hart's first event.
@@ -39,7 +36,7 @@ pub(super) struct Candidate<'a> {
 
 struct Event<'a> {
     hart: usize,
-    access: &'a Access,
+    access: &'a MemoryAccess,
 }
 
 /// An order of the stores to one address that the axioms of one address allow.
@@ -90,7 +87,11 @@ impl<'a> Candidate<'a> {
     }
 
     /// Tells `visitor` of every way in which such an execution can end.
-    pub(super) fn explore(&mut self, meter: &mut Meter<'_>, visitor: &mut dyn Visitor) -> Result<(), Stop> {
+    pub(super) fn explore(
+        &mut self,
+        meter: &mut Meter<'_>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<(), NoAnswer> {
         self.choose_source(0, meter, visitor)
     }
 
@@ -99,7 +100,7 @@ impl<'a> Candidate<'a> {
         next: usize,
         meter: &mut Meter<'_>,
         visitor: &mut dyn Visitor,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NoAnswer> {
         let Some(&load) = self.loads.get(next) else {
             return self.choose_orders(meter, visitor);
         };
@@ -129,7 +130,7 @@ impl<'a> Candidate<'a> {
         Ok(())
     }
 
-    fn choose_orders(&self, meter: &mut Meter<'_>, visitor: &mut dyn Visitor) -> Result<(), Stop> {
+    fn choose_orders(&self, meter: &mut Meter<'_>, visitor: &mut dyn Visitor) -> Result<(), NoAnswer> {
         meter.step()?;
         let graph = self.known();
         if !is_acyclic(&graph) {
@@ -209,7 +210,7 @@ impl<'a> Candidate<'a> {
         chains: &[(usize, Option<usize>)],
         allowed: &mut Vec<Order>,
         meter: &mut Meter<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NoAnswer> {
         if begun.len() == stores.len() {
             meter.step()?;
             let edges = self.edges(address, begun);
@@ -301,7 +302,7 @@ impl<'a> Candidate<'a> {
         last: &mut Last,
         meter: &mut Meter<'_>,
         visitor: &mut dyn Visitor,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NoAnswer> {
         let Some((choices, others)) = orders.split_first() else {
             visitor.visit(last);
             return Ok(());

@@ -1,6 +1,6 @@
 //! How much work a question may take.
 
-use crate::isa::Instruction;
+use super::refusal::NoAnswer;
 
 /// What an answer may cost.
 #[derive(Clone, Copy)]
@@ -22,26 +22,12 @@ impl Default for Limits<'_> {
     }
 }
 
-/// Why the work ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// [`Limits::steps`] are used up.
-    Steps,
-    /// [`Limits::stop`] said so.
-    Interrupted,
-    /// [`Limits::bytes`] are used up.
-    Bytes,
-    /// More accesses than the sets hold.
-    TooLarge,
-    /// More paths of one hart than memory should be spent on.
-    TooManyPaths,
-    /// An instruction that no memory model here speaks of.
-    Unsupported(Instruction),
-    /// A store-conditional to some of the bytes that are reserved at this address, or to some others too.
-    MixedSize(u64),
-}
+/// Accesses that a candidate may have: the sets of them are the bits of a word.
+pub(super) const MOST_EVENTS: usize = 64;
 
-/// Counts steps, and bytes.
+/// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
+pub(super) const MOST_PATHS: usize = 100_000;
+
 pub(super) struct Meter<'a> {
     limits: Limits<'a>,
     pub(super) used: u64,
@@ -57,25 +43,24 @@ impl<'a> Meter<'a> {
         Self { limits, used: 0, held: 0 }
     }
 
-    pub(super) fn step(&mut self) -> Result<(), Stop> {
-        if self.used == self.limits.steps {
-            return Err(Stop::Steps);
-        }
-        if self.used.is_multiple_of(PATIENCE) && self.limits.stop.is_some_and(|stop| stop()) {
-            return Err(Stop::Interrupted);
+    pub(super) fn step(&mut self) -> Result<(), NoAnswer> {
+        let is_late = || self.used.is_multiple_of(PATIENCE) && self.limits.stop.is_some_and(|stop| stop());
+        if self.used == self.limits.steps || is_late() {
+            return Err(NoAnswer::NotFinished { steps: self.used });
         }
         self.used += 1;
         Ok(())
     }
 
-    /// Says that so many more bytes are held.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), NoAnswer> {
         self.held += bytes as u64;
         self.may_hold(0)
     }
 
-    /// Whether so many more bytes may be held.
-    pub(super) fn may_hold(&self, bytes: usize) -> Result<(), Stop> {
-        if self.held.saturating_add(bytes as u64) > self.limits.bytes { Err(Stop::Bytes) } else { Ok(()) }
+    pub(super) fn may_hold(&self, bytes: usize) -> Result<(), NoAnswer> {
+        if self.held.saturating_add(bytes as u64) > self.limits.bytes {
+            return Err(NoAnswer::Memory { bytes: self.limits.bytes, steps: self.used });
+        }
+        Ok(())
     }
 }

@@ -12,6 +12,7 @@
 mod candidate;
 mod limits;
 mod order;
+mod refusal;
 mod thread;
 
 #[cfg(test)]
@@ -25,13 +26,14 @@ use std::str::FromStr;
 
 use candidate::{Candidate, Last, Visitor};
 pub use limits::Limits;
-use limits::{Meter, Stop};
+use limits::Meter;
 use order::Ordered;
+pub use refusal::{NoAnswer, Refusal};
 use serde::{Deserialize, Serialize};
-use thread::{End, Trace, Traces, Values, traces};
+use thread::{HartTrace, HartTraces, TraceEnd, Values, traces};
 
-use crate::isa::{Instruction, Width};
-use crate::litmus::{Kind, Observable, Outcome, Place, Quantifier, Test};
+use crate::isa::Width;
+use crate::litmus::{Location, Observable, Outcome, Quantifier, Test, ValueType};
 
 /// A memory model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,7 +77,7 @@ pub struct Outcomes {
     /// Each outcome once. Executions that break the test's filter are left out.
     pub states: BTreeSet<Outcome>,
     /// The types of the test's locations: where the test declares none, that follows from the accesses.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<ValueType>,
     /// Whether some path went round a loop more often than [`Limits::unroll`] says: then the set is whole for
     /// the others only.
     pub cut: bool,
@@ -92,144 +94,6 @@ pub enum Observation {
     Sometimes,
     /// All have.
     Always,
-}
-
-/// Why there is no set of outcomes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoAnswer {
-    /// The steps were used up, or the caller's deadline passed, after this many steps.
-    NotFinished {
-        /// Steps taken.
-        steps: u64,
-    },
-    /// More had to be held at a time than [`Limits::bytes`] allows.
-    Memory {
-        /// Bytes, roughly.
-        bytes: u64,
-        /// Steps taken.
-        steps: u64,
-    },
-    /// The test is beyond what this can say.
-    Refused(Refusal),
-}
-
-/// What a test has that is not supported.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// Two accesses overlap and are not of the same bytes.
-    MixedSize {
-        /// The location.
-        place: String,
-    },
-    /// A hart accesses an address where the test has no location.
-    Astray {
-        /// The hart.
-        thread: usize,
-        /// The address.
-        address: u64,
-    },
-    /// A hart jumps to where it has no instruction.
-    Jump {
-        /// The hart.
-        thread: usize,
-        /// The address, as the test would write it.
-        to: String,
-    },
-    /// A hart accesses bytes of a location at no multiple of their number.
-    Misaligned {
-        /// The hart.
-        thread: usize,
-        /// The location, with the distance from it.
-        place: String,
-        /// How many bytes.
-        bytes: u64,
-    },
-    /// A hart accesses bytes beyond the end of a location.
-    Outside {
-        /// The hart.
-        thread: usize,
-        /// The location, with the distance from it.
-        place: String,
-        /// How many bytes.
-        bytes: u64,
-    },
-    /// An execution has more accesses than can be handled.
-    TooLarge,
-    /// A hart has more paths, by what its loads may return, than can be kept.
-    TooManyPaths,
-    /// An instruction that memory models do not speak of.
-    Unsupported(Instruction),
-}
-
-impl fmt::Display for NoAnswer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFinished { steps } => write!(formatter, "not finished after {steps} steps"),
-            Self::Memory { bytes, steps } => {
-                let (power, unit) = if bytes >> 30 > 0 { (30, "GiB") } else { (20, "MiB") };
-                let amount = *bytes as f64 / f64::from(1 << power);
-                write!(formatter, "{amount:.1} {unit} reached after {steps} steps")
-            }
-            Self::Refused(Refusal::MixedSize { place }) => {
-                write!(
-                    formatter,
-                    "accesses of `{place}` overlap without being of the same bytes (mixed size)"
-                )
-            }
-            Self::Refused(Refusal::Astray { thread, address }) => {
-                write!(formatter, "hart {thread} accesses {address:#x}, where there is no location")
-            }
-            Self::Refused(Refusal::Misaligned { thread, place, bytes }) => {
-                write!(
-                    formatter,
-                    "hart {thread} accesses {} at {place}, which is misaligned",
-                    in_bytes(*bytes)
-                )
-            }
-            Self::Refused(Refusal::Outside { thread, place, bytes }) => {
-                write!(
-                    formatter,
-                    "hart {thread} accesses {} at {place}: the location ends before",
-                    in_bytes(*bytes)
-                )
-            }
-            Self::Refused(Refusal::Jump { thread, to }) => {
-                write!(formatter, "hart {thread} jumps to {to}, where it has no instruction")
-            }
-            Self::Refused(Refusal::TooLarge) => {
-                write!(formatter, "an execution has more than {} accesses", candidate::MOST_EVENTS)
-            }
-            Self::Refused(Refusal::TooManyPaths) => {
-                write!(
-                    formatter,
-                    "a hart has more than {} paths, by what its loads return",
-                    thread::MOST_PATHS
-                )
-            }
-            Self::Refused(Refusal::Unsupported(instruction)) => {
-                write!(formatter, "no memory model speaks of `{instruction}`")
-            }
-        }
-    }
-}
-
-impl std::error::Error for NoAnswer {}
-
-fn in_bytes(count: u64) -> String {
-    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
-}
-
-impl Refusal {
-    /// Why an access does not fit, which [`Test::fits`] says.
-    pub(crate) fn astray(test: &Test, thread: usize, address: u64, width: Width) -> Self {
-        let bytes = width.bytes();
-        let inside = test.place_at(address).filter(|place| address - place.address < 8);
-        match inside.map(|_| test.value(address)) {
-            None => Self::Astray { thread, address },
-            Some(place) if address.is_multiple_of(bytes) => Self::Outside { thread, place, bytes },
-            Some(place) => Self::Misaligned { thread, place, bytes },
-        }
-    }
 }
 
 impl Outcomes {
@@ -268,35 +132,10 @@ impl Outcomes {
 /// # Errors
 /// Where `limits` are reached first, or the test has something that is not supported.
 pub fn outcomes(test: &Test, model: Model, limits: Limits<'_>) -> Result<Outcomes, NoAnswer> {
-    let mut meter = Meter::new(limits);
-    let answer = search(test, model, limits.unroll, &mut meter);
-    answer.map_err(|stop| match stop {
-        Ended::Stop(Stop::Steps | Stop::Interrupted) => NoAnswer::NotFinished { steps: meter.used },
-        Ended::Stop(Stop::Bytes) => NoAnswer::Memory { bytes: limits.bytes, steps: meter.used },
-        Ended::Stop(Stop::TooLarge) => NoAnswer::Refused(Refusal::TooLarge),
-        Ended::Stop(Stop::TooManyPaths) => NoAnswer::Refused(Refusal::TooManyPaths),
-        Ended::Stop(Stop::MixedSize(address)) => NoAnswer::Refused(mixed(test, address)),
-        Ended::Stop(Stop::Unsupported(instruction)) => NoAnswer::Refused(Refusal::Unsupported(instruction)),
-        Ended::Refused(refusal) => NoAnswer::Refused(refusal),
-    })
+    search(test, model, limits.unroll, &mut Meter::new(limits))
 }
 
-fn mixed(test: &Test, address: u64) -> Refusal {
-    Refusal::MixedSize { place: test.place_at(address).map(|place| place.name.clone()).unwrap_or_default() }
-}
-
-enum Ended {
-    Stop(Stop),
-    Refused(Refusal),
-}
-
-impl From<Stop> for Ended {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
-fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Result<Outcomes, Ended> {
+fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Result<Outcomes, NoAnswer> {
     let paths = paths(test, unroll, meter)?;
     let widths = widths(test, &paths)?;
     let cut = paths.iter().any(|paths| paths.cut);
@@ -311,13 +150,13 @@ fn search(test: &Test, model: Model, unroll: u32, meter: &mut Meter<'_>) -> Resu
         }
         harts.push(hart);
     }
-    let mut search = Search::new(test, &widths, &harts);
+    let mut search = Combinations::new(test, &widths, &harts);
     search.choose(&mut Vec::new(), meter)?;
     Ok(Outcomes { states: search.states, kinds: search.kinds, cut, steps: meter.used })
 }
 
 /// The paths of every hart, on every value that locations could hold.
-fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<Traces>, Stop> {
+fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<HartTraces>, NoAnswer> {
     let mut values = Values::new();
     let mut round = 0;
     let held = meter.held;
@@ -343,13 +182,12 @@ fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<Traces>,
     }
 }
 
-fn most_stores(paths: &Traces) -> usize {
-    let stores = |trace: &Trace| trace.accesses.iter().filter(|access| access.writes()).count();
+fn most_stores(paths: &HartTraces) -> usize {
+    let stores = |trace: &HartTrace| trace.accesses.iter().filter(|access| access.writes()).count();
     paths.traces.iter().map(stores).max().unwrap_or_default()
 }
 
-/// The width of the accesses to each address.
-fn widths(test: &Test, paths: &[Traces]) -> Result<BTreeMap<u64, Width>, Ended> {
+fn widths(test: &Test, paths: &[HartTraces]) -> Result<BTreeMap<u64, Width>, NoAnswer> {
     let mut widths = BTreeMap::new();
     for access in paths.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
         let end = access.address + access.width.bytes();
@@ -359,7 +197,7 @@ fn widths(test: &Test, paths: &[Traces]) -> Result<BTreeMap<u64, Width>, Ended> 
             overlap && (other, its) != (begin, width)
         };
         if widths.iter().any(differs) {
-            return Err(Ended::Refused(mixed(test, begin)));
+            return Err(NoAnswer::Refused(Refusal::mixed(test, begin)));
         }
         widths.insert(begin, width);
     }
@@ -399,18 +237,17 @@ impl Wired {
     }
 }
 
-/// The search through the combinations of traces.
-struct Search<'a> {
+struct Combinations<'a> {
     test: &'a Test,
     widths: &'a BTreeMap<u64, Width>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ValueType>,
     harts: &'a [Vec<Wired>],
     /// By hart: what any trace of it or of a later one offers.
     later: Vec<BTreeSet<(u64, u64)>>,
     states: BTreeSet<Outcome>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Combinations<'a> {
     fn new(test: &'a Test, widths: &'a BTreeMap<u64, Width>, harts: &'a [Vec<Wired>]) -> Self {
         let mut later = vec![BTreeSet::new(); harts.len() + 1];
         for (hart, traces) in harts.iter().enumerate().rev() {
@@ -422,7 +259,7 @@ impl<'a> Search<'a> {
     }
 
     /// Extends a choice of one trace for each of the first harts.
-    fn choose(&mut self, chosen: &mut Vec<&'a Wired>, meter: &mut Meter<'_>) -> Result<(), Ended> {
+    fn choose(&mut self, chosen: &mut Vec<&'a Wired>, meter: &mut Meter<'_>) -> Result<(), NoAnswer> {
         meter.step()?;
         let later = &self.later[chosen.len()];
         let offered = |need| later.contains(need) || chosen.iter().any(|each| each.offers.contains(need));
@@ -441,22 +278,22 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn combination(&mut self, chosen: &[&Wired], meter: &mut Meter<'_>) -> Result<(), Ended> {
+    fn combination(&mut self, chosen: &[&Wired], meter: &mut Meter<'_>) -> Result<(), NoAnswer> {
         let harts = chosen.iter().map(|each| &each.ordered).collect::<Vec<_>>();
         let (test, widths) = (self.test, self.widths);
         let initial = |address| test.initial(address, widths.get(&address).copied().unwrap_or(Width::Double));
-        let mut candidate = Candidate::new(&harts, &initial).ok_or(Stop::TooLarge)?;
+        let mut candidate = Candidate::new(&harts, &initial).ok_or(NoAnswer::Refused(Refusal::TooLarge))?;
         let astray = harts.iter().enumerate().find_map(|(thread, hart)| match hart.trace.end {
-            End::Finished => None,
-            End::Jumped(to) => Some(Refusal::Jump { thread, to: test.value(to) }),
-            End::Astray(address, width) => Some(Refusal::astray(test, thread, address, width)),
+            TraceEnd::Finished => None,
+            TraceEnd::Jumped(to) => Some(Refusal::Jump { thread, to: test.value(to) }),
+            TraceEnd::Astray(address, width) => Some(Refusal::astray(test, thread, address, width)),
         });
         let before = self.states.len();
-        let mut ends = Ends { search: self, harts: &harts, astray, refused: None };
+        let mut ends = EndVisitor { search: self, harts: &harts, astray, refused: None };
         candidate.explore(meter, &mut ends)?;
         let refused = ends.refused;
         meter.hold((self.states.len() - before) * (64 + 8 * test.observed.len()))?;
-        refused.map_or(Ok(()), |refusal| Err(Ended::Refused(refusal)))
+        refused.map_or(Ok(()), |refusal| Err(NoAnswer::Refused(refusal)))
     }
 
     /// What the observables are where the harts went these ways and memory ends so.
@@ -468,7 +305,7 @@ impl<'a> Search<'a> {
         match observable {
             Observable::Register { thread, register } => harts[thread].trace.registers[register.index()],
             Observable::Memory { place } => {
-                let Place { address, initial, .. } = self.test.places[place];
+                let Location { address, initial, .. } = self.test.places[place];
                 let mut held = initial;
                 for (&at, &stored) in last.range(address..address + 8) {
                     let width = self.widths.get(&at).copied().unwrap_or(Width::Double);
@@ -481,16 +318,15 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Takes the outcomes of one combination of traces.
-struct Ends<'s, 'a> {
-    search: &'s mut Search<'a>,
+struct EndVisitor<'s, 'a> {
+    search: &'s mut Combinations<'a>,
     harts: &'s [&'s Ordered],
     /// What is to be said if this combination is possible at all.
     astray: Option<Refusal>,
     refused: Option<Refusal>,
 }
 
-impl Visitor for Ends<'_, '_> {
+impl Visitor for EndVisitor<'_, '_> {
     fn wants(&self, last: &Last) -> bool {
         if self.astray.is_some() {
             return self.refused.is_none();
@@ -508,7 +344,7 @@ impl Visitor for Ends<'_, '_> {
     }
 }
 
-impl Ends<'_, '_> {
+impl EndVisitor<'_, '_> {
     /// Whether the filter lets it through. What the filter names need not be among what is observed.
     fn passes(&self, last: &Last) -> bool {
         let Some(filter) = &self.search.test.filter else { return true };

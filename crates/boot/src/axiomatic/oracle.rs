@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::limits::{Limits, Meter};
-use super::thread::{Access, FenceKind, Trace};
+use super::thread::{FenceKind, HartTrace, MemoryAccess};
 use super::{Model, outcomes, paths};
 use crate::litmus::{Observable, Outcome, Test, random};
 
@@ -16,11 +16,11 @@ use crate::litmus::{Observable, Outcome, Test, random};
 struct Event<'a> {
     hart: usize,
     place: usize,
-    trace: &'a Trace,
+    trace: &'a HartTrace,
 }
 
 impl<'a> Event<'a> {
-    fn access(&self) -> &'a Access {
+    fn access(&self) -> &'a MemoryAccess {
         &self.trace.accesses[self.place]
     }
 
@@ -37,13 +37,13 @@ impl<'a> Event<'a> {
     }
 }
 
-impl PartialEq for Trace {
+impl PartialEq for HartTrace {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Trace {}
+impl Eq for HartTrace {}
 
 /// Where the store stands that the load at `load` returns by the load value axiom: the last in the global
 /// memory order among those that come before it there or in the program.
@@ -74,7 +74,7 @@ fn preserved(order: &[Event<'_>], a: usize, b: usize) -> bool {
                 FenceKind::Tso => first.loads() || first.stores() && second.stores(),
             }
     });
-    let consistent = |access: &Access| access.atomic && (access.acquire || access.release);
+    let consistent = |access: &MemoryAccess| access.atomic && (access.acquire || access.release);
     let one = same && second.stores();
     let two = same
         && first.loads()
@@ -149,7 +149,7 @@ fn by_total_orders(test: &Test) -> BTreeSet<Outcome> {
     let all = paths(test, 2, &mut meter).expect("small tests take few steps");
     let mut combinations = vec![Vec::new()];
     for paths in &all {
-        let longer = combinations.iter().flat_map(|begun: &Vec<&Trace>| {
+        let longer = combinations.iter().flat_map(|begun: &Vec<&HartTrace>| {
             paths.traces.iter().map(move |trace| [begun.as_slice(), &[trace]].concat())
         });
         combinations = longer.collect();

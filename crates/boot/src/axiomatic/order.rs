@@ -8,9 +8,9 @@
 //! same bytes: coherence has them already. They are kept because the specification has them.
 
 use super::Model;
-use super::thread::{Access, Fence, FenceKind, Trace};
+use super::thread::{Fence, FenceKind, HartTrace, MemoryAccess};
 
-impl Access {
+impl MemoryAccess {
     pub(super) fn reads(&self) -> bool {
         self.read.is_some()
     }
@@ -28,7 +28,7 @@ impl Access {
 /// A trace, and what its accesses owe to program order whatever they return.
 #[derive(Debug)]
 pub(super) struct Ordered {
-    pub(super) trace: Trace,
+    pub(super) trace: HartTrace,
     /// By access, as bits: those that memory must see after it.
     pub(super) preserved: Vec<u64>,
     /// By access, as bits: the later ones at the same address.
@@ -39,7 +39,7 @@ pub(super) struct Ordered {
 }
 
 impl Ordered {
-    pub(super) fn new(trace: Trace, model: Model) -> Self {
+    pub(super) fn new(trace: HartTrace, model: Model) -> Self {
         let count = trace.accesses.len();
         let (mut preserved, mut same_address) = (vec![0; count], vec![0; count]);
         let mut load_pairs = Vec::new();
@@ -62,7 +62,7 @@ impl Ordered {
     }
 }
 
-fn is_preserved(trace: &Trace, model: Model, first: usize, second: usize) -> bool {
+fn is_preserved(trace: &HartTrace, model: Model, first: usize, second: usize) -> bool {
     let (a, b) = (&trace.accesses[first], &trace.accesses[second]);
     let bit = 1 << first;
     match model {
@@ -95,7 +95,7 @@ fn is_preserved(trace: &Trace, model: Model, first: usize, second: usize) -> boo
         || (b.writes() && through_address())
 }
 
-fn orders(kind: FenceKind, a: &Access, b: &Access) -> bool {
+fn orders(kind: FenceKind, a: &MemoryAccess, b: &MemoryAccess) -> bool {
     match kind {
         FenceKind::Sides { reads_before, writes_before, reads_after, writes_after } => {
             let before = (a.reads() && reads_before) || (a.writes() && writes_before);

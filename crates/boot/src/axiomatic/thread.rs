@@ -1,14 +1,15 @@
 //! What one hart may do by itself: every path through its program, for every value that its loads could
 //! return.
 //!
-//! A path is a [`Trace`]: its accesses to memory in program order, with the syntactic dependencies between
+//! A path is a [`HartTrace`]: its accesses to memory in program order, with the syntactic dependencies between
 //! them. Dependencies follow registers, as the specification has it: through every instruction that computes
 //! (`xor x5,x6,x6` too), and not through an access to memory. The register that tells whether `sc` succeeded
 //! depends on the `sc` where it did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::limits::{Meter, Stop};
+use super::limits::{MOST_EVENTS, MOST_PATHS, Meter};
+use super::refusal::{NoAnswer, Refusal};
 use crate::isa::execute::{AccessKind, Action, Uses, execute};
 use crate::isa::{Decoded, Instruction, Register, Width};
 use crate::litmus::{Test, code};
@@ -16,12 +17,9 @@ use crate::litmus::{Test, code};
 /// The values that each address could take from a store.
 pub(super) type Values = BTreeMap<u64, BTreeSet<u64>>;
 
-/// Accesses that one trace may have: the sets of them are the bits of a word.
-pub(super) const MOST_ACCESSES: usize = 64;
-
 /// One access to memory. An atomic operation is one access that both reads and writes.
 #[derive(Debug, Clone)]
-pub(super) struct Access {
+pub(super) struct MemoryAccess {
     pub(super) address: u64,
     pub(super) width: Width,
     /// What it returns, as memory holds it.
@@ -49,7 +47,6 @@ pub(super) struct Fence {
     pub(super) kind: FenceKind,
 }
 
-/// What a fence orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FenceKind {
     /// Reads and writes of the one side before those of the other.
@@ -58,10 +55,8 @@ pub(super) enum FenceKind {
     Tso,
 }
 
-/// How a path ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// At the end of the program.
+pub(super) enum TraceEnd {
     Finished,
     /// By an access to an address where the test has no location for so many bytes.
     Astray(u64, Width),
@@ -69,37 +64,31 @@ pub(super) enum End {
     Jumped(u64),
 }
 
-/// One path of one hart.
 #[derive(Debug, Clone)]
-pub(super) struct Trace {
-    pub(super) accesses: Vec<Access>,
+pub(super) struct HartTrace {
+    pub(super) accesses: Vec<MemoryAccess>,
     pub(super) fences: Vec<Fence>,
     pub(super) registers: [u64; 32],
-    pub(super) end: End,
+    pub(super) end: TraceEnd,
 }
 
-/// The paths of one hart.
 #[derive(Debug, Default)]
-pub(super) struct Traces {
-    pub(super) traces: Vec<Trace>,
+pub(super) struct HartTraces {
+    pub(super) traces: Vec<HartTrace>,
     /// Whether a path was given up because it went round a loop too often.
     pub(super) cut: bool,
 }
 
-/// A path that is still going on.
 #[derive(Clone)]
-struct Path {
+struct OpenTrace {
     pc: u64,
-    trace: Trace,
+    trace: HartTrace,
     depends: [u64; 32],
     control: u64,
     /// The address, the width and the index of the last `lr`, until a `sc` uses it up.
     reservation: Option<(u64, Width, usize)>,
     visits: Vec<u32>,
 }
-
-/// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
-pub(super) const MOST_PATHS: usize = 100_000;
 
 /// All paths of a hart when each load returns what is there at first or any of `values`, an instruction being
 /// executed `unroll` times at most.
@@ -109,29 +98,35 @@ pub(super) fn traces(
     values: &Values,
     unroll: u32,
     meter: &mut Meter<'_>,
-) -> Result<Traces, Stop> {
+) -> Result<HartTraces, NoAnswer> {
     let thread = &test.threads[hart];
-    let trace =
-        Trace { accesses: Vec::new(), fences: Vec::new(), registers: thread.registers, end: End::Finished };
+    let trace = HartTrace {
+        accesses: Vec::new(),
+        fences: Vec::new(),
+        registers: thread.registers,
+        end: TraceEnd::Finished,
+    };
     let visits = vec![0; thread.program.len()];
     let first = code(hart);
-    let mut open = vec![Path { pc: first, trace, depends: [0; 32], control: 0, reservation: None, visits }];
-    let mut traces = Traces::default();
+    let mut open =
+        vec![OpenTrace { pc: first, trace, depends: [0; 32], control: 0, reservation: None, visits }];
+    let mut traces = HartTraces::default();
     let mut most = 0;
     while let Some(mut path) = open.pop() {
         meter.step()?;
         if open.len() + traces.traces.len() > MOST_PATHS {
-            return Err(Stop::TooManyPaths);
+            return Err(NoAnswer::Refused(Refusal::TooManyPaths));
         }
-        let bytes =
-            size_of::<Path>() + size_of::<Access>() * path.trace.accesses.len() + 4 * thread.program.len();
+        let bytes = size_of::<OpenTrace>()
+            + size_of::<MemoryAccess>() * path.trace.accesses.len()
+            + 4 * thread.program.len();
         most = most.max(bytes);
         meter.may_hold(most * (open.len() + traces.traces.len()))?;
         let distance = path.pc.wrapping_sub(first);
         let index = usize::try_from(distance / 4).unwrap_or(usize::MAX);
         let inside = distance.is_multiple_of(4) && index <= thread.program.len();
         let Some(statement) = thread.program.get(index).filter(|_| inside) else {
-            path.trace.end = if inside { End::Finished } else { End::Jumped(path.pc) };
+            path.trace.end = if inside { TraceEnd::Finished } else { TraceEnd::Jumped(path.pc) };
             traces.traces.push(path.trace);
             continue;
         };
@@ -161,8 +156,8 @@ pub(super) fn traces(
             // Orders fetches, of which these tests have none that matter.
             Action::FenceI => {}
             Action::Memory(access) => {
-                if path.trace.accesses.len() == MOST_ACCESSES {
-                    return Err(Stop::TooLarge);
+                if path.trace.accesses.len() == MOST_EVENTS {
+                    return Err(NoAnswer::Refused(Refusal::TooLarge));
                 }
                 let wanted = Wanted {
                     address: access.address,
@@ -174,19 +169,19 @@ pub(super) fn traces(
                     data_from: path.from(uses.values[0]),
                 };
                 if !test.fits(access.address, access.width) {
-                    path.trace.end = End::Astray(access.address, access.width);
+                    path.trace.end = TraceEnd::Astray(access.address, access.width);
                     traces.traces.push(path.trace);
                     continue;
                 }
                 if matches!(access.kind, AccessKind::StoreConditional { .. }) && path.reserves_a_part(&wanted)
                 {
-                    return Err(Stop::MixedSize(access.address));
+                    return Err(NoAnswer::Refused(Refusal::mixed(test, access.address)));
                 }
                 path.access(&wanted, access.kind, values, &mut open);
                 continue;
             }
             Action::Csr { .. } | Action::Ecall | Action::Ebreak | Action::Wfi | Action::Mret => {
-                return Err(Stop::Unsupported(instruction));
+                return Err(NoAnswer::Refused(Refusal::Unsupported(instruction)));
             }
         }
         open.push(path);
@@ -206,7 +201,7 @@ struct Wanted {
     data_from: u64,
 }
 
-impl Path {
+impl OpenTrace {
     fn from(&self, register: Option<Register>) -> u64 {
         register.map_or(0, |register| self.depends[register.index()])
     }
@@ -241,7 +236,7 @@ impl Path {
     /// Goes on by every way in which memory can answer.
     fn access(self, wanted: &Wanted, kind: AccessKind, values: &Values, open: &mut Vec<Self>) {
         let index = self.trace.accesses.len();
-        let mut access = Access {
+        let mut access = MemoryAccess {
             address: wanted.address,
             width: wanted.width,
             read: None,
@@ -284,14 +279,14 @@ impl Path {
             AccessKind::Load { rd, signed } => {
                 access.atomic = false;
                 for value in readable {
-                    let access = Access { read: Some(value), ..access.clone() };
+                    let access = MemoryAccess { read: Some(value), ..access.clone() };
                     let loaded = wanted.width.extend(value, signed);
                     open.push(self.clone().after(access, Some((rd, loaded))));
                 }
             }
             AccessKind::LoadReserved { rd } => {
                 for value in readable {
-                    let access = Access { read: Some(value), ..access.clone() };
+                    let access = MemoryAccess { read: Some(value), ..access.clone() };
                     let loaded = wanted.width.extend(value, true);
                     let mut next = self.clone().after(access, Some((rd, loaded)));
                     next.reservation = Some((wanted.address, wanted.width, index));
@@ -302,7 +297,7 @@ impl Path {
                 access.data_from = wanted.data_from;
                 for value in readable {
                     let written = wanted.width.truncate(op.apply(wanted.width, value, operand));
-                    let access = Access { read: Some(value), written: Some(written), ..access.clone() };
+                    let access = MemoryAccess { read: Some(value), written: Some(written), ..access.clone() };
                     let loaded = wanted.width.extend(value, true);
                     open.push(self.clone().after(access, Some((rd, loaded))));
                 }
@@ -311,7 +306,7 @@ impl Path {
     }
 
     /// The path with one more access, whose register takes this value.
-    fn after(mut self, access: Access, result: Option<(Register, u64)>) -> Self {
+    fn after(mut self, access: MemoryAccess, result: Option<(Register, u64)>) -> Self {
         let bit = 1 << self.trace.accesses.len();
         self.trace.accesses.push(access);
         if let Some((register, value)) = result {

@@ -41,7 +41,6 @@ const MOST_WAYS: usize = 32;
 /// Loads of undetermined memory: of each 8 bytes, the first byte that is read, and how many.
 pub(super) type Looks = BTreeMap<u64, BTreeSet<(u64, Width)>>;
 
-/// What undetermined memory may hold.
 #[derive(Debug)]
 pub(super) struct Garbage {
     numbers: Vec<u64>,
@@ -62,10 +61,8 @@ pub(super) struct Garbage {
     pub(super) partly: Cell<bool>,
 }
 
-/// How a number was computed of one that nothing but undetermined memory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Way {
-    /// That one.
     of: u64,
     /// How it is undone: the last operation first.
     undone: Vec<Inverse>,
@@ -74,7 +71,6 @@ struct Way {
 /// What a comparison says of undetermined memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// Nothing new.
     Known,
     /// That this number matters; and whether others would have done as well.
     New(u64, bool),

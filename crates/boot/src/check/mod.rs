@@ -6,303 +6,39 @@
 
 mod program;
 mod garbage;
+mod report;
 mod retries;
 #[cfg(test)]
 mod tests;
 mod trace;
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use crate::answer::{BootAction, Effort, Fault, Planted};
+use crate::answer::{Effort, Fault};
 use crate::axiomatic::Model;
 use crate::explore::{Described, Search, Spent, Unfinished};
-use crate::image::{FetchError, Image};
-use crate::isa::{Decoded, Instruction, Register, csr};
+use crate::image::Image;
+use crate::isa::csr;
 use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
 use program::{ImageProgram, Learned};
-use tenbin_model::words::memory;
+pub(crate) use report::{
+    BootQuestion, CheckLimits, Doing, End, Expectation, Finding, Landmarks, Milestone, Refused, Report, Step,
+    Trace,
+};
 
 /// The number of the control and status register of this name, if what it holds at first can be given.
 pub(crate) fn control(name: &str) -> Option<u16> {
     csr::number(name).filter(|&number| may_be_given(number))
 }
 
-/// What to examine.
-#[derive(Debug, Clone)]
-pub(crate) struct Question<'a> {
-    /// The firmware, with every word set that is to be set. All harts begin at its entry.
-    pub(crate) image: &'a Image,
-    /// How many harts, 1 to 8.
-    pub(crate) harts: u32,
-    /// How memory orders what they do.
-    pub(crate) memory: Model,
-    /// How many instructions of a hart may be begun and not performed, at least 1. Under SC it does not
-    /// matter.
-    pub(crate) window: u32,
-    /// What places in the code mean.
-    pub(crate) landmarks: Landmarks,
-    /// What registers must hold when a hart comes to [`Landmarks::arrived`].
-    pub(crate) expected: Vec<Expectation>,
-    /// What control and status registers hold at first, by their numbers. Those that are not here hold what
-    /// the architecture says (volume II, "Reset"), which of most is nothing.
-    pub(crate) controls: BTreeMap<u16, u64>,
-}
-
-/// What places in the code mean for the boot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Landmarks {
-    /// The goal of every hart but the boot hart. A hart that comes here has arrived, and is not looked at any
-    /// more.
-    pub(crate) arrived: Vec<u64>,
-    /// The goal of the boot hart.
-    pub(crate) all_arrived: Vec<u64>,
-    /// PC at which a hart becomes the boot hart.
-    pub(crate) primary: Option<u64>,
-    /// PC at which a hart starts, which must have been told before.
-    pub(crate) started: Option<u64>,
-    /// The next store from here tells the hart whose number is in a0.
-    pub(crate) tell: Vec<u64>,
-    /// The next store from here tells all harts.
-    pub(crate) tell_all: Vec<u64>,
-    /// When a hart comes here, the memory in [`Landmarks::to_clear`] is clear.
-    pub(crate) cleared: Option<u64>,
-    /// The memory that is to be cleared: its first byte, and the byte behind its last one.
-    pub(crate) to_clear: Option<(u64, u64)>,
-}
-
-/// `register` must hold `base` + `step` · the hart's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Expectation {
-    /// The register.
-    pub(crate) register: Register,
-    /// For hart 0.
-    pub(crate) base: u64,
-    /// How much more for each following hart.
-    pub(crate) step: u64,
-}
-
-/// What the examination may cost.
-#[derive(Clone, Copy)]
-pub(crate) struct Limits<'a> {
-    /// Bytes of memory.
-    pub(crate) bytes: u64,
-    /// Asked now and then, with the states so far; the work ends where it says true. A deadline and a line of
-    /// progress are this.
-    pub(crate) stop: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
-}
-
-/// What was found.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Report {
-    /// The shortest run that was found for each kind of fault, in the order of [`Fault`]. None: every hart
-    /// always arrives.
-    pub(crate) findings: Vec<Finding>,
-    /// Whether every state was looked at. Else a limit was reached: what is found stands, and there may be
-    /// more.
-    pub(crate) whole: bool,
-    /// Whether garbage was computed with: then what was tried of it need not be all that matters.
-    pub(crate) partly: bool,
-    /// Whether some hart could have begun more instructions than the window holds. What is found stands
-    /// anyway; that there is no more stands up to this window.
-    pub(crate) window_full: bool,
-    /// Addresses of instructions behind which nothing was begun early, though it may be: that there is no
-    /// more stands but for that.
-    pub(crate) held: Vec<u64>,
-    /// Addresses of `lr` whose loop need not ever succeed: it is no constrained LR/SC loop (volume I,
-    /// "Eventual Success of Store-Conditional Instructions"). Here it is believed to.
-    pub(crate) retries: Vec<u64>,
-    /// The cost. Its time is for others to say, who have a clock.
-    pub(crate) effort: Effort,
-}
-
-/// A fault and the run that shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// What is wrong.
-    pub(crate) fault: Fault,
-    /// Who shows it.
-    pub(crate) culprit: Option<u32>,
-    /// How one gets there.
-    pub(crate) trace: Trace,
-}
-
-/// A run, from the first instruction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trace {
-    /// What memory must hold at first where the file does not say, as far as the run reads it; by address.
-    pub(crate) garbage: Vec<Planted>,
-    /// One after the other. What changes nothing (a hart that looks again at what it waits for) is left out.
-    pub(crate) steps: Vec<Step>,
-    /// From this step on the run repeats itself.
-    pub(crate) repeats_from: Option<usize>,
-    /// Where the harts are then, by number.
-    pub(crate) ends: Vec<End>,
-}
-
-/// What one hart does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
-    /// Who.
-    pub(crate) hart: u32,
-    /// Where its instruction is.
-    pub(crate) pc: u64,
-    /// The instruction.
-    pub(crate) decoded: Decoded,
-    /// What it does.
-    pub(crate) action: BootAction,
-    /// How many older instructions of the hart are performed later.
-    pub(crate) overtakes: u32,
-    /// What that means for the boot.
-    pub(crate) events: Vec<Event>,
-}
-
-/// What a step means for the boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Event {
-    /// The hart boots.
-    Primary,
-    /// Memory is clear.
-    Cleared,
-    /// This hart is told to start.
-    Notified(u32),
-    /// All harts are told.
-    NotifiedAll,
-    /// The hart starts.
-    Started,
-    /// The hart has arrived.
-    Arrived,
-    /// The boot hart has started all.
-    AllArrived,
-}
-
-/// Where a hart is in the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct End {
-    /// The oldest instruction that is not performed.
-    pub(crate) pc: u64,
-    /// What it does there.
-    pub(crate) doing: Doing,
-}
-
-/// What a hart does in the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// It is where it is to be.
-    Arrived,
-    /// It reads this again and again.
-    Waits {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        bytes: u32,
-        /// What they hold.
-        value: u64,
-        /// Whether no other hart reads or writes them, in any run.
-        alone: bool,
-    },
-    /// It sleeps in `wfi`.
-    Sleeps,
-    /// It goes round without looking at memory.
-    Loops,
-    /// It went where nothing is.
-    Astray,
-    /// It has something to do.
-    Runs,
-}
-
-/// Why there is no report.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Refused {
-    /// [`Limits::bytes`] are used up.
-    Memory(Effort),
-    /// [`Limits::stop`] said so.
-    Stopped(Effort),
-    /// An instruction that cannot be fetched or decoded.
-    Fetch(FetchError),
-    /// An instruction that no run here can perform: traps, interrupts that are taken, control registers that
-    /// are not known.
-    Unsupported {
-        /// Where it is.
-        pc: u64,
-        /// It.
-        instruction: Instruction,
-    },
-    /// A loop that never looks at memory is too long to follow.
-    TooLong {
-        /// Where it was left.
-        pc: u64,
-    },
-    /// A load needs a part of what an older store of its hart puts into a word that other harts access too,
-    /// or a store-conditional goes to a part of what is reserved there.
-    Mixed {
-        /// The word.
-        address: u64,
-    },
-    /// The way of a hart depends on a register that nobody set.
-    Unset {
-        /// Where.
-        pc: u64,
-    },
-    /// The way of a hart depends on what a control and status register holds at first, which nothing says.
-    UnsetControl {
-        /// Where it is read.
-        pc: u64,
-        /// Its number.
-        csr: u16,
-    },
-    /// A store to code.
-    Overwritten {
-        /// Where.
-        address: u64,
-    },
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Memory(effort) => {
-                write!(formatter, "{} reached at {} states", memory(effort.bytes), effort.states)
-            }
-            Self::Stopped(effort) => write!(formatter, "the time was over at {} states", effort.states),
-            Self::Fetch(error) => write!(formatter, "{error}"),
-            Self::Unsupported { pc, instruction } => {
-                write!(formatter, "at {pc:#x}: `{instruction}` is not supported")
-            }
-            Self::TooLong { pc } => write!(formatter, "a loop at {pc:#x} is too long to follow"),
-            Self::Mixed { address } => write!(
-                formatter,
-                "a load needs a part of an older store of its hart, or a store-conditional a part of what is reserved, at {address:#x}: accesses of several widths to a word that harts share are not supported"
-            ),
-            Self::Unset { pc } => {
-                write!(formatter, "the comparison at {pc:#x} depends on a register that nobody set")
-            }
-            Self::UnsetControl { pc, csr } => {
-                let name = csr::name(*csr).map_or(format!("{csr:#x}"), String::from);
-                write!(
-                    formatter,
-                    "a hart's way depends on what {name} holds at first, which it reads at {pc:#x}, and the architecture leaves that open: give it by --csr {name}=VALUE"
-                )
-            }
-            Self::Overwritten { address } => {
-                write!(formatter, "a store to {address:#x} changes code, which is not supported")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Refused {}
-
 /// Examines all runs.
 ///
 /// # Errors
 /// Where a limit is reached before anything was found, or the code does what is not supported.
-pub(crate) fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Report, Refused> {
+pub(crate) fn check(question: &BootQuestion<'_>, limits: CheckLimits<'_>) -> Result<Report, Refused> {
     let mut learned = Learned::of(question);
     // What goes wrong in order may go wrong out of order too, and is far easier to find.
-    let in_order = Question { memory: Model::Sc, ..question.clone() };
+    let in_order = BootQuestion { memory: Model::Sc, ..question.clone() };
     let strict = search(&in_order, limits, &mut learned, &[])?;
     if question.memory == Model::Sc {
         return Ok(strict);
@@ -319,7 +55,7 @@ pub(crate) fn check(question: &Question<'_>, limits: Limits<'_>) -> Result<Repor
         if sure.is_faulty() {
             break;
         }
-        let small = Question { window, ..question.clone() };
+        let small = BootQuestion { window, ..question.clone() };
         match search_within(&small, limits, &Extent::SMALL, &mut learned, &[]) {
             Ok(Some(report)) => sure.and(report),
             // It is asked again, with the whole window, and then answered.
@@ -371,11 +107,9 @@ impl Report {
     }
 }
 
-/// How far a search goes, and how.
 struct Extent {
     /// Whether only as many steps are taken as are enough.
     reduces: bool,
-    /// States.
     states: u64,
     /// Bytes of tables of what single harts can do.
     tables: u64,
@@ -386,12 +120,10 @@ struct Extent {
 impl Extent {
     /// The whole window, where that is soon done.
     const FIRST: Self = Self { reduces: false, states: 1 << 12, tables: 1 << 20, though_faulty: true };
-    /// A small window.
     const SMALL: Self = Self { states: FEW, tables: 4 << 20, ..Self::FIRST };
     /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found
     /// is the shortest that there is.
     const ALL: Self = Self { states: FEW, tables: u64::MAX, though_faulty: false, ..Self::FIRST };
-    /// To the end.
     const ENOUGH: Self = Self::whole(true);
 
     /// What else goes wrong where something does. With two harts most of what is known to go wrong needs
@@ -415,8 +147,8 @@ fn described(step: &Step) -> Described {
 }
 
 fn search(
-    question: &Question<'_>,
-    limits: Limits<'_>,
+    question: &BootQuestion<'_>,
+    limits: CheckLimits<'_>,
     learned: &mut Learned,
     dead: &[Described],
 ) -> Result<Report, Refused> {
@@ -435,8 +167,8 @@ const FEW: u64 = 30_000;
 /// Looks at all runs, or at enough of them; none if there are more states than `most` has, and nothing was
 /// found by then. `dead` is a run to where, in order, nothing helps any more.
 fn search_within(
-    question: &Question<'_>,
-    limits: Limits<'_>,
+    question: &BootQuestion<'_>,
+    limits: CheckLimits<'_>,
     most: &Extent,
     learned: &mut Learned,
     dead: &[Described],

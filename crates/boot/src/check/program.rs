@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::garbage::{self, Compared, Garbage, Looks};
-use super::{Landmarks, Question};
+use super::report::{BootQuestion, Landmarks};
 use crate::axiomatic::Model;
 use crate::image::FetchError;
 use crate::isa::execute::Uses;
 use crate::isa::{Decoded, Instruction, Register, Width};
 use crate::operational::machine::interrupt_of;
-use crate::operational::program::{self, At, Inverse, Line, Program, Region, Tells, Word, bit};
+use crate::operational::program::{
+    self, AnnotatedInstruction, Fetched, Inverse, Program, Region, Tells, Word, bit,
+};
 use crate::unset::{UNSET, unset_control};
 
 /// Numbers that garbage may be compared with and that are then tried as garbage.
@@ -24,7 +26,6 @@ const SMALL_BOUND: u64 = 32;
 /// What was learned in one exploration and must be known from the start of the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Learned {
-    /// Numbers that garbage is compared with.
     pub(super) compared: BTreeSet<u64>,
     /// Those of them of which some bits do not matter.
     pub(super) open: BTreeSet<u64>,
@@ -42,29 +43,26 @@ pub(super) struct Learned {
 
 impl Learned {
     /// What the code shows by itself.
-    pub(super) fn of(question: &Question<'_>) -> Self {
+    pub(super) fn of(question: &BootQuestion<'_>) -> Self {
         Self { jumps: calls(question), named: named(question), ..Self::default() }
     }
 }
 
 pub(super) struct ImageProgram<'a> {
-    question: &'a Question<'a>,
+    question: &'a BootQuestion<'a>,
     garbage: Garbage,
     known: &'a Learned,
     live: BTreeMap<u64, u32>,
-    code: RefCell<FxHashMap<u64, At>>,
+    code: RefCell<FxHashMap<u64, Fetched>>,
     learned: RefCell<Learned>,
-    /// Who accessed a word first.
     owners: RefCell<FxHashMap<u64, u8>>,
     /// The harts, as bits, that accessed a word.
     visitors: RefCell<FxHashMap<u64, u8>>,
     /// Whether what is told is so in some run.
     in_a_run: Cell<bool>,
-    /// Whether something was learned that was not known.
     pub(super) is_new: Cell<bool>,
     /// Whether a number was computed of garbage, or garbage compared with more numbers than are tried.
     partly: Cell<bool>,
-    /// Where a hart's way depends on a register that nobody set.
     pub(super) unset: Cell<Option<u64>>,
     /// Jumps behind which a hart went on before it was known where they lead.
     guessed: RefCell<BTreeSet<u64>>,
@@ -72,16 +70,14 @@ pub(super) struct ImageProgram<'a> {
     unset_reads: RefCell<BTreeMap<u16, u64>>,
     /// One of them, on which a hart's way depends.
     unset_control: Cell<Option<u16>>,
-    /// Words that a load needed in parts.
     mixed: RefCell<BTreeSet<u64>>,
     /// A word of which a part was reserved, and another one stored to.
     reserved: Cell<Option<u64>>,
-    /// A store to an instruction.
     pub(super) overwritten: Cell<Option<u64>>,
 }
 
 impl<'a> ImageProgram<'a> {
-    pub(super) fn new(question: &'a Question<'a>, known: &'a Learned) -> Self {
+    pub(super) fn new(question: &'a BootQuestion<'a>, known: &'a Learned) -> Self {
         let mut firmware = Self {
             question,
             garbage: Garbage::new(question.harts, &known.compared, &known.open, &known.named),
@@ -145,24 +141,24 @@ impl<'a> ImageProgram<'a> {
         &self.question.landmarks
     }
 
-    fn fetch(&self, pc: u64) -> At {
+    fn fetch(&self, pc: u64) -> Fetched {
         let image = self.question.image;
         if !image.segment(pc).is_some_and(|segment| segment.executable) {
-            return At::Nowhere;
+            return Fetched::Nowhere;
         }
         match image.fetch(pc) {
             Ok(decoded) => {
                 let Decoded { instruction, length } = decoded;
                 let (acquire, release) = instruction.annotations();
-                At::Line(Line { instruction, length, acquire, release })
+                Fetched::Code(AnnotatedInstruction { instruction, length, acquire, release })
             }
-            Err(FetchError::Odd(_) | FetchError::Undetermined(_)) => At::Nowhere,
-            Err(FetchError::Decode { .. }) => At::Undecoded,
+            Err(FetchError::Odd(_) | FetchError::Undetermined(_)) => Fetched::Nowhere,
+            Err(FetchError::Decode { .. }) => Fetched::Undecoded,
         }
     }
 
     /// Where an instruction may lead; `None` if that is not known.
-    fn successors(&self, pc: u64, line: &Line) -> Option<Vec<u64>> {
+    fn successors(&self, pc: u64, line: &AnnotatedInstruction) -> Option<Vec<u64>> {
         let next = pc.wrapping_add(line.length);
         Some(match line.instruction {
             Instruction::Jal { offset, .. } => vec![pc.wrapping_add_signed(offset)],
@@ -181,7 +177,7 @@ impl<'a> ImageProgram<'a> {
             if lines.contains_key(&pc) {
                 continue;
             }
-            let At::Line(line) = self.at(pc) else { continue };
+            let Fetched::Code(line) = self.at(pc) else { continue };
             let next = if self.is_goal(pc) { Some(Vec::new()) } else { self.successors(pc, &line) };
             open.extend(next.iter().flatten().copied());
             lines.insert(pc, (line, next));
@@ -222,11 +218,11 @@ impl<'a> ImageProgram<'a> {
 
     /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop.
     pub(super) fn retries(&self) -> Vec<u64> {
-        let lines: Vec<(u64, Line)> = self
+        let lines: Vec<(u64, AnnotatedInstruction)> = self
             .live
             .keys()
             .filter_map(|&pc| match self.at(pc) {
-                At::Line(line) => Some((pc, line)),
+                Fetched::Code(line) => Some((pc, line)),
                 _ => None,
             })
             .collect();
@@ -239,7 +235,7 @@ impl<'a> ImageProgram<'a> {
 }
 
 /// The lowest bytes of the numbers that instructions of an image hold.
-fn named(question: &Question<'_>) -> BTreeSet<u8> {
+fn named(question: &BootQuestion<'_>) -> BTreeSet<u8> {
     let segments = question.image.segments.iter().filter(|segment| segment.executable);
     let places = segments
         .flat_map(|segment| (0..segment.bytes.len() as u64).step_by(2).map(|at| segment.address + at));
@@ -252,7 +248,7 @@ fn named(question: &Question<'_>) -> BTreeSet<u8> {
 
 /// Where the jumps through registers of an image lead, as far as the code shows it: calls whose address the
 /// instruction before makes, and returns to behind calls.
-fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
+fn calls(question: &BootQuestion<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
     let none = Learned::default();
     let mut known = Learned::default();
     loop {
@@ -264,7 +260,7 @@ fn calls(question: &Question<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
             if !seen.insert(pc) {
                 continue;
             }
-            let At::Line(line) = firmware.at(pc) else { continue };
+            let Fetched::Code(line) = firmware.at(pc) else { continue };
             let next = pc.wrapping_add(line.length);
             match line.instruction {
                 Instruction::Jal { rd, offset } => {
@@ -323,7 +319,7 @@ impl Program for ImageProgram<'_> {
         (self.question.image.entry, registers)
     }
 
-    fn at(&self, pc: u64) -> At {
+    fn at(&self, pc: u64) -> Fetched {
         *self.code.borrow_mut().entry(pc).or_insert_with(|| self.fetch(pc))
     }
 
@@ -362,14 +358,14 @@ impl Program for ImageProgram<'_> {
         self.live.get(&pc).copied().unwrap_or(u32::MAX)
     }
 
-    fn landmarks(&self, pc: u64) -> program::Landmarks {
+    fn landmarks(&self, pc: u64) -> program::LandmarksAt {
         let marks = self.marks();
         let tells = if marks.tell_all.contains(&pc) {
             Some(Tells::All)
         } else {
             marks.tell.contains(&pc).then_some(Tells::One)
         };
-        program::Landmarks {
+        program::LandmarksAt {
             arrived: marks.arrived.contains(&pc),
             all_arrived: marks.all_arrived.contains(&pc),
             primary: marks.primary == Some(pc),
@@ -456,7 +452,7 @@ impl Program for ImageProgram<'_> {
         let code = self.code.borrow();
         let end = address + width.bytes();
         let length = |pc: u64| match code.get(&pc) {
-            Some(At::Line(line)) => line.length,
+            Some(Fetched::Code(line)) => line.length,
             _ => 0,
         };
         if (address.saturating_sub(3)..end).any(|pc| pc + length(pc) > address && length(pc) > 0) {
@@ -506,7 +502,7 @@ impl Program for ImageProgram<'_> {
         if is_first && self.learned.borrow().targets.get(&pc) != known {
             self.is_new.set(true);
         }
-        let is_code = |&to: &u64| matches!(self.at(to), At::Line(_));
+        let is_code = |&to: &u64| matches!(self.at(to), Fetched::Code(_));
         known.into_iter().flatten().copied().filter(is_code).collect()
     }
 

@@ -4,11 +4,11 @@
 //! Store-Conditional Instructions".
 
 use crate::isa::Instruction;
-use crate::operational::program::Line;
+use crate::operational::program::AnnotatedInstruction;
 
 /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop. The lines
 /// stand in the order of their addresses.
-pub(super) fn unconstrained(lines: &[(u64, Line)]) -> Vec<u64> {
+pub(super) fn unconstrained(lines: &[(u64, AnnotatedInstruction)]) -> Vec<u64> {
     let mut reserves = Vec::new();
     for (place, (_, line)) in lines.iter().enumerate() {
         if let Instruction::StoreConditional { .. } = line.instruction
@@ -30,7 +30,7 @@ const NEAR: usize = 16;
 /// The `lr` of the loop around the store-conditional at this place, if one follows, and whether that is a
 /// constrained LR/SC loop: at most 16 instructions in a row, of the base set, that neither access memory nor
 /// jump back between the two.
-fn constrained(lines: &[(u64, Line)], place: usize) -> Option<(u64, bool)> {
+fn constrained(lines: &[(u64, AnnotatedInstruction)], place: usize) -> Option<(u64, bool)> {
     let follows = |at: usize| lines[at - 1].0 + lines[at - 1].1.length == lines[at].0;
     let target = |at: usize| match lines[at].1.instruction {
         Instruction::Branch { offset, .. } | Instruction::Jal { offset, .. } => {

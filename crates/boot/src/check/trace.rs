@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Doing, End, Event, Finding, Step, Trace};
+use super::report::{Doing, End, Finding, Milestone, Step, Trace};
 use crate::answer::{BootAction, Fault, Hex, Writer};
 use crate::explore::Search;
 use crate::image::Image;
 use crate::isa::{Decoded, Width};
 use crate::names::{label, planted};
 use crate::operational::Task;
-use crate::operational::local::{Notice, Place, Poll};
+use crate::operational::local::{Notice, Poll, Position};
 use crate::operational::machine::{Move, State};
-use crate::operational::program::{At, Region};
+use crate::operational::program::{Fetched, Region};
 use crate::operational::step::Signal;
 
 /// Everything that is wrong with the states that were found.
@@ -99,7 +99,7 @@ fn trace(
         let possible = search.machine.possible(before[each.hart]);
         let op = &possible.ops[each.op];
         let line = match search.machine.program.at(op.pc) {
-            At::Line(line) => line,
+            Fetched::Code(line) => line,
             _ => continue,
         };
         let mut source = |search: &mut Search<'_>, address: u64, width: Width| {
@@ -120,11 +120,13 @@ fn trace(
                 Writer::Garbage
             }
         };
-        let mut events: Vec<Event> = Vec::new();
+        let mut events: Vec<Milestone> = Vec::new();
         let mut tell = |tells: Option<Notice>| match tells {
             None => {}
-            Some(Notice::One(hart)) => events.push(Event::Notified(u32::try_from(hart).unwrap_or(u32::MAX))),
-            Some(Notice::All) => events.push(Event::NotifiedAll),
+            Some(Notice::One(hart)) => {
+                events.push(Milestone::Notified(u32::try_from(hart).unwrap_or(u32::MAX)))
+            }
+            Some(Notice::All) => events.push(Milestone::NotifiedAll),
         };
         let word = |address, width: Width| (Hex(address), label(image, address), width.bytes() as u32);
         let action = match op.task {
@@ -177,13 +179,13 @@ fn trace(
     Trace { garbage: garbage.into_values().collect(), steps, repeats_from: None, ends }
 }
 
-fn event(signal: Signal) -> Option<Event> {
+fn event(signal: Signal) -> Option<Milestone> {
     match signal {
-        Signal::Primary => Some(Event::Primary),
-        Signal::Cleared => Some(Event::Cleared),
-        Signal::Started | Signal::StartedAgain => Some(Event::Started),
-        Signal::Arrived | Signal::ArrivedStale => Some(Event::Arrived),
-        Signal::AllArrived => Some(Event::AllArrived),
+        Signal::Primary => Some(Milestone::Primary),
+        Signal::Cleared => Some(Milestone::Cleared),
+        Signal::Started | Signal::StartedAgain => Some(Milestone::Started),
+        Signal::Arrived | Signal::ArrivedStale => Some(Milestone::Arrived),
+        Signal::AllArrived => Some(Milestone::AllArrived),
         Signal::Astray | Signal::Undecoded(_) | Signal::Unsupported(_) | Signal::TooLong(_) => None,
     }
 }
@@ -194,12 +196,12 @@ fn ends(search: &mut Search<'_>, last: State, for_ever: bool) -> Vec<End> {
     for (hart, look) in looks.into_iter().enumerate() {
         let at = search.machine.local(last[hart]).at;
         let doing = match (at, look) {
-            (Place::Arrived(_), _) => Doing::Arrived,
-            (Place::Loops(_), _) => Doing::Loops,
-            (Place::Polls(Poll { address, width, value, .. }), _) => {
+            (Position::Arrived(_), _) => Doing::Arrived,
+            (Position::Loops(_), _) => Doing::Loops,
+            (Position::Polls(Poll { address, width, value, .. }), _) => {
                 Doing::Waits { address, bytes: width.bytes() as u32, value, alone: true }
             }
-            (Place::Astray(_), _) => Doing::Astray,
+            (Position::Astray(_), _) => Doing::Astray,
             (_, Some(Task::Read { address, width } | Task::Swap { address, width, .. })) => {
                 let value = search.machine.peek(&last, address, width).0;
                 Doing::Waits { address, bytes: width.bytes() as u32, value, alone: false }

@@ -9,11 +9,10 @@ use super::graph::parts;
 use super::reduce::{self, Moves};
 use crate::answer::Fault;
 use crate::operational::Task;
-use crate::operational::local::Place;
+use crate::operational::local::Position;
 use crate::operational::machine::{Machine, Move, State};
 use crate::operational::step::Signal;
 
-/// What may be spent.
 pub(crate) struct Spent<'a> {
     pub(crate) bytes: u64,
     pub(crate) states: u64,
@@ -26,17 +25,14 @@ pub(crate) struct Spent<'a> {
     pub(crate) restart: &'a dyn Fn() -> bool,
 }
 
-/// Why not all states were looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfinished {
     Bytes,
     Interrupted,
     Restart,
-    /// More states than were to be looked at.
     States,
     /// There are many states, and some are wrong: there is no need to look at the others.
     Enough,
-    /// An instruction that cannot be followed.
     Stopped(Signal),
 }
 
@@ -99,7 +95,6 @@ pub(crate) struct Search<'p> {
     /// Instructions behind which nothing was begun early, though it may be.
     pub(crate) held: BTreeSet<u64>,
     reduces: bool,
-    /// Whether some run is known to hang.
     hangs: bool,
 }
 
@@ -125,7 +120,6 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// States so far.
     pub(crate) fn states(&self) -> u64 {
         self.states.len() as u64
     }
@@ -144,7 +138,6 @@ impl<'p> Search<'p> {
         states + others + scratch + self.machine.bytes
     }
 
-    /// Looks at all states.
     pub(crate) fn run(&mut self, spent: &Spent<'_>) -> Result<(), Unfinished> {
         self.machine.limit = spent.bytes;
         let Some((first, signalled)) = self.machine.first() else { return Ok(()) };
@@ -212,7 +205,6 @@ impl<'p> Search<'p> {
         Ok(())
     }
 
-    /// All moves of all harts from a state.
     fn moves(&mut self, state: &State) -> Moves {
         let mut all = Vec::new();
         for hart in 0..self.machine.harts {
@@ -235,7 +227,7 @@ impl<'p> Search<'p> {
     fn stills(&self, state: &State, moves: &Moves) -> u8 {
         let mut still = 0;
         for hart in 0..self.machine.harts {
-            let runs = matches!(self.machine.local(state[hart]).at, Place::Running(_));
+            let runs = matches!(self.machine.local(state[hart]).at, Position::Running(_));
             let mut forced =
                 moves[hart].iter().flat_map(|(_, moves)| moves).filter(|each| each.forced).peekable();
             let sleeps = self.machine.possible(state[hart]).ops.iter().any(|op| op.task == Task::Wake);
@@ -290,7 +282,6 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Takes a step, if it changes anything.
     fn take(&mut self, from: u32, state: &State, each: &Move) -> Option<(u32, u8)> {
         for &fault in &each.faults {
             self.shown.entry(fault).or_insert_with(|| (from, Some(each.clone()), each.hart));
@@ -348,7 +339,7 @@ impl<'p> Search<'p> {
         let mut all_arrived = false;
         let is_there = |hart: usize| {
             let local = self.machine.local(state[hart]);
-            let Place::Arrived(pc) = local.at else { return false };
+            let Position::Arrived(pc) = local.at else { return false };
             let place = self.machine.program.landmarks(pc);
             all_arrived |= place.all_arrived;
             match self.machine.program.knows_who_boots() {
@@ -432,7 +423,7 @@ impl<'p> Search<'p> {
     /// fault of its own.
     fn is_over(&self, state: u32) -> bool {
         let harts = &self.states[state as usize];
-        let is_astray = |hart: usize| matches!(self.machine.local(harts[hart]).at, Place::Astray(_));
+        let is_astray = |hart: usize| matches!(self.machine.local(harts[hart]).at, Position::Astray(_));
         self.is_goal(harts) || (0..self.machine.harts).any(is_astray)
     }
 

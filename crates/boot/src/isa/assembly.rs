@@ -7,20 +7,21 @@
 //! Source: the RISC-V Assembly Programmer's Manual, and the binutils documentation, "RISC-V-Dependent
 //! Features".
 
-use std::fmt;
-
 use super::{
     Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, Width, csr,
 };
 
 /// Why a line is no instruction.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Error {
     /// There is nothing in the line.
+    #[error("there is no instruction")]
     Empty,
     /// No instruction has this name.
+    #[error("`{0}` is not a supported instruction")]
     Mnemonic(String),
     /// This many operands do not go with the name.
+    #[error("`{mnemonic}` does not take {given} operands")]
     Operands {
         /// The name.
         mnemonic: String,
@@ -28,6 +29,7 @@ pub enum Error {
         given: usize,
     },
     /// The operand is not what is needed here.
+    #[error("`{text}` is not {wanted}")]
     Operand {
         /// The operand.
         text: String,
@@ -35,6 +37,7 @@ pub enum Error {
         wanted: &'static str,
     },
     /// The number does not fit the instruction.
+    #[error("{value} does not fit: it must be {least} to {greatest}")]
     Range {
         /// The number.
         value: i64,
@@ -44,33 +47,15 @@ pub enum Error {
         greatest: i64,
     },
     /// The distance of a branch or jump is odd.
+    #[error("the distance {0} is odd")]
     Odd(i64),
     /// Nobody knows the label.
+    #[error("there is no label `{0}`")]
     Label(String),
     /// The line stands for so many instructions, and one was asked for.
+    #[error("the line stands for {0} instructions")]
     Several(usize),
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(formatter, "there is no instruction"),
-            Self::Mnemonic(name) => write!(formatter, "`{name}` is not a supported instruction"),
-            Self::Operands { mnemonic, given } => {
-                write!(formatter, "`{mnemonic}` does not take {given} operands")
-            }
-            Self::Operand { text, wanted } => write!(formatter, "`{text}` is not {wanted}"),
-            Self::Range { value, least, greatest } => {
-                write!(formatter, "{value} does not fit: it must be {least} to {greatest}")
-            }
-            Self::Odd(offset) => write!(formatter, "the distance {offset} is odd"),
-            Self::Label(label) => write!(formatter, "there is no label `{label}`"),
-            Self::Several(count) => write!(formatter, "the line stands for {count} instructions"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// The one instruction of a line, without comments and labels. `label` gives the distance in bytes to a
 /// label.
@@ -100,7 +85,7 @@ pub fn assemble(line: &str, label: impl Fn(&str) -> Option<i64>) -> Result<Vec<I
     }
     let mnemonic = mnemonic.to_ascii_lowercase();
     let operands = if rest.trim().is_empty() { Vec::new() } else { rest.split(',').map(str::trim).collect() };
-    let line = Line { mnemonic: &mnemonic, operands: &operands, label: &label };
+    let line = SplitLine { mnemonic: &mnemonic, operands: &operands, label: &label };
     if let Some(several) = line.several()? {
         return Ok(several);
     }
@@ -137,8 +122,7 @@ pub fn load_immediate(rd: Register, value: i64) -> Vec<Instruction> {
     instructions
 }
 
-/// A line, taken apart.
-struct Line<'a> {
+struct SplitLine<'a> {
     mnemonic: &'a str,
     operands: &'a [&'a str],
     label: &'a dyn Fn(&str) -> Option<i64>,
@@ -146,7 +130,7 @@ struct Line<'a> {
 
 const TWELVE_BITS: (i64, i64) = (-2048, 2047);
 
-impl Line<'_> {
+impl SplitLine<'_> {
     fn operands<const N: usize>(&self) -> Result<[&str; N], Error> {
         self.operands
             .try_into()

@@ -9,6 +9,11 @@ pub fn name(number: u16) -> Option<&'static str> {
     NAMES.iter().find(|(each, _)| *each == number).map(|(_, name)| *name)
 }
 
+/// The name of this register, or its number where it has none here.
+pub(crate) fn label(number: &u16) -> String {
+    name(*number).map_or_else(|| format!("{number:#x}"), str::to_owned)
+}
+
 /// The number of the register of this name.
 #[must_use]
 pub fn number(name: &str) -> Option<u16> {

@@ -155,26 +155,14 @@ impl Long {
 
     fn load(&self) -> Result<Instruction, Kind> {
         let (width, signed) = match self.funct3() {
-            0 => (Width::Byte, true),
-            1 => (Width::Half, true),
-            2 => (Width::Word, true),
-            3 => (Width::Double, true),
-            4 => (Width::Byte, false),
-            5 => (Width::Half, false),
-            6 => (Width::Word, false),
-            _ => return Err(Kind::Unknown),
+            7 => return Err(Kind::Unknown),
+            funct3 => (Width::ALL[funct3 as usize & 3], funct3 < 4),
         };
         Ok(Instruction::Load { width, signed, rd: self.rd(), base: self.rs1(), offset: self.i_immediate() })
     }
 
     fn store(&self) -> Result<Instruction, Kind> {
-        let width = match self.funct3() {
-            0 => Width::Byte,
-            1 => Width::Half,
-            2 => Width::Word,
-            3 => Width::Double,
-            _ => return Err(Kind::Unknown),
-        };
+        let width = *Width::ALL.get(self.funct3() as usize).ok_or(Kind::Unknown)?;
         Ok(Instruction::Store { width, source: self.rs2(), base: self.rs1(), offset: self.s_immediate() })
     }
 
@@ -232,14 +220,8 @@ impl Long {
             (0x20, 5) => Arithmetic::ShiftRightArithmetic,
             (0x00, 6) => Arithmetic::Or,
             (0x00, 7) => Arithmetic::And,
-            (0x01, 0) => Arithmetic::Multiply,
-            (0x01, 1) => Arithmetic::MultiplyHigh,
-            (0x01, 2) => Arithmetic::MultiplyHighSignedUnsigned,
-            (0x01, 3) => Arithmetic::MultiplyHighUnsigned,
-            (0x01, 4) => Arithmetic::Divide,
-            (0x01, 5) => Arithmetic::DivideUnsigned,
-            (0x01, 6) => Arithmetic::Remainder,
-            (0x01, 7) => Arithmetic::RemainderUnsigned,
+            // The M extension has its eight in their order.
+            (0x01, funct3) => Arithmetic::ALL[Arithmetic::Multiply as usize + funct3 as usize],
             _ => return Err(Kind::Unknown),
         };
         if word && !op.has_word() {

@@ -110,15 +110,13 @@ pub enum Width {
 }
 
 impl Width {
+    /// All four, the narrowest first.
+    pub const ALL: [Self; 4] = [Self::Byte, Self::Half, Self::Word, Self::Double];
+
     /// Bytes: 1, 2, 4 or 8.
     #[must_use]
     pub const fn bytes(self) -> u64 {
-        match self {
-            Self::Byte => 1,
-            Self::Half => 2,
-            Self::Word => 4,
-            Self::Double => 8,
-        }
+        1 << self as u32
     }
 
     /// The low bits of `value` that this width holds, with zeros above.
@@ -241,6 +239,11 @@ impl Accesses {
     pub const ALL: Self = Self { input: true, output: true, read: true, write: true };
     /// None: the fence orders nothing, and is a hint.
     pub const NONE: Self = Self { input: false, output: false, read: false, write: false };
+
+    /// `iorw` as bits, `w` the lowest.
+    pub(crate) const fn bits(self) -> u8 {
+        (self.input as u8) << 3 | (self.output as u8) << 2 | (self.read as u8) << 1 | self.write as u8
+    }
 
     /// The kinds that four bits name, `w` the lowest.
     const fn of_bits(bits: u32) -> Self {

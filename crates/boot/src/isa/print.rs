@@ -13,57 +13,51 @@ use super::{
 impl Instruction {
     /// The instruction as it stands at the address `pc`: where it goes to is an address too.
     #[must_use]
-    pub const fn at(self, pc: u64) -> At {
-        At { instruction: self, pc }
+    pub const fn at(self, pc: u64) -> InstructionAt {
+        InstructionAt { instruction: self, pc }
     }
 }
 
 /// An instruction at an address, to be written. `{:#}` is without short names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
+pub struct InstructionAt {
     instruction: Instruction,
     pc: u64,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for InstructionAt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = !formatter.alternate();
-        write(formatter, &self.instruction, short, &Target { pc: Some(self.pc) })
+        write(formatter, &self.instruction, short, Some(self.pc))
     }
 }
 
 impl fmt::Display for Instruction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = !formatter.alternate();
-        write(formatter, self, short, &Target { pc: None })
+        write(formatter, self, short, None)
     }
 }
 
-/// How distances are written.
-struct Target {
-    pc: Option<u64>,
-}
-
-impl Target {
-    fn of(&self, offset: i64) -> String {
-        match self.pc {
-            Some(pc) => format!("0x{:x}", pc.wrapping_add_signed(offset)),
-            None => format!(".{offset:+}"),
-        }
+/// Where a distance leads: an address, if that of the instruction is known.
+fn target(pc: Option<u64>, offset: i64) -> String {
+    match pc {
+        Some(pc) => format!("0x{:x}", pc.wrapping_add_signed(offset)),
+        None => format!(".{offset:+}"),
     }
 }
 
-fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, short: bool, target: &Target) -> fmt::Result {
-    if short && let Some(text) = short_form(instruction, target) {
+fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, short: bool, pc: Option<u64>) -> fmt::Result {
+    if short && let Some(text) = short_form(instruction, pc) {
         return f.write_str(&text);
     }
     match *instruction {
         Instruction::Lui { rd, value } => write!(f, "lui {rd},0x{:x}", (value >> 12) & 0xf_ffff),
         Instruction::Auipc { rd, value } => write!(f, "auipc {rd},0x{:x}", (value >> 12) & 0xf_ffff),
-        Instruction::Jal { rd, offset } => write!(f, "jal {rd},{}", target.of(offset)),
+        Instruction::Jal { rd, offset } => write!(f, "jal {rd},{}", target(pc, offset)),
         Instruction::Jalr { rd, base, offset } => write!(f, "jalr {rd},{offset}({base})"),
         Instruction::Branch { when, left, right, offset } => {
-            write!(f, "{} {left},{right},{}", when.mnemonic(), target.of(offset))
+            write!(f, "{} {left},{right},{}", when.mnemonic(), target(pc, offset))
         }
         Instruction::Load { width, signed, rd, base, offset } => {
             let unsigned = if signed || width == Width::Double { "" } else { "u" };
@@ -98,7 +92,7 @@ fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, short: bool, tar
             write!(f, "{name}.{letter}{order} {rd},{source},({address})")
         }
         Instruction::Csr { change, rd, csr, operand } => {
-            let (name, csr) = (change.mnemonic(), csr_name(csr));
+            let (name, csr) = (change.mnemonic(), csr::label(&csr));
             match operand {
                 CsrOperand::Register(source) => write!(f, "{name} {rd},{csr},{source}"),
                 CsrOperand::Immediate(value) => write!(f, "{name}i {rd},{csr},{value}"),
@@ -112,12 +106,12 @@ fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, short: bool, tar
 }
 
 /// The short name of a common use, if there is one.
-fn short_form(instruction: &Instruction, target: &Target) -> Option<String> {
+fn short_form(instruction: &Instruction, pc: Option<u64>) -> Option<String> {
     const ZERO: Register = Register::ZERO;
     const RA: Register = Register::RA;
     Some(match *instruction {
-        Instruction::Jal { rd: ZERO, offset } => format!("j {}", target.of(offset)),
-        Instruction::Jal { rd: RA, offset } => format!("jal {}", target.of(offset)),
+        Instruction::Jal { rd: ZERO, offset } => format!("j {}", target(pc, offset)),
+        Instruction::Jal { rd: RA, offset } => format!("jal {}", target(pc, offset)),
         Instruction::Jalr { rd: ZERO, base: RA, offset: 0 } => "ret".to_owned(),
         Instruction::Jalr { rd: ZERO, base, offset: 0 } => format!("jr {base}"),
         Instruction::Jalr { rd: ZERO, base, offset } => format!("jr {offset}({base})"),
@@ -126,7 +120,7 @@ fn short_form(instruction: &Instruction, target: &Target) -> Option<String> {
         Instruction::Jalr { rd, base, offset: 0 } => format!("jalr {rd},{base}"),
         Instruction::Branch { when, left, right, offset } => {
             let (name, register) = zero_branch(when, left, right)?;
-            format!("{name} {register},{}", target.of(offset))
+            format!("{name} {register},{}", target(pc, offset))
         }
         Instruction::Immediate { op, word, rd, left, value } => short_immediate(op, word, rd, left, value)?,
         Instruction::Registers { op: Arithmetic::Subtract, word, rd, left: ZERO, right } => {
@@ -181,7 +175,7 @@ fn short_csr(change: CsrChange, rd: Register, csr: u16, operand: CsrOperand) -> 
             0xc00 => format!("rdcycle {rd}"),
             0xc01 => format!("rdtime {rd}"),
             0xc02 => format!("rdinstret {rd}"),
-            _ => format!("csrr {rd},{}", csr_name(csr)),
+            _ => format!("csrr {rd},{}", csr::label(&csr)),
         });
     }
     if !rd.is_zero() {
@@ -196,13 +190,9 @@ fn short_csr(change: CsrChange, rd: Register, csr: u16, operand: CsrOperand) -> 
         CsrChange::Clear => 'c',
     };
     Some(match operand {
-        CsrOperand::Register(source) => format!("csr{letter} {},{source}", csr_name(csr)),
-        CsrOperand::Immediate(value) => format!("csr{letter}i {},{value}", csr_name(csr)),
+        CsrOperand::Register(source) => format!("csr{letter} {},{source}", csr::label(&csr)),
+        CsrOperand::Immediate(value) => format!("csr{letter}i {},{value}", csr::label(&csr)),
     })
-}
-
-fn csr_name(number: u16) -> String {
-    csr::name(number).map_or_else(|| format!("0x{number:x}"), str::to_owned)
 }
 
 const fn order(acquire: bool, release: bool) -> &'static str {
@@ -228,12 +218,7 @@ impl fmt::Display for Accesses {
 impl Width {
     /// The letter in mnemonics: `b`, `h`, `w` or `d`.
     pub(super) const fn letter(self) -> char {
-        match self {
-            Self::Byte => 'b',
-            Self::Half => 'h',
-            Self::Word => 'w',
-            Self::Double => 'd',
-        }
+        ['b', 'h', 'w', 'd'][self as usize]
     }
 }
 
@@ -251,14 +236,7 @@ impl Condition {
     /// The name of its branch, as `beq`.
     #[must_use]
     pub const fn mnemonic(self) -> &'static str {
-        match self {
-            Self::Equal => "beq",
-            Self::NotEqual => "bne",
-            Self::Less => "blt",
-            Self::GreaterOrEqual => "bge",
-            Self::LessUnsigned => "bltu",
-            Self::GreaterOrEqualUnsigned => "bgeu",
-        }
+        ["beq", "bne", "blt", "bge", "bltu", "bgeu"][self as usize]
     }
 }
 
@@ -288,26 +266,11 @@ impl Arithmetic {
     /// The name of the form with two registers, as `add`.
     #[must_use]
     pub const fn mnemonic(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Subtract => "sub",
-            Self::ShiftLeft => "sll",
-            Self::SetLess => "slt",
-            Self::SetLessUnsigned => "sltu",
-            Self::Xor => "xor",
-            Self::ShiftRight => "srl",
-            Self::ShiftRightArithmetic => "sra",
-            Self::Or => "or",
-            Self::And => "and",
-            Self::Multiply => "mul",
-            Self::MultiplyHigh => "mulh",
-            Self::MultiplyHighSignedUnsigned => "mulhsu",
-            Self::MultiplyHighUnsigned => "mulhu",
-            Self::Divide => "div",
-            Self::DivideUnsigned => "divu",
-            Self::Remainder => "rem",
-            Self::RemainderUnsigned => "remu",
-        }
+        const NAMES: [&str; 18] = [
+            "add", "sub", "sll", "slt", "sltu", "xor", "srl", "sra", "or", "and", "mul", "mulh", "mulhsu",
+            "mulhu", "div", "divu", "rem", "remu",
+        ];
+        NAMES[self as usize]
     }
 
     /// The name of the form with an immediate, as `addi`; `None` if there is no such form.
@@ -360,17 +323,9 @@ impl Atomic {
     /// Its name without the width, as `amoswap`.
     #[must_use]
     pub const fn mnemonic(self) -> &'static str {
-        match self {
-            Self::Swap => "amoswap",
-            Self::Add => "amoadd",
-            Self::Xor => "amoxor",
-            Self::And => "amoand",
-            Self::Or => "amoor",
-            Self::Minimum => "amomin",
-            Self::Maximum => "amomax",
-            Self::MinimumUnsigned => "amominu",
-            Self::MaximumUnsigned => "amomaxu",
-        }
+        const NAMES: [&str; 9] =
+            ["amoswap", "amoadd", "amoxor", "amoand", "amoor", "amomin", "amomax", "amominu", "amomaxu"];
+        NAMES[self as usize]
     }
 }
 
@@ -381,10 +336,6 @@ impl CsrChange {
     /// The name of the form with a register, as `csrrw`.
     #[must_use]
     pub const fn mnemonic(self) -> &'static str {
-        match self {
-            Self::Write => "csrrw",
-            Self::Set => "csrrs",
-            Self::Clear => "csrrc",
-        }
+        ["csrrw", "csrrs", "csrrc"][self as usize]
     }
 }

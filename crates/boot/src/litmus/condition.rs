@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::scan::{Word, Words};
-use super::{Kind, Outcome, ReadError};
+use super::scan::{Token, Tokens};
+use super::{Location, Outcome, ReadError, ValueType};
 use crate::isa::Register;
 
 /// Something whose last value an outcome tells.
@@ -45,7 +45,7 @@ impl Proposition {
     /// Whether it is true of an outcome of these observables, where locations have these types. What it
     /// speaks of must be among the observables.
     #[must_use]
-    pub fn holds(&self, observed: &[Observable], kinds: &[Kind], outcome: &Outcome) -> bool {
+    pub fn holds(&self, observed: &[Observable], kinds: &[ValueType], outcome: &Outcome) -> bool {
         self.is_true(kinds, &|observable| {
             let index = observed.iter().position(|&each| each == observable);
             index.map_or(0, |index| outcome[index])
@@ -56,12 +56,12 @@ impl Proposition {
     /// number as its type has it, so that -1 and 0xffff are the same of 16 bits, and with another observable
     /// as the narrower of the two has it.
     #[must_use]
-    pub fn is_true(&self, kinds: &[Kind], value: &dyn Fn(Observable) -> u64) -> bool {
+    pub fn is_true(&self, kinds: &[ValueType], value: &dyn Fn(Observable) -> u64) -> bool {
         let kind = |observable| match observable {
             Observable::Memory { place } => kinds.get(place).copied(),
             Observable::Register { .. } => None,
         };
-        let cut = |kind: Option<Kind>, value| kind.map_or(value, |kind| kind.width.truncate(value));
+        let cut = |kind: Option<ValueType>, value| kind.map_or(value, |kind| kind.width.truncate(value));
         match self {
             Self::Constant(constant) => *constant,
             Self::Equal(observable, expected) => {
@@ -93,7 +93,6 @@ impl Proposition {
     }
 }
 
-/// Adds an observable that is not yet there.
 pub(super) fn add(observed: &mut Vec<Observable>, observable: Observable) {
     if !observed.contains(&observable) {
         observed.push(observable);
@@ -123,18 +122,20 @@ pub struct Question {
     pub proposition: Proposition,
 }
 
-/// What a name in a condition stands for.
-pub(super) trait Names {
-    /// The index of the location of this name.
-    fn place(&self, name: &str) -> Option<usize>;
-    /// The address of the location of this index.
-    fn address(&self, place: usize) -> u64;
-    /// The number of harts.
-    fn threads(&self) -> usize;
+/// What the names of a condition stand for.
+pub(super) struct Scope<'a> {
+    pub(super) places: &'a [Location],
+    pub(super) threads: usize,
+}
+
+impl Scope<'_> {
+    fn place(&self, name: &str) -> Option<usize> {
+        self.places.iter().position(|place| place.name == name)
+    }
 }
 
 /// Reads a condition: `~` binds closest, then `/\`, then `\/`, then `=>`.
-pub(super) fn proposition(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+pub(super) fn proposition(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
     let left = disjunction(words, names)?;
     if words.accept("=>") {
         let right = words.inside(|words| proposition(words, names))?;
@@ -143,7 +144,7 @@ pub(super) fn proposition(words: &mut Words, names: &impl Names) -> Result<Propo
     Ok(left)
 }
 
-fn disjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+fn disjunction(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
     let mut any = vec![conjunction(words, names)?];
     while words.accept("\\/") || words.accept("||") {
         any.push(conjunction(words, names)?);
@@ -151,7 +152,7 @@ fn disjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, Rea
     Ok(if any.len() == 1 { any.remove(0) } else { Proposition::Any(any) })
 }
 
-fn conjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+fn conjunction(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
     let mut all = vec![atom(words, names)?];
     while words.accept("/\\") || words.accept("&&") {
         all.push(atom(words, names)?);
@@ -159,7 +160,7 @@ fn conjunction(words: &mut Words, names: &impl Names) -> Result<Proposition, Rea
     Ok(if all.len() == 1 { all.remove(0) } else { Proposition::All(all) })
 }
 
-fn atom(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError> {
+fn atom(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
     if words.accept("~") || words.accept("!") || words.accept_name("not") {
         return Ok(Proposition::Not(Box::new(words.inside(|words| atom(words, names))?)));
     }
@@ -180,16 +181,16 @@ fn atom(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError>
         words.expect("==")?;
     }
     let equal = match (words.peek().cloned(), words.second()) {
-        (Some(Word::Number(number)), second) if second != Some(&Word::Sign(":")) => {
+        (Some(Token::Number(number)), second) if second != Some(&Token::Sign(":")) => {
             words.take();
             Proposition::Equal(left, number as u64)
         }
         // A bare name on the right is a location's address; its contents are written in brackets.
-        (Some(Word::Name(name)), _) => {
+        (Some(Token::Name(name)), _) => {
             let place = names.place(&name);
             let place = place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))?;
             words.take();
-            Proposition::Equal(left, names.address(place))
+            Proposition::Equal(left, names.places[place].address)
         }
         _ => Proposition::Same(left, observable(words, names)?),
     };
@@ -197,16 +198,16 @@ fn atom(words: &mut Words, names: &impl Names) -> Result<Proposition, ReadError>
 }
 
 /// Reads `1:x5`, `x`, `[x]` or `*x`.
-pub(super) fn observable(words: &mut Words, names: &impl Names) -> Result<Observable, ReadError> {
+pub(super) fn observable(words: &mut Tokens, names: &Scope<'_>) -> Result<Observable, ReadError> {
     let bracket = words.accept("[");
     let star = !bracket && words.accept("*");
     match words.peek().cloned() {
-        Some(Word::Number(number)) if !bracket && !star => {
-            let thread = usize::try_from(number).ok().filter(|&thread| thread < names.threads());
+        Some(Token::Number(number)) if !bracket && !star => {
+            let thread = usize::try_from(number).ok().filter(|&thread| thread < names.threads);
             let thread = thread.ok_or_else(|| words.error(format!("the test has no hart {number}")))?;
             words.take();
             words.expect(":")?;
-            let Some(Word::Name(name)) = words.peek().cloned() else {
+            let Some(Token::Name(name)) = words.peek().cloned() else {
                 return Err(words.error("a register is expected".to_owned()));
             };
             let register = Register::named(&name)
@@ -214,7 +215,7 @@ pub(super) fn observable(words: &mut Words, names: &impl Names) -> Result<Observ
             words.take();
             Ok(Observable::Register { thread, register })
         }
-        Some(Word::Name(name)) => {
+        Some(Token::Name(name)) => {
             let place = names.place(&name);
             let place = place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))?;
             words.take();

@@ -5,7 +5,6 @@ use super::{ReadError, Test};
 use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, outcomes};
 use crate::pool::{self, Means, Turn};
 
-/// Why a test that a signal interrupted has no answer.
 const INTERRUPTED: &str = "tenbin was interrupted before it was decided";
 
 /// A file that was named, and what it holds, or why that cannot be read. It is asked for when the file has

@@ -1,15 +1,14 @@
 //! The initial state: what registers and locations hold at first.
 
-use super::scan::{Word, Words};
-use super::{ADDRESSES, FIRST_ADDRESS, Kind, Place, ReadError, SPACING};
+use super::scan::{Token, Tokens};
+use super::{ADDRESSES, FIRST_ADDRESS, Location, ReadError, SPACING, ValueType};
 use crate::isa::{Register, Width};
 
 /// What the braces say.
 #[derive(Debug, Default)]
 pub(super) struct Initial {
     /// The locations, in the order in which they are first named.
-    pub(super) places: Vec<Place>,
-    /// Registers of harts, with their values.
+    pub(super) places: Vec<Location>,
     pub(super) registers: Vec<(usize, Register, u64)>,
 }
 
@@ -20,13 +19,12 @@ impl Initial {
             return index;
         }
         let address = FIRST_ADDRESS + SPACING * self.places.len() as u64;
-        self.places.push(Place { name: name.to_owned(), address, initial: 0, kind: None });
+        self.places.push(Location { name: name.to_owned(), address, initial: 0, kind: None });
         self.places.len() - 1
     }
 }
 
-/// Reads the words between the braces.
-pub(super) fn initial(words: &mut Words) -> Result<Initial, ReadError> {
+pub(super) fn initial(words: &mut Tokens) -> Result<Initial, ReadError> {
     let mut initial = Initial::default();
     while words.peek().is_some() {
         if !words.accept(";") {
@@ -40,19 +38,19 @@ pub(super) fn initial(words: &mut Words) -> Result<Initial, ReadError> {
 }
 
 /// `0:x5=x`, `x=1`, `[x]=1`, `int x`, `uint64_t* 0:x5=x` and so on. The type of a register says nothing.
-fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
+fn entry(words: &mut Tokens, initial: &mut Initial) -> Result<(), ReadError> {
     let mut kind = None;
     while typed(words) {
         match words.take() {
-            Some(Word::Name(name)) => kind = kind_of(&name, kind),
-            _ => kind = Some(Kind::LONG),
+            Some(Token::Name(name)) => kind = kind_of(&name, kind),
+            _ => kind = Some(ValueType::LONG),
         }
     }
-    if let Some(Word::Number(thread)) = words.peek().cloned() {
+    if let Some(Token::Number(thread)) = words.peek().cloned() {
         let thread = usize::try_from(thread).map_err(|_| words.error("a hart is expected".to_owned()))?;
         words.take();
         words.expect(":")?;
-        let Some(Word::Name(name)) = words.peek().cloned() else {
+        let Some(Token::Name(name)) = words.peek().cloned() else {
             return Err(words.error("a register is expected".to_owned()));
         };
         let register =
@@ -66,13 +64,13 @@ fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
         return Ok(());
     }
     let bracket = words.accept("[");
-    let Some(Word::Name(name)) = words.peek().cloned() else {
+    let Some(Token::Name(name)) = words.peek().cloned() else {
         return Err(words.error("a register (`0:x5`) or a location is expected".to_owned()));
     };
     words.take();
     if bracket {
         words.expect("]")?;
-    } else if words.peek() == Some(&Word::Sign("[")) {
+    } else if words.peek() == Some(&Token::Sign("[")) {
         return Err(words.error("arrays are not supported".to_owned()));
     }
     let place = initial.place(&name);
@@ -82,7 +80,7 @@ fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
     let place = &mut initial.places[place];
     place.kind = kind.or(place.kind);
     if let Some(kind) = place.kind {
-        let fits = |signed| Kind { signed, ..kind }.of(place.initial) == place.initial;
+        let fits = |signed| ValueType { signed, ..kind }.of(place.initial) == place.initial;
         if !fits(true) && !fits(false) {
             let (value, bytes) = (place.initial.cast_signed(), kind.width.bytes());
             return Err(words.error(format!("{value} does not fit into the {bytes} bytes of `{name}`")));
@@ -94,8 +92,8 @@ fn entry(words: &mut Words, initial: &mut Initial) -> Result<(), ReadError> {
 
 /// The type that one of its words says, after what the words before it said. What no type of C is says
 /// nothing.
-fn kind_of(name: &str, before: Option<Kind>) -> Option<Kind> {
-    let of = |width, signed| Some(Kind { width, signed });
+fn kind_of(name: &str, before: Option<ValueType>) -> Option<ValueType> {
+    let of = |width, signed| Some(ValueType { width, signed });
     match name {
         "int8_t" => of(Width::Byte, true),
         // A plain `char` has no sign in RISC-V's calling convention.
@@ -104,7 +102,7 @@ fn kind_of(name: &str, before: Option<Kind>) -> Option<Kind> {
         "uint16_t" => of(Width::Half, false),
         "int32_t" => of(Width::Word, true),
         "uint32_t" | "unsigned" => of(Width::Word, false),
-        "int" => before.or(Some(Kind::INT)),
+        "int" => before.or(Some(ValueType::INT)),
         "long" | "int64_t" | "intptr_t" => of(Width::Double, before.is_none_or(|kind| kind.signed)),
         "uint64_t" | "uintptr_t" => of(Width::Double, false),
         _ => before,
@@ -112,16 +110,16 @@ fn kind_of(name: &str, before: Option<Kind>) -> Option<Kind> {
 }
 
 /// Whether the next word belongs to a type: it is a star, or a name before another name, a star or a hart.
-fn typed(words: &Words) -> bool {
-    let named = matches!(words.peek(), Some(Word::Name(_)));
-    let goes_on = matches!(words.second(), Some(Word::Name(_) | Word::Number(_) | Word::Sign("*")));
-    words.peek() == Some(&Word::Sign("*")) || (named && goes_on)
+fn typed(words: &Tokens) -> bool {
+    let named = matches!(words.peek(), Some(Token::Name(_)));
+    let goes_on = matches!(words.second(), Some(Token::Name(_) | Token::Number(_) | Token::Sign("*")));
+    words.peek() == Some(&Token::Sign("*")) || (named && goes_on)
 }
 
-fn value(words: &mut Words, initial: &mut Initial) -> Result<u64, ReadError> {
+fn value(words: &mut Tokens, initial: &mut Initial) -> Result<u64, ReadError> {
     words.accept("&");
     match words.peek().cloned() {
-        Some(Word::Number(number)) => {
+        Some(Token::Number(number)) => {
             let number = number as u64;
             if (FIRST_ADDRESS..FIRST_ADDRESS + ADDRESSES).contains(&number) {
                 return Err(words.error(format!("{number:#x} is in the range of the locations' addresses")));
@@ -129,7 +127,7 @@ fn value(words: &mut Words, initial: &mut Initial) -> Result<u64, ReadError> {
             words.take();
             Ok(number)
         }
-        Some(Word::Name(name)) => {
+        Some(Token::Name(name)) => {
             words.take();
             let place = initial.place(&name);
             Ok(initial.places[place].address)

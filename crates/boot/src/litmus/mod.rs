@@ -24,7 +24,6 @@ mod scan;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 pub use answer::{Decided, Litmus, Settled, Tried};
 pub use condition::{Observable, Proposition, Quantifier, Question};
@@ -46,7 +45,6 @@ const ADDRESSES: u64 = 0x200_0000;
 const CODE: u64 = FIRST_ADDRESS + 0x10_0000;
 const CODE_OF_A_HART: u64 = 0x10_0000;
 
-/// Where a hart's first instruction is.
 pub(crate) const fn code(hart: usize) -> u64 {
     CODE + CODE_OF_A_HART * hart as u64
 }
@@ -59,7 +57,7 @@ pub struct Test {
     /// The `key=value` lines of the header, in their order.
     pub information: Vec<(String, String)>,
     /// The locations in memory, by address.
-    pub places: Vec<Place>,
+    pub places: Vec<Location>,
     /// What each hart runs, hart 0 first.
     pub threads: Vec<Thread>,
     /// What an outcome consists of: what the condition and `locations` name, in the order in which they do.
@@ -72,7 +70,7 @@ pub struct Test {
 
 /// A location in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Its name in the test.
     pub name: String,
     /// Where it is.
@@ -80,19 +78,19 @@ pub struct Place {
     /// What its eight bytes hold at first.
     pub initial: u64,
     /// Its type, where the test declares one.
-    pub kind: Option<Kind>,
+    pub kind: Option<ValueType>,
 }
 
 /// The type of a location: how wide it is, and whether its sign is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct ValueType {
     /// Its bytes.
     pub width: Width,
     /// Whether it is a signed one.
     pub signed: bool,
 }
 
-impl Kind {
+impl ValueType {
     /// What a location has that is not declared, unless the test has 8 bytes of it.
     const INT: Self = Self { width: Width::Word, signed: true };
 
@@ -131,21 +129,14 @@ pub struct Statement {
 pub type Outcome = Vec<u64>;
 
 /// Why a text is not a litmus test that can be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
 pub struct ReadError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
     pub reason: String,
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "line {}: {}", self.line, self.reason)
-    }
-}
-
-impl std::error::Error for ReadError {}
 
 impl Test {
     /// Reads herd's format.
@@ -164,7 +155,7 @@ impl Test {
 
     /// The location that the eight bytes at `address` belong to.
     #[must_use]
-    pub fn place_at(&self, address: u64) -> Option<&Place> {
+    pub fn place_at(&self, address: u64) -> Option<&Location> {
         let index = address.checked_sub(FIRST_ADDRESS)? / SPACING;
         self.places.get(usize::try_from(index).ok()?)
     }
@@ -190,11 +181,11 @@ impl Test {
 
     /// The types of the locations, by their indices, where these accesses are made.
     #[must_use]
-    pub fn kinds(&self, accesses: &BTreeMap<u64, Width>) -> Vec<Kind> {
-        let kind = |place: &Place| {
+    pub fn kinds(&self, accesses: &BTreeMap<u64, Width>) -> Vec<ValueType> {
+        let kind = |place: &Location| {
             let is_wide = accesses.get(&place.address) == Some(&Width::Double);
-            let is_long = is_wide || Kind::INT.of(place.initial) != place.initial;
-            place.kind.unwrap_or(if is_long { Kind::LONG } else { Kind::INT })
+            let is_long = is_wide || ValueType::INT.of(place.initial) != place.initial;
+            place.kind.unwrap_or(if is_long { ValueType::LONG } else { ValueType::INT })
         };
         self.places.iter().map(kind).collect()
     }

@@ -18,7 +18,6 @@ pub(crate) struct Step {
     value: u8,
 }
 
-/// Kinds of steps.
 const KINDS: u8 = 16;
 
 const FENCES: &[&str] = &[
@@ -49,7 +48,6 @@ pub(crate) fn hart(most: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 impl Step {
-    /// How many accesses it has.
     fn accesses(&self) -> usize {
         match self.kind {
             5 => 2,

@@ -1,12 +1,11 @@
 //! A whole test, section by section.
 
 use super::assemble::assemble;
-use super::condition::{self, Names, Proposition, Quantifier, Question};
+use super::condition::{self, Proposition, Quantifier, Question, Scope};
 use super::initial::{Initial, initial};
-use super::scan::{Word, Words, without_comments, words};
+use super::scan::{Token, Tokens, without_comments, words};
 use super::{Observable, ReadError, Test, Thread};
 
-/// Harts that a test may have.
 const MOST_THREADS: usize = 16;
 
 pub(super) fn test(text: &str) -> Result<Test, ReadError> {
@@ -22,7 +21,7 @@ pub(super) fn test(text: &str) -> Result<Test, ReadError> {
     let open = open.ok_or_else(|| error(0, "there is no initial state in braces"))?;
     let close = text[open..].find('}').map(|length| open + length);
     let close = close.ok_or_else(|| error(open, "the brace is never closed"))?;
-    let mut state = Words::new(words(&text[open + 1..close], line_at(open))?, line_at(close));
+    let mut state = Tokens::new(words(&text[open + 1..close], line_at(open))?, line_at(close));
     let mut initial = initial(&mut state)?;
     let rows = rows(&text[close + 1..], line_at(close));
     let (columns, end) = columns(&rows, line_at(close))?;
@@ -36,10 +35,12 @@ pub(super) fn test(text: &str) -> Result<Test, ReadError> {
     let tail = &text[close + 1 + end..];
     let mut tail_words = words(tail, line_at(close + 1 + end))?;
     name_places(&tail_words, &mut initial);
-    tail_words.retain(|(word, _)| *word != Word::Sign("{") && *word != Word::Sign("}"));
+    tail_words.retain(|(word, _)| *word != Token::Sign("{") && *word != Token::Sign("}"));
     let last_line = line_at(text.len());
-    let asked =
-        asked(&mut Words::new(tail_words, last_line), &Scope { initial: &initial, threads: threads.len() })?;
+    let asked = asked(
+        &mut Tokens::new(tail_words, last_line),
+        &Scope { places: &initial.places, threads: threads.len() },
+    )?;
     Ok(Test {
         name,
         information,
@@ -51,7 +52,6 @@ pub(super) fn test(text: &str) -> Result<Test, ReadError> {
     })
 }
 
-/// The name, and the lines `key=value`.
 fn header(text: &str) -> Result<(String, Vec<(String, String)>), ReadError> {
     let first = text.lines().position(|line| !line.trim().is_empty()).unwrap_or(0);
     let title = text.lines().nth(first).unwrap_or_default().trim();
@@ -75,14 +75,14 @@ fn header(text: &str) -> Result<(String, Vec<(String, String)>), ReadError> {
 }
 
 /// A row of the program: its line, and where it ends in the text after the initial state.
-struct Row<'a> {
+struct ProgramRow<'a> {
     cells: Vec<&'a str>,
     line: usize,
     end: usize,
 }
 
 /// The rows that a semicolon ends, up to the condition's first word.
-fn rows(text: &str, first_line: usize) -> Vec<Row<'_>> {
+fn rows(text: &str, first_line: usize) -> Vec<ProgramRow<'_>> {
     let mut rows = Vec::new();
     let mut begin = 0;
     while let Some(length) = text[begin..].find(';') {
@@ -92,7 +92,11 @@ fn rows(text: &str, first_line: usize) -> Vec<Row<'_>> {
             break;
         }
         let line = first_line + text[..begin + lead].matches('\n').count();
-        rows.push(Row { cells: row.split('|').map(str::trim).collect(), line, end: begin + length + 1 });
+        rows.push(ProgramRow {
+            cells: row.split('|').map(str::trim).collect(),
+            line,
+            end: begin + length + 1,
+        });
         begin += length + 1;
     }
     rows
@@ -111,7 +115,7 @@ fn is_condition(text: &str) -> bool {
 /// The columns, each cell with its line, and where the program ends in the text.
 type Columns<'a> = Vec<Vec<(&'a str, usize)>>;
 
-fn columns<'a>(rows: &'a [Row<'a>], line: usize) -> Result<(Columns<'a>, usize), ReadError> {
+fn columns<'a>(rows: &'a [ProgramRow<'a>], line: usize) -> Result<(Columns<'a>, usize), ReadError> {
     let missing = || ReadError { line, reason: "a row `P0 | P1 ;` is expected".to_owned() };
     let (head, body) = rows.split_first().ok_or_else(missing)?;
     for (number, cell) in head.cells.iter().enumerate() {
@@ -161,7 +165,6 @@ fn thread(column: &[(&str, usize)]) -> Result<Thread, ReadError> {
     Ok(Thread { program: assembled.collect::<Result<_, _>>()?, registers: [0; 32] })
 }
 
-/// What follows the program.
 struct Asked {
     observed: Vec<Observable>,
     filter: Option<Proposition>,
@@ -169,12 +172,12 @@ struct Asked {
 }
 
 /// Locations that only the condition names exist as well, and hold 0.
-fn name_places(words: &[(Word, usize)], initial: &mut Initial) {
+fn name_places(words: &[(Token, usize)], initial: &mut Initial) {
     const OTHERS: &[&str] =
         &["exists", "forall", "locations", "filter", "observed", "final", "not", "true", "false"];
     for (index, (word, _)) in words.iter().enumerate() {
-        let register = index > 0 && words[index - 1].0 == Word::Sign(":");
-        if let Word::Name(name) = word
+        let register = index > 0 && words[index - 1].0 == Token::Sign(":");
+        if let Token::Name(name) = word
             && !register
             && !OTHERS.contains(&name.as_str())
         {
@@ -183,7 +186,7 @@ fn name_places(words: &[(Word, usize)], initial: &mut Initial) {
     }
 }
 
-fn asked(words: &mut Words, scope: &Scope<'_>) -> Result<Asked, ReadError> {
+fn asked(words: &mut Tokens, scope: &Scope<'_>) -> Result<Asked, ReadError> {
     let mut observed = Vec::new();
     let mut filter = None;
     loop {
@@ -225,24 +228,4 @@ fn asked(words: &mut Words, scope: &Scope<'_>) -> Result<Asked, ReadError> {
     }
     proposition.collect(&mut observed);
     Ok(Asked { observed, filter, question: Question { quantifier, proposition } })
-}
-
-/// What the names of a condition stand for.
-struct Scope<'a> {
-    initial: &'a Initial,
-    threads: usize,
-}
-
-impl Names for Scope<'_> {
-    fn place(&self, name: &str) -> Option<usize> {
-        self.initial.places.iter().position(|place| place.name == name)
-    }
-
-    fn address(&self, place: usize) -> u64 {
-        self.initial.places[place].address
-    }
-
-    fn threads(&self) -> usize {
-        self.threads
-    }
 }

@@ -4,7 +4,7 @@ use super::ReadError;
 
 /// A word of the initial state or of the condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Token {
     /// Letters, digits, `_`, `.` and `$` that begin with no digit.
     Name(String),
     /// A number, decimal or after `0x`, with its sign.
@@ -70,7 +70,7 @@ fn blanked(text: &str) -> Result<String, (usize, ReadError)> {
 }
 
 /// The words of `text`, whose first line is line `first`.
-pub(super) fn words(text: &str, first: usize) -> Result<Vec<(Word, usize)>, ReadError> {
+pub(super) fn words(text: &str, first: usize) -> Result<Vec<(Token, usize)>, ReadError> {
     let mut words = Vec::new();
     for (number, whole) in text.lines().enumerate() {
         let line = first + number;
@@ -81,12 +81,12 @@ pub(super) fn words(text: &str, first: usize) -> Result<Vec<(Word, usize)>, Read
                 let reason = || format!("`{}` is not a number", &rest[..length]);
                 let number =
                     number_of(&rest[..length]).ok_or_else(|| ReadError { line, reason: reason() })?;
-                (Word::Number(number), length)
+                (Token::Number(number), length)
             } else if is_name(begin) {
                 let length = span(rest, |each| is_name(each) || each.is_ascii_digit());
-                (Word::Name(rest[..length].to_owned()), length)
+                (Token::Name(rest[..length].to_owned()), length)
             } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-                (Word::Sign(sign), sign.len())
+                (Token::Sign(sign), sign.len())
             } else {
                 return Err(ReadError { line, reason: format!("`{begin}` has no meaning here") });
             };
@@ -123,44 +123,40 @@ fn span(text: &str, belongs: impl Fn(char) -> bool) -> usize {
 /// How deep conditions may stand in each other: the reader's stack must hold them.
 const DEEPEST: usize = 100;
 
-/// Words that are taken one after the other.
-pub(super) struct Words {
-    words: Vec<(Word, usize)>,
+pub(super) struct Tokens {
+    words: Vec<(Token, usize)>,
     next: usize,
     last_line: usize,
     depth: usize,
 }
 
-impl Words {
-    pub(super) fn new(words: Vec<(Word, usize)>, last_line: usize) -> Self {
+impl Tokens {
+    pub(super) fn new(words: Vec<(Token, usize)>, last_line: usize) -> Self {
         Self { words, next: 0, last_line, depth: 0 }
     }
 
-    pub(super) fn peek(&self) -> Option<&Word> {
+    pub(super) fn peek(&self) -> Option<&Token> {
         self.words.get(self.next).map(|(word, _)| word)
     }
 
-    /// The word after the next one.
-    pub(super) fn second(&self) -> Option<&Word> {
+    pub(super) fn second(&self) -> Option<&Token> {
         self.words.get(self.next + 1).map(|(word, _)| word)
     }
 
-    pub(super) fn take(&mut self) -> Option<Word> {
+    pub(super) fn take(&mut self) -> Option<Token> {
         let word = self.peek().cloned();
         self.next += usize::from(word.is_some());
         word
     }
 
-    /// Takes the next word if it is this sign.
     pub(super) fn accept(&mut self, sign: &str) -> bool {
         let fits = self.peek() == Self::sign(sign).as_ref();
         self.next += usize::from(fits);
         fits
     }
 
-    /// Takes the next word if it is this name.
     pub(super) fn accept_name(&mut self, name: &str) -> bool {
-        let fits = matches!(self.peek(), Some(Word::Name(each)) if each == name);
+        let fits = matches!(self.peek(), Some(Token::Name(each)) if each == name);
         self.next += usize::from(fits);
         fits
     }
@@ -190,7 +186,7 @@ impl Words {
         ReadError { line, reason }
     }
 
-    fn sign(sign: &str) -> Option<Word> {
-        SIGNS.iter().find(|each| **each == sign).map(|each| Word::Sign(each))
+    fn sign(sign: &str) -> Option<Token> {
+        SIGNS.iter().find(|each| **each == sign).map(|each| Token::Sign(each))
     }
 }

@@ -37,7 +37,6 @@ pub(super) fn held(program: &dyn Program, local: &Local, csr: u16, is_ignored: b
     }
 }
 
-/// What it holds at first.
 fn at_first(program: &dyn Program, csr: u16) -> Word {
     match (program.control(csr), csr) {
         (Some(value), _) => Word::of(value),

@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::machine::{Machine, State};
 use super::path::Task;
-use super::program::{At, Line, Program, Region, Word};
+use super::program::{AnnotatedInstruction, Fetched, Program, Region, Word};
 use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, Refusal};
 use crate::isa::Width;
 use crate::litmus::{FIRST_ADDRESS, Observable, SPACING, Test, code};
@@ -32,17 +32,17 @@ impl Program for Threads<'_> {
         (code(usize::from(hart)), self.test.threads[usize::from(hart)].registers)
     }
 
-    fn at(&self, pc: u64) -> At {
+    fn at(&self, pc: u64) -> Fetched {
         let hart = (0..self.test.threads.len()).rev().find(|&hart| code(hart) <= pc);
-        let Some(hart) = hart else { return At::Nowhere };
+        let Some(hart) = hart else { return Fetched::Nowhere };
         let (program, distance) = (&self.test.threads[hart].program, pc - code(hart));
         let index = usize::try_from(distance / 4).unwrap_or(usize::MAX);
         if !distance.is_multiple_of(4) || index > program.len() {
-            return At::Nowhere;
+            return Fetched::Nowhere;
         }
-        let Some(statement) = program.get(index) else { return At::End };
+        let Some(statement) = program.get(index) else { return Fetched::End };
         let annotated = statement.instruction.annotations();
-        At::Line(Line {
+        Fetched::Code(AnnotatedInstruction {
             instruction: statement.instruction,
             length: 4,
             acquire: statement.acquire || annotated.0,
@@ -95,8 +95,8 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
             let possible = machine.possible(state[hart]);
             outcomes.cut |= possible.ends.full || !possible.ends.held.is_empty();
             let local = machine.local(state[hart]);
-            over &= matches!(local.at, super::local::Place::Arrived(_)) && local.left.is_empty();
-            if let super::local::Place::Astray(_) = machine.local(state[hart]).at {
+            over &= matches!(local.at, super::local::Position::Arrived(_)) && local.left.is_empty();
+            if let super::local::Position::Astray(_) = machine.local(state[hart]).at {
                 return Err(NoAnswer::Refused(Refusal::Astray { thread: hart, address: 0 }));
             }
             for (index, op) in possible.ops.iter().enumerate() {

@@ -14,10 +14,9 @@ use crate::isa::Width;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Local {
     pub(crate) hart: u8,
-    pub(crate) at: Place,
+    pub(crate) at: Position,
     /// Those that no instruction may read before it is written are 0.
     pub(crate) registers: [u64; 32],
-    /// Control and status registers that were written.
     pub(crate) csrs: BTreeMap<u16, Word>,
     /// What it stored where no other hart looks, 8 bytes each.
     pub(crate) own: BTreeMap<u64, u64>,
@@ -26,11 +25,9 @@ pub(crate) struct Local {
     /// The place in [`Local::left`], from [`LEFT`] on, of the store that this `lr` returned, while that is
     /// not performed: what others store until then comes before it, and takes no reservation away.
     pub(crate) reserved_from: Option<u16>,
-    /// Whom the next store tells to start.
     pub(crate) telling: Option<Notice>,
     /// Whether it has been at the place where a hart starts.
     pub(crate) started: bool,
-    /// Whether it boots.
     pub(crate) boots: bool,
     /// Stores that the hart has left behind and memory has not seen, and what keeps them in order; oldest
     /// first.
@@ -43,9 +40,7 @@ pub(crate) struct Local {
 /// A store that is left behind, or what comes between two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Left {
-    /// A store whose address and value are known.
     Store {
-        /// Its instruction.
         pc: u64,
         address: u64,
         width: Width,
@@ -54,7 +49,6 @@ pub(crate) enum Left {
         release: bool,
         tells: Option<Notice>,
     },
-    /// A fence.
     Fence(Sides),
     /// The hart has passed the place where memory is clear.
     Cleared,
@@ -72,10 +66,8 @@ pub(crate) enum Sides {
 /// Distances from here on are places in [`Local::left`].
 pub(crate) const LEFT: u16 = 0x8000;
 
-/// Where a hart is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
-    /// At this address.
+pub(crate) enum Position {
     Running(u64),
     /// It has come to its goal, here.
     Arrived(u64),
@@ -93,12 +85,10 @@ pub(crate) struct Poll {
     pub(crate) pc: u64,
     pub(crate) address: u64,
     pub(crate) width: Width,
-    /// What it reads.
     pub(crate) value: u64,
 }
 
-impl Place {
-    /// The address.
+impl Position {
     pub(crate) const fn pc(self) -> u64 {
         match self {
             Self::Running(pc) | Self::Arrived(pc) | Self::Loops(pc) | Self::Astray(pc) => pc,
@@ -112,7 +102,6 @@ impl Place {
 pub(crate) enum Early {
     /// A branch whose condition is not known goes there. What contradicts this later is no run.
     Went(u64),
-    /// A load has its value.
     Read {
         /// As memory holds it.
         value: u64,
@@ -122,24 +111,17 @@ pub(crate) enum Early {
         /// Whether the address has been written since, by another hart.
         stale: bool,
     },
-    /// A store is performed.
     Wrote,
-    /// A store-conditional is performed.
     Succeeded,
-    /// A store-conditional has failed.
     Failed,
     /// An atomic operation is performed, and read this.
     Swapped(u64),
-    /// `wfi` has returned.
     Woke,
 }
 
-/// Who is told to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Notice {
-    /// This hart.
     One(u64),
-    /// All.
     All,
 }
 
@@ -153,7 +135,23 @@ impl Notice {
 }
 
 impl Local {
-    /// Stores that are left behind.
+    pub(super) fn new(hart: u8, at: Position) -> Self {
+        Self {
+            hart,
+            at,
+            registers: [0; 32],
+            csrs: BTreeMap::new(),
+            own: BTreeMap::new(),
+            reservation: None,
+            reserved_from: None,
+            telling: None,
+            started: false,
+            boots: false,
+            left: Vec::new(),
+            ahead: Vec::new(),
+        }
+    }
+
     pub(super) fn stores_left(&self) -> usize {
         self.left.iter().filter(|left| matches!(left, Left::Store { .. })).count()
     }
@@ -216,13 +214,11 @@ impl Local {
         cleared
     }
 
-    /// What was performed early at this distance.
     pub(super) fn early(&self, distance: u16) -> Option<Early> {
         let index = self.ahead.binary_search_by_key(&distance, |&(each, _)| each).ok()?;
         Some(self.ahead[index].1)
     }
 
-    /// Notes what was performed early.
     pub(super) fn note(&mut self, distance: u16, early: Early) {
         match self.ahead.binary_search_by_key(&distance, |&(each, _)| each) {
             Ok(index) => self.ahead[index].1 = early,

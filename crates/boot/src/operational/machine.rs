@@ -7,17 +7,16 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::control;
-use super::local::{Local, Notice, Place};
+use super::footprint::{Standing, Written};
+use super::local::{Local, Notice, Position};
 use super::observe::observe_atomic;
 use super::path::{Task, overlap};
 use super::program::{Program, Region, Word};
 use super::step::{After, Possible, Signal, after, begin, possible, touched};
-use super::walk::{Standing, Written};
 use crate::answer::Fault;
 use crate::isa::Width;
 use crate::unset::UNSET;
 
-/// Harts that a machine may have.
 pub(crate) const MOST_HARTS: usize = 8;
 
 /// A state: a number for each hart, and one for memory, the last.
@@ -34,12 +33,10 @@ pub(super) const NOTICES: u64 = NOTES + 16;
 /// Steps of one state of a hart that are looked through one by one.
 const FEW_STEPS: usize = 32;
 
-/// One step of the machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Move {
     pub(crate) state: State,
     pub(crate) hart: usize,
-    /// Which of the hart's operations.
     pub(crate) op: usize,
     /// What it read, cut to its width.
     pub(crate) read: u64,
@@ -60,12 +57,10 @@ type Next = Option<(u32, u32)>;
 
 /// A step of a hart that was worked out.
 #[derive(Debug)]
-struct Step {
-    /// Which of its operations.
+struct KnownStep {
     op: u32,
     /// Whether the program was told, as with [`Known`].
     is_told: bool,
-    /// What it reads.
     value: u64,
     next: Next,
 }
@@ -91,7 +86,7 @@ pub(crate) struct Machine<'p> {
     memories: IndexSet<Box<[u32]>, FxBuildHasher>,
     /// Of each state of a hart. They are few, and mostly wanted together: looking through them costs less
     /// than a table of all.
-    steps: Vec<Vec<Step>>,
+    steps: Vec<Vec<KnownStep>>,
     /// Where those of more than [`FEW_STEPS`] stand: by the state, the operation and the value.
     places: FxHashMap<(u32, u32, u64), u32>,
     /// What is noted on the way. Number 0: nothing.
@@ -306,17 +301,16 @@ impl<'p> Machine<'p> {
         if let Some(known) = known {
             steps[known].is_told = true;
         } else {
-            self.bytes += 2 * size_of::<Step>() as u64;
+            self.bytes += 2 * size_of::<KnownStep>() as u64;
             if steps.len() >= FEW_STEPS {
                 self.bytes += 64;
                 self.places.insert((before, op as u32, value), steps.len() as u32);
             }
-            steps.push(Step { op: op as u32, is_told, value, next });
+            steps.push(KnownStep { op: op as u32, is_told, value, next });
         }
         next
     }
 
-    /// What is noted on the way of a step, by its number.
     pub(super) fn signals(&self, number: u32) -> Rc<[Signal]> {
         Rc::clone(&self.signals[number as usize])
     }
@@ -326,19 +320,14 @@ impl<'p> Machine<'p> {
         for &signal in signals {
             match signal {
                 Signal::Primary => {
-                    let slot = self.slot(BOOTS);
-                    if self.word(state[MEMORY], slot).value != 0 {
+                    if self.is_marked(state, BOOTS) {
                         faults.push(Fault::StartedTwice);
                     }
-                    state[MEMORY] = self.store(state[MEMORY], slot, Word::of(1));
+                    self.mark(state, BOOTS);
                 }
-                Signal::Cleared => {
-                    let slot = self.slot(CLEARED);
-                    state[MEMORY] = self.store(state[MEMORY], slot, Word::of(1));
-                }
+                Signal::Cleared => self.mark(state, CLEARED),
                 Signal::Started => {
-                    let slot = self.slot(NOTICES + 8 * hart as u64);
-                    if self.word(state[MEMORY], slot).value == 0 {
+                    if !self.is_marked(state, NOTICES + 8 * hart as u64) {
                         faults.push(Fault::StartedEarly);
                     }
                 }
@@ -350,7 +339,7 @@ impl<'p> Machine<'p> {
                     let stack = self.local(state[hart]).registers[2];
                     let shared = (0..self.harts).filter(|&other| other != hart).any(|other| {
                         let other = self.local(state[other]);
-                        matches!(other.at, Place::Arrived(_)) && other.registers[2] == stack
+                        matches!(other.at, Position::Arrived(_)) && other.registers[2] == stack
                     });
                     if shared && stack != UNSET {
                         faults.push(Fault::SharedStack);
@@ -371,9 +360,18 @@ impl<'p> Machine<'p> {
             Some(Notice::All) => (0..self.harts as u64).collect(),
         };
         for hart in harts.into_iter().filter(|&hart| hart < MOST_HARTS as u64) {
-            let slot = self.slot(NOTICES + 8 * hart);
-            state[MEMORY] = self.store(state[MEMORY], slot, Word::of(1));
+            self.mark(state, NOTICES + 8 * hart);
         }
+    }
+
+    fn mark(&mut self, state: &mut State, note: u64) {
+        let slot = self.slot(note);
+        state[MEMORY] = self.store(state[MEMORY], slot, Word::of(1));
+    }
+
+    fn is_marked(&mut self, state: &State, note: u64) -> bool {
+        let slot = self.slot(note);
+        self.word(state[MEMORY], slot).value != 0
     }
 
     /// Whether a sleeping hart has an interrupt that ends its sleep.
@@ -382,7 +380,6 @@ impl<'p> Machine<'p> {
         is_awaited && self.peek(state, interrupt_of(hart), Width::Word).0 & 1 != 0
     }
 
-    /// Every way in which this operation of a hart can go now.
     pub(crate) fn moves(&mut self, state: &State, hart: usize, op: usize, moves: &mut Vec<Move>) {
         let possible = self.possible(state[hart]);
         let operation = &possible.ops[op];
@@ -406,8 +403,8 @@ impl<'p> Machine<'p> {
             let mut forced = operation.oldest;
             let spurious = matches!(operation.task, Task::Fail { forced: false });
             let write = match operation.task {
-                Task::Write { address, width, value, tells } => Some((address, width, value, tells)),
-                Task::Succeed { address, width, value, tells } => Some((address, width, value, tells)),
+                Task::Write { address, width, value, tells }
+                | Task::Succeed { address, width, value, tells } => Some((address, width, value, tells)),
                 Task::Swap { address, width, op, operand, tells } => {
                     observe_atomic(self.program, op, width, value, operand);
                     Some((address, width, op.apply(width, value, operand), tells))
@@ -426,11 +423,8 @@ impl<'p> Machine<'p> {
                 self.program.writes(address, width);
                 self.write(&mut next, hart, address, width, value);
                 self.tell(&mut next, tells);
-                if self.may_be_lost(state[hart], address, value) {
-                    let slot = self.slot(CLEARED);
-                    if self.word(next[MEMORY], slot).value == 0 {
-                        faults.push(Fault::LostStore);
-                    }
+                if self.may_be_lost(state[hart], address, value) && !self.is_marked(&next, CLEARED) {
+                    faults.push(Fault::LostStore);
                 }
             }
             let signals = self.signals(signals);

@@ -5,7 +5,7 @@
 //! 20240411, chapter "RVWMO Memory Consistency Model", section "Preserved Program Order".
 
 use super::local::{Early, LEFT, Sides};
-use super::path::{Access, Item, Kind, Op, Path, Reserved, Task, What, overlap};
+use super::path::{BegunAccess, Item, ItemKind, Op, Path, Reserved, Task, What, overlap};
 use crate::axiomatic::Model;
 use crate::isa::Width;
 
@@ -14,20 +14,20 @@ impl Path<'_> {
     pub(super) fn is_closed(&self) -> bool {
         let Some(Item { kind, .. }) = self.items.last() else { return false };
         match kind {
-            Kind::Access(access) if access.done.is_none() => match self.program.model() {
+            ItemKind::Access(access) if access.done.is_none() => match self.program.model() {
                 Model::Sc => true,
                 Model::Tso => access.reads() || access.acquire,
                 Model::Rvwmo => access.acquire,
             },
-            Kind::Fence(sides) => self.items.iter().any(|item| match &item.kind {
-                Kind::Access(access) if access.done.is_none() => match *sides {
+            ItemKind::Fence(sides) => self.items.iter().any(|item| match &item.kind {
+                ItemKind::Access(access) if access.done.is_none() => match *sides {
                     // A fence of memory alone lets devices pass.
                     Sides::Sets(before, after) => access.seen() & before != 0 && after == 15,
                     Sides::Tso => access.reads(),
                 },
                 _ => false,
             }),
-            Kind::Sleep => self.program.model() == Model::Sc,
+            ItemKind::Sleep => self.program.model() == Model::Sc,
             _ => false,
         }
     }
@@ -36,8 +36,8 @@ impl Path<'_> {
     pub(super) fn enabled(&self, ops: &mut Vec<Op>) {
         let Some((last, older)) = self.items.split_last() else { return };
         let undone = |item: &&Item| match &item.kind {
-            Kind::Access(access) => access.done.is_none(),
-            Kind::Sleep => true,
+            ItemKind::Access(access) => access.done.is_none(),
+            ItemKind::Sleep => true,
             _ => false,
         };
         let overtakes = older.iter().filter(undone).count();
@@ -48,8 +48,8 @@ impl Path<'_> {
             ops.push(Op { pc, distance, oldest, overtakes, task, choices: self.choices.clone() });
         };
         let access = match &last.kind {
-            Kind::Access(access) if access.done.is_none() && !access.own => access,
-            Kind::Sleep if last.distance == 0 => return push(Task::Wake),
+            ItemKind::Access(access) if access.done.is_none() && !access.own => access,
+            ItemKind::Sleep if last.distance == 0 => return push(Task::Wake),
             _ => return,
         };
         let may = self.may_perform(access, older);
@@ -91,13 +91,16 @@ impl Path<'_> {
     }
 
     /// What a store-conditional finds reserved; `None` where it finds nothing, or the `lr` is not performed.
-    fn reserved(&self, access: &Access) -> Option<(u64, Width)> {
+    fn reserved(&self, access: &BegunAccess) -> Option<(u64, Width)> {
         match access.reserved {
             Reserved::Nothing => None,
             Reserved::Held(address, width) => Some((address, width)),
             Reserved::By(item) => match &self.items[item].kind {
-                Kind::Access(Access {
-                    done: Some(Early::Read { stale: false, .. }), address, width, ..
+                ItemKind::Access(BegunAccess {
+                    done: Some(Early::Read { stale: false, .. }),
+                    address,
+                    width,
+                    ..
                 }) => address.map(|address| (address, *width)),
                 _ => None,
             },
@@ -105,38 +108,38 @@ impl Path<'_> {
     }
 
     /// Whether waiting cannot help a store-conditional that finds nothing reserved.
-    fn may_succeed_never(&self, access: &Access) -> bool {
+    fn may_succeed_never(&self, access: &BegunAccess) -> bool {
         match access.reserved {
             Reserved::Nothing | Reserved::Held(..) => access.address.is_some(),
             Reserved::By(item) => match &self.items[item].kind {
-                Kind::Access(reserve) => reserve.done.is_some(),
+                ItemKind::Access(reserve) => reserve.done.is_some(),
                 _ => true,
             },
         }
     }
 
     /// Whether all is performed that must be before this access, the newest: preserved program order.
-    pub(super) fn may_perform(&self, access: &Access, older: &[Item]) -> bool {
+    pub(super) fn may_perform(&self, access: &BegunAccess, older: &[Item]) -> bool {
         let mut fences: Vec<Sides> = Vec::new();
         for item in older.iter().rev() {
             match &item.kind {
-                Kind::Fence(sides) => fences.push(*sides),
+                ItemKind::Fence(sides) => fences.push(*sides),
                 // 11: a store behind a branch. Nobody knows yet that a hart gets beyond a sleep.
-                Kind::Branch | Kind::Sleep if access.writes() => return false,
-                Kind::Branch | Kind::Sleep => {}
-                Kind::Control(class) => {
+                ItemKind::Branch | ItemKind::Sleep if access.writes() => return false,
+                ItemKind::Branch | ItemKind::Sleep => {}
+                ItemKind::Control(class) => {
                     if fences.iter().any(|&sides| orders(sides, *class, access.seen())) {
                         return false;
                     }
                 }
-                Kind::Access(first) if first.done.is_none() => {
+                ItemKind::Access(first) if first.done.is_none() => {
                     if fences.iter().any(|&sides| orders(sides, first.seen(), access.seen()))
                         || self.ordered(first, access)
                     {
                         return false;
                     }
                 }
-                Kind::Access(_) => {}
+                ItemKind::Access(_) => {}
             }
         }
         true
@@ -146,19 +149,19 @@ impl Path<'_> {
     pub(super) fn is_fenced(&self, class: u8) -> bool {
         let mut fences: Vec<Sides> = Vec::new();
         self.items.iter().rev().any(|item| match &item.kind {
-            Kind::Fence(sides) => {
+            ItemKind::Fence(sides) => {
                 fences.push(*sides);
                 false
             }
-            Kind::Control(first) => fences.iter().any(|&sides| orders(sides, *first, class)),
-            Kind::Access(first) if first.done.is_none() => {
+            ItemKind::Control(first) => fences.iter().any(|&sides| orders(sides, *first, class)),
+            ItemKind::Access(first) if first.done.is_none() => {
                 fences.iter().any(|&sides| orders(sides, first.seen(), class))
             }
-            Kind::Access(_) | Kind::Branch | Kind::Sleep => false,
+            ItemKind::Access(_) | ItemKind::Branch | ItemKind::Sleep => false,
         })
     }
 
-    fn ordered(&self, first: &Access, second: &Access) -> bool {
+    fn ordered(&self, first: &BegunAccess, second: &BegunAccess) -> bool {
         match self.program.model() {
             Model::Sc => return true,
             Model::Tso if first.reads() || second.writes() => return true,
@@ -176,16 +179,16 @@ impl Path<'_> {
                 && self.is_paired(first, second))
     }
 
-    fn is_paired(&self, first: &Access, second: &Access) -> bool {
+    fn is_paired(&self, first: &BegunAccess, second: &BegunAccess) -> bool {
         let Reserved::By(item) = second.reserved else { return false };
-        matches!(&self.items[item].kind, Kind::Access(access) if std::ptr::eq(access, first))
+        matches!(&self.items[item].kind, ItemKind::Access(access) if std::ptr::eq(access, first))
     }
 
     /// Where a load takes its value from, if it may by now.
-    fn source(&self, access: &Access, address: u64, older: &[Item]) -> Option<Task> {
+    fn source(&self, access: &BegunAccess, address: u64, older: &[Item]) -> Option<Task> {
         let width = access.width;
         for item in older.iter().rev() {
-            let Kind::Access(first) = &item.kind else { continue };
+            let ItemKind::Access(first) = &item.kind else { continue };
             if first.overlaps(access) != Some(true) {
                 continue;
             }
@@ -221,12 +224,12 @@ impl Path<'_> {
     /// it watches.
     pub(super) fn watched(&self) -> (bool, Vec<(u16, u64, Width)>) {
         let mut pending = self.items.iter().any(|item| {
-            matches!(item.kind, Kind::Branch)
+            matches!(item.kind, ItemKind::Branch)
                 && Some(item.distance) < self.local.ahead.last().map(|last| last.0)
         });
         let mut watched = Vec::new();
         for (index, item) in self.items.iter().enumerate() {
-            let Kind::Access(access) = &item.kind else { continue };
+            let ItemKind::Access(access) = &item.kind else { continue };
             let (Some(Early::Read { forwarded, .. }), Some(address)) = (access.done, access.address) else {
                 continue;
             };
@@ -244,10 +247,10 @@ impl Path<'_> {
     /// the same place. There is no such run.
     pub(super) fn contradicts(&self) -> bool {
         self.items.iter().enumerate().any(|(index, item)| {
-            let Kind::Access(access) = &item.kind else { return false };
+            let ItemKind::Access(access) = &item.kind else { return false };
             let Some(Early::Read { forwarded, .. }) = access.done else { return false };
             let stores = self.items[..index].iter().rev().find_map(|older| match &older.kind {
-                Kind::Access(first) if first.writes() && first.overlaps(access) == Some(true) => {
+                ItemKind::Access(first) if first.writes() && first.overlaps(access) == Some(true) => {
                     Some((older.distance, first))
                 }
                 _ => None,
@@ -263,10 +266,10 @@ impl Path<'_> {
 
     /// Whether an older access that is not performed may yet show that a load should not have been; and
     /// whether one of them is a load.
-    fn vulnerable(&self, index: usize, access: &Access) -> (bool, bool) {
+    fn vulnerable(&self, index: usize, access: &BegunAccess) -> (bool, bool) {
         let (mut any, mut load) = (false, false);
         for older in self.items[..index].iter().rev() {
-            let Kind::Access(first) = &older.kind else { continue };
+            let ItemKind::Access(first) = &older.kind else { continue };
             match first.overlaps(access) {
                 Some(true) if first.writes() => break,
                 Some(false) => {}
@@ -284,10 +287,10 @@ impl Path<'_> {
     /// already, took for granted.
     pub(super) fn agrees(&self, distance: u16) -> bool {
         let Some(at) = self.items.iter().position(|item| item.distance == distance) else { return true };
-        let Kind::Access(first) = &self.items[at].kind else { return true };
+        let ItemKind::Access(first) = &self.items[at].kind else { return true };
         let mut stored_between = false;
         for item in &self.items[at + 1..] {
-            let Kind::Access(access) = &item.kind else { continue };
+            let ItemKind::Access(access) = &item.kind else { continue };
             if first.overlaps(access) != Some(true) {
                 continue;
             }

@@ -7,7 +7,7 @@ use super::control;
 use super::local::{Early, LEFT, Left, Local, Notice, Sides};
 use super::observe::observe;
 use super::own::own;
-use super::program::{At, Line, Program, Region, Word};
+use super::program::{AnnotatedInstruction, Fetched, Program, Region, Word};
 use crate::isa::execute::{Action, Uses, execute};
 use crate::isa::{Atomic, CsrChange, CsrOperand, Decoded, Instruction, Register, Width};
 
@@ -17,25 +17,23 @@ pub(super) struct Item {
     pub(super) pc: u64,
     /// In instructions from the oldest one; of a store that was left behind, its place there and [`LEFT`].
     pub(super) distance: u16,
-    pub(super) kind: Kind,
+    pub(super) kind: ItemKind,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
-    Access(Access),
+pub(super) enum ItemKind {
+    Access(BegunAccess),
     /// What it orders: earlier reads, writes, then later ones; of `fence.tso`, `tso`.
     Fence(Sides),
     /// A branch or a jump through a register of which it is not known where it goes.
     Branch,
     /// An access to a control and status register that waits: what a fence takes it for, as `iorw` bits.
     Control(u8),
-    /// A `wfi` that has not returned.
     Sleep,
 }
 
-/// An access to memory that is begun.
 #[derive(Debug, Clone)]
-pub(super) struct Access {
+pub(super) struct BegunAccess {
     pub(super) what: What,
     pub(super) width: Width,
     pub(super) acquire: bool,
@@ -62,7 +60,6 @@ pub(super) enum What {
     Amo(Atomic),
 }
 
-/// The reservation that a store-conditional finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserved {
     Nothing,
@@ -71,7 +68,7 @@ pub(super) enum Reserved {
     By(usize),
 }
 
-impl Access {
+impl BegunAccess {
     pub(super) fn reads(&self) -> bool {
         !matches!(self.what, What::Store | What::StoreConditional)
     }
@@ -104,38 +101,29 @@ pub(super) fn overlap(one: (u64, Width), other: (u64, Width)) -> bool {
     one.0 < other.0.wrapping_add(other.1.bytes()) && other.0 < one.0.wrapping_add(one.1.bytes())
 }
 
-/// Something that a hart can do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Op {
     pub(crate) pc: u64,
     /// In instructions from the oldest one that is not performed; of a store that was left behind, its place
     /// there and [`LEFT`].
     pub(crate) distance: u16,
-    /// Whether nothing older waits.
     pub(crate) oldest: bool,
-    /// Accesses that are older and not performed.
     pub(crate) overtakes: u32,
     pub(crate) task: Task,
     /// Where the branches go that it lies behind and whose conditions are not known.
     pub(super) choices: Vec<(u16, u64)>,
 }
 
-/// What it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Reads memory.
     Read { address: u64, width: Width },
-    /// Takes the value of an older store of its own, at this distance.
+    // Takes the value of an older store of its own, at this distance.
     Forward { address: u64, width: Width, value: u64, from: u16 },
-    /// Writes memory.
     Write { address: u64, width: Width, value: u64, tells: Option<Notice> },
-    /// Reads and writes at once.
     Swap { address: u64, width: Width, op: Atomic, operand: u64, tells: Option<Notice> },
-    /// A store-conditional writes.
     Succeed { address: u64, width: Width, value: u64, tells: Option<Notice> },
-    /// A store-conditional does not. `forced` if it cannot succeed.
+    // A store-conditional does not. `forced` if it cannot succeed.
     Fail { forced: bool },
-    /// `wfi` returns.
     Wake,
 }
 
@@ -157,10 +145,8 @@ impl Task {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Went {
     On,
-    /// The branch goes to any of these.
     Forks(Vec<u64>),
     End,
-    /// The window is full.
     Full,
     /// What is younger than this instruction is not begun, though it could be.
     Held(u64),
@@ -221,7 +207,7 @@ impl<'a> Path<'a> {
             match *left {
                 Left::Store { pc, address, width, value, acquire, release, tells } => {
                     let device = program.region(address & !7) == Region::SoftwareInterrupt;
-                    let kind = Kind::Access(Access {
+                    let kind = ItemKind::Access(BegunAccess {
                         what: What::Store,
                         width,
                         acquire,
@@ -238,9 +224,9 @@ impl<'a> Path<'a> {
                     path.items.push(Item { pc, distance, kind });
                 }
                 // What is no store keeps its place, so that places are those of what is left.
-                Left::Fence(sides) => path.items.push(Item { pc: 0, distance, kind: Kind::Fence(sides) }),
+                Left::Fence(sides) => path.items.push(Item { pc: 0, distance, kind: ItemKind::Fence(sides) }),
                 Left::Cleared => {
-                    path.items.push(Item { pc: 0, distance, kind: Kind::Fence(Sides::Sets(0, 0)) });
+                    path.items.push(Item { pc: 0, distance, kind: ItemKind::Fence(Sides::Sets(0, 0)) });
                 }
             }
             path.closed |= path.is_closed();
@@ -305,7 +291,6 @@ impl<'a> Path<'a> {
         if self.unfinished > 0 { Went::Held(self.pc) } else { Went::End }
     }
 
-    /// Begins one more instruction.
     pub(super) fn step(&mut self) -> Went {
         if self.closed || self.is_closed() {
             return Went::End;
@@ -313,7 +298,7 @@ impl<'a> Path<'a> {
         if self.distance >= LONGEST {
             return self.too_far();
         }
-        let At::Line(line) = self.program.at(self.pc) else { return Went::End };
+        let Fetched::Code(line) = self.program.at(self.pc) else { return Went::End };
         let landmarks = self.program.landmarks(self.pc);
         if landmarks.arrived || landmarks.all_arrived {
             return Went::End;
@@ -331,16 +316,16 @@ impl<'a> Path<'a> {
             | Instruction::StoreConditional { .. }
             | Instruction::Amo { .. } => return self.access(&line, early),
             Instruction::Fence { before, after } => {
-                self.push(Kind::Fence(Sides::Sets(bits(before), bits(after))));
+                self.push(ItemKind::Fence(Sides::Sets(before.bits(), after.bits())));
             }
-            Instruction::FenceTso => self.push(Kind::Fence(Sides::Tso)),
+            Instruction::FenceTso => self.push(ItemKind::Fence(Sides::Tso)),
             Instruction::FenceI => {}
             Instruction::Wfi => {
                 if early != Some(Early::Woke) {
                     if !self.begin() {
                         return Went::Full;
                     }
-                    self.push(Kind::Sleep);
+                    self.push(ItemKind::Sleep);
                 }
             }
             Instruction::Csr { change, rd, csr, operand } => {
@@ -353,11 +338,11 @@ impl<'a> Path<'a> {
         Went::On
     }
 
-    fn push(&mut self, kind: Kind) {
+    fn push(&mut self, kind: ItemKind) {
         self.items.push(Item { pc: self.pc, distance: self.distance, kind });
     }
 
-    fn compute(&mut self, line: &Line, early: Option<Early>) -> Went {
+    fn compute(&mut self, line: &AnnotatedInstruction, early: Option<Early>) -> Went {
         let uses = Uses::of(&line.instruction);
         let known = uses.values.iter().flatten().all(|&register| self.get(register).is_some());
         let decoded = Decoded { instruction: line.instruction, length: line.length };
@@ -391,7 +376,7 @@ impl<'a> Path<'a> {
             return Went::On;
         }
         let next = self.pc.wrapping_add(line.length);
-        self.push(Kind::Branch);
+        self.push(ItemKind::Branch);
         if let Some(register) = uses.written {
             self.set(register, Some(next));
         }
@@ -434,7 +419,7 @@ impl<'a> Path<'a> {
             if !self.begin() {
                 return Went::Full;
             }
-            self.push(Kind::Control(class));
+            self.push(ItemKind::Control(class));
         }
         if writes {
             self.csrs.insert(csr, value.filter(|_| is_done));
@@ -444,13 +429,12 @@ impl<'a> Path<'a> {
         Went::On
     }
 
-    /// Takes one of the ways of a branch.
     pub(super) fn choose(&mut self, to: u64) {
         self.choices.push((self.distance, to));
         self.jump(to);
     }
 
-    fn access(&mut self, line: &Line, early: Option<Early>) -> Went {
+    fn access(&mut self, line: &AnnotatedInstruction, early: Option<Early>) -> Went {
         let (what, width, rd, source, base, offset) = match line.instruction {
             Instruction::Load { width, rd, base, offset, .. } => (What::Load, width, rd, None, base, offset),
             Instruction::Store { width, source, base, offset } => {
@@ -487,7 +471,7 @@ impl<'a> Path<'a> {
                 Region::Memory(_) => {}
             }
         }
-        let access = Access {
+        let access = BegunAccess {
             what,
             width,
             acquire: line.acquire,
@@ -509,7 +493,7 @@ impl<'a> Path<'a> {
                 None => own(self.program, self.local, &line.instruction, address, width).map(Some),
             };
             if let Some(held) = held {
-                return self.access_own(access, rd, held);
+                return self.access_own(access, rd, held, next);
             }
         }
         let result = match early {
@@ -528,7 +512,7 @@ impl<'a> Path<'a> {
             What::StoreConditional => self.reservation = Reserved::Nothing,
             _ => {}
         }
-        self.push(Kind::Access(Access { tells, ..access }));
+        self.push(ItemKind::Access(BegunAccess { tells, ..access }));
         self.set(rd, result);
         self.jump(next);
         Went::On
@@ -536,11 +520,11 @@ impl<'a> Path<'a> {
 
     /// An access to a word that is the hart's own. It is performed in the moment in which it may be: nobody
     /// can tell. So that need not be kept.
-    fn access_own(&mut self, mut access: Access, rd: Register, held: Option<u64>) -> Went {
+    fn access_own(&mut self, mut access: BegunAccess, rd: Register, held: Option<u64>, next: u64) -> Went {
         access.own = true;
         // A store whose address is not known yet may go to this word too.
         let is_hidden = |item: &Item| match &item.kind {
-            Kind::Access(other) => other.what != What::Load && other.address.is_none(),
+            ItemKind::Access(other) => other.what != What::Load && other.address.is_none(),
             _ => false,
         };
         let held = if self.items.iter().any(is_hidden) { None } else { held };
@@ -554,25 +538,15 @@ impl<'a> Path<'a> {
             self.own.insert(address, value);
         }
         let is_done = access.done.is_some();
-        self.push(Kind::Access(access));
+        self.push(ItemKind::Access(access));
         self.set(rd, if is_done { value } else { None });
-        self.distance += 1;
-        self.pc = self.pc.wrapping_add(self.length());
+        self.jump(next);
         Went::On
     }
 
-    /// Bytes of the instruction that it stands at.
-    fn length(&self) -> u64 {
-        match self.program.at(self.pc) {
-            At::Line(line) => line.length,
-            _ => 4,
-        }
-    }
-
-    /// Whether the newest access is performed.
     pub(super) fn is_last_done(&self) -> bool {
         match self.items.last() {
-            Some(Item { distance: ..LEFT, kind: Kind::Access(access), .. }) => access.done.is_some(),
+            Some(Item { distance: ..LEFT, kind: ItemKind::Access(access), .. }) => access.done.is_some(),
             _ => false,
         }
     }
@@ -580,20 +554,13 @@ impl<'a> Path<'a> {
     /// Whether the store at this distance is performed, or older than all here.
     pub(super) fn is_performed(&self, distance: u16) -> bool {
         let item = self.items.iter().find(|item| item.distance == distance);
-        item.is_none_or(|item| matches!(&item.kind, Kind::Access(access) if access.done.is_some()))
+        item.is_none_or(|item| matches!(&item.kind, ItemKind::Access(access) if access.done.is_some()))
     }
 
     pub(super) fn is_reserve(&self, distance: u16) -> bool {
         let item = self.items.iter().find(|item| item.distance == distance);
         item.is_some_and(
-            |item| matches!(&item.kind, Kind::Access(access) if access.what == What::LoadReserved),
+            |item| matches!(&item.kind, ItemKind::Access(access) if access.what == What::LoadReserved),
         )
     }
-}
-
-pub(super) fn bits(accesses: crate::isa::Accesses) -> u8 {
-    u8::from(accesses.input) << 3
-        | u8::from(accesses.output) << 2
-        | u8::from(accesses.read) << 1
-        | u8::from(accesses.write)
 }

@@ -5,31 +5,24 @@ use crate::isa::{Arithmetic, Instruction, Register, Width};
 
 /// A machine's code and memory before the first instruction.
 pub(crate) trait Program {
-    /// How memory orders what a hart does.
     fn model(&self) -> Model;
 
     /// How many instructions of a hart may be begun and not performed.
     fn window(&self) -> u32;
 
-    /// Where a hart begins, and what its registers hold.
     fn start(&self, hart: u8) -> (u64, [u64; 32]);
 
-    /// What stands at an address of code.
-    fn at(&self, pc: u64) -> At;
+    fn at(&self, pc: u64) -> Fetched;
 
-    /// What memory holds that is never written.
     fn constant(&self, address: u64, width: Width) -> Option<u64>;
 
-    /// What lies at an address.
     fn region(&self, address: u64) -> Region;
 
     /// The registers, as bits, whose values may still be read by a hart that stands at this address.
     fn live(&self, pc: u64) -> u32;
 
-    /// What coming to this address means.
-    fn landmarks(&self, pc: u64) -> Landmarks {
-        let _ = pc;
-        Landmarks::default()
+    fn landmarks(&self, _pc: u64) -> LandmarksAt {
+        LandmarksAt::default()
     }
 
     /// Whether a place in the code says which hart boots.
@@ -38,14 +31,12 @@ pub(crate) trait Program {
     }
 
     /// Whether a register that holds what it must not on arrival is to be noted.
-    fn is_as_expected(&self, hart: u8, registers: &[u64; 32]) -> bool {
-        let _ = (hart, registers);
+    fn is_as_expected(&self, _hart: u8, _registers: &[u64; 32]) -> bool {
         true
     }
 
     /// Whether the boot hart is to clear this memory.
-    fn is_to_clear(&self, address: u64) -> bool {
-        let _ = address;
+    fn is_to_clear(&self, _address: u64) -> bool {
         false
     }
 
@@ -56,99 +47,67 @@ pub(crate) trait Program {
 
     /// Whether no other hart accesses these 8 bytes, and the hart itself only ever all of them, by loads and
     /// stores. Nobody else can tell then in which order it does.
-    fn is_own(&self, address: u64) -> bool {
-        let _ = address;
+    fn is_own(&self, _address: u64) -> bool {
         false
     }
 
     /// Told of an access that is performed; `whole`, if it is a load or store of 8 bytes that tells nobody
     /// anything.
-    fn accesses(&self, hart: u8, address: u64, whole: bool) {
-        let _ = (hart, address, whole);
-    }
+    fn accesses(&self, _hart: u8, _address: u64, _whole: bool) {}
 
     /// Told that a load of these 8 bytes needs a part of what an older store of its hart puts there, which
     /// matters if it is `shared`, or that a store-conditional goes to a part of what is reserved.
-    fn mixes(&self, address: u64, shared: bool) {
-        let _ = (address, shared);
-    }
+    fn mixes(&self, _address: u64, _shared: bool) {}
 
     /// Told whether what is compared, computed, decided, seen, mixed and written from now on is so in some
     /// run.
-    fn follows(&self, a_run: bool) {
-        let _ = a_run;
-    }
+    fn follows(&self, _a_run: bool) {}
 
     /// Told that `result` is computed of a number, and what that one must be for another result, if it can be
     /// told.
-    fn computes(&self, from: u64, result: u64, inverse: Option<Inverse>) {
-        let _ = (from, result, inverse);
-    }
+    fn computes(&self, _from: u64, _result: u64, _inverse: Option<Inverse>) {}
 
-    /// Told that two numbers are compared, or that something is computed of both.
-    fn relates(&self, left: u64, right: u64) {
-        let _ = (left, right);
-    }
+    fn relates(&self, _left: u64, _right: u64) {}
 
-    /// Told of a store.
-    fn writes(&self, address: u64, width: Width) {
-        let _ = (address, width);
-    }
+    fn writes(&self, _address: u64, _width: Width) {}
 
     /// Told of a load of memory that nothing determines at first.
-    fn looks(&self, address: u64, width: Width) {
-        let _ = (address, width);
-    }
+    fn looks(&self, _address: u64, _width: Width) {}
 
     /// Told of a load that sees a part of what the 8 bytes around an address hold.
-    fn sees(&self, address: u64, width: Width, held: Word) {
-        let _ = (address, width, held);
-    }
+    fn sees(&self, _address: u64, _width: Width, _held: Word) {}
 
     /// All that the 8 bytes around an address may hold as soon as a load looks at some of them, where nothing
     /// determines that yet.
-    fn garbage(&self, address: u64, width: Width, held: Word) -> Vec<u64> {
-        let _ = (address, width, held);
+    fn garbage(&self, _address: u64, _width: Width, _held: Word) -> Vec<u64> {
         Vec::new()
     }
 
     /// What this control and status register holds at first, where that is known.
-    fn control(&self, csr: u16) -> Option<u64> {
-        let _ = csr;
+    fn control(&self, _csr: u16) -> Option<u64> {
         None
     }
 
     /// Told that the instruction at this address reads what a control and status register holds at first,
     /// which is not known.
-    fn reads_unset(&self, pc: u64, csr: u16) {
-        let _ = (pc, csr);
-    }
+    fn reads_unset(&self, _pc: u64, _csr: u16) {}
 
     /// Where the jump through a register at this address may lead: at least where it does in some run.
-    fn targets(&self, pc: u64) -> Vec<u64> {
-        let _ = pc;
+    fn targets(&self, _pc: u64) -> Vec<u64> {
         Vec::new()
     }
 
     /// Told that a jump through a register leads from one address to another.
-    fn jumps(&self, from: u64, to: u64) {
-        let _ = (from, to);
-    }
+    fn jumps(&self, _from: u64, _to: u64) {}
 
     /// Told that it is asked whether two numbers are the same.
-    fn compares(&self, left: u64, right: u64) {
-        let _ = (left, right);
-    }
+    fn compares(&self, _left: u64, _right: u64) {}
 
     /// Told that it is asked which of two numbers is the smaller one.
-    fn orders(&self, left: u64, right: u64) {
-        let _ = (left, right);
-    }
+    fn orders(&self, _left: u64, _right: u64) {}
 
     /// Told that the way of a hart depends on these numbers, at this address.
-    fn decides(&self, pc: u64, left: u64, right: u64) {
-        let _ = (pc, left, right);
-    }
+    fn decides(&self, _pc: u64, _left: u64, _right: u64) {}
 }
 
 /// What a number was, by what was computed of it.
@@ -209,11 +168,9 @@ fn reciprocal(odd: u64) -> u64 {
     (0..5).fold(odd, |inverse: u64, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// What stands at an address of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
-    /// An instruction.
-    Line(Line),
+pub(crate) enum Fetched {
+    Code(AnnotatedInstruction),
     /// Nothing: the hart ends here, as it should.
     End,
     /// No code.
@@ -225,21 +182,19 @@ pub(crate) enum At {
 /// An instruction, with the annotations of its access: those of an atomic one, or of a litmus test's plain
 /// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct AnnotatedInstruction {
     pub(crate) instruction: Instruction,
     pub(crate) length: u64,
     pub(crate) acquire: bool,
     pub(crate) release: bool,
 }
 
-/// What lies at an address of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Region {
     /// Memory of 8 bytes, aligned: what the file puts there, and the bits that it does.
     Memory(Word),
     /// The software interrupts of the harts: two of them in 8 bytes.
     SoftwareInterrupt,
-    /// Nothing.
     Nowhere,
 }
 
@@ -261,27 +216,22 @@ impl Word {
 
 /// What coming to an address means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Landmarks {
+pub(crate) struct LandmarksAt {
     /// The goal of a hart that was started.
     pub(crate) arrived: bool,
     /// The goal of the boot hart.
     pub(crate) all_arrived: bool,
-    /// The hart boots.
     pub(crate) primary: bool,
-    /// The hart starts.
     pub(crate) started: bool,
-    /// Memory is clear.
     pub(crate) cleared: bool,
     /// The next store tells a hart to start.
     pub(crate) tells: Option<Tells>,
 }
 
-/// Whom the next store tells to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Tells {
     /// The hart whose number is in a0.
     One,
-    /// All harts.
     All,
 }
 

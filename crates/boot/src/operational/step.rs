@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::control;
-use super::local::{Early, LEFT, Left, Local, Notice, Place, Poll, Sides};
+use super::local::{Early, LEFT, Left, Local, Notice, Poll, Position, Sides};
 use super::observe::observe;
 use super::own::own;
-use super::path::{Op, Path, Task, Went, bits, overlap};
-use super::program::{At, Line, Program, Region, bit};
+use super::path::{Op, Path, Task, Went, overlap};
+use super::program::{AnnotatedInstruction, Fetched, Program, Region, bit};
 use crate::axiomatic::Model;
 use crate::isa::execute::{AccessKind, Action, Uses, execute};
 use crate::isa::{Decoded, Instruction, Register, Width};
@@ -29,7 +29,6 @@ pub(crate) struct Possible {
 /// What ended what a hart could have begun.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
-    /// Whether the window was full.
     pub(crate) full: bool,
     /// Instructions, by their addresses, behind which nothing is begun early, though it may be.
     pub(crate) held: Vec<u64>,
@@ -55,7 +54,6 @@ pub(crate) enum Signal {
     TooLong(u64),
 }
 
-/// What becomes of a hart.
 #[derive(Debug, Clone)]
 pub(crate) struct After {
     pub(crate) local: Local,
@@ -68,20 +66,7 @@ const SILENT: u64 = 20_000_000;
 /// A hart at its first instruction that looks at memory.
 pub(crate) fn begin(program: &dyn Program, hart: u8) -> Option<After> {
     let (pc, registers) = program.start(hart);
-    let mut local = Local {
-        hart,
-        at: Place::Running(pc),
-        registers,
-        csrs: Default::default(),
-        own: Default::default(),
-        reservation: None,
-        reserved_from: None,
-        telling: None,
-        started: false,
-        boots: false,
-        left: Vec::new(),
-        ahead: Vec::new(),
-    };
+    let mut local = Local { registers, ..Local::new(hart, Position::Running(pc)) };
     let mut signals = Vec::new();
     come_to(program, &mut local, pc, &mut signals);
     settle(program, local, signals)
@@ -96,7 +81,7 @@ pub(crate) fn possible(program: &dyn Program, local: &Local) -> Possible {
             Path::until(program, local, place).enabled(&mut left);
         }
     }
-    if !matches!(local.at, Place::Running(_)) {
+    if !matches!(local.at, Position::Running(_)) {
         possible.ops = left;
         return possible;
     }
@@ -213,9 +198,8 @@ pub(crate) fn touched(program: &dyn Program, local: &Local, address: u64, width:
     (changed != *local).then_some(changed)
 }
 
-/// Comes to an address.
 fn come_to(program: &dyn Program, local: &mut Local, pc: u64, signals: &mut Vec<Signal>) {
-    local.at = Place::Running(pc);
+    local.at = Position::Running(pc);
     let landmarks = program.landmarks(pc);
     if landmarks.primary {
         signals.push(Signal::Primary);
@@ -240,29 +224,16 @@ fn come_to(program: &dyn Program, local: &mut Local, pc: u64, signals: &mut Vec<
             signals.push(Signal::ArrivedStale);
         }
         let sp = program.stack(&local.registers);
-        end(local, Place::Arrived(pc));
+        end(local, Position::Arrived(pc));
         local.registers[2] = sp;
     }
 }
 
-fn end(local: &mut Local, place: Place) {
+fn end(local: &mut Local, place: Position) {
     let Local { hart, started, boots, .. } = *local;
     // Memory still has to see what was stored.
     let left = std::mem::take(&mut local.left);
-    *local = Local {
-        hart,
-        at: place,
-        registers: [0; 32],
-        csrs: Default::default(),
-        own: Default::default(),
-        reservation: None,
-        reserved_from: None,
-        telling: None,
-        started,
-        boots,
-        left,
-        ahead: Vec::new(),
-    };
+    *local = Local { started, boots, left, ..Local::new(hart, place) };
 }
 
 /// Executes what is oldest as far as it is determined, and brings the rest into the one form that it has.
@@ -271,21 +242,21 @@ fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> 
     let mut held: Option<(u64, [u64; 32], BTreeMap<u64, u64>)> = None;
     // What it read since then.
     let mut polled = None;
-    while let Place::Running(pc) = local.at {
+    while let Position::Running(pc) = local.at {
         let line = match program.at(pc) {
-            At::Line(line) => line,
-            At::End => {
+            Fetched::Code(line) => line,
+            Fetched::End => {
                 let registers = local.registers;
-                end(&mut local, Place::Arrived(pc));
+                end(&mut local, Position::Arrived(pc));
                 local.registers = registers;
                 break;
             }
-            At::Nowhere => {
+            Fetched::Nowhere => {
                 signals.push(Signal::Astray);
-                end(&mut local, Place::Astray(pc));
+                end(&mut local, Position::Astray(pc));
                 break;
             }
-            At::Undecoded => {
+            Fetched::Undecoded => {
                 signals.push(Signal::Undecoded(pc));
                 break;
             }
@@ -301,7 +272,7 @@ fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> 
             *at == pc && *registers == local.registers && *own == local.own
         };
         if held.as_ref().is_some_and(repeats) {
-            end(&mut local, polled.map_or(Place::Loops(pc), Place::Polls));
+            end(&mut local, polled.map_or(Position::Loops(pc), Position::Polls));
             break;
         }
         if silent > 64 && silent.is_power_of_two() {
@@ -313,7 +284,7 @@ fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> 
             None => break,
         }
     }
-    if let Place::Running(pc) = local.at {
+    if let Position::Running(pc) = local.at {
         let live = program.live(pc);
         for register in Register::all().filter(|&register| live & bit(register) == 0) {
             local.registers[register.index()] = 0;
@@ -352,7 +323,7 @@ fn retire(
     program: &dyn Program,
     local: &mut Local,
     pc: u64,
-    line: &Line,
+    line: &AnnotatedInstruction,
     signals: &mut Vec<Signal>,
     polled: &mut Option<Poll>,
 ) -> Option<Option<u64>> {
@@ -369,7 +340,7 @@ fn retire(
     let mut next = effect.next;
     match effect.action {
         Action::Nothing | Action::FenceI => {}
-        Action::Fence(before, after) => leave(local, Left::Fence(Sides::Sets(bits(before), bits(after)))),
+        Action::Fence(before, after) => leave(local, Left::Fence(Sides::Sets(before.bits(), after.bits()))),
         Action::FenceTso => leave(local, Left::Fence(Sides::Tso)),
         Action::Write(register, value) => put(local, register, value),
         Action::Memory(access) => {
@@ -403,7 +374,7 @@ fn retire(
                 }
                 _ if !is_memory => {
                     signals.push(Signal::Astray);
-                    end(local, Place::Astray(pc));
+                    end(local, Position::Astray(pc));
                     return Some(None);
                 }
                 None => {
@@ -416,7 +387,7 @@ fn retire(
                     if !local.ahead.is_empty() && !Path::committed(program, local)?.agrees(0) {
                         return None;
                     }
-                    let Line { acquire, release, .. } = *line;
+                    let AnnotatedInstruction { acquire, release, .. } = *line;
                     let tells = local.telling.take();
                     let (address, width) = (access.address, access.width);
                     // A load that took its value from here still does.
@@ -489,8 +460,7 @@ fn retire(
     Some(Some(step_on(program, local, pc, line, next)))
 }
 
-/// Leaves the oldest instruction behind.
-fn step_on(program: &dyn Program, local: &mut Local, pc: u64, line: &Line, next: u64) -> u64 {
+fn step_on(program: &dyn Program, local: &mut Local, pc: u64, line: &AnnotatedInstruction, next: u64) -> u64 {
     if matches!(line.instruction, Instruction::Jalr { .. }) {
         program.jumps(pc, next);
     }
@@ -505,7 +475,6 @@ fn step_on(program: &dyn Program, local: &mut Local, pc: u64, line: &Line, next:
     next
 }
 
-/// Leaves something behind.
 fn leave(local: &mut Local, left: Left) {
     local.left.push(left);
     local.trim();

@@ -6,27 +6,12 @@ use std::rc::Rc;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
-use super::footprint::{Footprint, Words};
-use super::machine::{MEMORY, Machine, State};
+use super::footprint::{Footprint, Standing, Walk, WordSet, Written};
+use super::local::Notice;
+use super::machine::{BOOTS, CLEARED, MEMORY, MOST_HARTS, Machine, NOTICES, State, interrupt_of};
 use super::path::{Task, overlap};
+use super::step::{Possible, Signal};
 use crate::isa::Width;
-
-/// A store: where, how wide, what.
-pub(super) type Written = (u64, Width, u64);
-
-/// What a hart may do when some others do nothing.
-#[derive(Debug, Clone, Default)]
-struct Walk {
-    footprint: Footprint,
-    written: Vec<Written>,
-}
-
-/// A walk that stands as long as these words hold what they do. None: too much to tell.
-#[derive(Debug, Clone)]
-pub(super) struct Standing {
-    holding: Box<[(usize, u32)]>,
-    walk: Option<Rc<Walk>>,
-}
 
 /// States of one hart that a walk looks at, over all kinds of garbage, before the hart is taken to do
 /// anything.
@@ -39,6 +24,73 @@ const MOST_WRITTEN: usize = 100;
 const ROUNDS: usize = 8;
 
 impl Machine<'_> {
+    /// What an operation touches, whatever it leads to.
+    pub(crate) fn footprint(&mut self, state: &State, hart: usize, op: usize) -> Footprint {
+        let possible = self.possible(state[hart]);
+        let mut print = Footprint::default();
+        self.touch(state[hart], &possible, op, &mut print);
+        let mut moves = Vec::new();
+        self.moves(state, hart, op, &mut moves);
+        for each in &moves {
+            self.hear(hart, &each.signals, &mut print);
+        }
+        print
+    }
+
+    /// Adds what an operation of a hart touches in memory.
+    fn touch(&mut self, local: u32, possible: &Possible, op: usize, print: &mut Footprint) {
+        for &(address, _) in &possible.watched {
+            print.reads.insert(self.slot(address & !7));
+        }
+        let hart = self.local(local).hart;
+        match possible.ops[op].task {
+            Task::Read { address, .. } => print.reads.insert(self.slot(address & !7)),
+            Task::Wake => print.reads.insert(self.slot(interrupt_of(usize::from(hart)) & !7)),
+            Task::Forward { .. } | Task::Fail { .. } => {}
+            Task::Write { address, tells, value, .. } | Task::Succeed { address, tells, value, .. } => {
+                self.touch_write(local, address, tells, value, print);
+            }
+            Task::Swap { address, tells, .. } => self.touch_write(local, address, tells, 1, print),
+        }
+    }
+
+    fn touch_write(
+        &mut self,
+        local: u32,
+        address: u64,
+        tells: Option<Notice>,
+        value: u64,
+        print: &mut Footprint,
+    ) {
+        print.writes.insert(self.slot(address & !7));
+        if self.may_be_lost(local, address, value) {
+            print.reads.insert(self.slot(CLEARED));
+        }
+        match tells {
+            None => {}
+            Some(Notice::One(hart)) if hart < MOST_HARTS as u64 => {
+                print.writes.insert(self.slot(NOTICES + 8 * hart));
+            }
+            Some(_) => {
+                for hart in 0..self.harts as u64 {
+                    print.writes.insert(self.slot(NOTICES + 8 * hart));
+                }
+            }
+        }
+    }
+
+    /// Adds what is noted on the way.
+    fn hear(&mut self, hart: usize, signals: &[Signal], print: &mut Footprint) {
+        for signal in signals {
+            match signal {
+                Signal::Primary => print.writes.insert(self.slot(BOOTS)),
+                Signal::Cleared => print.writes.insert(self.slot(CLEARED)),
+                Signal::Started => print.reads.insert(self.slot(NOTICES + 8 * hart as u64)),
+                _ => {}
+            }
+        }
+    }
+
     /// What these harts may touch from here when no other hart does anything; a hart that is marked so
     /// without its oldest operation, which is put off. None: too much to tell.
     pub(crate) fn without(&mut self, state: &State, harts: &[(usize, bool)]) -> Option<Vec<Footprint>> {
@@ -120,8 +172,8 @@ impl Machine<'_> {
             let mut spots = IndexSet::<(u64, Width), FxBuildHasher>::default();
             // With each state of the hart, the spots of which it has seen that they do not hold what they
             // did: they never will again, unless somebody writes it.
-            let mut seen = IndexSet::<(u32, Words), FxBuildHasher>::default();
-            seen.insert((local, Words::default()));
+            let mut seen = IndexSet::<(u32, WordSet), FxBuildHasher>::default();
+            seen.insert((local, WordSet::default()));
             let mut next = 0;
             while let Some(&(number, moved)) = seen.get_index(next) {
                 next += 1;

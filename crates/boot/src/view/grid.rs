@@ -9,10 +9,8 @@ const SEAMS: [char; 6] = ['/', '_', '+', '.', ',', '-'];
 /// A space at which no line ends: between a figure and its unit.
 pub(super) const TOGETHER: char = '\u{a0}';
 
-/// A column of a table.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
-    /// What stands above it.
     pub(super) title: &'static str,
     /// Whether it holds figures, which stand to the right.
     pub(super) figures: bool,
@@ -88,10 +86,8 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines.into_iter().map(|line| line.replace(TOGETHER, " ").trim().to_owned()).collect()
 }
 
-/// A piece of a word that fits a line.
 struct Part {
     text: String,
-    /// Whether the word begins here.
     first: bool,
 }
 

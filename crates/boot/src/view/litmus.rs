@@ -54,7 +54,6 @@ fn alone(litmus: &Litmus, name: &str, decided: &Decided, width: usize) -> String
     text + &folded(&sentence(litmus, decided), 0, width)
 }
 
-/// herd's word for what is asked.
 fn kind(asked: Quantifier) -> &'static str {
     match asked {
         Quantifier::Exists => "Allowed",
@@ -137,7 +136,6 @@ fn none_has(all: usize, outcomes: &str) -> String {
     if all == 1 { format!("{outcomes} lacks") } else { format!("none of {outcomes} has") }
 }
 
-/// What was not looked at.
 fn beyond(litmus: &Litmus) -> String {
     let times = if litmus.unroll == 1 { "once".to_owned() } else { format!("{} times", litmus.unroll) };
     format!(
@@ -145,7 +143,6 @@ fn beyond(litmus: &Litmus) -> String {
     )
 }
 
-/// Why a test has no outcomes.
 fn reason(litmus: &Litmus, tried: &Tried) -> Option<String> {
     let file = &tried.file;
     match &tried.settled {
@@ -158,41 +155,31 @@ fn reason(litmus: &Litmus, tried: &Tried) -> Option<String> {
             memory(*bytes)
         )),
         Settled::Refused { why } => Some(format!("{file}: refused: {why}")),
-        Settled::Unreadable { .. } => Some(format!("{file}: {}", unreadable(&tried.settled))),
+        Settled::Unreadable { line, why } => Some(format!("{file}: {}", unreadable(*line, why))),
         Settled::Decided(_) => None,
     }
 }
 
-fn unreadable(settled: &Settled) -> String {
-    match settled {
-        Settled::Unreadable { line: Some(line), why } => format!("line {line}: {why}"),
-        Settled::Unreadable { line: None, why } => why.clone(),
-        _ => String::new(),
-    }
+fn unreadable(line: Option<usize>, why: &str) -> String {
+    line.map_or_else(|| why.to_owned(), |line| format!("line {line}: {why}"))
 }
 
 fn row(tried: &Tried) -> Vec<String> {
-    let dash = || "–".to_owned();
     let name = tried.name.clone().unwrap_or_else(|| tried.file.clone());
-    match &tried.settled {
+    let (result, what) = match &tried.settled {
         Settled::Decided(decided) => {
-            vec![name, decided.states.len().to_string(), result(decided), observation(decided)]
+            return vec![name, decided.states.len().to_string(), result(decided), observation(decided)];
         }
-        Settled::NotFinished { steps, memory: None } => {
-            vec![name, dash(), "not finished".to_owned(), format!("after {steps} steps")]
-        }
+        Settled::NotFinished { steps, memory: None } => ("not finished", format!("after {steps} steps")),
         Settled::NotFinished { steps, memory: Some(bytes) } => {
-            let what = format!("{} reached (--limit) after {steps} steps", memory(*bytes));
-            vec![name, dash(), "not finished".to_owned(), what]
+            ("not finished", format!("{} reached (--limit) after {steps} steps", memory(*bytes)))
         }
-        Settled::Refused { why } => vec![name, dash(), "refused".to_owned(), why.clone()],
-        Settled::Unreadable { .. } => {
-            vec![name, dash(), "unreadable".to_owned(), unreadable(&tried.settled)]
-        }
-    }
+        Settled::Refused { why } => ("refused", why.clone()),
+        Settled::Unreadable { line, why } => ("unreadable", unreadable(*line, why)),
+    };
+    vec![name, "–".to_owned(), result.to_owned(), what]
 }
 
-/// How many tests came out in which way.
 fn summary(litmus: &Litmus) -> String {
     let decided = litmus.count(|it| matches!(it, Settled::Decided(_)));
     let happens = litmus.count(|it| matches!(it, Settled::Decided(decided) if decided.having > 0));

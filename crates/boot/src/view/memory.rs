@@ -6,26 +6,24 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::answer::{Access, Counterexample, Writer};
+use crate::answer::{Counterexample, StepAccess, Writer};
 
 /// A word, or several that are accessed together.
-pub(super) struct Word {
-    /// The addresses of its bytes.
+pub(super) struct AccessedWord {
     pub(super) bytes: Range<u64>,
-    /// Its name, as the first access has it.
     pub(super) name: String,
     /// Whether harts meet here, or garbage is read.
     pub(super) matters: bool,
 }
 
 /// The words of a run, in the order in which they are first accessed.
-pub(super) fn words(example: &Counterexample) -> Vec<Word> {
-    let accesses: Vec<(u32, Access<'_>)> = example
+pub(super) fn words(example: &Counterexample) -> Vec<AccessedWord> {
+    let accesses: Vec<(u32, StepAccess<'_>)> = example
         .steps
         .iter()
         .filter_map(|step| step.action.access().map(|access| (step.hart, access)))
         .collect();
-    let mut words: Vec<Word> = Vec::new();
+    let mut words: Vec<AccessedWord> = Vec::new();
     for bytes in joined(accesses.iter().map(|(_, access)| span(access)).collect()) {
         let mut harts = BTreeSet::new();
         let (mut written, mut garbage, mut name) = (false, false, None);
@@ -36,20 +34,19 @@ pub(super) fn words(example: &Counterexample) -> Vec<Word> {
             name.get_or_insert(access.name);
         }
         let name = name.unwrap_or_default().to_owned();
-        words.push(Word { bytes, name, matters: garbage || (written && harts.len() > 1) });
+        words.push(AccessedWord { bytes, name, matters: garbage || (written && harts.len() > 1) });
     }
     words.sort_by_key(|word| accesses.iter().position(|(_, access)| word.bytes.contains(&access.address)));
     words
 }
 
-/// The word of an access.
-pub(super) fn word_of(words: &[Word], access: &Access<'_>) -> Option<usize> {
+pub(super) fn word_of(words: &[AccessedWord], access: &StepAccess<'_>) -> Option<usize> {
     words.iter().position(|word| word.bytes.contains(&access.address))
 }
 
 /// The steps of a run, each by itself but for those of one hart, two or more, that no other hart can see: one
 /// may skip them.
-pub(super) fn groups(example: &Counterexample, words: &[Word]) -> Vec<Range<usize>> {
+pub(super) fn groups(example: &Counterexample, words: &[AccessedWord]) -> Vec<Range<usize>> {
     let quiet = |index: usize| {
         let step = &example.steps[index];
         let access = step.action.access();
@@ -77,8 +74,7 @@ pub(super) fn groups(example: &Counterexample, words: &[Word]) -> Vec<Range<usiz
     groups
 }
 
-/// The bytes of an access.
-fn span(access: &Access<'_>) -> Range<u64> {
+fn span(access: &StepAccess<'_>) -> Range<u64> {
     access.address..access.address.saturating_add(u64::from(access.bytes.max(1)))
 }
 

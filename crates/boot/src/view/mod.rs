@@ -15,13 +15,13 @@ mod svg;
 mod words;
 
 use self::grid::{paragraph, shown};
-use self::words::ValueNames;
-use crate::answer::{Boot, BootCheck, BootPlace, BootVerdict, Counterexample, Fault};
+use self::words::{ValueNames, can, ended, place, remark, retried, sentence};
+use crate::answer::{Boot, BootCheck, BootVerdict};
 
 pub use self::litmus::{litmus, undecided};
 pub use self::picture::picture;
 pub use self::replay::replay;
-use tenbin_model::words::{and, comma, counted, or};
+use tenbin_model::words::{and, capitalised, comma, or};
 
 /// One boot in full, or a table of several with the shortest run to each kind of fault in each file. No line
 /// is wider than `width` if that is at least 60 columns.
@@ -33,7 +33,6 @@ pub fn boot(boot: &Boot, width: usize) -> String {
     }
 }
 
-/// What there is to say of one machine.
 fn alone(check: &BootCheck, width: usize) -> String {
     let (file, machine) = (shown(&check.file), words::machine(&check.machine));
     let cost = words::cost(&check.effort);
@@ -99,69 +98,6 @@ pub fn unexamined(answer: &Boot) -> Option<String> {
         ([(check, why)], 1) => Some(format!("{}: refused: {why}", check.file)),
         (refused, all) => Some(format!("{} of {all} machines were refused", refused.len())),
     }
-}
-
-/// A place in the code, and what stands there.
-fn place(place: &BootPlace) -> String {
-    format!("`{}` at {}", shown(&place.instruction), shown(&place.place))
-}
-
-/// That the progress of some loops is believed in, and not promised; each of them once.
-fn retried(checks: &[&BootCheck], width: usize) -> String {
-    let mut places: Vec<String> = Vec::new();
-    for retry in checks.iter().flat_map(|check| &check.retries) {
-        let place = place(retry);
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    if places.is_empty() {
-        return String::new();
-    }
-    let summary = format!(
-        "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
-         row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
-         not is believed here.",
-        and(&places)
-    );
-    paragraph(&summary, 0, width)
-}
-
-/// A remark: no fault, so its run is not shown.
-fn remark(what: &str, example: &Counterexample, width: usize) -> String {
-    let steps = counted(example.steps.len(), "step");
-    let summary = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
-    paragraph(&summary, 0, width)
-}
-
-/// What goes wrong, ended as a sentence.
-fn sentence(example: &Counterexample) -> String {
-    ended(&example.sentence)
-}
-
-/// A text that ends as a sentence does.
-fn ended(text: &str) -> String {
-    let text = shown(text.trim());
-    if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
-}
-
-/// What a file does that has this fault.
-fn can(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Dead => "can hang",
-        Fault::Livelock => "may never end its boot",
-        Fault::StartedEarly => "can start a hart before it is told",
-        Fault::StartedTwice => "can start a hart twice",
-        Fault::SharedStack => "can put two harts on one stack",
-        Fault::Stale => "can start a hart with a stale stack or argument",
-        Fault::Astray => "can go where nothing is",
-        Fault::LostStore => "can lose a store",
-    }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 #[cfg(test)]

@@ -7,25 +7,20 @@
 use std::ops::Range;
 
 use super::grid::{shown, wrapped};
-use super::memory::{Word, groups, word_of, words};
-use super::sentence;
+use super::memory::{AccessedWord, groups, word_of, words};
 use super::steps::{done, numbers, older, place, unseen};
 use super::svg::{Anchor, Canvas, characters, text_width};
-use super::words::{ValueNames, hangs, machine};
+use super::words::{ValueNames, hangs, machine, sentence};
 use crate::answer::{Boot, BootAction, BootCheck, BootStep, Counterexample, HartEnd, Writer};
 use tenbin_model::words::comma;
 
-/// The height of a step.
 const ROW: i64 = 28;
 /// How much more a step needs that is performed early: it is written below its arrow.
 const EARLY: i64 = 10;
-/// The height of an event.
 const EVENT: i64 = 26;
-/// The height of a line of text.
 const LINE: i64 = 15;
 /// The least room on either side of a hart's line.
 const HALF: i64 = 62;
-/// The height of the heads of columns.
 const HEAD: i64 = 34;
 /// After so much a long band says again what its word holds.
 const AGAIN: i64 = 20 * ROW;
@@ -39,7 +34,6 @@ pub fn picture(answer: &Boot) -> Option<String> {
     worst.map(|(check, run)| drawn(check, run))
 }
 
-/// A run as an SVG file.
 pub(super) fn drawn(check: &BootCheck, example: &Counterexample) -> String {
     let words = words(example);
     let names = ValueNames::of(example);
@@ -70,7 +64,6 @@ fn description(example: &Counterexample) -> String {
     text.trim_end().to_owned()
 }
 
-/// A step in a sentence.
 fn step_sentence(index: usize, step: &BootStep, names: &ValueNames) -> String {
     let place =
         if step.source.is_some() { format!("{}, {}", place(step), shown(&step.place)) } else { place(step) };
@@ -89,28 +82,19 @@ fn step_sentence(index: usize, step: &BootStep, names: &ValueNames) -> String {
     text + "."
 }
 
-/// Where the columns are.
 struct Plan {
-    /// Every hart's column, by its number.
     harts: Vec<Lane>,
     /// The middle of every word that has a band, by the number of the word.
     bands: Vec<Option<i64>>,
-    /// Half of the width of every band.
     half_bands: Vec<i64>,
-    /// Where the numbers of steps end.
     numbers: i64,
-    /// The whole width.
     width: i64,
 }
 
-/// A hart's column.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// Where its line is.
     line: i64,
-    /// Where it begins.
     left: i64,
-    /// Where it ends.
     right: i64,
     /// To which side memory is: 1 or -1.
     side: i64,
@@ -128,7 +112,7 @@ impl Plan {
     fn of(
         check: &BootCheck,
         example: &Counterexample,
-        words: &[Word],
+        words: &[AccessedWord],
         names: &ValueNames,
         groups: &[Range<usize>],
     ) -> Self {
@@ -178,7 +162,7 @@ impl Plan {
 }
 
 /// Half of the width of a band: its name and all of its values fit.
-fn half_band(word: &Word, example: &Counterexample, names: &ValueNames) -> i64 {
+fn half_band(word: &AccessedWord, example: &Counterexample, names: &ValueNames) -> i64 {
     let accesses = example.steps.iter().filter_map(|step| step.action.access());
     let values = accesses.filter(|access| word.bytes.contains(&access.address)).flat_map(|access| {
         let read = access.read.map(|(value, _)| value);
@@ -188,7 +172,6 @@ fn half_band(word: &Word, example: &Counterexample, names: &ValueNames) -> i64 {
     text_width(texts.map(|text| cut(&text).chars().count()).max().unwrap_or(0)) / 2 + 8
 }
 
-/// A value in a band, until the next.
 struct Held {
     from: i64,
     value: String,
@@ -196,10 +179,9 @@ struct Held {
     hart: Option<u32>,
 }
 
-/// A picture as it grows.
 struct Drawing<'a> {
     example: &'a Counterexample,
-    words: &'a [Word],
+    words: &'a [AccessedWord],
     names: ValueNames,
     plan: Plan,
     canvas: Canvas,
@@ -286,7 +268,7 @@ impl Drawing<'_> {
 
     /// What the words hold before the first step, as far as somebody reads it then.
     fn at_first(&self) -> Vec<Option<Held>> {
-        let first = |word: &Word| {
+        let first = |word: &AccessedWord| {
             let accesses = self.example.steps.iter().filter_map(|step| step.action.access());
             let access = accesses.into_iter().find(|access| word.bytes.contains(&access.address))?;
             let (value, writer) = access.read?;
@@ -401,7 +383,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// What a word holds for a while.
     fn band(&mut self, word: usize, held: &Held, to: i64) {
         let Some(middle) = self.plan.bands[word] else { return };
         let half = self.plan.half_bands[word];
@@ -425,7 +406,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// The names of the columns.
     fn heads(&mut self, y: i64) {
         for (hart, &Lane { line: x, .. }) in self.plan.harts.iter().enumerate() {
             let name = format!("hart {hart}");
@@ -443,7 +423,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// Where every hart is in the end.
     fn ends(&mut self) {
         let hang = hangs(self.example.fault);
         self.y += 8;
@@ -478,7 +457,6 @@ fn colour(hart: usize) -> String {
     format!("h{}", hart % 8)
 }
 
-/// How early a step is.
 fn early(step: &BootStep) -> String {
     format!("before {} older", step.overtakes)
 }
@@ -492,13 +470,12 @@ fn end_lines(end: &HartEnd, room: usize) -> Vec<String> {
     lines
 }
 
-/// Where a group is, as the margin has it.
 fn mark(group: &Range<usize>, example: &Counterexample) -> String {
     cut(&place(&example.steps[group.start]))
 }
 
 /// What stands at a hart's line: a value, and the name of a word that has no band.
-fn label(step: &BootStep, words: &[Word], names: &ValueNames) -> String {
+fn label(step: &BootStep, words: &[AccessedWord], names: &ValueNames) -> String {
     let value = |value, bytes| cut(&names.value(value, bytes));
     let access = step.action.access();
     let banded = access.and_then(|access| word_of(words, &access)).is_some_and(|word| words[word].matters);
@@ -526,7 +503,6 @@ fn bar(count: usize) -> String {
     format!("{count} that no other hart sees")
 }
 
-/// A name that fits its column.
 fn cut(name: &str) -> String {
     if name.chars().count() <= LONGEST {
         return name.to_owned();

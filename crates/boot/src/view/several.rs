@@ -1,14 +1,14 @@
 //! What was found on several machines: a table, and the shortest run to each fault.
 
 use super::grid::{Column, paragraph, shown, table as drawn};
-use super::words::{machine, seconds};
-use super::{can, capitalised, ended, place, remark, retried, sentence, steps};
+use super::steps;
+use super::words::{can, ended, machine, place, remark, retried, seconds, sentence};
 use crate::answer::{BootCheck, BootVerdict, Counterexample, Fault};
 use crate::axiomatic::Model;
-use tenbin_model::words::{and, comma, counted, semicolon};
+use tenbin_model::words::{and, capitalised, comma, counted, semicolon};
 
 /// Machines that differ in nothing but the hart that boots, with one verdict.
-struct Row<'a> {
+struct VerdictRow<'a> {
     first: &'a BootCheck,
     verdict: String,
     boots: Vec<Option<u32>>,
@@ -62,8 +62,8 @@ fn called(file: &str, checks: &[BootCheck]) -> String {
     shown(if alone && !name.is_empty() { &name } else { file })
 }
 
-fn rows(checks: &[BootCheck]) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
+fn rows(checks: &[BootCheck]) -> Vec<VerdictRow<'_>> {
+    let mut rows: Vec<VerdictRow<'_>> = Vec::new();
     for check in checks {
         let verdict = verdict(check);
         let same = rows.iter_mut().find(|row| {
@@ -78,7 +78,7 @@ fn rows(checks: &[BootCheck]) -> Vec<Row<'_>> {
                 row.states = row.states.max(check.effort.states);
                 row.seconds = row.seconds.max(check.effort.seconds);
             }
-            None => rows.push(Row {
+            None => rows.push(VerdictRow {
                 first: check,
                 verdict,
                 boots: vec![check.machine.boot_hart],
@@ -90,7 +90,6 @@ fn rows(checks: &[BootCheck]) -> Vec<Row<'_>> {
     rows
 }
 
-/// A verdict in a few words.
 fn verdict(check: &BootCheck) -> String {
     match &check.verdict {
         BootVerdict::Sound { window_full, partly, held, .. } => {
@@ -143,8 +142,7 @@ pub(super) fn files(checks: &[BootCheck], width: usize) -> String {
     text
 }
 
-/// A run, and the machine that it is of.
-type Shown<'a> = (&'a BootCheck, &'a Counterexample);
+type CheckedRun<'a> = (&'a BootCheck, &'a Counterexample);
 
 fn of_file(checks: &[&BootCheck], width: usize) -> String {
     let mut text = String::new();
@@ -182,16 +180,15 @@ fn of_file(checks: &[&BootCheck], width: usize) -> String {
     if beside.is_empty() { text } else { format!("{text}\n{beside}") }
 }
 
-/// The runs of each kind, in the order of kinds.
 fn kinds<'a>(
     checks: &[&'a BootCheck],
     of: impl Fn(&'a BootCheck) -> &'a [Counterexample],
-) -> Vec<(Fault, Vec<Shown<'a>>)> {
-    let mut all: Vec<Shown<'a>> =
+) -> Vec<(Fault, Vec<CheckedRun<'a>>)> {
+    let mut all: Vec<CheckedRun<'a>> =
         checks.iter().flat_map(|&check| of(check).iter().map(move |example| (check, example))).collect();
     // Stable: what was asked first stays first.
     all.sort_by_key(|(_, example)| example.fault);
-    let mut kinds: Vec<(Fault, Vec<Shown<'a>>)> = Vec::new();
+    let mut kinds: Vec<(Fault, Vec<CheckedRun<'a>>)> = Vec::new();
     for run in all {
         match kinds.last_mut() {
             Some((fault, runs)) if *fault == run.1.fault => runs.push(run),
@@ -202,7 +199,7 @@ fn kinds<'a>(
 }
 
 /// The run with the fewest steps; of several, one in order, and the one that was asked about first.
-fn shortest<'a>(runs: &[Shown<'a>]) -> Option<Shown<'a>> {
+fn shortest<'a>(runs: &[CheckedRun<'a>]) -> Option<CheckedRun<'a>> {
     runs.iter().copied().min_by_key(|(_, example)| (example.steps.len(), example.reordered))
 }
 

@@ -93,7 +93,6 @@ pub(super) fn place(step: &BootStep) -> String {
     shown(step.source.as_deref().unwrap_or(&step.place))
 }
 
-/// The number of a step, or those of several.
 pub(super) fn numbers(group: &Range<usize>) -> String {
     match group.len() {
         1 => group.start.to_string(),
@@ -133,7 +132,6 @@ fn happened(step: &BootStep) -> String {
     semicolon(step.events.iter().map(|event| shown(event)))
 }
 
-/// What a step does to memory.
 pub(super) fn done(action: &BootAction, names: &ValueNames) -> String {
     let value = |value, bytes| names.value(value, bytes);
     match action {
@@ -159,7 +157,6 @@ pub(super) fn done(action: &BootAction, names: &ValueNames) -> String {
     }
 }
 
-/// Who wrote it.
 fn whose(writer: Writer) -> String {
     match writer {
         Writer::File => "from the file".to_owned(),
@@ -182,7 +179,6 @@ pub(super) fn unseen(range: &Range<usize>, example: &Counterexample, names: &Val
     }
 }
 
-/// Where every hart is in the end.
 fn ends(ends: &[HartEnd], hang: bool, width: usize) -> String {
     let columns = [
         Column { title: if hang { "for ever" } else { "then" }, figures: false, least: 8 },

@@ -6,28 +6,21 @@ use super::grid::shown;
 /// 0.6 of their size.
 const TENTHS: i64 = 67;
 
-/// The width of so many characters.
 pub(super) fn text_width(characters: usize) -> i64 {
     (i64::try_from(characters).unwrap_or(i64::MAX / TENTHS) * TENTHS + 9) / 10
 }
 
-/// How many characters fit.
 pub(super) fn characters(width: i64) -> usize {
     usize::try_from(width * 10 / TENTHS).unwrap_or(0)
 }
 
-/// Which end of a text its place is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// The left end.
     Start,
-    /// The middle.
     Middle,
-    /// The right end.
     End,
 }
 
-/// What is drawn so far.
 #[derive(Default)]
 pub(super) struct Canvas(String);
 
@@ -44,28 +37,24 @@ impl Canvas {
         self.0.push_str(&format!("<text x=\"{x}\" y=\"{y}\"{class}{anchor}>{text}</text>\n"));
     }
 
-    /// A straight line.
     pub(super) fn line(&mut self, (x, y): (i64, i64), (to_x, to_y): (i64, i64), class: &str) {
         self.0.push_str(&format!(
             "<line x1=\"{x}\" y1=\"{y}\" x2=\"{to_x}\" y2=\"{to_y}\" class=\"{class}\"/>\n"
         ));
     }
 
-    /// A box with round corners.
     pub(super) fn block(&mut self, (x, y): (i64, i64), width: i64, height: i64, class: &str) {
         self.0.push_str(&format!(
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\" class=\"{class}\"/>\n"
         ));
     }
 
-    /// A line with a head at its second end.
     pub(super) fn arrow(&mut self, y: i64, from: i64, to: i64, class: &str) {
         let back = if from < to { -8 } else { 8 };
         self.line((from, y), (to + back / 2, y), class);
         self.0.push_str(&format!("<path d=\"M{to} {y}l{back} -4v8z\" class=\"{class} head\"/>\n"));
     }
 
-    /// A dot.
     pub(super) fn dot(&mut self, x: i64, y: i64, class: &str) {
         self.0.push_str(&format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\" class=\"{class} head\"/>\n"));
     }
@@ -85,7 +74,6 @@ impl Canvas {
         self.0.push_str(&format!("<path d=\"M{} {y}l4 5l8 -10\" class=\"{class} bare\"/>\n", x - 6));
     }
 
-    /// Lays another sheet on top.
     pub(super) fn append(&mut self, sheet: Self) {
         self.0.push_str(&sheet.0);
     }
@@ -95,12 +83,10 @@ impl Canvas {
         self.0.push_str(&format!("<g><title>{}</title>\n", escaped(title)));
     }
 
-    /// Ends what was opened.
     pub(super) fn close(&mut self) {
         self.0.push_str("</g>\n");
     }
 
-    /// The file.
     pub(super) fn finished(self, width: i64, height: i64, title: &str, description: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -114,7 +100,6 @@ impl Canvas {
     }
 }
 
-/// Text that can stand in an element.
 fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for character in shown(text).chars() {

@@ -8,10 +8,9 @@ use proptest::prelude::*;
 use super::picture::drawn;
 use super::specimen::*;
 use super::*;
-use crate::answer::{BootAction, BootStep, HartEnd, Hex, NamedValue, Planted, Writer};
+use crate::answer::{BootAction, BootStep, Counterexample, Fault, HartEnd, Hex, NamedValue, Planted, Writer};
 use crate::axiomatic::Model;
 
-/// One machine.
 fn one(check: BootCheck) -> Boot {
     Boot { schema: Boot::SCHEMA.to_owned(), checks: vec![check] }
 }
@@ -281,7 +280,6 @@ fn a_run_without_steps_is_told_and_drawn() {
     assert_eq!(boot(&Boot { schema: String::new(), checks: Vec::new() }, 80), "");
 }
 
-/// Every number that an attribute has.
 fn numbers(svg: &str, attribute: &str) -> Vec<i64> {
     svg.split(&format!(" {attribute}=\""))
         .skip(1)

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::words::counted;
+use tenbin_model::words::{and, counted};
 
-use super::grid::{TOGETHER, shown};
-use crate::answer::{BootMachine, Counterexample, Effort, Fault, Hex, Planted};
+use super::grid::{TOGETHER, paragraph, shown};
+use crate::answer::{BootCheck, BootMachine, BootPlace, Counterexample, Effort, Fault, Hex, Planted};
 use crate::axiomatic::Model;
 
 /// Numbers below this are shown as such; others are addresses, or bits.
@@ -19,9 +19,7 @@ const REACH: u64 = 64;
 /// The names that a run knows, by address.
 #[derive(Default)]
 pub(super) struct ValueNames {
-    /// Where symbols begin.
     symbols: BTreeMap<u64, String>,
-    /// Values that are addresses.
     values: BTreeMap<u64, String>,
 }
 
@@ -91,7 +89,6 @@ impl ValueNames {
     }
 }
 
-/// Whether a run with this fault goes on for ever.
 pub(super) fn hangs(fault: Fault) -> bool {
     matches!(fault, Fault::Dead | Fault::Livelock)
 }
@@ -117,11 +114,66 @@ pub(super) fn seconds(seconds: f64) -> String {
     if seconds < 0.01 { "<0.01".to_owned() } else { three_digits(seconds) }
 }
 
-/// A memory model by its name.
 pub(super) fn model(memory: Model) -> String {
     match memory {
         Model::Sc => "sequential consistency".to_owned(),
         Model::Tso => "total store order".to_owned(),
         Model::Rvwmo => memory.to_string().to_uppercase(),
+    }
+}
+
+/// A place in the code, and what stands there.
+pub(super) fn place(place: &BootPlace) -> String {
+    format!("`{}` at {}", shown(&place.instruction), shown(&place.place))
+}
+
+/// That the progress of some loops is believed in, and not promised; each of them once.
+pub(super) fn retried(checks: &[&BootCheck], width: usize) -> String {
+    let mut places: Vec<String> = Vec::new();
+    for retry in checks.iter().flat_map(|check| &check.retries) {
+        let place = place(retry);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.is_empty() {
+        return String::new();
+    }
+    let summary = format!(
+        "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
+         row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
+         not is believed here.",
+        and(&places)
+    );
+    paragraph(&summary, 0, width)
+}
+
+/// A remark: no fault, so its run is not shown.
+pub(super) fn remark(what: &str, example: &Counterexample, width: usize) -> String {
+    let steps = counted(example.steps.len(), "step");
+    let summary = format!("{what} ({}, after {steps}): {}", example.fault.name(), sentence(example));
+    paragraph(&summary, 0, width)
+}
+
+/// What goes wrong, ended as a sentence.
+pub(super) fn sentence(example: &Counterexample) -> String {
+    ended(&example.sentence)
+}
+
+pub(super) fn ended(text: &str) -> String {
+    let text = shown(text.trim());
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
+}
+
+pub(super) fn can(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Dead => "can hang",
+        Fault::Livelock => "may never end its boot",
+        Fault::StartedEarly => "can start a hart before it is told",
+        Fault::StartedTwice => "can start a hart twice",
+        Fault::SharedStack => "can put two harts on one stack",
+        Fault::Stale => "can start a hart with a stale stack or argument",
+        Fault::Astray => "can go where nothing is",
+        Fault::LostStore => "can lose a store",
     }
 }

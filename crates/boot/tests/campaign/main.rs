@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use program::{Chance, Line, Mark, Place, Program, Scope, Target};
+use program::{Chance, Mark, Place, Program, Scope, Statement, Target};
 use reference::Bits;
 use tenbin_boot::axiomatic::{self, Limits, Model, NoAnswer, Refusal};
 use tenbin_boot::litmus::Test;
@@ -54,7 +54,6 @@ fn difference(expected: &BTreeSet<String>, name: &str, states: &BTreeSet<String>
     )
 }
 
-/// What came of the comparisons under one model.
 #[derive(Default)]
 struct Tally {
     outcomes: usize,
@@ -80,7 +79,6 @@ impl Tally {
     }
 }
 
-/// Compares both models with the second reading on so many tests.
 fn campaign(model: Model, reading: reference::Model, tests: u64, seed: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..tests {
@@ -200,11 +198,12 @@ fn a_campaign_of_this_size_sees_a_bit_that_is_read_wrongly() {
 fn the_second_reading_knows_the_classics() {
     let plain = Mark { aq: false, rl: false };
     let place = Place { bytes: 4, signed: true, pointer: false };
-    let store = |at| Line::Store { source: 22, bytes: 4, target: Target::Place(at), mark: plain };
-    let load = |rd, at| Line::Load { rd, bytes: 4, signed: true, target: Target::Place(at), mark: plain };
-    let one = || Line::Number { rd: 22, value: 1 };
-    let fence = || Line::Fence(Some(("rw", "rw")));
-    let count = |harts: Vec<Vec<Line>>| {
+    let store = |at| Statement::Store { source: 22, bytes: 4, target: Target::Place(at), mark: plain };
+    let load =
+        |rd, at| Statement::Load { rd, bytes: 4, signed: true, target: Target::Place(at), mark: plain };
+    let one = || Statement::Number { rd: 22, value: 1 };
+    let fence = || Statement::Fence(Some(("rw", "rw")));
+    let count = |harts: Vec<Vec<Statement>>| {
         let program = Program { places: vec![place, place], harts };
         [reference::Model::Sc, reference::Model::Tso, reference::Model::Rvwmo]
             .map(|model| reference::outcomes(&program, model, Bits::Manual).len())

@@ -53,78 +53,33 @@ pub(crate) enum Target {
     Through(u8),
 }
 
-/// The operation of an AMO.
 pub(crate) const AMOS: &[&str] =
     &["amoswap", "amoadd", "amoxor", "amoand", "amoor", "amomin", "amomax", "amominu", "amomaxu"];
 
 /// A line of a hart, or two that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    Load {
-        rd: u8,
-        bytes: u32,
-        signed: bool,
-        target: Target,
-        mark: Mark,
-    },
-    Store {
-        source: u8,
-        bytes: u32,
-        target: Target,
-        mark: Mark,
-    },
-    Reserve {
-        rd: u8,
-        bytes: u32,
-        target: Target,
-        mark: Mark,
-    },
-    Conditional {
-        rd: u8,
-        source: u8,
-        bytes: u32,
-        target: Target,
-        mark: Mark,
-    },
-    Amo {
-        op: &'static str,
-        rd: u8,
-        source: u8,
-        bytes: u32,
-        target: Target,
-        mark: Mark,
-    },
-    /// `li`
-    Number {
-        rd: u8,
-        value: i64,
-    },
-    /// `xor rd,from,from` and `ori rd,rd,value`: a number that depends on a register.
-    Dependent {
-        rd: u8,
-        from: u8,
-        value: i64,
-    },
-    /// A copy: `addi rd,from,0`.
-    Copy {
-        rd: u8,
-        from: u8,
-    },
-    /// `beq` (or `bne`) of a register and x0 over so many of the lines that follow.
-    Branch {
-        equal: bool,
-        register: u8,
-        over: usize,
-    },
-    /// Sets of accesses, of the letters `iorw`; `None` is `fence.tso`.
+pub(crate) enum Statement {
+    Load { rd: u8, bytes: u32, signed: bool, target: Target, mark: Mark },
+    Store { source: u8, bytes: u32, target: Target, mark: Mark },
+    Reserve { rd: u8, bytes: u32, target: Target, mark: Mark },
+    Conditional { rd: u8, source: u8, bytes: u32, target: Target, mark: Mark },
+    Amo { op: &'static str, rd: u8, source: u8, bytes: u32, target: Target, mark: Mark },
+    // `li`
+    Number { rd: u8, value: i64 },
+    // `xor rd,from,from` and `ori rd,rd,value`: a number that depends on a register.
+    Dependent { rd: u8, from: u8, value: i64 },
+    // A copy: `addi rd,from,0`.
+    Copy { rd: u8, from: u8 },
+    // `beq` (or `bne`) of a register and x0 over so many of the lines that follow.
+    Branch { equal: bool, register: u8, over: usize },
+    // Sets of accesses, of the letters `iorw`; `None` is `fence.tso`.
     Fence(Option<(&'static str, &'static str)>),
 }
 
-/// Harts and locations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) places: Vec<Place>,
-    pub(crate) harts: Vec<Vec<Line>>,
+    pub(crate) harts: Vec<Vec<Statement>>,
 }
 
 /// Registers that hold the locations' addresses: this one and the following ones.
@@ -134,21 +89,16 @@ pub(crate) const ADDRESSES: u8 = 10;
 const SCRATCH: u8 = 20;
 const NUMBER: u8 = 22;
 
-/// The first register that takes a result.
 const FIRST_RESULT: u8 = 5;
 
-/// Results that a hart may have.
 const MOST_RESULTS: u8 = 5;
 
-/// The registers that are asked about.
 pub(crate) fn results() -> impl Iterator<Item = u8> {
     FIRST_RESULT..FIRST_RESULT + MOST_RESULTS
 }
 
-/// Which tests are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Everything.
     Whole,
     /// Words of small numbers, and no unsigned minimum or maximum: what herd reads and prints as we do.
     Words,
@@ -178,12 +128,11 @@ pub(crate) fn random(chance: &mut Chance, scope: Scope) -> Program {
     Program { places, harts }
 }
 
-/// A hart while it is drawn.
 struct Draft<'a> {
     chance: &'a mut Chance,
     places: &'a [Place],
     scope: Scope,
-    lines: Vec<Line>,
+    lines: Vec<Statement>,
     results: u8,
     /// The last register that took a result, and what it may hold.
     last: Option<u8>,
@@ -191,7 +140,7 @@ struct Draft<'a> {
     pointer: Option<u8>,
 }
 
-fn hart(chance: &mut Chance, scope: Scope, places: &[Place], most: usize, chained: bool) -> Vec<Line> {
+fn hart(chance: &mut Chance, scope: Scope, places: &[Place], most: usize, chained: bool) -> Vec<Statement> {
     let mut draft = Draft { chance, places, scope, lines: Vec::new(), results: 0, last: None, pointer: None };
     let mut accesses = 0;
     while accesses < most {
@@ -204,7 +153,7 @@ fn hart(chance: &mut Chance, scope: Scope, places: &[Place], most: usize, chaine
             && !draft.lines[begin..].iter().any(|line| writes(line) == Some(register))
         {
             let (equal, over) = (draft.chance.once_in(2), if draft.chance.once_in(2) { over } else { 0 });
-            draft.lines.insert(begin, Line::Branch { equal, register, over });
+            draft.lines.insert(begin, Statement::Branch { equal, register, over });
             // What was perhaps never loaded is no address.
             if over > 0 {
                 draft.pointer = None;
@@ -217,7 +166,7 @@ fn hart(chance: &mut Chance, scope: Scope, places: &[Place], most: usize, chaine
             };
             let before = sets(draft.chance);
             let fence = (!draft.chance.once_in(6)).then(|| (before, sets(draft.chance)));
-            draft.lines.push(Line::Fence(fence));
+            draft.lines.push(Statement::Fence(fence));
         }
         if draft.chance.once_in(5) {
             break;
@@ -226,16 +175,15 @@ fn hart(chance: &mut Chance, scope: Scope, places: &[Place], most: usize, chaine
     draft.lines
 }
 
-/// The register that a line writes.
-fn writes(line: &Line) -> Option<u8> {
+fn writes(line: &Statement) -> Option<u8> {
     match *line {
-        Line::Load { rd, .. }
-        | Line::Reserve { rd, .. }
-        | Line::Conditional { rd, .. }
-        | Line::Amo { rd, .. }
-        | Line::Number { rd, .. }
-        | Line::Dependent { rd, .. }
-        | Line::Copy { rd, .. } => Some(rd),
+        Statement::Load { rd, .. }
+        | Statement::Reserve { rd, .. }
+        | Statement::Conditional { rd, .. }
+        | Statement::Amo { rd, .. }
+        | Statement::Number { rd, .. }
+        | Statement::Dependent { rd, .. }
+        | Statement::Copy { rd, .. } => Some(rd),
         _ => None,
     }
 }
@@ -266,12 +214,12 @@ impl Draft<'_> {
         match (self.last, self.chance.below(4)) {
             (Some(from), 0) => {
                 let value = self.chance.of(&[0, 1, 2]);
-                self.lines.push(Line::Dependent { rd: NUMBER, from, value });
+                self.lines.push(Statement::Dependent { rd: NUMBER, from, value });
             }
             (Some(from), 1) if !place.pointer && Some(from) != self.pointer => {
-                self.lines.push(Line::Copy { rd: NUMBER, from });
+                self.lines.push(Statement::Copy { rd: NUMBER, from });
             }
-            _ => self.lines.push(Line::Number { rd: NUMBER, value }),
+            _ => self.lines.push(Statement::Number { rd: NUMBER, value }),
         }
         NUMBER
     }
@@ -305,14 +253,14 @@ impl Draft<'_> {
                 let signed = self.scope == Scope::Words || bytes == 8 || self.chance.once_in(2);
                 // Ordinary accesses are annotated by herd's leave only.
                 let mark = if self.chance.once_in(3) { mark } else { Mark { aq: false, rl: false } };
-                self.lines.push(Line::Load { rd, bytes, signed, target, mark });
+                self.lines.push(Statement::Load { rd, bytes, signed, target, mark });
                 self.last = Some(rd);
                 1
             }
             1 => {
                 let source = self.number(place);
                 let mark = if self.chance.once_in(3) { mark } else { Mark { aq: false, rl: false } };
-                self.lines.push(Line::Store { source, bytes, target, mark });
+                self.lines.push(Statement::Store { source, bytes, target, mark });
                 1
             }
             2 | 3 => {
@@ -320,13 +268,13 @@ impl Draft<'_> {
                 let rd = self.result();
                 let count = if self.scope == Scope::Words { AMOS.len() - 2 } else { AMOS.len() };
                 let op = self.chance.of(&AMOS[..count]);
-                self.lines.push(Line::Amo { op, rd, source, bytes, target, mark });
+                self.lines.push(Statement::Amo { op, rd, source, bytes, target, mark });
                 self.last = Some(rd);
                 1
             }
             6 => {
                 let rd = self.result();
-                self.lines.push(Line::Reserve { rd, bytes, target, mark });
+                self.lines.push(Statement::Reserve { rd, bytes, target, mark });
                 self.last = Some(rd);
                 1
             }
@@ -337,7 +285,7 @@ impl Draft<'_> {
                 let rd = self.result();
                 // Each of the four marks as often as the others.
                 let reserve = Mark { aq: self.chance.once_in(2), rl: self.chance.once_in(2) };
-                self.lines.push(Line::Reserve { rd, bytes, target, mark: reserve });
+                self.lines.push(Statement::Reserve { rd, bytes, target, mark: reserve });
                 let mut accesses = 2;
                 if self.chance.once_in(4) {
                     let other = self.chance.below(self.places.len());
@@ -346,15 +294,15 @@ impl Draft<'_> {
                         let (target, mark) = (Target::Place(other), Mark { aq: false, rl: false });
                         if self.chance.once_in(2) {
                             let rd = self.result();
-                            self.lines.push(Line::Load { rd, bytes, signed: true, target, mark });
+                            self.lines.push(Statement::Load { rd, bytes, signed: true, target, mark });
                         } else {
-                            self.lines.push(Line::Store { source, bytes, target, mark });
+                            self.lines.push(Statement::Store { source, bytes, target, mark });
                         }
                         accesses += 1;
                     }
                 }
                 let rd = self.result();
-                self.lines.push(Line::Conditional { rd, source, bytes, target, mark });
+                self.lines.push(Statement::Conditional { rd, source, bytes, target, mark });
                 self.last = Some(rd);
                 accesses
             }
@@ -365,17 +313,16 @@ impl Draft<'_> {
     fn pointer_step(&mut self, target: Target, mark: Mark) -> usize {
         if self.chance.once_in(2) {
             let rd = self.result();
-            self.lines.push(Line::Load { rd, bytes: 8, signed: true, target, mark });
+            self.lines.push(Statement::Load { rd, bytes: 8, signed: true, target, mark });
             (self.last, self.pointer) = (Some(rd), Some(rd));
         } else {
             let source = ADDRESSES + self.chance.below(2) as u8;
-            self.lines.push(Line::Store { source, bytes: 8, target, mark });
+            self.lines.push(Statement::Store { source, bytes: 8, target, mark });
         }
         1
     }
 }
 
-/// The names of locations.
 pub(crate) const NAMES: &[&str] = &["x", "y", "z"];
 
 impl Program {
@@ -416,7 +363,7 @@ impl Program {
     }
 }
 
-fn column(lines: &[Line]) -> Vec<String> {
+fn column(lines: &[Statement]) -> Vec<String> {
     let mut column = Vec::new();
     let mut labels: Vec<(usize, String)> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -424,41 +371,41 @@ fn column(lines: &[Line]) -> Vec<String> {
         let label = here.map(|(_, label)| format!("{label}: ")).collect::<String>();
         let first = column.len();
         match line {
-            Line::Load { rd, bytes, signed, target, mark } => {
+            Statement::Load { rd, bytes, signed, target, mark } => {
                 let (at, suffix) = (address(&mut column, *target), suffix(*mark));
                 let unsigned = if *signed || *bytes == 8 { "" } else { "u" };
                 column.push(format!("l{}{unsigned}{suffix} x{rd},0(x{at})", letter(*bytes)));
             }
-            Line::Store { source, bytes, target, mark } => {
+            Statement::Store { source, bytes, target, mark } => {
                 let at = address(&mut column, *target);
                 column.push(format!("s{}{} x{source},0(x{at})", letter(*bytes), suffix(*mark)));
             }
-            Line::Reserve { rd, bytes, target, mark } => {
+            Statement::Reserve { rd, bytes, target, mark } => {
                 let at = address(&mut column, *target);
                 column.push(format!("lr.{}{} x{rd},0(x{at})", letter(*bytes), suffix(*mark)));
             }
-            Line::Conditional { rd, source, bytes, target, mark } => {
+            Statement::Conditional { rd, source, bytes, target, mark } => {
                 let at = address(&mut column, *target);
                 column.push(format!("sc.{}{} x{rd},x{source},0(x{at})", letter(*bytes), suffix(*mark)));
             }
-            Line::Amo { op, rd, source, bytes, target, mark } => {
+            Statement::Amo { op, rd, source, bytes, target, mark } => {
                 let at = address(&mut column, *target);
                 column.push(format!("{op}.{}{} x{rd},x{source},(x{at})", letter(*bytes), suffix(*mark)));
             }
-            Line::Number { rd, value } => column.push(format!("li x{rd},{value}")),
-            Line::Dependent { rd, from, value } => {
+            Statement::Number { rd, value } => column.push(format!("li x{rd},{value}")),
+            Statement::Dependent { rd, from, value } => {
                 column.push(format!("xor x{rd},x{from},x{from}"));
                 column.push(format!("ori x{rd},x{rd},{value}"));
             }
-            Line::Copy { rd, from } => column.push(format!("addi x{rd},x{from},0")),
-            Line::Branch { equal, register, over } => {
+            Statement::Copy { rd, from } => column.push(format!("addi x{rd},x{from},0")),
+            Statement::Branch { equal, register, over } => {
                 let label = format!("L{index}");
                 let word = if *equal { "beq" } else { "bne" };
                 column.push(format!("{word} x{register},x0,{label}"));
                 labels.push((index + 1 + over, label));
             }
-            Line::Fence(Some((before, after))) => column.push(format!("fence {before},{after}")),
-            Line::Fence(None) => column.push("fence.tso".to_owned()),
+            Statement::Fence(Some((before, after))) => column.push(format!("fence {before},{after}")),
+            Statement::Fence(None) => column.push("fence.tso".to_owned()),
         }
         column[first].insert_str(0, &label);
     }

@@ -14,9 +14,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::program::{ADDRESSES, Line, Mark, NAMES, Place, Program, Target, results};
+use super::program::{ADDRESSES, Mark, NAMES, Place, Program, Statement, Target, results};
 
-/// How memory orders what a hart does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     Sc,
@@ -51,7 +50,7 @@ enum Choice {
 type Way = Vec<(usize, Choice)>;
 
 /// A memory operation. One of an AMO is a load and a store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Operation {
     hart: usize,
     /// Its place in the hart's way.
@@ -107,7 +106,7 @@ pub(crate) fn outcomes(program: &Program, model: Model, bits: Bits) -> BTreeSet<
 }
 
 /// Every way of a hart, whether or not anything can make it go there.
-fn ways(lines: &[Line]) -> Vec<Way> {
+fn ways(lines: &[Statement]) -> Vec<Way> {
     let mut open = vec![(0, Way::new(), None)];
     let mut all = Vec::new();
     while let Some((at, way, reserved)) = open.pop() {
@@ -127,14 +126,14 @@ fn ways(lines: &[Line]) -> Vec<Way> {
             }
         };
         match *line {
-            Line::Branch { over, .. } => {
+            Statement::Branch { over, .. } => {
                 go(at + 1, Choice::No, reserved);
                 go(at + 1 + over, Choice::Yes, reserved);
             }
-            Line::Reserve { target, .. } => {
+            Statement::Reserve { target, .. } => {
                 to(target).into_iter().for_each(|(place, choice)| go(at + 1, choice, Some(place)));
             }
-            Line::Conditional { target, .. } => {
+            Statement::Conditional { target, .. } => {
                 go(at + 1, Choice::No, None);
                 match target {
                     Target::Place(place) | Target::Depends { place, .. } if reserved == Some(place) => {
@@ -144,7 +143,9 @@ fn ways(lines: &[Line]) -> Vec<Way> {
                     _ => {}
                 }
             }
-            Line::Load { target, .. } | Line::Store { target, .. } | Line::Amo { target, .. } => {
+            Statement::Load { target, .. }
+            | Statement::Store { target, .. }
+            | Statement::Amo { target, .. } => {
                 to(target).into_iter().for_each(|(_, choice)| go(at + 1, choice, reserved));
             }
             _ => go(at + 1, Choice::None, reserved),
@@ -280,10 +281,10 @@ impl<'a> Execution<'a> {
         let read = |register: u8| registers[usize::from(register)];
         let (line, _) = self.ways[operation.hart][operation.step];
         match self.program.harts[operation.hart][line] {
-            Line::Store { source, bytes, .. } | Line::Conditional { source, bytes, .. } => {
+            Statement::Store { source, bytes, .. } | Statement::Conditional { source, bytes, .. } => {
                 Some(cut(read(source)?, bytes))
             }
-            Line::Amo { op, source, bytes, .. } => {
+            Statement::Amo { op, source, bytes, .. } => {
                 let old = begun.values[usize::from(store)].0?;
                 Some(cut(amo(op, bytes, cut(old, bytes), cut(read(source)?, bytes)), bytes))
             }
@@ -309,37 +310,37 @@ impl<'a> Execution<'a> {
                 _ => true,
             };
             let (rd, value) = match *line {
-                Line::Load { rd, bytes, signed, target, .. } => {
+                Statement::Load { rd, bytes, signed, target, .. } => {
                     let value = begun.values[operations.next()?].0;
                     (agrees(target).then_some(rd)?, value.map(|value| extend(value, bytes, signed)))
                 }
-                Line::Reserve { rd, bytes, target, .. } | Line::Amo { rd, bytes, target, .. } => {
+                Statement::Reserve { rd, bytes, target, .. } | Statement::Amo { rd, bytes, target, .. } => {
                     let value = begun.values[operations.next()?].0;
                     (agrees(target).then_some(rd)?, value.map(|value| extend(value, bytes, true)))
                 }
-                Line::Conditional { rd, .. } => {
+                Statement::Conditional { rd, .. } => {
                     let succeeds = choice == Choice::Yes;
                     if succeeds {
                         operations.next()?;
                     }
                     (rd, Some(u64::from(!succeeds)))
                 }
-                Line::Store { target, .. } => {
+                Statement::Store { target, .. } => {
                     operations.next()?;
                     agrees(target).then_some(())?;
                     continue;
                 }
-                Line::Number { rd, value } => (rd, Some(value.cast_unsigned())),
-                Line::Dependent { rd, value, .. } => (rd, Some(value.cast_unsigned())),
-                Line::Copy { rd, from } => (rd, read(from)),
-                Line::Branch { equal, register, .. } => {
+                Statement::Number { rd, value } => (rd, Some(value.cast_unsigned())),
+                Statement::Dependent { rd, value, .. } => (rd, Some(value.cast_unsigned())),
+                Statement::Copy { rd, from } => (rd, read(from)),
+                Statement::Branch { equal, register, .. } => {
                     let taken = read(register).map(|value| (value == 0) == equal);
                     if taken.is_some_and(|taken| taken != (choice == Choice::Yes)) {
                         return None;
                     }
                     continue;
                 }
-                Line::Fence(_) => continue,
+                Statement::Fence(_) => continue,
             };
             registers[usize::from(rd)] = value;
         }
@@ -350,7 +351,6 @@ impl<'a> Execution<'a> {
         self.until(begun, hart, self.ways[hart].len())
     }
 
-    /// What it all ends with.
     fn outcome(&self, begun: &Begun) -> Option<String> {
         let mut words = Vec::new();
         for (index, &place) in self.program.places.iter().enumerate() {
@@ -371,7 +371,7 @@ impl<'a> Execution<'a> {
 
 /// The memory operations of a hart's way, with what must come before each.
 fn generate(
-    lines: &[Line],
+    lines: &[Statement],
     hart: usize,
     way: &Way,
     model: Model,
@@ -395,34 +395,20 @@ fn generate(
             (Target::Place(place) | Target::Depends { place, .. }, _) | (_, Choice::To(place)) => place,
             (Target::Through(_), _) => 0,
         };
-        let mut operation = Operation {
-            hart,
-            step,
-            place: 0,
-            loads: false,
-            stores: false,
-            acquire: false,
-            release: false,
-            consistent: false,
-            atomic: false,
-            address: 0,
-            data: 0,
-            before: 0,
-            pair: None,
-        };
+        let mut operation = Operation { hart, step, ..Operation::default() };
         let is_memory = match lines[line] {
-            Line::Load { target, mark, .. } => {
+            Statement::Load { target, mark, .. } => {
                 operation = Operation { loads: true, acquire: mark.aq, release: mark.rl, ..operation };
                 (operation.place, operation.address) = (to(target), from(target));
                 true
             }
-            Line::Store { source, target, mark, .. } => {
+            Statement::Store { source, target, mark, .. } => {
                 operation = Operation { stores: true, acquire: mark.aq, release: mark.rl, ..operation };
                 (operation.place, operation.address) = (to(target), from(target));
                 operation.data = depends[usize::from(source)];
                 true
             }
-            Line::Reserve { target, mark: Mark { aq, rl }, .. } => {
+            Statement::Reserve { target, mark: Mark { aq, rl }, .. } => {
                 // "An AMO or LR instruction with aq set has an acquire-RCsc annotation"; rl counts only
                 // beside it.
                 let release = rl && (aq || bits == Bits::Literal);
@@ -432,7 +418,7 @@ fn generate(
                 reserved = Some(index);
                 true
             }
-            Line::Conditional { source, target, mark: Mark { aq, rl }, .. } => {
+            Statement::Conditional { source, target, mark: Mark { aq, rl }, .. } => {
                 // "An AMO or SC instruction with rl set has a release-RCsc annotation"; aq counts only beside
                 // it.
                 let acquire = aq && (rl || bits == Bits::Literal);
@@ -444,31 +430,31 @@ fn generate(
                 operation.data = depends[usize::from(source)];
                 choice == Choice::Yes
             }
-            Line::Amo { source, target, mark: Mark { aq, rl }, .. } => {
+            Statement::Amo { source, target, mark: Mark { aq, rl }, .. } => {
                 operation = Operation { loads: true, stores: true, atomic: true, ..operation };
                 operation = Operation { acquire: aq, release: rl, consistent: aq || rl, ..operation };
                 (operation.place, operation.address) = (to(target), from(target));
                 operation.data = depends[usize::from(source)];
                 true
             }
-            Line::Branch { register, .. } => {
+            Statement::Branch { register, .. } => {
                 control |= depends[usize::from(register)];
                 false
             }
-            Line::Fence(sets) => {
+            Statement::Fence(sets) => {
                 fences.push((index, sets));
                 false
             }
-            Line::Dependent { rd, from, .. } | Line::Copy { rd, from } => {
+            Statement::Dependent { rd, from, .. } | Statement::Copy { rd, from } => {
                 depends[usize::from(rd)] = depends[usize::from(from)];
                 false
             }
-            Line::Number { rd, .. } => {
+            Statement::Number { rd, .. } => {
                 depends[usize::from(rd)] = 0;
                 false
             }
         };
-        if let Line::Conditional { rd, .. } = lines[line]
+        if let Statement::Conditional { rd, .. } = lines[line]
             && !is_memory
         {
             depends[usize::from(rd)] = 0;
@@ -485,10 +471,10 @@ fn generate(
             operation.consistent |= is_amo;
         }
         let written = match lines[line] {
-            Line::Load { rd, .. }
-            | Line::Reserve { rd, .. }
-            | Line::Conditional { rd, .. }
-            | Line::Amo { rd, .. } => Some(rd),
+            Statement::Load { rd, .. }
+            | Statement::Reserve { rd, .. }
+            | Statement::Conditional { rd, .. }
+            | Statement::Amo { rd, .. } => Some(rd),
             _ => None,
         };
         operation.before = preserved(&operations[first..], first, &operation, model, &fences, control);

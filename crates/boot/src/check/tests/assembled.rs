@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Landmarks, Limits, Question, Refused, Report};
+use super::super::{BootQuestion, CheckLimits, Landmarks, Refused, Report};
 use crate::axiomatic::Model;
 use crate::image::{Image, Segment};
 use crate::isa::decode::decode;
-use crate::isa::{
-    Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, Width, assembly,
-};
+use crate::isa::{Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, assembly};
 
 /// Where the code begins, which can only be read.
 pub(super) const CODE: u64 = 0x1_0000;
@@ -16,7 +14,6 @@ pub(super) const CODE: u64 = 0x1_0000;
 /// Where the memory begins that can be written: `lui s0,0x20` is its address.
 pub(super) const DATA: u64 = 0x2_0000;
 
-/// Bytes of it.
 pub(super) const SIZE: u64 = 0x100;
 
 /// Code with memory, and where its labels are.
@@ -64,7 +61,6 @@ impl Assembled {
         Self { image, labels }
     }
 
-    /// The address of a label.
     pub(super) fn at(&self, label: &str) -> u64 {
         *self.labels.get(label).unwrap_or_else(|| panic!("no label {label}"))
     }
@@ -75,7 +71,7 @@ impl Assembled {
 
     /// A question in which labels are landmarks: `arrived`, `all_arrived`, `primary`, `started`, `cleared`,
     /// `tell`, `tell_all`.
-    pub(super) fn question(&self, harts: u32, memory: Model) -> Question<'_> {
+    pub(super) fn question(&self, harts: u32, memory: Model) -> BootQuestion<'_> {
         let landmarks = Landmarks {
             arrived: self.mark("arrived").into_iter().collect(),
             all_arrived: self.mark("all_arrived").into_iter().collect(),
@@ -86,7 +82,7 @@ impl Assembled {
             cleared: self.mark("cleared"),
             to_clear: Some((DATA + 0x80, DATA + SIZE)),
         };
-        Question {
+        BootQuestion {
             image: &self.image,
             harts,
             memory,
@@ -104,17 +100,8 @@ impl Assembled {
 }
 
 /// Limits that no small program reaches.
-pub(super) const LIMITS: Limits<'static> =
-    Limits { bytes: 1 << 30, stop: Some(&|states| states > 1_000_000) };
-
-fn width(width: Width) -> u32 {
-    match width {
-        Width::Byte => 0,
-        Width::Half => 1,
-        Width::Word => 2,
-        Width::Double => 3,
-    }
-}
+pub(super) const LIMITS: CheckLimits<'static> =
+    CheckLimits { bytes: 1 << 30, stop: Some(&|states| states > 1_000_000) };
 
 /// `funct3` and `funct7` of an operation on registers.
 fn arithmetic(op: Arithmetic) -> (u32, u32) {
@@ -131,13 +118,6 @@ fn arithmetic(op: Arithmetic) -> (u32, u32) {
         Arithmetic::And => (7, 0),
         _ => panic!("{op:?} is not needed here"),
     }
-}
-
-fn set(accesses: Accesses) -> u32 {
-    u32::from(accesses.input) << 3
-        | u32::from(accesses.output) << 2
-        | u32::from(accesses.read) << 1
-        | u32::from(accesses.write)
 }
 
 /// The 32 bits of an instruction. Source: The RISC-V Instruction Set Manual, volume I, 20240411, chapter
@@ -175,14 +155,14 @@ fn bits(instruction: &Instruction) -> u32 {
             high | rs2(right) | rs1(left) | when << 12 | low | 0x63
         }
         Instruction::Load { width: wide, signed, rd: to, base, offset } => {
-            low(offset) | rs1(base) | (width(wide) | u32::from(!signed) << 2) << 12 | rd(to) | 0x03
+            low(offset) | rs1(base) | (wide as u32 | u32::from(!signed) << 2) << 12 | rd(to) | 0x03
         }
         Instruction::Store { width: wide, source, base, offset } => {
             let offset = offset as u32;
             (offset >> 5 & 0x7f) << 25
                 | rs2(source)
                 | rs1(base)
-                | width(wide) << 12
+                | (wide as u32) << 12
                 | (offset & 0x1f) << 7
                 | 0x23
         }
@@ -194,13 +174,15 @@ fn bits(instruction: &Instruction) -> u32 {
             let (three, seven) = arithmetic(op);
             seven << 25 | rs2(right) | rs1(left) | three << 12 | rd(to) | if word { 0x3b } else { 0x33 }
         }
-        Instruction::Fence { before, after } => set(before) << 24 | set(after) << 20 | 0x0f,
+        Instruction::Fence { before, after } => {
+            u32::from(before.bits()) << 24 | u32::from(after.bits()) << 20 | 0x0f
+        }
         Instruction::FenceTso => 0x8330_000f,
         Instruction::LoadReserved { width: wide, rd: to, address, acquire, release } => {
-            amo(2, acquire, release) | rs1(address) | width(wide) << 12 | rd(to)
+            amo(2, acquire, release) | rs1(address) | (wide as u32) << 12 | rd(to)
         }
         Instruction::StoreConditional { width: wide, rd: to, source, address, acquire, release } => {
-            amo(3, acquire, release) | rs2(source) | rs1(address) | width(wide) << 12 | rd(to)
+            amo(3, acquire, release) | rs2(source) | rs1(address) | (wide as u32) << 12 | rd(to)
         }
         Instruction::Amo { op, width: wide, rd: to, source, address, acquire, release } => {
             let five = match op {
@@ -209,7 +191,7 @@ fn bits(instruction: &Instruction) -> u32 {
                 Atomic::Or => 8,
                 _ => panic!("{op:?} is not needed here"),
             };
-            amo(five, acquire, release) | rs2(source) | rs1(address) | width(wide) << 12 | rd(to)
+            amo(five, acquire, release) | rs2(source) | rs1(address) | (wide as u32) << 12 | rd(to)
         }
         Instruction::Csr { change, rd: to, csr, operand } => {
             let (form, operand) = match operand {

@@ -1,7 +1,7 @@
 //! Boots with a fault that was put there, each beside one that differs in that alone and has none.
 
 use super::super::program::Learned;
-use super::super::{Doing, Expectation, Extent, Finding, Limits, Refused, search_within};
+use super::super::{CheckLimits, Doing, Expectation, Extent, Finding, Refused, search_within};
 use super::assembled::{Assembled, DATA, LIMITS};
 use crate::answer::{BootAction, Fault, Hex, Writer};
 use crate::axiomatic::Model;
@@ -150,7 +150,6 @@ fn undetermined_bytes_are_the_same_at_every_look() {
 
 #[test]
 fn what_is_computed_of_garbage_is_tried_or_told() {
-    /// What must come of it.
     enum Must {
         Finding,
         Partly,
@@ -603,7 +602,8 @@ fn a_limit_that_is_reached_is_a_refusal_and_soon() {
     let code = Assembled::of(&long(), &[0; 32]);
     let question = code.question(2, Model::Rvwmo);
     let stop = |states: u64| states > 2000;
-    for limits in [Limits { bytes: 1 << 30, stop: Some(&stop) }, Limits { bytes: 1 << 21, stop: Some(&stop) }]
+    for limits in
+        [CheckLimits { bytes: 1 << 30, stop: Some(&stop) }, CheckLimits { bytes: 1 << 21, stop: Some(&stop) }]
     {
         let Refused::Stopped(effort) = super::super::check(&question, limits).unwrap_err() else {
             panic!("not stopped");
@@ -611,7 +611,7 @@ fn a_limit_that_is_reached_is_a_refusal_and_soon() {
         assert!((2000..20_000).contains(&effort.states), "{effort:?}");
     }
     for bytes in [0, 1 << 16, 1 << 20] {
-        let limits = Limits { bytes, ..LIMITS };
+        let limits = CheckLimits { bytes, ..LIMITS };
         let Refused::Memory(effort) = super::super::check(&question, limits).unwrap_err() else {
             panic!("not refused");
         };

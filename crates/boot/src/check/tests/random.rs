@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::super::program::Learned;
-use super::super::{Extent, Limits, Refused, search_within};
+use super::super::{CheckLimits, Extent, Refused, search_within};
 use super::assembled::{Assembled, DATA, SIZE};
 use crate::answer::Fault;
 use crate::axiomatic::Model;
@@ -126,14 +126,14 @@ fn explored(
     reduces: bool,
     has_own: bool,
 ) -> Result<Option<Exploration>, TestCaseError> {
-    let question = super::super::Question { window, ..assembled.question(harts, model) };
+    let question = super::super::BootQuestion { window, ..assembled.question(harts, model) };
     let mut learned = Learned::of(&question);
     if !has_own {
         learned.shared = (DATA..DATA + SIZE).step_by(8).collect();
     }
     // It is asked now and then, so some that are let through have a few more.
     let stop = |states| states > if reduces { 2 * MOST_STATES } else { MOST_STATES };
-    let limits = Limits { bytes: 1 << 30, stop: Some(&stop) };
+    let limits = CheckLimits { bytes: 1 << 30, stop: Some(&stop) };
     match search_within(&question, limits, &Extent::whole(reduces), &mut learned, &[]) {
         Ok(Some(report)) if report.whole => {
             let faults = report.findings.iter().map(|each| each.fault).collect();
@@ -231,27 +231,6 @@ proptest! {
     }
 }
 
-/// Found by chance: flags side by side in 8 bytes know nothing of one another.
-#[test]
-fn neighbours_in_one_word_are_followed_each_for_itself() {
-    let swap = |word| (7, word, 0);
-    let harts = [vec![swap(2)], vec![swap(1), swap(0), (0, 0, 0)], vec![(0, 0, 0)]];
-    compare(&harts, (0, 2, 0, 1)).unwrap();
-    let assembled = Assembled::of(&text(&harts, 0, 2), &[]);
-    let faults_of = faults_of(&assembled, 3, Model::Sc, 1, true, true).unwrap().unwrap();
-    assert!(faults_of.contains(&Fault::StartedEarly), "{faults_of:?}");
-}
-
-/// Found by chance: a byte may be 0 in a word that is not, whichever of them is looked at first.
-#[test]
-fn a_byte_and_its_word_are_looked_at_in_any_order() {
-    let harts = [vec![(24, 2, 0)], vec![(16, 2, 0)]];
-    compare(&harts, (0, 0, 0, 1)).unwrap();
-    let assembled = Assembled::of(&text(&harts, 0, 0), &[]);
-    let faults_of = faults_of(&assembled, 2, Model::Sc, 1, true, true).unwrap().unwrap();
-    assert!(faults_of.contains(&Fault::Dead), "{faults_of:?}");
-}
-
 /// Hart 0 calls, hart 1 may take the call back before it sleeps, and hart 2 is busy: while hart 1 sleeps for
 /// ever, the others go on.
 #[test]
@@ -293,28 +272,50 @@ fn random_boots_are_of_many_kinds() {
     assert!(sound >= 10 && weak >= 5 && kinds.len() >= 3, "{sound} {weak} {kinds:?}");
 }
 
-/// Found by chance: hart 0 knows late that it stores to where it has read already, and has to wait for what
-/// it stores.
+/// Each with what it was about, its setting, and perhaps a fault that there is, or is not, under this model.
 #[test]
-fn what_was_read_too_early_is_no_dead_end() {
-    let harts = [vec![(2, 0, 0), (27, 1, 0), (20, 0, 0)], vec![(26, 0, 0)]];
-    compare(&harts, (0, 0, 1, 8)).unwrap();
-    let assembled = Assembled::of(&text(&harts, 0, 0), &[0; 4]);
-    let faults_of = faults_of(&assembled, 2, Model::Rvwmo, 8, false, true).unwrap().unwrap();
-    assert!(!faults_of.contains(&Fault::Dead), "{faults_of:?}");
-}
-
-/// Found by chance: what a walk only takes to be possible was compared with garbage, and each such number was
-/// tried as garbage.
-#[test]
-fn a_walk_teaches_nothing_of_garbage() {
-    let harts = [vec![(15, 1, 0), (13, 1, 0), (3, 1, 0)], vec![(4, 0, 0)]];
-    compare(&harts, (0, 0, 0, 1)).unwrap();
-}
-
-/// Found by chance: −1 without its sign was taken for something that only undetermined memory holds.
-#[test]
-fn a_number_is_the_same_without_its_sign() {
-    let harts = [vec![(0, 0, 0)], vec![(15, 0, 0), (13, 1, 0), (3, 0, 0), (0, 0, 0)]];
-    compare(&harts, (0, 0, 0, 1)).unwrap();
+fn what_was_once_found_by_chance_is_right() {
+    type Case<'a> = (&'a str, Vec<Vec<Step>>, (usize, usize, usize, u32), Option<(Model, Fault, bool)>);
+    let swap = |word| (7, word, 0);
+    let cases: [Case<'_>; 5] = [
+        (
+            "flags side by side in 8 bytes know nothing of one another",
+            vec![vec![swap(2)], vec![swap(1), swap(0), (0, 0, 0)], vec![(0, 0, 0)]],
+            (0, 2, 0, 1),
+            Some((Model::Sc, Fault::StartedEarly, true)),
+        ),
+        (
+            "a byte may be 0 in a word that is not, whichever of them is looked at first",
+            vec![vec![(24, 2, 0)], vec![(16, 2, 0)]],
+            (0, 0, 0, 1),
+            Some((Model::Sc, Fault::Dead, true)),
+        ),
+        (
+            "hart 0 knows late that it stores to where it has read, and has to wait for what it stores",
+            vec![vec![(2, 0, 0), (27, 1, 0), (20, 0, 0)], vec![(26, 0, 0)]],
+            (0, 0, 1, 8),
+            Some((Model::Rvwmo, Fault::Dead, false)),
+        ),
+        (
+            "what a walk only takes to be possible was compared with garbage, and tried as garbage",
+            vec![vec![(15, 1, 0), (13, 1, 0), (3, 1, 0)], vec![(4, 0, 0)]],
+            (0, 0, 0, 1),
+            None,
+        ),
+        (
+            "−1 without its sign was taken for something that only undetermined memory holds",
+            vec![vec![(0, 0, 0)], vec![(15, 0, 0), (13, 1, 0), (3, 0, 0), (0, 0, 0)]],
+            (0, 0, 0, 1),
+            None,
+        ),
+    ];
+    for (about, harts, setting, fault) in cases {
+        compare(&harts, setting).unwrap();
+        let Some((model, fault, is_there)) = fault else { continue };
+        let (noticed, started, known, window) = setting;
+        let assembled = Assembled::of(&text(&harts, noticed, started), &[0; 88][..4 * known]);
+        let faults =
+            faults_of(&assembled, harts.len() as u32, model, window, is_there, true).unwrap().unwrap();
+        assert_eq!(faults.contains(&fault), is_there, "{about}: {faults:?}");
+    }
 }

@@ -1,0 +1,111 @@
+//! Why a litmus test has no set of outcomes.
+
+use tenbin_model::words::{counted, memory};
+
+use super::limits::{MOST_EVENTS, MOST_PATHS};
+use crate::isa::{Instruction, Width};
+use crate::litmus::Test;
+
+/// Why there is no set of outcomes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// The steps were used up, or the caller's deadline passed, after this many steps.
+    #[error("not finished after {steps} steps")]
+    NotFinished {
+        /// Steps taken.
+        steps: u64,
+    },
+    /// More had to be held at a time than [`Limits::bytes`](super::Limits::bytes) allows.
+    #[error("{} reached after {steps} steps", amount(.bytes))]
+    Memory {
+        /// Bytes, roughly.
+        bytes: u64,
+        /// Steps taken.
+        steps: u64,
+    },
+    /// The test is beyond what this can say.
+    #[error("{0}")]
+    Refused(Refusal),
+}
+
+/// What a test has that is not supported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Two accesses overlap and are not of the same bytes.
+    #[error("accesses of `{place}` overlap without being of the same bytes (mixed size)")]
+    MixedSize {
+        /// The location.
+        place: String,
+    },
+    /// A hart accesses an address where the test has no location.
+    #[error("hart {thread} accesses {address:#x}, where there is no location")]
+    Astray {
+        /// The hart.
+        thread: usize,
+        /// The address.
+        address: u64,
+    },
+    /// A hart jumps to where it has no instruction.
+    #[error("hart {thread} jumps to {to}, where it has no instruction")]
+    Jump {
+        /// The hart.
+        thread: usize,
+        /// The address, as the test would write it.
+        to: String,
+    },
+    /// A hart accesses bytes of a location at no multiple of their number.
+    #[error("hart {thread} accesses {} at {place}, which is misaligned", in_bytes(.bytes))]
+    Misaligned {
+        /// The hart.
+        thread: usize,
+        /// The location, with the distance from it.
+        place: String,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A hart accesses bytes beyond the end of a location.
+    #[error("hart {thread} accesses {} at {place}: the location ends before", in_bytes(.bytes))]
+    Outside {
+        /// The hart.
+        thread: usize,
+        /// The location, with the distance from it.
+        place: String,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// An execution has more accesses than can be handled.
+    #[error("an execution has more than {} accesses", MOST_EVENTS)]
+    TooLarge,
+    /// A hart has more paths, by what its loads may return, than can be kept.
+    #[error("a hart has more than {} paths, by what its loads return", MOST_PATHS)]
+    TooManyPaths,
+    /// An instruction that memory models do not speak of.
+    #[error("no memory model speaks of `{0}`")]
+    Unsupported(Instruction),
+}
+
+fn amount(bytes: &u64) -> String {
+    memory(*bytes)
+}
+
+fn in_bytes(count: &u64) -> String {
+    counted(*count as usize, "byte")
+}
+
+impl Refusal {
+    /// That accesses meet at this address without being of the same bytes.
+    pub(super) fn mixed(test: &Test, address: u64) -> Self {
+        Self::MixedSize { place: test.place_at(address).map(|place| place.name.clone()).unwrap_or_default() }
+    }
+
+    /// Why an access does not fit, which [`Test::fits`] says.
+    pub(crate) fn astray(test: &Test, thread: usize, address: u64, width: Width) -> Self {
+        let bytes = width.bytes();
+        let inside = test.place_at(address).filter(|place| address - place.address < 8);
+        match inside.map(|_| test.value(address)) {
+            None => Self::Astray { thread, address },
+            Some(place) if address.is_multiple_of(bytes) => Self::Outside { thread, place, bytes },
+            Some(place) => Self::Misaligned { thread, place, bytes },
+        }
+    }
+}
