@@ -33,7 +33,6 @@ pub enum ClockName {
 }
 
 impl ClockName {
-    /// Its number.
     fn id(self) -> usize {
         let id = match self {
             Self::Monotonic => libc::CLOCK_MONOTONIC,
@@ -126,7 +125,6 @@ pub struct Call {
     room: Mutex<Room>,
 }
 
-/// What a call writes to.
 #[derive(Debug, Default)]
 struct Room {
     written: [u64; 4],
@@ -138,9 +136,13 @@ struct Room {
 enum Way {
     /// A function in this process: where its code lies, and words that stand before the arguments of the
     /// question.
-    Function { entry: usize, number: Option<usize> },
-    /// The kernel, by number.
-    System { number: usize },
+    Function {
+        entry: usize,
+        number: Option<usize>,
+    },
+    System {
+        number: usize,
+    },
 }
 
 impl Call {

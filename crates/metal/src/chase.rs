@@ -30,7 +30,6 @@ pub struct Chase {
     /// Address of the line to read next.
     position: AtomicUsize,
     course: OnceLock<Course>,
-    /// How often it was warmed.
     warmed: AtomicUsize,
 }
 
@@ -180,7 +179,6 @@ impl Chase {
         lines
     }
 
-    /// What the line at this address says.
     fn after(&self, address: usize) -> usize {
         let at = address - self.pages.as_ptr() as usize;
         let mut word = [0; WORD];

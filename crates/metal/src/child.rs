@@ -107,7 +107,6 @@ impl From<ExitStatus> for End {
 }
 
 impl fmt::Display for End {
-    /// In the words of [`ExitStatus`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => ExitStatus::from_raw(code << 8).fmt(f),
@@ -468,7 +467,6 @@ impl Guardian {
         Pid::from_child(&self.process)
     }
 
-    /// Kills the group.
     fn end(&mut self) {
         // The guardian's number is the group's as long as it has not been waited for. It may have been killed
         // by one of its group, and even then there may be others. That nobody is left is no error.
@@ -539,7 +537,6 @@ impl Stream {
         Self { from, kept: Vec::new(), most }
     }
 
-    /// Reads what is there.
     fn drain(&mut self) -> Result<(), io::Error> {
         let mut part = [0; 1 << 16];
         while let Some(from) = &mut self.from {

@@ -7,7 +7,7 @@ use perf_event::{Builder, Counter};
 
 /// Counters of this thread in user space, side by side.
 pub struct Counters {
-    counters: Vec<(&'static str, Counter)>,
+    pub(crate) counters: Vec<(&'static str, Counter)>,
 }
 
 impl Counters {
@@ -40,12 +40,16 @@ impl Counters {
     pub fn around<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<(T, Vec<(&'static str, u64)>)> {
         for (_, counter) in &mut self.counters {
             counter.reset()?;
+        }
+        for (_, counter) in &mut self.counters {
             counter.enable()?;
         }
         let result = work();
+        for (_, counter) in &mut self.counters {
+            counter.disable()?;
+        }
         let mut counted = Vec::with_capacity(self.counters.len());
         for (name, counter) in &mut self.counters {
-            counter.disable()?;
             counted.push((*name, counter.read()?));
         }
         Ok((result, counted))

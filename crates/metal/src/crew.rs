@@ -15,6 +15,7 @@ use tenbin_model::Cpu;
 
 use crate::clock::Clock;
 use crate::fault::Fault;
+use crate::pin::are_different;
 use crate::stack;
 use crate::team::{Lap, Stint, Task};
 
@@ -47,7 +48,6 @@ pub use shared::{Atomics, Shared};
 pub struct Crew {
     clock: Clock,
     cpus: Vec<Cpu>,
-    /// How many tasks the children have.
     tasks: usize,
     board: Shared<Board>,
     slots: Shared<Slot>,
@@ -91,9 +91,6 @@ impl Crew {
     /// If `cpus` is empty.
     pub fn gather(clock: Clock, cpus: &[Cpu], tasks: Vec<Task>) -> Result<Self, Fault> {
         assert!(!cpus.is_empty(), "a crew has at least one worker");
-        let mut unique = cpus.to_vec();
-        unique.sort_unstable();
-        unique.dedup();
         let mut crew = Self {
             clock,
             cpus: cpus.to_vec(),
@@ -112,7 +109,7 @@ impl Crew {
                 worker,
                 cpu,
                 workers: cpus.len() as u32,
-                exclusive: unique.len() == cpus.len(),
+                exclusive: are_different(cpus),
                 clock,
                 tasks: &tasks,
                 board: &crew.board[0],
@@ -280,7 +277,6 @@ impl Child {
     }
 }
 
-/// How a process ended.
 fn in_words(status: WaitStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(child::PANICKED), _) => "its task panicked; this is a fault of tenbin".into(),

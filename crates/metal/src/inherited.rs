@@ -31,7 +31,6 @@ extern "C" fn note() {
     STANDARD_OUTPUT_CLOSED.store(closed, Ordering::Relaxed);
 }
 
-/// Whether a signal is ignored now.
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: all bytes zero are a value of this plain C structure.
     let mut current: libc::sigaction = unsafe { std::mem::zeroed() };

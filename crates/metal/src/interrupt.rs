@@ -46,7 +46,6 @@ fn own_number() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// The handler.
 extern "C" fn note(signal: i32) {
     if own_number() != LISTENER.load(Ordering::Relaxed) {
         return;

@@ -238,7 +238,6 @@ mod tests {
 
     use super::*;
 
-    /// An outlet to a pipe, and the end that it is read from.
     fn outlet() -> (Outlet<OwnedFd>, File) {
         let (output, input) = pipe_with(PipeFlags::CLOEXEC).unwrap();
         (Outlet::new(input).unwrap(), output.into())

@@ -1,5 +1,7 @@
 //! Pinning that is read back.
 
+use std::collections::BTreeSet;
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use tenbin_model::Cpu;
 
@@ -61,6 +63,11 @@ pub fn allowed_cpus() -> Result<Vec<Cpu>, Fault> {
     let set =
         sched_getaffinity(None).map_err(|error| Fault::system("sched_getaffinity of this thread", error))?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| Cpu(cpu as u32)).collect())
+}
+
+/// Whether no CPU is named twice.
+pub(crate) fn are_different(cpus: &[Cpu]) -> bool {
+    cpus.iter().collect::<BTreeSet<_>>().len() == cpus.len()
 }
 
 #[cfg(test)]

@@ -38,7 +38,6 @@ pub struct Placement {
     pages: Vec<Page>,
 }
 
-/// One page that was asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Page {
     /// Bytes from the first page of the memory.

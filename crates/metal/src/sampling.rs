@@ -17,9 +17,10 @@ const CYCLES: u64 = 1_000_003;
 /// unprivileged user may lock (`perf_event_mlock_kb`, `Documentation/admin-guide/sysctl/kernel.rst`).
 const RING: usize = 256 << 10;
 
-/// The numbers of `perf_event_header` in `include/uapi/linux/perf_event.h`.
-const RECORD_LOST: u32 = 2;
-const RECORD_SAMPLE: u32 = 9;
+/// The numbers of `perf_event_header` in `include/uapi/linux/perf_event.h`: of a record that says how many
+/// were dropped, and of one that holds an event.
+pub(crate) const RECORD_LOST: u32 = 2;
+pub(crate) const RECORD_SAMPLE: u32 = 9;
 const MODE_MASK: u16 = 7;
 const MODE_KERNEL: u16 = 1;
 

@@ -75,7 +75,6 @@ impl Way {
         self != Self::PosixSpawn
     }
 
-    /// The call that is made, for a message.
     fn call(self) -> &'static str {
         match self {
             Self::Fork | Self::ForkExec | Self::ForkWithAnotherStatus => "clone(SIGCHLD)",
@@ -383,7 +382,6 @@ impl Spawner {
         }
     }
 
-    /// The child's number.
     fn posix_spawn(&self) -> Result<c_int, c_int> {
         let arguments = Arguments::new();
         let (list, empty) = (arguments.list().cast(), arguments.empty().cast());

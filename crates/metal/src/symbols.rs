@@ -35,8 +35,7 @@ const LABELS: [&str; 3] = [".L", "L0", "$"];
 /// example. Those of the kernel have some tens of kibibytes at most.
 const LONGEST: u64 = 64 << 10;
 
-/// A line of the file.
-struct Line<'a> {
+struct Symbol<'a> {
     address: u64,
     /// Of a function, lower the better its name is; none of anything else.
     rank: Option<(u8, usize)>,
@@ -45,7 +44,7 @@ struct Line<'a> {
     owner: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> Symbol<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let address = u64::from_str_radix(words.next()?, 16).ok()?;
@@ -129,7 +128,7 @@ impl Symbols {
     /// # Errors
     /// [`NoSymbols::Hidden`] or [`NoSymbols::Empty`].
     pub fn parse(text: &str) -> Result<Self, NoSymbols> {
-        let mut lines: Vec<Line<'_>> = text.lines().filter_map(Line::parse).collect();
+        let mut lines: Vec<Symbol<'_>> = text.lines().filter_map(Symbol::parse).collect();
         let mut functions = lines.iter().filter(|line| line.rank.is_some()).peekable();
         if functions.peek().is_none() {
             return Err(NoSymbols::Empty);
@@ -166,8 +165,7 @@ impl Symbols {
     }
 }
 
-/// Where a function ends whose line is followed by these.
-fn end_of(function: &Line<'_>, behind: &[Line<'_>]) -> u64 {
+fn end_of(function: &Symbol<'_>, behind: &[Symbol<'_>]) -> u64 {
     let mut behind = behind.iter().filter(|line| line.address > function.address);
     let Some(nearest) = behind.clone().next() else { return function.address.saturating_add(LONGEST) };
     // Data can be named in the middle of code, and does not end a function that is followed by another.

@@ -10,7 +10,7 @@ use tenbin_model::{Cpu, Picoseconds, Share};
 
 use crate::clock::{Clock, Ticks};
 use crate::fault::Fault;
-use crate::pin::{Pin, current_cpu};
+use crate::pin::{Pin, are_different, current_cpu};
 use crate::stack;
 use crate::usage::Usage;
 
@@ -114,10 +114,7 @@ impl Team {
     /// If `cpus` is empty.
     pub fn gather(clock: Clock, cpus: &[Cpu]) -> Result<Self, Fault> {
         assert!(!cpus.is_empty(), "a team has at least one worker");
-        let mut unique = cpus.to_vec();
-        unique.sort_unstable();
-        unique.dedup();
-        let exclusive = unique.len() == cpus.len();
+        let exclusive = are_different(cpus);
         let others = cpus.len() - 1;
         let board = Arc::new(Board {
             outcomes: (0..others).map(|_| Mutex::new(Err(Fault::Panicked))).collect(),

@@ -251,7 +251,6 @@ impl Region {
         unsafe { madvise(start.cast(), bytes, advice) }
     }
 
-    /// The word of this number.
     fn word(&self, word: usize) -> &AtomicU64 {
         assert!(word < self.pages * self.page / size_of::<u64>(), "there is no word {word}");
         // SAFETY: the word is inside the region, by the line above.

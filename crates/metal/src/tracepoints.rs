@@ -9,8 +9,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use perf_event::events::Tracepoint;
-use perf_event::{Builder, Counter, SampleFlag, Sampler};
+use perf_event::{Builder, SampleFlag, Sampler};
 use tenbin_model::words::comma;
+
+use crate::counters::Counters;
+use crate::sampling::{RECORD_LOST, RECORD_SAMPLE};
 
 /// Where the tracing file system is mounted: since Linux 4.1, and before (`Documentation/trace/ftrace.rst`).
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -18,11 +21,6 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Bytes of the ring of one event that is recorded. Together they are emptied between two pieces of work, so
 /// one ring holds what one piece leaves: at 100 bytes a record some 2 600 of them.
 const RING: usize = 256 << 10;
-
-/// The number of a record that holds an event, and of one that says how many were dropped
-/// (`perf_event_header`, `include/uapi/linux/perf_event.h`).
-const RECORD_LOST: u32 = 2;
-const RECORD_SAMPLE: u32 = 9;
 
 /// Why nothing could be counted.
 #[derive(Debug)]
@@ -114,9 +112,7 @@ fn reading(path: &Path) -> String {
 }
 
 /// Counters of tracepoints for the thread that opened them, each under its name ("kmem/kmalloc").
-pub struct Tracepoints {
-    counters: Vec<(&'static str, Counter)>,
-}
+pub struct Tracepoints(Counters);
 
 impl Tracepoints {
     /// Counters of those of `names` that this kernel has. They stand still.
@@ -131,7 +127,7 @@ impl Tracepoints {
             let counter = builder.build().map_err(|error| Uncounted::of(CALL, error))?;
             counters.push((name, counter));
         }
-        Ok(Self { counters })
+        Ok(Self(Counters { counters }))
     }
 
     /// Runs `work` on this thread and returns what it returned, and how often this thread passed each
@@ -140,21 +136,7 @@ impl Tracepoints {
     /// # Errors
     /// A counter could not be switched or read.
     pub fn around<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<(T, Vec<(&'static str, u64)>)> {
-        for (_, counter) in &mut self.counters {
-            counter.reset()?;
-        }
-        for (_, counter) in &mut self.counters {
-            counter.enable()?;
-        }
-        let result = work();
-        for (_, counter) in &mut self.counters {
-            counter.disable()?;
-        }
-        let mut counted = Vec::with_capacity(self.counters.len());
-        for (name, counter) in &mut self.counters {
-            counted.push((*name, counter.read()?));
-        }
-        Ok((result, counted))
+        self.0.around(work)
     }
 }
 

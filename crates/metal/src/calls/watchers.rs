@@ -34,7 +34,6 @@ impl Watchers {
             .map_err(|error| format!("{STATUS}: {error}"))
     }
 
-    /// What such a file says.
     fn parse(status: &str) -> Self {
         let number = |name: &str| {
             let mut lines = status.lines().filter_map(|line| line.split_once(':'));

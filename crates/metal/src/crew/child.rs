@@ -44,7 +44,6 @@ pub(super) struct Board {
     pub(super) epoch: AtomicU32,
     /// Number of the task of the epoch, or [`LEAVE`].
     pub(super) task: AtomicU32,
-    /// Iterations of the epoch.
     pub(super) iterations: AtomicU64,
     /// How much lower than usual the workers' stacks begin.
     pub(super) stack: AtomicU32,
@@ -89,7 +88,6 @@ impl Slot {
         self.cpus.iter().zip(cpus).for_each(|(word, cpu)| word.store(cpu.0, Ordering::Relaxed));
     }
 
-    /// What the worker reported last.
     pub(super) fn stint(&self) -> Stint {
         let [user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults] =
             self.usage.each_ref().map(|word| word.load(Ordering::Relaxed));

@@ -8,19 +8,10 @@
 //!
 //! Registers that carry arguments may be changed by whoever is called, so each turn loads what it needs anew.
 
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
-#[cfg(target_arch = "riscv64")]
-mod riscv64;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
-
-#[cfg(target_arch = "aarch64")]
-use aarch64 as architecture;
-#[cfg(target_arch = "riscv64")]
-use riscv64 as architecture;
-#[cfg(target_arch = "x86_64")]
-use x86_64 as architecture;
+#[cfg_attr(target_arch = "aarch64", path = "calls/aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "calls/riscv64.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "calls/x86_64.rs")]
+mod architecture;
 
 pub(super) use architecture::{
     tenbin_kernel_call_direct, tenbin_kernel_call_function, tenbin_kernel_call_inlined,

@@ -7,19 +7,10 @@
 
 use std::sync::atomic::AtomicU64;
 
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
-#[cfg(target_arch = "riscv64")]
-mod riscv64;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
-
-#[cfg(target_arch = "aarch64")]
-use aarch64 as architecture;
-#[cfg(target_arch = "riscv64")]
-use riscv64 as architecture;
-#[cfg(target_arch = "x86_64")]
-use x86_64 as architecture;
+#[cfg_attr(target_arch = "aarch64", path = "exchange/aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "exchange/riscv64.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "exchange/x86_64.rs")]
+mod architecture;
 
 pub(super) use architecture::{tenbin_kernel_flags_follow, tenbin_kernel_flags_lead, tenbin_kernel_swaps};
 

@@ -1,18 +1,9 @@
 //! One byte a line, over part of some memory and round again: what `crate::lines` runs.
 
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
-#[cfg(target_arch = "riscv64")]
-mod riscv64;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
-
-#[cfg(target_arch = "aarch64")]
-use aarch64 as architecture;
-#[cfg(target_arch = "riscv64")]
-use riscv64 as architecture;
-#[cfg(target_arch = "x86_64")]
-use x86_64 as architecture;
+#[cfg_attr(target_arch = "aarch64", path = "lines/aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "lines/riscv64.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "lines/x86_64.rs")]
+mod architecture;
 
 pub(super) use architecture::{tenbin_kernel_load_lines, tenbin_kernel_store_lines};
 

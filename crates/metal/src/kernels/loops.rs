@@ -3,19 +3,10 @@
 use super::{calls, exchange, lines};
 use crate::stack;
 
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
-#[cfg(target_arch = "riscv64")]
-mod riscv64;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
-
-#[cfg(target_arch = "aarch64")]
-use aarch64 as architecture;
-#[cfg(target_arch = "riscv64")]
-use riscv64 as architecture;
-#[cfg(target_arch = "x86_64")]
-use x86_64 as architecture;
+#[cfg_attr(target_arch = "aarch64", path = "loops/aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "loops/riscv64.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "loops/x86_64.rs")]
+mod architecture;
 
 /// A loop, as a test of the binary has to know it.
 #[derive(Debug)]

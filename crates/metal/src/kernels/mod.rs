@@ -90,14 +90,9 @@ macro_rules! addition {
     };
 }
 
-#[cfg(target_arch = "aarch64")]
-#[path = "aarch64.rs"]
-mod architecture;
-#[cfg(target_arch = "riscv64")]
-#[path = "riscv64.rs"]
-mod architecture;
-#[cfg(target_arch = "x86_64")]
-#[path = "x86_64.rs"]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 mod architecture;
 pub(crate) mod calls;
 pub(crate) mod exchange;

@@ -19,7 +19,6 @@ use super::formats::{cpu_list, integer, size};
 use super::root::{CPUS, Reading, Root, observed};
 use device_tree::Tree;
 
-/// Everybody who may know of caches.
 pub(super) struct Caches<'a> {
     root: &'a Root<'a>,
     facts: &'a Facts,

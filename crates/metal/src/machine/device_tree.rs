@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::Cpu;
 
-use super::formats::integer;
+use super::formats::by_processor;
 use super::root::{CPUS, Root};
 
 /// Where the kernel shows the tree: the first is a link to the second.
@@ -15,16 +15,15 @@ const BASES: [&str; 2] = ["/proc/device-tree", "/sys/firmware/devicetree/base"];
 /// up an empty one, and it says nothing.
 pub(super) struct DeviceTree<'a> {
     root: &'a Root<'a>,
-    /// The folder of its first node.
     pub(super) base: &'static str,
     harts: BTreeMap<Cpu, u64>,
 }
 
 impl<'a> DeviceTree<'a> {
-    /// The tree, if there is one.
     pub(super) fn read(root: &'a Root<'a>) -> Option<Self> {
         let base = BASES.into_iter().find(|base| root.exists(&format!("{base}/cpus")))?;
-        Some(Self { root, base, harts: harts(&root.text("/proc/cpuinfo").unwrap_or_default()) })
+        let harts = by_processor(&root.text("/proc/cpuinfo").unwrap_or_default(), "hart");
+        Some(Self { root, base, harts: harts.into_iter().collect() })
     }
 
     /// The folders of all CPUs of the tree, whether the kernel uses them or not.
@@ -56,18 +55,4 @@ impl<'a> DeviceTree<'a> {
 pub(super) fn number(root: &Root, path: &str) -> Option<u64> {
     let bytes = root.bytes(path).ok()?;
     matches!(bytes.len(), 4 | 8).then(|| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-}
-
-/// `processor` and `hart` of each block of riscv64's `/proc/cpuinfo`.
-fn harts(cpuinfo: &str) -> BTreeMap<Cpu, u64> {
-    let mut harts = BTreeMap::new();
-    let mut processor = None;
-    for (key, value) in cpuinfo.lines().filter_map(|line| line.split_once(':')) {
-        match key.trim() {
-            "processor" => processor = integer(value).ok().map(Cpu),
-            "hart" => harts.extend(processor.take().zip(integer(value).ok())),
-            _ => {}
-        }
-    }
-    harts
 }

@@ -179,7 +179,6 @@ fn count_instructions() -> Reading<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -84,6 +84,20 @@ pub(super) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     fields(text, key).into_iter().find(|value| !value.is_empty())
 }
 
+/// `processor` and the number called `key` of each block of `/proc/cpuinfo` that has both.
+pub(super) fn by_processor<T: std::str::FromStr>(cpuinfo: &str, key: &str) -> Vec<(Cpu, T)> {
+    let mut numbers = Vec::new();
+    let mut processor = None;
+    for (name, value) in cpuinfo.lines().filter_map(|line| line.split_once(':')) {
+        match name.trim() {
+            "processor" => processor = integer(value).ok().map(Cpu),
+            name if name == key => numbers.extend(processor.take().zip(integer(value).ok())),
+            _ => {}
+        }
+    }
+    numbers
+}
+
 /// The amount in a line of `/proc/meminfo`: `MemTotal:  24684084 kB`, where kB means 1024 bytes.
 pub(super) fn meminfo(text: &str, key: &str) -> Reading<Bytes> {
     let value = field(text, key).ok_or_else(|| format!("no line `{key}`"))?;
@@ -102,7 +116,6 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
     use tenbin_model::machine::cpu_ranges;

@@ -11,6 +11,8 @@
 use std::fs;
 use std::io::Read;
 
+use tenbin_model::Architecture;
+
 use super::root::Reading;
 
 /// What the kernel says of this process, beside what the process says of itself.
@@ -28,21 +30,10 @@ struct Signs {
     own_random: Reading<usize>,
 }
 
-/// ELF machine number of this binary (`e_machine`, elf.h).
-const OWN_MACHINE: u16 = if cfg!(target_arch = "x86_64") {
-    62
-} else if cfg!(target_arch = "aarch64") {
-    183
-} else if cfg!(target_arch = "riscv64") {
-    243
-} else {
-    0
-};
-
 /// The emulator that executes this process and how that was seen, or `None` where the kernel runs
 /// this program itself. Not observable where `/proc` shows no sign.
 pub(super) fn find() -> Reading<Option<String>> {
-    judge(&read(), OWN_MACHINE)
+    judge(&read(), Architecture::HERE.names().elf)
 }
 
 fn judge(signs: &Signs, own_machine: u16) -> Reading<Option<String>> {
@@ -146,7 +137,6 @@ fn own_random() -> Reading<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

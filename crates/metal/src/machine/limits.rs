@@ -224,7 +224,6 @@ fn climb(mount: &Mount, group: &str) -> Option<Vec<String>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -71,7 +71,6 @@ fn device_tree(root: &Root, tree: &DeviceTree, online: &[Cpu]) -> Reading<Vec<No
     Ok(nodes.into_iter().map(|(node, cpus)| Node { node, cpus, distances: distances(node) }).collect())
 }
 
-/// The node that `folder` names, if it names one.
 fn id(root: &Root, folder: &str) -> Reading<Option<u32>> {
     let path = format!("{folder}/{ID}");
     if !root.exists(&path) {

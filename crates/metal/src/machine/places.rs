@@ -62,7 +62,6 @@ fn node_of(cpu: Cpu, nodes: &Reading<Vec<Node>>) -> Reading<u32> {
     home.map(|node| node.node).ok_or_else(|| format!("no memory node lists {cpu}"))
 }
 
-/// The kinds of core on this machine.
 enum Kinds {
     Uniform,
     Mixed(BTreeMap<Cpu, CoreKind>),

@@ -171,7 +171,6 @@ fn riscv_vendor(id: u64) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

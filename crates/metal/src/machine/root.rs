@@ -3,6 +3,7 @@
 //! A failed reading is a sentence that names the path as the machine itself knows it, without the
 //! folder that stands in for its root.
 
+use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,6 @@ pub(super) const CPUS: &str = "/sys/devices/system/cpu";
 /// A value that was read, or the sentence that says why not.
 pub(super) type Reading<T> = Result<T, String>;
 
-/// The value for the model.
 pub(super) fn observed<T>(reading: Reading<T>) -> Observed<T> {
     match reading {
         Ok(value) => Observed::Known(value),
@@ -38,7 +38,6 @@ impl<'a> Root<'a> {
         self.place(path).exists()
     }
 
-    /// The content as it is.
     pub(super) fn bytes(&self, path: &str) -> Reading<Vec<u8>> {
         std::fs::read(self.place(path)).map_err(|error| refused(path, &error))
     }
@@ -64,19 +63,18 @@ impl<'a> Root<'a> {
 
     /// The names in a folder, sorted.
     pub(super) fn names(&self, path: &str) -> Reading<Vec<String>> {
-        let entries = std::fs::read_dir(self.place(path)).map_err(|error| refused(path, &error))?;
-        let mut names: Vec<String> =
-            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort_unstable();
-        Ok(names)
+        self.listed(path, |_| true)
     }
 
     /// The names of the folders in a folder, sorted. Links are left out, so that a walk ends.
     pub(super) fn folders(&self, path: &str) -> Reading<Vec<String>> {
+        self.listed(path, |entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+    }
+
+    fn listed(&self, path: &str, wanted: fn(&DirEntry) -> bool) -> Reading<Vec<String>> {
         let entries = std::fs::read_dir(self.place(path)).map_err(|error| refused(path, &error))?;
-        let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let mut names: Vec<String> =
-            folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let names = entries.flatten().filter(wanted).filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
         names.sort_unstable();
         Ok(names)
     }

@@ -191,11 +191,9 @@ fn join(who: &str, firmware: Option<String>) -> String {
     }
 }
 
-/// What the firmware calls the machine.
 struct Firmware {
     /// `sys_vendor` and `product_name` of DMI (`Documentation/ABI/testing/sysfs-firmware-dmi-tables`).
     dmi: Option<String>,
-    /// The model in the device tree.
     board: Option<String>,
     /// The device tree has a node of QEMU's `fw_cfg` (`docs/specs/fw_cfg.rst` in QEMU).
     fw_cfg: bool,

@@ -62,7 +62,6 @@ impl Pipe {
     }
 }
 
-/// Repeats a system call that a signal interrupted.
 fn uninterrupted<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

@@ -11,7 +11,6 @@ use std::ffi::c_char;
 
 use libc::c_long;
 
-/// A system call with its arguments.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     number: c_long,
@@ -30,7 +29,6 @@ pub(super) fn clone(flags: u64, stack: u64, thread: *mut u32) -> Call {
     Call { number: libc::SYS_clone, arguments }
 }
 
-/// `clone3` with these arguments.
 pub(super) fn clone3(arguments: &Clone3) -> Call {
     let address = std::ptr::from_ref(arguments).expose_provenance() as u64;
     Call { number: libc::SYS_clone3, arguments: [address, size_of::<Clone3>() as u64, 0, 0, 0] }

@@ -8,10 +8,10 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
+use tenbin_model::Architecture;
 
 use crate::fault::Fault;
 
-/// The status that it ends with.
 pub(super) const STATUS: i32 = 42;
 
 /// `exit(42)`, in the machine's own instructions.
@@ -37,13 +37,7 @@ const CODE: [u8; 12] = [
 
 /// The machine's number in an ELF header, and its flags there (the ABIs of the three; RISC-V's flags name its
 /// registers for floating point, of which this program uses none, so they are 0).
-const MACHINE: u16 = if cfg!(target_arch = "x86_64") {
-    62
-} else if cfg!(target_arch = "aarch64") {
-    183
-} else {
-    243
-};
+const MACHINE: u16 = Architecture::HERE.names().elf;
 
 /// Where it is loaded: at a multiple of the largest base page that Linux has, 64 KiB.
 const ADDRESS: u64 = 0x20_0000;

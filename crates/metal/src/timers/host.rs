@@ -31,7 +31,6 @@ pub struct State {
 }
 
 impl Idle {
-    /// What the files under `root` say of `cpu`.
     pub(super) fn of(root: &Path, cpu: Cpu) -> Self {
         let word = |path: &str| {
             let text = fs::read_to_string(root.join(path)).ok()?;

@@ -30,7 +30,6 @@ const SPUN: u64 = 500_000;
 /// How long it goes on trying to be early, in nanoseconds.
 const TRIED: u64 = 10_000_000_000;
 
-/// What a wait saw.
 pub(super) struct Seen {
     /// `CLOCK_MONOTONIC` just before the timer was armed, in nanoseconds.
     pub(super) from: u64,
@@ -161,7 +160,6 @@ fn timerfd(length: u64, interval: u64) -> Result<Waited, Errno> {
     Ok(Waited { from, until, fired: u64::from_ne_bytes(count), armed: (left.tv_sec, left.tv_nsec) != (0, 0) })
 }
 
-/// The last error of the C library.
 fn errno() -> Errno {
     // SAFETY: it has no premise: the C library answers with the address of this thread's own word.
     let word = unsafe { libc::__errno_location() };

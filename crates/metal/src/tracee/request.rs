@@ -64,7 +64,6 @@ pub(super) fn message(thread: Thread) -> io::Result<u64> {
     Ok(message)
 }
 
-/// The general registers of a stopped thread.
 pub(super) fn registers(thread: Thread) -> io::Result<Registers> {
     let mut registers = Registers { words: [0; WORDS] };
     let mut part = part(&mut registers);
@@ -77,7 +76,6 @@ pub(super) fn registers(thread: Thread) -> io::Result<Registers> {
     Err(io::Error::other("it has the registers of another architecture"))
 }
 
-/// Sets the general registers of a stopped thread.
 pub(super) fn set_registers(thread: Thread, registers: &Registers) -> io::Result<()> {
     let mut registers = *registers;
     let mut part = part(&mut registers);

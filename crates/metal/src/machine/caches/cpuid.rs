@@ -3,14 +3,14 @@
 use tenbin_model::Cpu;
 use tenbin_model::machine::{Cache, Witness};
 
-use super::super::formats::integer;
+use super::super::formats::by_processor;
 use super::super::root::Root;
 use super::amount;
 
 /// The caches that `leaves` describe, as `cpu` has them. For all CPUs alike but for the sharing.
 pub(super) fn caches(root: &Root, leaves: &[[u32; 4]], cpu: Cpu, online: &[Cpu]) -> Vec<Cache> {
     let text = root.text("/proc/cpuinfo").unwrap_or_default();
-    let numbers = interrupt_numbers(&text);
+    let numbers = by_processor(&text, "apicid");
     let described = leaves.iter().filter_map(decoded);
     described
         .map(|cache| Cache {
@@ -24,7 +24,6 @@ pub(super) fn caches(root: &Root, leaves: &[[u32; 4]], cpu: Cpu, online: &[Cpu])
         .collect()
 }
 
-/// One subleaf in words.
 #[derive(Debug, PartialEq, Eq)]
 struct Leaf {
     level: u8,
@@ -53,20 +52,6 @@ fn decoded(&[eax, ebx, ecx, _]: &[u32; 4]) -> Option<Leaf> {
     Some(Leaf { level, kind, size, line, threads: bits(eax, 14, 12) + 1 })
 }
 
-/// `processor` and `apicid` of each block of `/proc/cpuinfo` that has both.
-fn interrupt_numbers(cpuinfo: &str) -> Vec<(Cpu, u32)> {
-    let mut numbers = Vec::new();
-    let mut processor = None;
-    for (key, value) in cpuinfo.lines().filter_map(|line| line.split_once(':')) {
-        match key.trim() {
-            "processor" => processor = integer(value).ok().map(Cpu),
-            "apicid" => numbers.extend(processor.take().zip(integer(value).ok())),
-            _ => {}
-        }
-    }
-    numbers
-}
-
 /// The online CPUs whose interrupt numbers differ from that of `cpu` in the lowest bits only: as
 /// many bits as it takes to count `threads` (both manuals; Linux, `arch/x86/kernel/cpu/cacheinfo.c`).
 /// Empty where the number of any online CPU is unknown.
@@ -84,7 +69,6 @@ fn sharers(numbers: &[(Cpu, u32)], cpu: Cpu, threads: u32, online: &[Cpu]) -> Ve
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 
@@ -129,7 +113,7 @@ mod tests {
         // Three threads count as four: numbers have gaps where cores are switched off.
         assert_eq!(sharing([0, 1, 2, 4], 0, 3), [0, 1, 2]);
         assert_eq!(sharing([0, 1, 2, 3], 3, 1), [3]);
-        let numbers = interrupt_numbers("processor : 0\napicid : 0\n\nprocessor : 1\ncore id : 1\n");
+        let numbers = by_processor("processor : 0\napicid : 0\n\nprocessor : 1\ncore id : 1\n", "apicid");
         assert_eq!(numbers, [(Cpu(0), 0)]);
         assert!(sharers(&numbers, Cpu(0), 2, &online).is_empty());
     }
@@ -154,7 +138,7 @@ mod tests {
             threads in 1u32..5000,
         ) {
             let _ = decoded(&registers);
-            let _ = sharers(&interrupt_numbers(&text), Cpu(0), threads, &[Cpu(0), Cpu(1)]);
+            let _ = sharers(&by_processor(&text, "apicid"), Cpu(0), threads, &[Cpu(0), Cpu(1)]);
         }
     }
 }

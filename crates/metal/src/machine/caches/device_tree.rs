@@ -32,7 +32,6 @@ struct Word {
     kind: &'static str,
     size: Option<u64>,
     line: Option<u64>,
-    /// The path of its node.
     place: String,
 }
 

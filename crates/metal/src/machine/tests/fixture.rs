@@ -23,7 +23,6 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines")
 }
 
-/// Every fixture, in the order of their names.
 pub(super) fn all() -> Vec<Fixture> {
     let entries = fs::read_dir(home()).unwrap().map(|entry| entry.unwrap().path());
     let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
