@@ -123,7 +123,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     stage::cargo(workspace).arguments(["test", "--workspace", "--locked"]).run()
 }
 
-/// A tool that can be asked.
 pub(crate) struct Entrant {
     tool: &'static Tool,
     ready: Ready,

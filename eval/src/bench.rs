@@ -31,14 +31,12 @@ pub(crate) struct Arguments {
     yes: yes::Arguments,
 }
 
-/// One question about tenbin itself.
 struct Benchmark {
     name: &'static str,
     what: &'static str,
     kind: Kind,
 }
 
-/// How a benchmark is run.
 enum Kind {
     /// A command line of tenbin: its answer, or its time, tells.
     Command(&'static [&'static str]),
@@ -52,7 +50,6 @@ enum Kind {
 struct Stand<'a> {
     workspace: &'a Workspace,
     host: Architecture,
-    /// The release binary of tenbin.
     binary: &'a Path,
     arguments: &'a Arguments,
 }

@@ -52,7 +52,6 @@ const GARBAGE_OF_CHANGE: &[&[(&str, u64, u64)]] = &[
 struct Trial {
     run: Run,
     expected: End,
-    /// What the run shows.
     shows: &'static str,
 }
 
@@ -95,7 +94,7 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
     let host = Architecture::HERE;
     let binary = workspace.build(host, Profile::Dev)?;
     let folder = workspace.scratch("verdicts")?;
-    let (mut said, mut faults) = (BTreeMap::new(), Vec::new());
+    let (mut verdicts, mut faults) = (BTreeMap::new(), Vec::new());
     let mut replay = None;
     for question in verdicts::QUESTIONS {
         let (checked, text) = question.ask(host.command(&binary), out)?;
@@ -111,10 +110,10 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
                 replay = Some(output.text);
             }
         }
-        said.extend(checked.into_iter().map(|it| (it.machine, it.verdict)));
+        verdicts.extend(checked.into_iter().map(|it| (it.machine, it.verdict)));
     }
-    faults.extend(verdicts::differences(&verdicts::expected(), &said));
-    println!("  {} verdicts; {} things are not as they must be", said.len(), faults.len());
+    faults.extend(verdicts::differences(&verdicts::expected(), &verdicts));
+    println!("  {} verdicts; {} things are not as they must be", verdicts.len(), faults.len());
     faults.iter().for_each(|fault| println!("  {fault}"));
     let document = workspace.root().join("docs/boot.md");
     let folder = workspace.scratch("transcripts")?;
@@ -241,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_sound_handshake_runs_with_two_and_four_harts_and_every_other_one_is_shown_to_break() {
+    fn sound_handshakes_run_with_two_and_four_harts_others_break() {
         let trials = trials();
         let arrives = |name: &str, harts| {
             trials

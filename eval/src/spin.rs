@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_boot_hart_of_every_machine_is_tried_and_the_issue_is_in_it() {
+    fn every_boot_hart_is_tried_and_the_issue_is_in_it() {
         let cases = cases();
         assert_eq!(cases.len(), 3 * (2 + 3 + 4));
         for (handshake, harts, boot_hart, words) in [

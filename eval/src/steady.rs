@@ -102,7 +102,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
                 failures.push(format!("run {number}: {failure}"));
             }
         }
-        rows = comparison::compare(&said(&quiet), &said(&loaded));
+        rows = comparison::compare(&by_run(&quiet), &by_run(&loaded));
         text = Table {
             quiet: &quiet,
             loaded: &loaded,
@@ -123,7 +123,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn said(runs: &[Run]) -> Vec<comparison::Said> {
+fn by_run(runs: &[Run]) -> Vec<comparison::RunAnswers> {
     runs.iter().map(|run| (run.name.clone(), run.answers.clone())).collect()
 }
 
@@ -166,13 +166,13 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         arguments: Arguments,
     }
 
     fn parse(words: &[&str]) -> Result<Arguments, clap::Error> {
-        Line::try_parse_from(["steady"].iter().chain(words)).map(|line| line.arguments)
+        CommandLine::try_parse_from(["steady"].iter().chain(words)).map(|line| line.arguments)
     }
 
     #[test]

@@ -15,6 +15,7 @@ use tenbin_model::{Answer, Evidence, Interval, Quantity, Refusal, Run, Trial, Ve
 
 use crate::analysis::{Analyses, Basis};
 use crate::comparable::{Comparability, Outcome, compare};
+use crate::verdict::decide::of_interval;
 use crate::verdict::refused_in_words;
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::{comma, counted, percent};
@@ -311,7 +312,6 @@ struct Question {
     parameters: Vec<(String, String)>,
 }
 
-/// One measured comparison.
 #[derive(Clone)]
 struct Measured {
     question: Question,
@@ -346,7 +346,6 @@ fn measured(analyses: &Analyses, run: &Run) -> Vec<Measured> {
     run.trials.iter().flat_map(of_trial).collect()
 }
 
-/// The logarithms of what these runs measured.
 fn logs(runs: &[Measured]) -> Vec<f64> {
     runs.iter().map(|run| run.evidence.ratio.ln()).collect()
 }
@@ -359,7 +358,7 @@ fn compared(first: &[Measured], second: &[Measured], others: &[Measured], family
     let sides = [side(first), side(second)];
     let answered = first.iter().chain(second).any(|run| run.verdict != Verdict::Refused);
     let both = Both { first, second, others, level };
-    let judged = if answered { both.judge() } else { Judged::default() };
+    let judged = if answered { both.judge() } else { JudgedShift::default() };
     let apart = judged.interval.map(as_ratios);
     let verdict = apart.map_or(Verdict::Refused, |apart| of_interval(apart, margin));
     let refusal = (verdict == Verdict::Refused)
@@ -448,18 +447,6 @@ fn unanswered(question: &Question) -> Refusal {
     }
 }
 
-/// By the same rule as a run's own verdicts: equivalence first. `margin` is a fraction.
-pub(crate) fn of_interval(interval: Interval, margin: f64) -> Verdict {
-    let margin = margin.ln_1p();
-    if interval.low.ln() >= -margin && interval.high.ln() <= margin {
-        Verdict::Equivalent
-    } else if interval.low > 1.0 || interval.high < 1.0 {
-        Verdict::Different
-    } else {
-        Verdict::Refused
-    }
-}
-
 /// Both sides of one comparison, and what is known besides.
 struct Both<'a> {
     first: &'a [Measured],
@@ -470,7 +457,7 @@ struct Both<'a> {
 
 /// What can be said of the ratio on the second side over that on the first.
 #[derive(Default)]
-struct Judged {
+struct JudgedShift {
     ratio: Option<f64>,
     /// Of its logarithm.
     interval: Option<Interval>,
@@ -478,7 +465,7 @@ struct Judged {
 }
 
 impl Both<'_> {
-    fn judge(&self) -> Judged {
+    fn judge(&self) -> JudgedShift {
         let (first, second) = (logs(self.first), logs(self.second));
         if let ([one], [other]) = (self.first, self.second) {
             return self.judge_singles(&one.evidence, &other.evidence);
@@ -487,36 +474,35 @@ impl Both<'_> {
         let plain = median(&second).zip(median(&first)).map(|(second, first)| (second - first).exp());
         match shift(&first, &second, self.level) {
             Some(shift) => {
-                Judged { ratio: Some(shift.estimate.exp()), interval: Some(shift.interval), known: None }
+                JudgedShift { ratio: Some(shift.estimate.exp()), interval: Some(shift.interval), known: None }
             }
-            None => Judged { ratio: plain, interval: None, known: None },
+            None => JudgedShift { ratio: plain, interval: None, known: None },
         }
     }
 
     /// One run a side: the two, each as wide as its own run says, and as far again as such runs lie apart.
-    fn judge_singles(&self, one: &Evidence, other: &Evidence) -> Judged {
+    fn judge_singles(&self, one: &Evidence, other: &Evidence) -> JudgedShift {
         let mut values = logs(self.others);
         let apart = (other.ratio / one.ratio).ln();
         values.extend([one.ratio.ln(), other.ratio.ln()]);
-        let found = reach(&values, self.level);
+        let known_reach = reach(&values, self.level);
         let range = Interval {
             low: values.iter().copied().fold(f64::INFINITY, f64::min),
             high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         };
-        let interval = found.map(|found| Interval {
-            low: (apart - found.distance).min((other.interval.low / one.interval.high).ln()),
-            high: (apart + found.distance).max((other.interval.high / one.interval.low).ln()),
+        let interval = known_reach.map(|known_reach| Interval {
+            low: (apart - known_reach.distance).min((other.interval.low / one.interval.high).ln()),
+            high: (apart + known_reach.distance).max((other.interval.high / one.interval.low).ln()),
         });
         let known = Spread {
             runs: values.len(),
             range: as_ratios(range),
-            reach: found.map(|found| found.distance.exp()),
+            reach: known_reach.map(|known_reach| known_reach.distance.exp()),
         };
-        Judged { ratio: Some(apart.exp()), interval, known: Some(known) }
+        JudgedShift { ratio: Some(apart.exp()), interval, known: Some(known) }
     }
 
-    /// What a refusal reached.
-    fn reached(&self, judged: &Judged) -> String {
+    fn reached(&self, judged: &JudgedShift) -> String {
         let ratio = judged
             .ratio
             .map_or_else(String::new, |ratio| format!("the second is {ratio:.3} times the first"));
@@ -539,7 +525,7 @@ impl Both<'_> {
         }
     }
 
-    fn refusal(&self, judged: &Judged, margin: f64) -> Refusal {
+    fn refusal(&self, judged: &JudgedShift, margin: f64) -> Refusal {
         let level = percent(self.level);
         let each = least_each(self.level).map_or_else(|| "more".into(), |each| each.to_string());
         let reached = self.reached(judged);

@@ -28,10 +28,10 @@ pub fn of_machine<T>(
 ) -> Option<T> {
     let mut best: Option<((usize, usize, usize), T)> = None;
     for candidate in newest_first {
-        let found = calibration(&candidate);
-        let knows = equals(found);
+        let made = calibration(&candidate);
+        let knows = equals(made);
         let more = best.as_ref().is_none_or(|(most, _)| knows > *most);
-        if more && knows.2 > 0 && holds_for(found, machine) {
+        if more && knows.2 > 0 && holds_for(made, machine) {
             best = Some((knows, candidate));
         }
     }

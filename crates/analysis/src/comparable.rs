@@ -69,7 +69,7 @@ pub struct Comparability {
 type Named = Vec<(String, String)>;
 
 /// Reads one field of a machine; the reason where it could not be observed.
-enum Reading {
+enum FieldReader {
     /// Equal words are alike.
     Words(fn(&Machine) -> Observed<String>),
     /// Numbers are alike within the first number times the larger of them, or within the second
@@ -79,19 +79,12 @@ enum Reading {
     Each(fn(&Machine) -> Observed<Named>),
 }
 
-use Reading::{Amount, Each, Words};
+use FieldReader::{Amount, Each, Words};
 
-/// What a known difference of the field means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Weight {
-    Changes,
-    May,
-}
+use Grade::{Changes, MayChange as May};
 
-use Weight::{Changes, May};
-
-/// A row of the table: key in JSON, name, weight, reading.
-type Field = (&'static str, &'static str, Weight, Reading);
+/// A row of the table: key in JSON, name, what a known difference means, how it is read.
+type Field = (&'static str, &'static str, Grade, FieldReader);
 
 /// Every field of [`Machine`]. A test holds the table against the JSON of a machine, so that a new
 /// field cannot be forgotten.
@@ -136,19 +129,18 @@ pub fn compare(left: &Machine, right: &Machine) -> Comparability {
     let mut differences = Vec::new();
     let mut unknown_on_both = Vec::new();
     let mut undecided = false;
-    for (key, name, weight, reading) in FIELDS {
-        for pair in pairs(reading, left, right) {
+    for (key, name, known_grade, reader) in FIELDS {
+        for pair in pairs(reader, left, right) {
             let name = named(name, &pair);
-            let grade = match (&pair.left, &pair.right, weight) {
-                (Observed::NotObservable(_), Observed::NotObservable(_), _) => {
+            let grade = match (&pair.left, &pair.right) {
+                (Observed::NotObservable(_), Observed::NotObservable(_)) => {
                     unknown_on_both.push(name);
                     continue;
                 }
-                (Observed::Known(_), Observed::Known(_), _) if pair.alike => continue,
-                (Observed::Known(_), Observed::Known(_), Changes) => Grade::Changes,
-                (Observed::Known(_), Observed::Known(_), May) => Grade::MayChange,
-                (_, _, weight) => {
-                    undecided |= *weight == Changes;
+                (Observed::Known(_), Observed::Known(_)) if pair.alike => continue,
+                (Observed::Known(_), Observed::Known(_)) => *known_grade,
+                _ => {
+                    undecided |= *known_grade == Changes;
                     Grade::Unknown
                 }
             };
@@ -170,20 +162,20 @@ pub fn compare(left: &Machine, right: &Machine) -> Comparability {
 
 /// Every field of `machine` by its name in words, with its value or why there is none.
 pub fn fields(machine: &Machine) -> Vec<(String, Observed<String>)> {
-    let values = |(_, name, _, reading): &Field| {
-        let pairs = pairs(reading, machine, machine).into_iter();
+    let values = |(_, name, _, reader): &Field| {
+        let pairs = pairs(reader, machine, machine).into_iter();
         pairs.map(|pair| (named(name, &pair), pair.left)).collect::<Vec<_>>()
     };
     FIELDS.iter().flat_map(values).collect()
 }
 
 /// The name of a field in words, and which of several under it is meant.
-fn named(field: &str, pair: &Pair) -> String {
+fn named(field: &str, pair: &FieldPair) -> String {
     pair.label.as_ref().map_or_else(|| field.to_owned(), |label| format!("{field} ({label})"))
 }
 
-/// Both sides of one comparison.
-struct Pair {
+/// A field on both sides.
+struct FieldPair {
     /// Which of several under one field.
     label: Option<String>,
     left: Observed<String>,
@@ -191,11 +183,11 @@ struct Pair {
     alike: bool,
 }
 
-fn pairs(reading: &Reading, left: &Machine, right: &Machine) -> Vec<Pair> {
-    match reading {
+fn pairs(reader: &FieldReader, left: &Machine, right: &Machine) -> Vec<FieldPair> {
+    match reader {
         Words(read) => {
             let (left, right) = (read(left), read(right));
-            vec![Pair { label: None, alike: left == right, left, right }]
+            vec![FieldPair { label: None, alike: left == right, left, right }]
         }
         Amount(read, ratio, floor, show) => {
             let (left, right) = (read(left), read(right));
@@ -206,7 +198,7 @@ fn pairs(reading: &Reading, left: &Machine, right: &Machine) -> Vec<Pair> {
                 _ => false,
             };
             let shown = |value: &Observed<f64>| map(value, |number| show(*number));
-            vec![Pair { label: None, left: shown(&left), right: shown(&right), alike }]
+            vec![FieldPair { label: None, left: shown(&left), right: shown(&right), alike }]
         }
         Each(read) => each(&read(left), &read(right)),
     }
@@ -214,21 +206,21 @@ fn pairs(reading: &Reading, left: &Machine, right: &Machine) -> Vec<Pair> {
 
 /// Every name that either side has. A name that one side lacks is unknown there: an older kernel
 /// does not list the flaws that were found after it.
-fn each(left: &Observed<Named>, right: &Observed<Named>) -> Vec<Pair> {
+fn each(left: &Observed<Named>, right: &Observed<Named>) -> Vec<FieldPair> {
     let (Observed::Known(ours), Observed::Known(theirs)) = (left, right) else {
         let count = |side: &Observed<Vec<_>>| map(side, |entries| format!("{} entries", entries.len()));
-        return vec![Pair { label: None, left: count(left), right: count(right), alike: false }];
+        return vec![FieldPair { label: None, left: count(left), right: count(right), alike: false }];
     };
     let mut names: Vec<&String> = ours.iter().chain(theirs).map(|(name, _)| name).collect();
     names.sort_unstable();
     names.dedup();
     let find = |entries: &[(String, String)], name: &String| {
-        let found = entries.iter().find(|(known, _)| known == name).map(|(_, words)| words.clone());
-        found.map_or_else(|| Observed::NotObservable("not listed".into()), Observed::Known)
+        let entry = entries.iter().find(|(known, _)| known == name).map(|(_, words)| words.clone());
+        entry.map_or_else(|| Observed::NotObservable("not listed".into()), Observed::Known)
     };
     let pair = |name: &String| {
         let (left, right) = (find(ours, name), find(theirs, name));
-        Pair { label: Some(name.clone()), alike: left == right, left, right }
+        FieldPair { label: Some(name.clone()), alike: left == right, left, right }
     };
     names.into_iter().map(pair).collect()
 }

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tenbin_model::{Answer, Descriptor, Evidence, Interval, Refusal, Report, Verdict};
 
-use crate::across::{Counts, in_order, of_interval};
+use crate::across::{Counts, in_order};
 use crate::analysis::{Analyses, Basis};
-use crate::verdict::sentence::{self, Outcome};
+use crate::verdict::decide::of_interval;
+use crate::verdict::sentence::{self, ComparisonOutcome};
 use tenbin_document::interval::outward;
 use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
@@ -134,16 +135,16 @@ fn over(descriptor: &Descriptor, here: &[(&Answer, &Evidence)]) -> Option<OverPr
     let estimate = Estimate::of(&ratios, level);
     let spread = as_ratios(Interval { low: ratios.values()[0], high: ratios.values()[ratios.count() - 1] });
     let counts = Counts::of(here.iter().map(|(answer, _)| answer.verdict));
-    let evidence = estimate.interval.and_then(|found| {
+    let evidence = estimate.interval.and_then(|quantile| {
         Some(Evidence {
             ratio: estimate.median.exp(),
-            interval: as_ratios(found.interval),
-            level: found.ranks.level,
+            interval: as_ratios(quantile.interval),
+            level: quantile.ranks.level,
             blocks: here.len(),
             detectable: detectable::as_fraction(detectable::smallest(
                 estimate.median,
-                found.interval,
-                found.ranks.level,
+                quantile.interval,
+                quantile.ranks.level,
             )?),
             ..(*first).clone()
         })
@@ -153,7 +154,7 @@ fn over(descriptor: &Descriptor, here: &[(&Answer, &Evidence)]) -> Option<OverPr
         .map_or(Verdict::Refused, |evidence| of_interval(evidence.interval, evidence.margin));
     let refusal = (verdict == Verdict::Refused).then(|| refusal(first, evidence.as_ref(), level, here.len()));
     let interval = evidence.as_ref().map(|evidence| evidence.interval);
-    let outcome = Outcome { verdict, evidence, refusal: refusal.clone() };
+    let outcome = ComparisonOutcome { verdict, evidence, refusal: refusal.clone() };
     Some(OverProcesses {
         experiment: answer.experiment.clone(),
         cell: answer.cell.clone(),
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interval_does_not_cover_is_said_where_something_is_claimed() {
+    fn what_no_interval_covers_is_said_where_one_is_claimed() {
         let claims = reported(&run(2.0, Machine::unobserved("a test")), None).report;
         assert!(claims.scope.is_some_and(|scope| scope.contains("another process")));
         let mut vague = run(1.0, Machine::unobserved("a test"));

@@ -26,9 +26,6 @@ pub fn descriptor(quantity: Quantity) -> Descriptor {
         ],
         parameters: vec![Parameter::new("threads", "2", "")],
         margin: 0.01,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![Source::new("a test", "")],
         ..Descriptor::default()
     }

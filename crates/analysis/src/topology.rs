@@ -200,13 +200,13 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
 
 /// `all lines have 64 B`, or which levels have which.
 fn lines(levels: &Levels) -> String {
-    let mut said: Vec<(BTreeSet<Option<Bytes>>, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(BTreeSet<Option<Bytes>>, Vec<String>)> = Vec::new();
     for ((level, _), alikes) in levels {
         let lines: BTreeSet<Option<Bytes>> = alikes.iter().map(|alike| alike.line).collect();
         let name = format!("L{level}");
-        match said.iter_mut().find(|(known, _)| *known == lines) {
+        match groups.iter_mut().find(|(known, _)| *known == lines) {
             Some((_, names)) => names.push(name),
-            None => said.push((lines, vec![name])),
+            None => groups.push((lines, vec![name])),
         }
     }
     let words = |lines: &BTreeSet<Option<Bytes>>| {
@@ -215,11 +215,11 @@ fn lines(levels: &Levels) -> String {
             .map(|line| line.map_or_else(|| "an unknown length".to_owned(), |line| line.to_string()));
         words::or(each)
     };
-    match said.as_slice() {
+    match groups.as_slice() {
         [(lines, _)] => format!("all lines have {}", words(lines)),
         _ => {
             let clauses =
-                said.into_iter().map(|(lines, names)| format!("{} in {}", words(&lines), and(names)));
+                groups.into_iter().map(|(lines, names)| format!("{} in {}", words(&lines), and(names)));
             format!("lines have {}", and(clauses))
         }
     }

@@ -23,7 +23,6 @@ const BILLION: u32 = 1_000_000_000;
 /// How many of those are taken in one after the other before halves pay: a power of two.
 const BILLIONS: usize = 64;
 
-/// Decimal.
 impl fmt::Display for Natural {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad_integral(true, "", &text(self))

@@ -50,13 +50,13 @@ impl Divisor {
 
 /// Two limbs of which the higher one has its highest bit set.
 #[derive(Clone, Copy)]
-struct Pair {
+struct TwoLimbs {
     limbs: u128,
     /// (2^192 - 1) / limbs - 2^64, rounded down.
     reciprocal: Limb,
 }
 
-impl Pair {
+impl TwoLimbs {
     /// Algorithm 6 of the article: from the reciprocal of the higher limb.
     fn new(high: Limb, low: Limb) -> Self {
         let mut reciprocal = Divisor::new(high).reciprocal;
@@ -228,7 +228,7 @@ impl Halves {
 /// limbs or more.
 fn by_hand(quotient: &mut [Limb], rest: &mut [Limb], divisor: &[Limb]) {
     let length = divisor.len();
-    let pair = Pair::new(divisor[length - 1], divisor[length - 2]);
+    let pair = TwoLimbs::new(divisor[length - 1], divisor[length - 2]);
     for (place, limb) in quotient.iter_mut().enumerate().rev() {
         let part = &mut rest[place..=place + length];
         let high = join(part[length], part[length - 1]);

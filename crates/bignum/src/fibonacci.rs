@@ -59,10 +59,10 @@ pub fn doubling_on(n: u64, ladder: &Ladder) -> Natural {
     // The longest beginning of n that the table has. It is at least 47, so F(k - 1) is there too.
     let below = (1..).find(|&below| n >> below < TABLE as u64).unwrap_or_default();
     let start = (n >> below) as usize;
-    let room = Pair::room(n / 2);
+    let room = Neighbours::room(n / 2);
     let mut limbs = vec![0; 4 * room + ladder.scratch(room)];
     let (numbers, scratch) = limbs.split_at_mut(4 * room);
-    let mut pair = Pair::new(numbers, SMALL[start], SMALL[start - 1]);
+    let mut pair = Neighbours::new(numbers, SMALL[start], SMALL[start - 1]);
     for bit in (1..below).rev() {
         let odd = n >> (bit + 1) & 1 == 1;
         if n >> bit & 1 == 1 {
@@ -76,7 +76,7 @@ pub fn doubling_on(n: u64, ladder: &Ladder) -> Natural {
 }
 
 /// F(k) and F(k - 1), and room for the next step.
-struct Pair<'a> {
+struct Neighbours<'a> {
     /// F(k), in its lowest `length` limbs.
     current: &'a mut [Limb],
     /// F(k - 1), in as many limbs, the highest of which may be 0.
@@ -86,7 +86,7 @@ struct Pair<'a> {
     length: usize,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> Neighbours<'a> {
     /// How many limbs each of the four numbers needs until the last step but one, which leads to `n`.
     ///
     /// F(n) < 2^(0.6943 n), and 0.6943 / 64 < 1 / 92. A step writes up to two zeros above its number.

@@ -65,15 +65,6 @@ impl Natural {
         Some(Self::from_limbs(limbs))
     }
 
-    /// Twice the number.
-    #[must_use]
-    pub fn shl1(&self) -> Self {
-        let mut limbs = self.limbs.clone();
-        let carry = span::shift_left(&mut limbs, 1);
-        limbs.push(carry);
-        Self::from_limbs(limbs)
-    }
-
     /// The number times itself, which costs about two thirds of a product.
     #[must_use]
     pub fn square(&self) -> Self {

@@ -56,7 +56,6 @@ proptest! {
         prop_assert_eq!(&left + &right, ours(&(&a + &b)));
         prop_assert_eq!(left.cmp(&right), a.cmp(&b));
         prop_assert_eq!(left.checked_sub(&right), (a >= b).then(|| ours(&(&a - &b))));
-        prop_assert_eq!(left.shl1(), ours(&(&a << 1)));
         prop_assert_eq!(left.bits(), a.bits());
     }
 
@@ -307,5 +306,6 @@ fn planted_faults_break_an_identity() {
     // Numbers shifted by one satisfy the recurrence, and nothing else.
     assert_eq!(broken(|n| fibonacci::doubling(n + 1)), Some("Cassini"));
     // Twice each number, too.
-    assert_eq!(broken(|n| fibonacci::doubling(n).shl1()), Some("Cassini"));
+    let twice = |number: Natural| &number + &number;
+    assert_eq!(broken(|n| twice(fibonacci::doubling(n))), Some("Cassini"));
 }

@@ -17,11 +17,11 @@ use tenbin_metal::child;
 use tenbin_model::words::comma;
 use tenbin_model::{Blame, Contracted, Offered};
 
-mod came;
 mod compare;
 pub mod contract;
 mod contracts;
 mod elf;
+mod ending;
 mod examine;
 mod harness;
 mod inputs;
@@ -73,13 +73,13 @@ pub trait Examined: Sync {
     /// A usage error where there is no such specification.
     fn described(&self, specification: Option<&str>) -> Result<Contracted, Unfit>;
 
-    /// Examines what is asked and says whose fault what is. `told` hears what is done now; none when a
-    /// program begins whose terminal it is.
+    /// Examines what is asked and says whose fault what is. `progress` hears what is done now; none
+    /// when a program begins whose terminal it is.
     ///
     /// # Errors
     /// A usage error for what cannot be examined, what is missing where there is no compiler, a fault of the
     /// machine.
-    fn examine(&self, request: &Request, told: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit>;
+    fn examine(&self, request: &Request, progress: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit>;
 }
 
 /// The contract of this name.
@@ -127,7 +127,7 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         })
     }
 
-    fn examine(&self, request: &Request, told: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit> {
+    fn examine(&self, request: &Request, progress: &dyn Fn(Option<&str>)) -> Result<Blame, Unfit> {
         let specification = self.specification(request.specification.as_deref())?;
         if !request.program.is_empty() && request.libraries.len() > 1 {
             return Err(Unfit::Usage("a program is watched with one library, not with two".into()));
@@ -145,13 +145,13 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
             findings: Vec::new(),
         };
         if !request.program.is_empty() {
-            let (program, findings) = watched::watch(self, specification, request, told)?;
+            let (program, findings) = watched::watch(self, specification, request, progress)?;
             blame.program = Some(program);
             blame.findings = findings;
             return Ok(blame);
         }
-        told(Some("searching the specification for contradictions"));
-        let search = search::search(self, specification);
+        progress(Some("searching the specification for contradictions"));
+        let search = self.search(specification);
         blame.searched = Some(search.searched);
         blame.findings = search.findings;
         if request.libraries.is_empty() {
@@ -160,10 +160,10 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         // What a library starts and leaves behind is ours to end, whatever becomes of the program that calls
         // it.
         let _orphans = child::Orphans::adopt()?;
-        told(Some("compiling the program that calls the library"));
+        progress(Some("compiling the program that calls the library"));
         let harness = harness::Harness::new(self, request.within.unwrap_or(CALL))?;
         let inputs = inputs::Inputs::new(self, request.seed, request.cases);
-        let bench = examine::Bench {
+        let examiner = examine::Examiner {
             contract: self,
             specification,
             contradictory: search.contradictory,
@@ -173,17 +173,17 @@ impl<I: Input, O: Outcome> Examined for &'static Contract<I, O> {
         let mut examined = Vec::new();
         for library in &request.libraries {
             let name = library.display();
-            told(Some(&format!("calling {name} with {} inputs", inputs.all().len())));
-            let one = bench.examine(library)?;
-            told(Some(&format!("looking for the smallest inputs that show what {name} does")));
-            blame.libraries.push(bench.counted(&one));
-            blame.findings.extend(bench.errors(&one)?);
-            blame.findings.extend(bench.aspects(&one)?);
+            progress(Some(&format!("calling {name} with {} inputs", inputs.all.len())));
+            let one = examiner.examine(library)?;
+            progress(Some(&format!("looking for the smallest inputs that show what {name} does")));
+            blame.libraries.push(examiner.counted(&one));
+            blame.findings.extend(examiner.errors(&one)?);
+            blame.findings.extend(examiner.aspects(&one)?);
             examined.push(one);
         }
         if let [one, other] = examined.as_slice() {
-            told(Some("comparing both libraries"));
-            blame.findings.extend(bench.changes(one, other)?);
+            progress(Some("comparing both libraries"));
+            blame.findings.extend(examiner.changes(one, other)?);
         }
         Ok(blame)
     }

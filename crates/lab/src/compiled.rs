@@ -158,15 +158,15 @@ impl Workshop {
         let workshop = Self { folder, compiler: words };
         let mut ask = workshop.command().ok_or_else(missing)?;
         ask.arg("--version");
-        let said = child::run(ask, Bounds::within(DEADLINE)).map_err(|fault| match &fault {
+        let finished = child::run(ask, Bounds::within(DEADLINE)).map_err(|fault| match &fault {
             Fault::System { error, .. } if matches!(error.raw_os_error(), Some(ENOENT | EACCES)) => missing(),
             _ => Unfit::Fault(fault),
         })?;
-        match said.end {
+        match finished.end {
             End::Exited(0) => Ok(workshop),
             End::Exited(NO_SUCH_PROGRAM) => Err(missing()),
             _ => Err(Unfit::Refused(Refusal {
-                reached: format!("{}; {needed}", workshop.failed("ask the version of", &said)),
+                reached: format!("{}; {needed}", workshop.failed("ask the version of", &finished)),
                 needs: "a C compiler that works".into(),
                 remedy: "name one in the environment, as in CC=gcc".into(),
             })),
@@ -183,10 +183,10 @@ impl Workshop {
     }
 
     /// That the compiler did not do what was `tried`, in its own words where it has some.
-    fn failed(&self, tried: &str, said: &Finished) -> Fault {
-        let words = String::from_utf8_lossy(&said.stderr);
+    fn failed(&self, tried: &str, finished: &Finished) -> Fault {
+        let words = String::from_utf8_lossy(&finished.stderr);
         let words = semicolon(words.trim().lines().take(5));
-        let ended = match said.end {
+        let ended = match finished.end {
             End::Exited(status) => format!("it ended with status {status}"),
             End::Signalled(number) => format!("signal {number} ended it"),
             End::OutOfTime => format!("it was still running after {DEADLINE:?}"),
@@ -223,11 +223,11 @@ impl Workshop {
             command.args(["-shared", "-fPIC"]);
         }
         command.arg("-o").arg(&path).arg(&page).args(options);
-        let said = child::run(command, Bounds::within(DEADLINE))?;
-        if said.end == End::Exited(0) {
+        let finished = child::run(command, Bounds::within(DEADLINE))?;
+        if finished.end == End::Exited(0) {
             return Ok(path);
         }
-        Err(self.failed(&tried, &said))
+        Err(self.failed(&tried, &finished))
     }
 }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_names_its_process_and_one_that_cannot_be_made_its_reason() {
+    fn a_folder_names_its_process_or_why_it_cannot_be_made() {
         let within = tempfile::tempdir().unwrap();
         let folder = Folder::within(within.path()).unwrap();
         let name = folder.path.file_name().unwrap().to_string_lossy().into_owned();
@@ -260,19 +260,22 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_does_not_compile_is_a_fault_with_the_compilers_words() {
+    fn a_source_that_does_not_compile_is_quoted_from_the_compiler() {
         let workshop = Workshop::open("a test compiles").unwrap();
         let fault = workshop.compile("wrong", "int main(void) { return nothing; }\n", Kind::Program, &[]);
-        let said = fault.unwrap_err().to_string();
-        assert!(said.contains("wrong.c") && said.contains("nothing"), "{said}");
+        let message = fault.unwrap_err().to_string();
+        assert!(message.contains("wrong.c") && message.contains("nothing"), "{message}");
     }
 
     #[test]
-    fn a_compiler_that_is_not_there_is_missing_and_the_command_that_installs_one_is_named() {
+    fn a_compiler_that_is_not_there_is_missing_and_can_be_had() {
         match Workshop::with("no-such-compiler".into(), "the trace runs a program of its own") {
             Err(Unfit::Missing(missing)) => {
-                let said = missing.to_string();
-                assert!(said.contains("no-such-compiler") && said.contains("apt install gcc"), "{said}");
+                let message = missing.to_string();
+                assert!(
+                    message.contains("no-such-compiler") && message.contains("apt install gcc"),
+                    "{message}"
+                );
             }
             other => panic!("{other:?}"),
         }
@@ -298,10 +301,10 @@ mod tests {
             Err(Unfit::Refused(refusal)) => refusal.reached,
             other => panic!("{other:?}"),
         };
-        let said = refused(opened("strict", "echo no licence >&2; exit 3"));
-        assert!(said.contains("status 3") && said.contains("no licence"), "{said}");
-        let said = refused(opened("dying", "kill -9 $$"));
-        assert!(said.contains("signal 9"), "{said}");
+        let message = refused(opened("strict", "echo no licence >&2; exit 3"));
+        assert!(message.contains("status 3") && message.contains("no licence"), "{message}");
+        let message = refused(opened("dying", "kill -9 $$"));
+        assert!(message.contains("signal 9"), "{message}");
         // One that stands in front of a compiler which is not there.
         let behind = opened("front", "exec no-such-compiler \"$@\"");
         assert!(matches!(behind, Err(Unfit::Missing(_))), "{behind:?}");
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_may_be_several_words_and_keeps_what_is_temporary_in_the_folder() {
+    fn a_compiler_may_be_several_words_and_writes_in_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let mut compiler = script(
             folder.path(),

@@ -306,16 +306,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_value_is_taken_and_several_are_a_usage_error_that_names_the_key() {
+    fn several_values_for_one_are_a_usage_error_with_the_key() {
         let with = |text: &str| Settings { given: [("size".into(), text.into())].into() };
         let one = |settings: &Settings| settings.one("size", 7_u32, "a number from 1", |&size| size > 0);
         assert_eq!(one(&Settings::default()).unwrap(), 7);
         assert_eq!(one(&with("3")).unwrap(), 3);
-        for (text, said) in
+        for (text, reason) in
             [("3,4", "--set size: one value, not 2"), ("0", "is not a number from 1"), ("", "is not")]
         {
             match one(&with(text)) {
-                Err(Unfit::Usage(message)) => assert!(message.contains(said), "{message}"),
+                Err(Unfit::Usage(message)) => assert!(message.contains(reason), "{message}"),
                 other => panic!("{text}: {other:?}"),
             }
         }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Task, Team, kernels};
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Quantity, Refusal, Series,
-    Source, Trial, Variant,
+    Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Refusal, Series, Source, Trial,
+    Variant,
 };
 
 use crate::engine::{self, Bench, Setting};
@@ -246,7 +246,6 @@ impl Ladder {
         }
     }
 
-    /// Weighs one pair.
     fn weigh(
         &mut self,
         bench: &mut Bench<'_>,
@@ -330,7 +329,6 @@ fn describe(question: &Question) -> Descriptor {
         requirement: "an instrument that says \"different\" must say how often it is wrong".into(),
         specification: "as many operations are done as are asked for".into(),
         subject: question.what.clone(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: vec![
             Variant::measured("the left side", "n operations"),
             Variant::measured("the right side", "as many, or a known part more"),
@@ -338,8 +336,6 @@ fn describe(question: &Question) -> Descriptor {
         ],
         margin: question.margin,
         epoch: EPOCH,
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![Source::new(
             "Georges, Buytaert and Eeckhout, \"Statistically rigorous Java performance evaluation\", 2007",
             "a rule is judged by how often it errs where the truth is known",

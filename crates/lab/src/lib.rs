@@ -4,8 +4,8 @@
 //! result file, and holds no `unsafe`: whatever touches hardware is a primitive of [`tenbin_metal`]. A
 //! question that is not answered by comparisons has its analysis in its folder, and that is pure.
 //!
-//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`ladder`], [`compiled`], [`trace`],
-//! [`blame`], [`yes`].
+//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`survey`], [`ladder`], [`compiled`],
+//! [`trace`], [`blame`], [`yes`].
 
 pub mod blame;
 pub mod compiled;
@@ -19,6 +19,7 @@ pub mod published;
 mod rehearsal;
 mod repeated;
 mod shortage;
+pub mod survey;
 pub mod trace;
 mod walk;
 pub mod yes;

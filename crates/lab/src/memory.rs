@@ -111,8 +111,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn the_largest_that_fits_is_within_a_tenth_of_the_most(asked in 1_u64.., most in 0_u64..) {
-            let found = largest(1, asked, |value| value <= most);
-            match found {
+            match largest(1, asked, |value| value <= most) {
                 None => proptest::prop_assert!(most == 0 || asked == 1),
                 Some(value) => {
                     let limit = most.min(asked - 1);

@@ -32,10 +32,10 @@ mod follow;
 mod image;
 mod names;
 mod place;
-mod seen;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod words;
 
 pub use api::{USUAL, known};
@@ -43,7 +43,7 @@ pub use api::{USUAL, known};
 use api::{Api, Case};
 use follow::Reached;
 use image::Image;
-use seen::Seen;
+use transcript::Transcript;
 
 /// The source of the probe, for those who compile it elsewhere
 /// (`cc -fno-builtin -fno-optimize-sibling-calls -pthread`).
@@ -137,7 +137,7 @@ pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
     let (mut findings, mut failure, mut traced) = (Vec::new(), None, false);
     for Function(api) in &asked.functions {
         for case in api.cases {
-            match told(asked, &path, &image, api, case) {
+            match finding(asked, &path, &image, api, case) {
                 Ok(finding) => {
                     findings.push(finding);
                     traced = true;
@@ -171,8 +171,8 @@ impl From<Unfit> for Untraced {
     }
 }
 
-/// One call, traced and told.
-fn told(
+/// One call, traced, in words.
+fn finding(
     asked: &Asked,
     path: &Path,
     image: &Image,
@@ -191,7 +191,6 @@ fn told(
 
 /// That one call was not traced, beside others that were.
 fn untraced(experiment: &str, api: &Api, case: &Case, why: &Unfit) -> Finding {
-    let said = if case.said.is_empty() { String::new() } else { format!(" {}", case.said) };
     let (why, evidence) = match why {
         Unfit::Usage(why) => (why.clone(), "The same probe made other calls".into()),
         Unfit::Refused(refusal) => {
@@ -203,7 +202,7 @@ fn untraced(experiment: &str, api: &Api, case: &Case, why: &Unfit) -> Finding {
     };
     Finding {
         experiment: experiment.into(),
-        sentence: format!("{}(){said} was not traced: {why}.", api.name),
+        sentence: format!("{}(){} was not traced: {why}.", api.name, case.suffix),
         evidence,
         confidence: "it was tried".into(),
     }
@@ -262,9 +261,9 @@ fn trace(
     image: &Image,
     api: &'static Api,
     case: &'static Case,
-) -> Result<Seen, Untraced> {
+) -> Result<Transcript, Untraced> {
     let mut command = Command::new(path);
-    command.arg(case.told).stdin(Stdio::null());
+    command.arg(case.argument).stdin(Stdio::null());
     command.envs(asked.environment.iter().map(|(name, value)| (name, value)));
     // Every function is bound before the program begins, and the word that holds its address can be read.
     command.env("LD_BIND_NOW", "1");
@@ -296,7 +295,7 @@ fn trace(
         (answer, listener.join().unwrap_or_default())
     });
     match answer {
-        Ok(seen) => Ok(Seen { complaint, ..seen }),
+        Ok(seen) => Ok(Transcript { complaint, ..seen }),
         Err(trouble) => {
             let given = asked.probe.is_some().then_some(path);
             let tracer = Watchers::of_this_process().ok().and_then(|seen| seen.tracer);
@@ -405,7 +404,7 @@ fn not_started(error: &std::io::Error) -> bool {
 const WHAT_IS_ONE: &str = "a probe is compiled from `crates/lab/src/trace/probe.c`";
 
 /// The probe has ended and not made the call.
-fn uncalled(asked: &Asked, path: &Path, api: &Api, seen: &Seen) -> Unfit {
+fn uncalled(asked: &Asked, path: &Path, api: &Api, seen: &Transcript) -> Unfit {
     let path = path.display();
     if seen.ended == Some(End::Exited(UNKNOWN)) {
         return Unfit::Usage(format!("the probe {path} does not know how to call {}", api.name));

@@ -11,5 +11,5 @@ mod words;
 
 pub use pour::{Kernel, pour};
 pub use text::Text;
-pub use verify::{End, Finding, Wrong, verify};
-pub use words::{Asked, Lines, Order, Test, read, read_test};
+pub use verify::{Halt, Report, Wrong, verify};
+pub use words::{Asked, Lines, Placement, Test, read, read_test};

@@ -37,38 +37,39 @@ pub struct Names {
     pub loader: &'static str,
 }
 
-const X86_64: Names = Names {
-    name: "x86_64",
-    sentence: "x86-64",
-    target: "x86_64-unknown-linux-gnu",
-    elf: 62,
-    debian: "amd64",
-    tools: "x86_64-linux-gnu",
-    emulator: ("qemu-system-x86_64", "qemu-system-x86"),
-    loader: "ld-linux-x86-64.so.2",
-};
-
-const AARCH64: Names = Names {
-    name: "aarch64",
-    sentence: "arm64",
-    target: "aarch64-unknown-linux-gnu",
-    elf: 183,
-    debian: "arm64",
-    tools: "aarch64-linux-gnu",
-    emulator: ("qemu-system-aarch64", "qemu-system-arm"),
-    loader: "ld-linux-aarch64.so.1",
-};
-
-const RISCV64: Names = Names {
-    name: "riscv64",
-    sentence: "riscv64",
-    target: "riscv64gc-unknown-linux-gnu",
-    elf: 243,
-    debian: "riscv64",
-    tools: "riscv64-linux-gnu",
-    emulator: ("qemu-system-riscv64", "qemu-system-misc"),
-    loader: "ld-linux-riscv64-lp64d.so.1",
-};
+/// In the order of [`Architecture`].
+const NAMES: &[Names; 3] = &[
+    Names {
+        name: "x86_64",
+        sentence: "x86-64",
+        target: "x86_64-unknown-linux-gnu",
+        elf: 62,
+        debian: "amd64",
+        tools: "x86_64-linux-gnu",
+        emulator: ("qemu-system-x86_64", "qemu-system-x86"),
+        loader: "ld-linux-x86-64.so.2",
+    },
+    Names {
+        name: "aarch64",
+        sentence: "arm64",
+        target: "aarch64-unknown-linux-gnu",
+        elf: 183,
+        debian: "arm64",
+        tools: "aarch64-linux-gnu",
+        emulator: ("qemu-system-aarch64", "qemu-system-arm"),
+        loader: "ld-linux-aarch64.so.1",
+    },
+    Names {
+        name: "riscv64",
+        sentence: "riscv64",
+        target: "riscv64gc-unknown-linux-gnu",
+        elf: 243,
+        debian: "riscv64",
+        tools: "riscv64-linux-gnu",
+        emulator: ("qemu-system-riscv64", "qemu-system-misc"),
+        loader: "ld-linux-riscv64-lp64d.so.1",
+    },
+];
 
 impl Architecture {
     /// All of them.
@@ -85,11 +86,7 @@ impl Architecture {
 
     /// What it is called.
     pub const fn names(self) -> &'static Names {
-        match self {
-            Self::X86_64 => &X86_64,
-            Self::Aarch64 => &AARCH64,
-            Self::Riscv64 => &RISCV64,
-        }
+        &NAMES[self as usize]
     }
 
     /// Its name in Rust and in QEMU.

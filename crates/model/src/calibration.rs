@@ -103,7 +103,8 @@ pub struct Pair {
     /// The verdict.
     pub verdict: Verdict,
     /// The ratio found and where it lies, unless nothing could be said.
-    pub found: Option<Found>,
+    #[serde(rename = "found")]
+    pub measured: Option<MeasuredRatio>,
     /// Why nothing could be said, if nothing could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -121,9 +122,10 @@ pub struct Pair {
     pub process: Option<u32>,
 }
 
-/// A ratio as it was found.
+/// A ratio as it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+#[schemars(rename = "Found")]
+pub struct MeasuredRatio {
     /// Cost of the right side over cost of the left.
     pub ratio: f64,
     /// Where it lies.
@@ -215,7 +217,8 @@ pub struct Step {
     /// The effect, as [`Series::effect`].
     pub effect: f64,
     /// Pairs called different the right way round, of those weighed.
-    pub found: Proportion,
+    #[serde(rename = "found")]
+    pub detected: Proportion,
 }
 
 /// Time from the first epoch to the verdict.

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::unit::Picoseconds;
 
 /// An experiment's description: the last thing in its file, and the only thing that others read.
-///
-/// Its default is empty: a start for a description that leaves the rarer fields as they are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Descriptor {
     /// The name on the command line: lower case, one word.
     pub name: String,
@@ -49,6 +47,32 @@ pub struct Descriptor {
     pub sources: Vec<Source>,
     /// Figures that others published, shown beside this machine's.
     pub published: Vec<Published>,
+}
+
+/// Nanoseconds for an operation in epochs of 100 µs, for which nothing is needed or changed: a start for a
+/// description that leaves the rarer fields as they are.
+impl Default for Descriptor {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            question: String::new(),
+            requirement: String::new(),
+            specification: String::new(),
+            subject: String::new(),
+            quantity: Quantity::default(),
+            analysis: AnalysisName::default(),
+            builds_on: Vec::new(),
+            variants: Vec::new(),
+            parameters: Vec::new(),
+            margin: 0.0,
+            sway: 0.0,
+            epoch: Picoseconds::from_micros(100),
+            privileges: "none".into(),
+            touches: "none".into(),
+            sources: Vec::new(),
+            published: Vec::new(),
+        }
+    }
 }
 
 impl Descriptor {
@@ -117,6 +141,12 @@ impl Variant {
         Self { name: name.into(), what: what.into(), role: Role::Measured, point: Vec::new() }
     }
 
+    /// Variants that are measured and planted faults, each by its name and what it does.
+    pub fn list(measured: &[(&str, &str)], planted: &[(&str, &str)]) -> Vec<Self> {
+        let measured = measured.iter().map(|(name, what)| Self::measured(name, what));
+        measured.chain(planted.iter().map(|(name, what)| Self::sabotage(name, what))).collect()
+    }
+
     /// The same variant, standing at this point.
     pub fn at(mut self, point: &[(&str, u64)]) -> Self {
         self.point = point.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
@@ -160,6 +190,11 @@ impl Parameter {
     pub fn new(name: &str, default: &str, what: &str) -> Self {
         Self { name: name.into(), what: what.into(), default: default.into() }
     }
+
+    /// Parameters, each by what [`new`](Self::new) takes.
+    pub fn list(parameters: &[(&str, &str, &str)]) -> Vec<Self> {
+        parameters.iter().map(|(name, default, what)| Self::new(name, default, what)).collect()
+    }
 }
 
 /// A paper, a kernel file, a specification section, a diary.
@@ -175,6 +210,11 @@ impl Source {
     /// The source called `title`, from which `taken` was taken.
     pub fn new(title: &str, taken: &str) -> Self {
         Self { title: title.into(), taken: taken.into() }
+    }
+
+    /// Sources, each by what [`new`](Self::new) takes.
+    pub fn list(sources: &[(&str, &str)]) -> Vec<Self> {
+        sources.iter().map(|(title, taken)| Self::new(title, taken)).collect()
     }
 }
 
@@ -290,4 +330,11 @@ pub struct Comparison {
     pub left: u32,
     /// Index of the second variant.
     pub right: u32,
+}
+
+impl Comparison {
+    /// Those of these pairs, left and right.
+    pub fn of(pairs: impl IntoIterator<Item = (u32, u32)>) -> Vec<Self> {
+        pairs.into_iter().map(|(left, right)| Self { left, right }).collect()
+    }
 }

@@ -25,14 +25,15 @@ pub mod words;
 pub use architecture::{Architecture, NotAnArchitecture};
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
-pub use calibration::{Calibration, CalibrationReport, Found, Load, Pair, Purpose, Rates, Series};
+pub use calibration::{Calibration, CalibrationReport, Load, MeasuredRatio, Pair, Purpose, Rates, Series};
 pub use experiment::{
     AnalysisName, Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
 pub use run::{
-    Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, Trial,
+    Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, RunSummary,
+    Trial,
 };
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};

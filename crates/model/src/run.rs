@@ -27,6 +27,14 @@ pub struct ListedRun {
     pub id: String,
     /// The labels that it bears, in ascending order.
     pub labels: Vec<String>,
+    /// What it says of itself.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+}
+
+/// What is known of a run without reading its samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSummary {
     /// Start of the run, ISO 8601 in UTC.
     pub started: String,
     /// Version of tenbin that measured.

@@ -1,6 +1,5 @@
 //! What makes a guest's CPUs go.
 
-use std::fmt;
 use std::str::FromStr;
 
 use tenbin_model::Architecture;
@@ -29,16 +28,9 @@ pub enum Accelerator {
 }
 
 /// A word that names no accelerator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} makes no guest go: use tcg (emulated) or kvm")]
 pub struct NotAnAccelerator(String);
-
-impl fmt::Display for NotAnAccelerator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} makes no guest go: use tcg (emulated) or kvm", self.0)
-    }
-}
-
-impl std::error::Error for NotAnAccelerator {}
 
 /// From the names that QEMU has for them. Counting is another matter and has no name there.
 impl FromStr for Accelerator {

@@ -26,7 +26,6 @@ pub enum Channel {
     Serial,
 }
 
-/// What a guest sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Exit status of the command as a shell gives it: 128 and the signal's number if one ended it.
@@ -90,10 +89,8 @@ fn inside(path: &Path) -> Result<PathBuf, String> {
 mod tests {
     use super::*;
 
-    /// A member's name and content.
     type Member = (&'static str, &'static [u8]);
 
-    /// A stream with these members.
     fn stream(members: &[Member]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
         for (name, content) in members {
@@ -108,7 +105,6 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
-    /// More than any of these streams holds.
     const MOST: u64 = 1000;
 
     const WHOLE: [Member; 5] = [

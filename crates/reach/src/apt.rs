@@ -21,13 +21,11 @@ use crate::sources::{self, Mirrors};
 /// How long one program may take that fetches or unpacks.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The keys that Debian signs with.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Where newer kernels for bookworm are.
 const BACKPORTS: &str = "bookworm-backports";
 
-/// An apt of our own in a folder.
 pub(crate) struct Apt {
     folder: PathBuf,
     architecture: Architecture,
@@ -64,7 +62,7 @@ impl Apt {
             fs::write(&path, text).map_err(Error::file("write", &path))?;
         }
         match it.own("apt-get").words(["update"]).read("the list of packages", PATIENCE) {
-            Err(Error::Fetch { what, said }) => it.flaw = Some(flaw(what, said)),
+            Err(Error::Fetch { what, cause }) => it.flaw = Some(flaw(what, cause)),
             other => drop(other?),
         }
         Ok(it)
@@ -84,9 +82,9 @@ impl Apt {
     /// # Errors
     /// [`Error::Fetch`] where it is not in them.
     pub(crate) fn record(&mut self, package: &str) -> Result<String, Error> {
-        let said = || "it is not in Debian's lists of packages".to_owned();
-        let found = self.shown(package)?;
-        found.ok_or_else(|| self.reason(Error::Fetch { what: package.to_owned(), said: said() }))
+        let cause = || "it is not in Debian's lists of packages".to_owned();
+        let record = self.shown(package)?;
+        record.ok_or_else(|| self.reason(Error::Fetch { what: package.to_owned(), cause: cause() }))
     }
 
     /// Why something is not in the lists: because they could not be fetched, else `error`.
@@ -130,8 +128,8 @@ impl Apt {
     /// # Errors
     /// [`Error::Fetch`] where apt fails, [`Error::Missing`] where it is not here.
     pub(crate) fn names(&self, beginning: &str) -> Result<Vec<String>, Error> {
-        let said = self.own("apt-cache").words(["pkgnames", beginning]).read(beginning, PATIENCE)?;
-        Ok(said.lines().map(str::to_owned).collect())
+        let names = self.own("apt-cache").words(["pkgnames", beginning]).read(beginning, PATIENCE)?;
+        Ok(names.lines().map(str::to_owned).collect())
     }
 
     /// Fetches `packages`, each a name or `NAME=VERSION`, unpacks them below `into`, and gives the names of
@@ -162,11 +160,11 @@ impl Apt {
 
 /// Why lists could not be fetched, by what apt said: whether the archive contradicts itself, or could not be
 /// asked.
-fn flaw(what: String, said: String) -> Error {
+fn flaw(what: String, cause: String) -> Error {
     // apt-pkg/acquire-item.cc: a list of another size or hash than the signed file says.
     let contradicts =
-        ["Mirror sync in progress", "Hash Sum mismatch"].iter().any(|words| said.contains(words));
-    if contradicts { Error::Unsynced { what, said } } else { Error::Fetch { what, said } }
+        ["Mirror sync in progress", "Hash Sum mismatch"].iter().any(|words| cause.contains(words));
+    if contradicts { Error::Unsynced { what, cause } } else { Error::Fetch { what, cause } }
 }
 
 /// The package in a record's dependencies whose name begins with `beginning`.
@@ -253,8 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_contradicts_itself_is_told_from_one_out_of_reach() {
-        let flaw = |said: &str| flaw("the list of packages".into(), said.into());
+    fn an_archive_that_contradicts_itself_is_not_out_of_reach() {
+        let flaw = |cause: &str| flaw("the list of packages".into(), cause.into());
         let stale = flaw(
             "E: Failed to fetch http://m/Packages.xz  File has unexpected size (9 != 8). Mirror sync in progress?",
         );

@@ -6,14 +6,12 @@
 
 use std::io::{self, Write};
 
-/// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Folder,
     File,
     /// The content is where it points.
     Link,
-    /// A character device of this number.
     Device {
         major: u32,
         minor: u32,
@@ -21,7 +19,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The bits of the mode that say so.
     fn bits(self) -> u32 {
         match self {
             Self::Folder => 0o040_000,
@@ -32,7 +29,6 @@ impl Kind {
     }
 }
 
-/// An archive that is being written.
 pub(crate) struct Archive<W> {
     out: W,
     entries: u32,
@@ -88,10 +84,10 @@ mod tests {
     use proptest::prelude::*;
 
     /// An entry as a reader finds it: name, mode, content.
-    type Read = (Vec<u8>, u32, Vec<u8>);
+    type Entry = (Vec<u8>, u32, Vec<u8>);
 
     /// A reader of its own, from the same description.
-    fn read(mut bytes: &[u8]) -> Vec<Read> {
+    fn read(mut bytes: &[u8]) -> Vec<Entry> {
         let mut entries = Vec::new();
         let whole = bytes.len();
         loop {

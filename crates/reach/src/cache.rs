@@ -29,7 +29,6 @@ use crate::kernel::{Kernel, Suite, insist_image, module_folders, modules_in, own
 use crate::module::{self, Module};
 use crate::process::lacking;
 
-/// How the name of a folder begins that is not finished.
 const UNFINISHED: &str = ".fetching-";
 
 /// How the names of folders begin that modules of ours were built into.
@@ -44,7 +43,6 @@ const ELSEWHERE: &str = "name another folder with --cache";
 /// How long to wait for another process that writes into a cache. Each of its programs has ten minutes.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// How often to look whether it is done.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A folder of kernels. Several processes can use one at a time.
@@ -134,14 +132,14 @@ impl Cache {
     pub fn headers(&self, architecture: Architecture, suite: Suite) -> Result<PathBuf, Error> {
         self.kernel(architecture, suite)?;
         let place = self.place(architecture, suite);
-        let found = place.join("headers");
-        if !found.is_dir() {
+        let unpacked = place.join("headers");
+        if !unpacked.is_dir() {
             let turn = self.turn()?;
-            if !found.is_dir() {
+            if !unpacked.is_dir() {
                 complete(&turn, architecture, suite, &place)?;
             }
         }
-        headers::folder(&std::path::absolute(&found).map_err(Error::file("read", &found))?)
+        headers::folder(&std::path::absolute(&unpacked).map_err(Error::file("read", &unpacked))?)
     }
 
     /// The modules built for that suite's kernel, in the order asked for; built once per source and kernel,
@@ -338,7 +336,6 @@ fn forget(built: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The package that the image in a kernel's folder came with.
 fn image_in(place: &Path) -> Option<Image> {
     Image::among(&fs::read_to_string(place.join("origin")).ok()?)
 }
@@ -358,9 +355,9 @@ fn complete(turn: &Turn, architecture: Architecture, suite: Suite, place: &Path)
     }
     let whole = turn.folder("whole");
     fetch_kernel(&mut apt, &turn.folder("unpacked"), &whole)?;
-    let said = || "no package of it holds an image".to_owned();
+    let cause = || "no package of it holds an image".to_owned();
     let image = image_in(&whole)
-        .ok_or_else(|| Error::Fetch { what: format!("{suite}-{architecture}"), said: said() })?;
+        .ok_or_else(|| Error::Fetch { what: format!("{suite}-{architecture}"), cause: cause() })?;
     headers::fetch(&mut apt, &image, &turn.folder("tools"), &whole.join("headers"))?;
     replace(&whole, place, &turn.folder("old"))
 }
@@ -389,8 +386,8 @@ fn replace(whole: &Path, place: &Path, old: &Path) -> Result<(), Error> {
 fn fetch_kernel(apt: &mut Apt, unpacked: &Path, into: &Path) -> Result<(), Error> {
     let meta = format!("linux-image-{}", apt.architecture());
     let record = apt.record(&meta)?;
-    let said = || Error::Fetch { what: meta.clone(), said: "it names no kernel".to_owned() };
-    let package = dependency(&record, "linux-image-").ok_or_else(said)?;
+    let unnamed = || Error::Fetch { what: meta.clone(), cause: "it names no kernel".to_owned() };
+    let package = dependency(&record, "linux-image-").ok_or_else(unnamed)?;
     let files = apt.unpack(&[package, "busybox-static"], unpacked)?;
     fs::create_dir(into).map_err(Error::file("write", into))?;
     let origin = into.join("origin");
@@ -398,10 +395,9 @@ fn fetch_kernel(apt: &mut Apt, unpacked: &Path, into: &Path) -> Result<(), Error
     take(unpacked, into)
 }
 
-/// Copies image, busybox and modules out of unpacked packages.
 fn take(unpacked: &Path, into: &Path) -> Result<(), Error> {
     let lacking =
-        |what: &str| Error::Fetch { what: what.to_owned(), said: "the package has none".to_owned() };
+        |what: &str| Error::Fetch { what: what.to_owned(), cause: "the package has none".to_owned() };
     let copy = |from: &Path, name: &str| copied(from, &into.join(name));
     let boot = listed(&unpacked.join("boot"))?;
     let image = boot.iter().find(|path| {
@@ -642,21 +638,21 @@ mod tests {
     }
 
     #[test]
-    fn of_all_that_was_built_one_finds_the_modules_in_the_order_asked_for() {
+    fn built_modules_come_in_the_order_asked_for() {
         let (scratch, cache) = with_headers();
         let build = Build::plain("/nowhere".into());
         let place = scratch.path().join("built-x");
         fs::create_dir(&place).unwrap();
-        let found = cache.build(&build, &place, &[Module::Fibdrv, Module::StopMachine]).unwrap();
-        assert_eq!(found, ["fibdrv.ko", "stop_machine.ko"].map(|name| place.join(name)));
+        let paths = cache.build(&build, &place, &[Module::Fibdrv, Module::StopMachine]).unwrap();
+        assert_eq!(paths, ["fibdrv.ko", "stop_machine.ko"].map(|name| place.join(name)));
     }
 
     #[test]
-    fn headers_of_one_s_own_kernel_lie_beside_it_or_their_package_is_named() {
+    fn headers_of_an_own_kernel_are_beside_it_or_are_named() {
         let scratch = unpacked(&["boot/vmlinuz-6.1", "boot/kernel", "lib/modules/6.1/build/Module.symvers"]);
         let (cache, root) = (Cache::new(scratch.path()), scratch.path().join("unpacked"));
-        let found = cache.own_headers(&root.join("boot/vmlinuz-6.1")).unwrap();
-        assert_eq!(found, fs::canonicalize(root.join("lib/modules/6.1/build")).unwrap());
+        let headers = cache.own_headers(&root.join("boot/vmlinuz-6.1")).unwrap();
+        assert_eq!(headers, fs::canonicalize(root.join("lib/modules/6.1/build")).unwrap());
         let error = cache.own_headers(&root.join("boot/kernel")).unwrap_err();
         assert!(matches!(&error, Error::Request(why) if why.contains("vmlinuz-VERSION")), "{error}");
         fs::remove_dir_all(root.join("lib")).unwrap();

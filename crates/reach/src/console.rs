@@ -20,7 +20,6 @@ const COST: usize = 64;
 /// How long a line may become, in bytes. What is longer is cut into several, all but the last without an end.
 const LONGEST: usize = 64 << 10;
 
-/// How many bytes are taken at once.
 const BUFFER: usize = 64 << 10;
 
 /// How much a pipe can hold at most if nobody changed the kernel's settings, in bytes (pipe(7),
@@ -30,7 +29,7 @@ const IN_PIPE: usize = 1 << 20;
 /// A line of a guest's console. Its times are those of this machine's monotonic clock, from the start of the
 /// emulator on, and say when the bytes were read here: a moment after the guest wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ConsoleLine {
     /// When its first byte came.
     pub began: Duration,
     /// When the byte came that ended it; none came for the last line of a guest that broke off, and for one
@@ -40,7 +39,7 @@ pub struct Line {
     pub text: Vec<u8>,
 }
 
-impl Line {
+impl ConsoleLine {
     /// The line as text that moves no terminal's cursor: without control characters but the tabulator, and
     /// without white space at its end.
     pub fn plain(&self) -> String {
@@ -69,13 +68,13 @@ pub struct Gap {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Console {
     /// Its lines in the order in which they came.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ConsoleLine>,
     /// What is missing among them: the first 4 MiB are kept, and the last.
     pub gap: Option<Gap>,
 }
 
 impl Console {
-    /// Its lines without their times, as [`Line::plain`] gives them; one in brackets says what is left out.
+    /// Its lines without their times, as [`ConsoleLine::plain`] gives them; one in brackets says what is left out.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (index, line) in self.lines.iter().enumerate() {
@@ -92,22 +91,21 @@ impl Console {
 /// Makes lines of what is read, and keeps the first and the last.
 struct Recorder<'a> {
     /// Told of every line that is over, kept or not.
-    each: &'a mut dyn FnMut(&Line),
+    each: &'a mut dyn FnMut(&ConsoleLine),
     /// How much each of the two parts may hold.
     room: usize,
-    first: Vec<Line>,
+    first: Vec<ConsoleLine>,
     /// None once a line did not fit: what comes later goes to the end.
     first_room: Option<usize>,
-    last: VecDeque<Line>,
+    last: VecDeque<ConsoleLine>,
     last_size: usize,
     lines: u64,
     bytes: u64,
-    /// The line that is not over.
-    open: Option<Line>,
+    open: Option<ConsoleLine>,
 }
 
 impl<'a> Recorder<'a> {
-    fn new(room: usize, each: &'a mut dyn FnMut(&Line)) -> Self {
+    fn new(room: usize, each: &'a mut dyn FnMut(&ConsoleLine)) -> Self {
         Self {
             each,
             room,
@@ -130,7 +128,8 @@ impl<'a> Recorder<'a> {
             };
             self.add(part, now);
             if ended {
-                let mut line = self.open.take().unwrap_or(Line { began: now, ended: None, text: vec![] });
+                let mut line =
+                    self.open.take().unwrap_or(ConsoleLine { began: now, ended: None, text: vec![] });
                 let length = line.text.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
                 line.text.truncate(length);
                 line.ended = Some(now);
@@ -142,7 +141,7 @@ impl<'a> Recorder<'a> {
     /// Adds to the open line; what is too long becomes several.
     fn add(&mut self, mut part: &[u8], now: Duration) {
         while !part.is_empty() {
-            let mut line = self.open.take().unwrap_or(Line { began: now, ended: None, text: vec![] });
+            let mut line = self.open.take().unwrap_or(ConsoleLine { began: now, ended: None, text: vec![] });
             let (fits, rest) = part.split_at(part.len().min(LONGEST - line.text.len()));
             line.text.extend_from_slice(fits);
             part = rest;
@@ -154,7 +153,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn keep(&mut self, line: Line) {
+    fn keep(&mut self, line: ConsoleLine) {
         (self.each)(&line);
         let cost = line.cost();
         self.first_room = self.first_room.and_then(|room| room.checked_sub(cost));
@@ -195,7 +194,7 @@ pub(crate) fn watch(
     mut pipe: PipeReader,
     over: PipeReader,
     start: Instant,
-    each: &mut dyn FnMut(&Line),
+    each: &mut dyn FnMut(&ConsoleLine),
 ) -> Console {
     let mut recorder = Recorder::new(KEPT, each);
     let mut buffer = vec![0; BUFFER];
@@ -247,19 +246,19 @@ mod tests {
     }
 
     /// The console of what came at each time, with so much room for each part; and what `each` was told.
-    fn record(room: usize, parts: &[(&[u8], u64)]) -> (Console, Vec<Line>) {
-        let mut told = Vec::new();
-        let mut each = |line: &Line| told.push(line.clone());
+    fn record(room: usize, parts: &[(&[u8], u64)]) -> (Console, Vec<ConsoleLine>) {
+        let mut reported = Vec::new();
+        let mut each = |line: &ConsoleLine| reported.push(line.clone());
         let mut recorder = Recorder::new(room, &mut each);
         for (bytes, at) in parts {
             recorder.take(bytes, milliseconds(*at));
         }
         let console = recorder.finish();
-        (console, told)
+        (console, reported)
     }
 
-    fn line(began: u64, ended: Option<u64>, text: &str) -> Line {
-        Line { began: milliseconds(began), ended: ended.map(milliseconds), text: text.into() }
+    fn line(began: u64, ended: Option<u64>, text: &str) -> ConsoleLine {
+        ConsoleLine { began: milliseconds(began), ended: ended.map(milliseconds), text: text.into() }
     }
 
     #[test]
@@ -273,17 +272,17 @@ mod tests {
             line(6, Some(6), "a\rb"),
             line(6, None, "last"),
         ];
-        let (console, told) = record(KEPT, parts);
+        let (console, reported) = record(KEPT, parts);
         assert_eq!((console.lines, console.gap), (expected.to_vec(), None));
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]
-    fn of_a_flood_the_beginning_and_the_end_are_kept_and_the_gap_is_told() {
+    fn of_a_flood_both_ends_are_kept_and_the_gap_is_told() {
         let flood = (0..1000).map(|number| format!("{number:03}\n")).collect::<String>();
         // Room for ten lines of three letters.
-        let (console, told) = record(10 * (COST + 3), &[(flood.as_bytes(), 1)]);
-        assert_eq!(told.len(), 1000);
+        let (console, reported) = record(10 * (COST + 3), &[(flood.as_bytes(), 1)]);
+        assert_eq!(reported.len(), 1000);
         assert_eq!(console.gap, Some(Gap { after: 10, lines: 980, bytes: 3 * 980 }));
         let text = console.text();
         let lines = text.lines().collect::<Vec<_>>();
@@ -303,7 +302,7 @@ mod tests {
     #[test]
     fn a_plain_line_moves_no_cursor() {
         assert_eq!(line(0, None, "\u{1b}[2Jtwo\t\r ").plain(), "[2Jtwo");
-        let broken = Line { began: Duration::ZERO, ended: None, text: b"third\xff".to_vec() };
+        let broken = ConsoleLine { began: Duration::ZERO, ended: None, text: b"third\xff".to_vec() };
         assert_eq!(broken.plain(), "third\u{fffd}");
     }
 
@@ -332,7 +331,7 @@ mod tests {
             prop_assert_eq!(console.lines.len() as u64 + gap.lines, lengths.len() as u64);
             let kept = console.lines.iter().map(|line| line.text.len() as u64).sum::<u64>();
             prop_assert_eq!(kept + gap.bytes, lengths.iter().sum::<usize>() as u64);
-            let size = console.lines.iter().map(Line::cost).sum::<usize>();
+            let size = console.lines.iter().map(ConsoleLine::cost).sum::<usize>();
             prop_assert!(size <= 2 * room + 300 + COST);
         }
     }
@@ -358,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_console_is_over_when_it_is_closed_or_when_the_emulator_is_gone() {
+    fn a_console_is_over_when_closed_or_when_the_emulator_is_gone() {
         for closed in [true, false] {
             let console = watched(|pipe| pipe.write_all(b"one\r\ntwo").unwrap(), closed);
             let texts = console.lines.iter().map(|line| &line.text[..]).collect::<Vec<_>>();

@@ -1,6 +1,5 @@
 //! Why a guest gave no answer, or was never started.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,66 +8,81 @@ use tenbin_model::Missing;
 
 /// Why there is no answer from a guest. The text says what was tried, on what, why it failed and what
 /// to do.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// This machine lacks a program or a file.
+    #[error("{0}")]
     Missing(Missing),
     /// The request cannot be met anywhere.
+    #[error("{0}")]
     Request(String),
     /// A package could not be brought.
+    #[error("fetch {what} for a guest: {cause}")]
     Fetch {
         /// What was wanted.
         what: String,
         /// What the program that brings it said last.
-        said: String,
+        cause: String,
     },
     /// Lists of packages do not fit together on the server: it is being brought up to date, or was left in
     /// the middle of that.
+    #[error(
+        "fetch {what} for a guest: Debian's archive serves lists that do not fit together, so none can be trusted; try \
+         again in an hour, or name another mirror to apt: {cause}"
+    )]
     Unsynced {
         /// What was wanted.
         what: String,
         /// What the program that brings it said last.
-        said: String,
+        cause: String,
     },
     /// Kernel modules of ours do not build.
+    #[error("build kernel modules {what}: {cause}")]
     Build {
         /// With what.
         what: String,
         /// How that ended, and what the compiler said first.
-        said: String,
+        cause: String,
     },
     /// A file or folder could not be read or written.
+    #[error("{tried} {}: {error}", path.display())]
     File {
         /// What was tried, without the path: "read", "write".
         tried: &'static str,
         /// On what.
         path: PathBuf,
         /// The system's reason.
+        #[source]
         error: io::Error,
     },
     /// A program could not be started or minded.
+    #[error("run {program}: {error}")]
     Process {
         /// Its name.
         program: String,
         /// The system's reason.
+        #[source]
         error: io::Error,
     },
     /// The emulator would not work.
+    #[error("boot a guest by {program}: {cause}")]
     Emulator {
         /// Its name.
         program: &'static str,
         /// What it said last.
-        said: String,
+        cause: String,
     },
     /// The emulator would not follow the debugger.
+    #[error("replay a run by {program}: {cause}")]
     Replay {
         /// Its name.
         program: &'static str,
         /// What went wrong, and what it said last.
-        said: String,
+        cause: String,
     },
     /// The guest was started, and no whole answer came back.
+    #[error("the guest gave no answer: {silence}; its console ends:\n{console}")]
     Silent {
         /// How that ended.
         silence: Silence,
@@ -78,67 +92,23 @@ pub enum Error {
 }
 
 /// How a guest ended that did not answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Silence {
     /// It still ran at the end of the time that it had.
+    #[error("it still ran after {} s and was ended: the command hangs, or needs more time", .0.as_secs_f64())]
     Deadline(Duration),
     /// Its kernel panicked.
+    #[error("its kernel panicked")]
     Panic,
     /// It sent more than an answer may have, in bytes, and was ended.
+    #[error(
+        "its output and the files to bring back are more than the {} MiB that an answer may have",
+        .0 >> 20
+    )]
     Flood(u64),
     /// It was over, and this is missing or wrong in its answer.
+    #[error("it ended without a whole answer ({0})")]
     Ended(String),
-}
-
-impl fmt::Display for Silence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deadline(time) => write!(
-                f,
-                "it still ran after {} s and was ended: the command hangs, or needs more time",
-                time.as_secs_f64()
-            ),
-            Self::Panic => f.write_str("its kernel panicked"),
-            Self::Flood(most) => write!(
-                f,
-                "its output and the files to bring back are more than the {} MiB that an answer may have",
-                most >> 20
-            ),
-            Self::Ended(why) => write!(f, "it ended without a whole answer ({why})"),
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(missing) => missing.fmt(f),
-            Self::Request(why) => f.write_str(why),
-            Self::Fetch { what, said } => write!(f, "fetch {what} for a guest: {said}"),
-            Self::Unsynced { what, said } => write!(
-                f,
-                "fetch {what} for a guest: Debian's archive serves lists that do not fit together, so none can be trusted; try \
-                 again in an hour, or name another mirror to apt: {said}"
-            ),
-            Self::Build { what, said } => write!(f, "build kernel modules {what}: {said}"),
-            Self::File { tried, path, error } => write!(f, "{tried} {}: {error}", path.display()),
-            Self::Process { program, error } => write!(f, "run {program}: {error}"),
-            Self::Emulator { program, said } => write!(f, "boot a guest by {program}: {said}"),
-            Self::Replay { program, said } => write!(f, "replay a run by {program}: {said}"),
-            Self::Silent { silence, console } => {
-                write!(f, "the guest gave no answer: {silence}; its console ends:\n{console}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::File { error, .. } | Self::Process { error, .. } => Some(error),
-            _ => None,
-        }
-    }
 }
 
 impl Error {

@@ -12,7 +12,6 @@ pub(crate) fn copied(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map(|_| ()).map_err(Error::file("write", to))
 }
 
-/// What is in a folder, by name.
 pub(crate) fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>();

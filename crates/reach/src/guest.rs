@@ -17,7 +17,7 @@ use crate::accelerator::Accelerator;
 use crate::answer::{self, Answer, Channel, File};
 use crate::board;
 use crate::cargo::Cargo;
-use crate::console::{self, Console, Line};
+use crate::console::{self, Console, ConsoleLine};
 use crate::error::{Error, Silence};
 use crate::initramfs::{self, INIT_PATH};
 use crate::kernel::Kernel;
@@ -150,7 +150,7 @@ impl Guest {
     ///
     /// # Errors
     /// As [`Guest::run`].
-    pub fn run_watched(&self, each: &mut (dyn FnMut(&Line) + Send)) -> Result<Outcome, Error> {
+    pub fn run_watched(&self, each: &mut (dyn FnMut(&ConsoleLine) + Send)) -> Result<Outcome, Error> {
         self.accelerator.insist(self.architecture, self.cpus)?;
         if !(1..=self.cpus).contains(&self.nodes) {
             let Self { nodes, cpus, .. } = self;
@@ -202,10 +202,10 @@ impl Guest {
                 Ok(Kvm::Works)
             }
             Ok(Outcome { status, stdout, .. }) => {
-                let said = String::from_utf8_lossy(&stdout).into_owned();
+                let stdout = String::from_utf8_lossy(&stdout).into_owned();
                 fails(format!(
                     "a guest under it ends with {status} and says {:?} of its CPU",
-                    said.trim_end()
+                    stdout.trim_end()
                 ))
             }
             Err(Error::Silent { silence: Silence::Deadline(_), .. }) => {
@@ -217,7 +217,6 @@ impl Guest {
         }
     }
 
-    /// The root, packed.
     fn pack(&self) -> Result<fs::File, Error> {
         let out = BufWriter::new(unnamed()?);
         let out = initramfs::pack(out, &self.kernel, &self.cargo, &self.command, &self.bring)?;
@@ -309,8 +308,8 @@ impl Guest {
         let silence = match end {
             End::OutOfTime => Silence::Deadline(self.deadline),
             end if !end.success() => {
-                let said = format!("it ended with {end}: {}", tail(complaints));
-                return Error::Emulator { program: self.architecture.names().emulator.0, said };
+                let cause = format!("it ended with {end}: {}", tail(complaints));
+                return Error::Emulator { program: self.architecture.names().emulator.0, cause };
             }
             _ if text.contains(PANIC) => Silence::Panic,
             _ => Silence::Ended(why),
@@ -337,7 +336,7 @@ fn nodes(nodes: u32, cpus: u32, memory: u64) -> Vec<String> {
 /// The lines of a console around a panic, else its last ones: those that say something, and without what
 /// would move a terminal's cursor.
 fn what_matters(console: &Console) -> String {
-    let lines = console.lines.iter().map(Line::plain);
+    let lines = console.lines.iter().map(ConsoleLine::plain);
     let lines = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>();
     let (start, end) = match lines.iter().position(|line| line.contains(PANIC)) {
         Some(place) => (place.saturating_sub(PANIC_LINES.0), lines.len().min(place + PANIC_LINES.1)),
@@ -352,9 +351,8 @@ mod tests {
 
     use super::*;
 
-    /// A console with these lines.
     fn console(text: &str) -> Console {
-        let line = |text: &str| Line { began: Duration::ZERO, ended: None, text: text.into() };
+        let line = |text: &str| ConsoleLine { began: Duration::ZERO, ended: None, text: text.into() };
         Console { lines: text.split('\n').map(line).collect(), gap: None }
     }
 
@@ -404,9 +402,7 @@ mod tests {
         );
         let mut guest = guest();
         guest.nodes = 2;
-        assert!(
-            matches!(guest.run(), Err(Error::Request(said)) if said.contains("2 memory nodes for 1 CPUs"))
-        );
+        assert!(matches!(guest.run(), Err(Error::Request(why)) if why.contains("2 memory nodes for 1 CPUs")));
     }
 
     #[test]

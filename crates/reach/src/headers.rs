@@ -17,15 +17,12 @@ use crate::error::Error;
 use crate::folder::listed;
 use crate::kernel::Suite;
 
-/// How the names of the packages of tools begin.
 const TOOLS: &str = "linux-kbuild-";
 
-/// The package that a kernel's image came with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     /// The kernel's name for itself: what `uname -r` says.
     pub(crate) release: String,
-    /// The version of the package.
     pub(crate) version: String,
 }
 
@@ -55,21 +52,21 @@ pub(crate) fn fetch(apt: &mut Apt, image: &Image, scratch: &Path, into: &Path) -
     let package = image.headers();
     let record = apt.record(&package)?;
     let needed = |beginning| {
-        let said = || format!("it does not depend on any {beginning}*");
-        let found = dependency(&record, beginning);
-        found.ok_or_else(|| Error::Fetch { what: package.clone(), said: said() })
+        let cause = || format!("it does not depend on any {beginning}*");
+        let name = dependency(&record, beginning);
+        name.ok_or_else(|| Error::Fetch { what: package.clone(), cause: cause() })
     };
     let (common, kbuild) = (needed("linux-headers-")?, needed(TOOLS)?);
     let mut files = apt.unpack(&[&package, &format!("{common}={}", image.version)], into)?;
     let (host, suite) = tools_of(Architecture::host())?;
     let mut tools = Apt::prepare(&scratch.join("tools"), host, suite)?;
     let known = tools.names(TOOLS)?;
-    let found = closest(known.iter().map(String::as_str), kbuild).ok_or_else(|| {
-        let said = format!("Debian's {suite} has neither it nor one for the same Linux for {host}");
-        tools.reason(Error::Fetch { what: kbuild.to_owned(), said })
+    let name = closest(known.iter().map(String::as_str), kbuild).ok_or_else(|| {
+        let cause = format!("Debian's {suite} has neither it nor one for the same Linux for {host}");
+        tools.reason(Error::Fetch { what: kbuild.to_owned(), cause })
     })?;
-    files.extend(tools.unpack(&[found], into)?);
-    let (name, link) = (found, into.join("usr/lib").join(kbuild));
+    files.extend(tools.unpack(&[name], into)?);
+    let link = into.join("usr/lib").join(kbuild);
     if name != kbuild {
         symlink(name, &link).map_err(Error::file("write", &link))?;
     }
@@ -78,7 +75,6 @@ pub(crate) fn fetch(apt: &mut Apt, image: &Image, scratch: &Path, into: &Path) -
     make_movable(&folder(into)?)
 }
 
-/// Where the tools for `host` come from.
 fn tools_of(host: Option<Architecture>) -> Result<(Architecture, Suite), Error> {
     match host {
         Some(host @ (Architecture::X86_64 | Architecture::Aarch64)) => Ok((host, Suite::Backports)),
@@ -114,10 +110,10 @@ fn numbers(name: &str) -> Vec<u32> {
 /// [`Error::Fetch`] where there is none.
 pub(crate) fn folder(unpacked: &Path) -> Result<PathBuf, Error> {
     let sources = unpacked.join("usr/src");
-    let found = listed(&sources)?.into_iter().find(|path| path.join("Module.symvers").is_file());
-    found.ok_or_else(|| Error::Fetch {
+    let headers = listed(&sources)?.into_iter().find(|path| path.join("Module.symvers").is_file());
+    headers.ok_or_else(|| Error::Fetch {
         what: sources.display().to_string(),
-        said: "no package of headers is in it: remove it, to have it fetched anew".to_owned(),
+        cause: "no package of headers is in it: remove it, to have it fetched anew".to_owned(),
     })
 }
 
@@ -141,8 +137,8 @@ mod tests {
         let files = "busybox-static_1%3a1.37.0-6+b9_riscv64.deb\nlinux-image-6.12.107+deb13-riscv64_6.12.107-1_riscv64.deb\n";
         assert_eq!(Image::among(files), image("6.12.107+deb13-riscv64", "6.12.107-1"));
         let files = "linux-image-6.12.1-amd64-unsigned_6.12.1-1~bpo12+1_amd64.deb";
-        let found = Image::among(files).unwrap();
-        assert_eq!(found.headers(), "linux-headers-6.12.1-amd64=6.12.1-1~bpo12+1");
+        let image = Image::among(files).unwrap();
+        assert_eq!(image.headers(), "linux-headers-6.12.1-amd64=6.12.1-1~bpo12+1");
         for wrong in ["", "busybox-static_1_amd64.deb", "linux-image-x"] {
             assert_eq!(Image::among(wrong), None, "{wrong}");
         }
@@ -163,8 +159,8 @@ mod tests {
         let known = known.map(|version| format!("{TOOLS}{version}"));
         for (wanted, expected) in cases {
             let wanted = format!("{TOOLS}{wanted}");
-            let found = closest(known.iter().map(String::as_str), &wanted);
-            assert_eq!(found, expected.map(|version| format!("{TOOLS}{version}")).as_deref(), "{wanted}");
+            let chosen = closest(known.iter().map(String::as_str), &wanted);
+            assert_eq!(chosen, expected.map(|version| format!("{TOOLS}{version}")).as_deref(), "{wanted}");
         }
     }
 

@@ -13,13 +13,11 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::kernel::Kernel;
 
-/// What runs first in the guest.
 const INIT: &[u8] = include_bytes!("init.sh");
 
 /// Where `INIT` is there.
 pub(crate) const INIT_PATH: &str = "/tenbin/init";
 
-/// A root that is being packed.
 struct Root<W> {
     archive: Archive<W>,
     folders: BTreeSet<PathBuf>,
@@ -72,7 +70,6 @@ impl<W: Write> Root<W> {
         self.write(&place, kind, mode, content)
     }
 
-    /// Adds a folder once.
     fn folder(&mut self, place: &Path, mode: u32) -> Result<(), Error> {
         if place.as_os_str().is_empty() || !self.folders.insert(place.to_path_buf()) {
             return Ok(());
@@ -196,9 +193,9 @@ mod tests {
             let scratch = tempfile::tempdir().unwrap();
             let path = scratch.path().join("command");
             fs::write(&path, script(&command).unwrap()).unwrap();
-            let said = std::process::Command::new("sh").arg(&path).output().unwrap().stdout;
+            let stdout = std::process::Command::new("sh").arg(&path).output().unwrap().stdout;
             let expected = given.iter().flat_map(|word| word.iter().copied().chain([0])).collect::<Vec<_>>();
-            prop_assert_eq!(said, expected);
+            prop_assert_eq!(stdout, expected);
         }
     }
 

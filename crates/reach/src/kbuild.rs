@@ -12,10 +12,8 @@ use crate::folder::copied;
 use crate::module::{Module, write_sources};
 use crate::process::{Program, in_path, lacking};
 
-/// How long a build may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How many lines of a failed build are shown.
 const LINES: usize = 12;
 
 /// The variables that make gets of this process's environment. make takes every other one for a setting
@@ -23,7 +21,6 @@ const LINES: usize = 12;
 /// knows nothing of it.
 const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR"];
 
-/// What make is told in every build.
 const ALWAYS: [&str; 1] = [
     // Types for BPF would be made by pahole from the kernel's own, and no module of ours needs them.
     "CONFIG_DEBUG_INFO_BTF_MODULES=",
@@ -34,7 +31,6 @@ const ALWAYS: [&str; 1] = [
 pub(crate) struct Build {
     /// What make is told beside the place of the sources.
     words: Vec<String>,
-    /// The folder that make is started in.
     headers: PathBuf,
 }
 
@@ -103,8 +99,8 @@ impl Build {
             .inherits(INHERITED);
         let Finished { end, stderr, .. } = make.capture(PATIENCE)?;
         if !end.success() {
-            let said = String::from_utf8_lossy(&stderr).into_owned();
-            return Err(self.failure(end, &said.replace(&format!("{}/", scratch.display()), "")));
+            let stderr = String::from_utf8_lossy(&stderr).into_owned();
+            return Err(self.failure(end, &stderr.replace(&format!("{}/", scratch.display()), "")));
         }
         fs::create_dir(into).map_err(Error::file("write", into))?;
         for module in Module::ALL {
@@ -114,8 +110,8 @@ impl Build {
         Ok(())
     }
 
-    fn failure(&self, end: End, said: &str) -> Error {
-        if let Some((library, package)) = absent_library(said) {
+    fn failure(&self, end: End, stderr: &str) -> Error {
+        if let Some((library, package)) = absent_library(stderr) {
             return lacking(library, "the kernel's tools need it to build modules", package);
         }
         let ending = match end {
@@ -124,7 +120,7 @@ impl Build {
         };
         Error::Build {
             what: format!("with {}", self.headers.display()),
-            said: format!("{ending}:\n{}", complaints(said)),
+            cause: format!("{ending}:\n{}", complaints(stderr)),
         }
     }
 }
@@ -166,17 +162,17 @@ fn compiler(architecture: Architecture, host: Option<Architecture>) -> Result<(S
         (format!("{}-", architecture.names().tools), architecture.cross_compiler().1)
     };
     let names = ["gcc-12", "gcc"].map(|name| format!("{prefix}{name}"));
-    let found = names.iter().find(|name| in_path(name).is_some()).cloned();
+    let program = names.iter().find(|name| in_path(name).is_some()).cloned();
     let lacks = || {
         let what = format!("the program {prefix}gcc");
         lacking(what, "the kernel's modules are compiled with it", &package)
     };
-    Ok((prefix.clone(), found.ok_or_else(lacks)?))
+    Ok((prefix.clone(), program.ok_or_else(lacks)?))
 }
 
 /// The library that a tool did not find, and its package.
-fn absent_library(said: &str) -> Option<(String, &'static str)> {
-    let line = said.lines().find(|line| line.contains("error while loading shared libraries"))?;
+fn absent_library(stderr: &str) -> Option<(String, &'static str)> {
+    let line = stderr.lines().find(|line| line.contains("error while loading shared libraries"))?;
     let library = line.split([':', ' ']).find(|word| word.starts_with("lib") && word.contains(".so"))?;
     let package = match library {
         "libelf.so.1" => "libelf1",
@@ -188,8 +184,8 @@ fn absent_library(said: &str) -> Option<(String, &'static str)> {
 }
 
 /// The lines that say what is wrong, from the first one on; else the last lines.
-fn complaints(said: &str) -> String {
-    let lines = said.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>();
+fn complaints(stderr: &str) -> String {
+    let lines = stderr.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>();
     let wrong =
         |line: &&str| ["error:", "ERROR:", "warning:", "not found"].iter().any(|word| line.contains(word));
     let first = lines.iter().position(wrong).unwrap_or(lines.len().saturating_sub(LINES));
@@ -204,27 +200,27 @@ mod tests {
         Build { words: vec!["CC=x".to_owned()], headers: "/h".into() }
     }
 
-    fn failure(said: &str) -> Error {
-        build().failure(End::Exited(2), said)
+    fn failure(stderr: &str) -> Error {
+        build().failure(End::Exited(2), stderr)
     }
 
     #[test]
     fn a_failed_build_shows_the_compiler_s_first_words() {
         let rest = (0..100).map(|number| format!("note {number}\n")).collect::<String>();
-        let said = format!("In file included from x\nfibdrv/fibdrv.c:3:1: error: expected ';'\n{rest}");
-        let Error::Build { what, said } = failure(&said) else { panic!("it failed") };
+        let stderr = format!("In file included from x\nfibdrv/fibdrv.c:3:1: error: expected ';'\n{rest}");
+        let Error::Build { what, cause } = failure(&stderr) else { panic!("it failed") };
         assert_eq!(what, "with /h");
         assert!(
-            said.starts_with("make ended with exit status: 2:\nfibdrv/fibdrv.c:3:1: error: expected"),
-            "{said}"
+            cause.starts_with("make ended with exit status: 2:\nfibdrv/fibdrv.c:3:1: error: expected"),
+            "{cause}"
         );
-        assert!(said.ends_with("note 10"), "{said}");
+        assert!(cause.ends_with("note 10"), "{cause}");
         assert!(complaints(&rest).starts_with("note 88\n"));
         assert_eq!(complaints(""), "");
     }
 
     #[test]
-    fn warnings_are_errors_with_headers_of_debian_and_with_others_none() {
+    fn warnings_are_errors_with_headers_of_debian_only() {
         let asks = |build: &Build| build.words.contains(&"KCFLAGS=-Werror".to_owned());
         assert!(!asks(&Build::plain("/h".into())));
         // Without make or a compiler nothing is built, and so nothing is warned of.
@@ -236,16 +232,16 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_the_tools_need_is_missing_and_its_package_named() {
-        let said = "tools/objtool/objtool: error while loading shared libraries: libelf.so.1: cannot open shared \
+    fn a_library_that_tools_lack_is_named_with_its_package() {
+        let stderr = "tools/objtool/objtool: error while loading shared libraries: libelf.so.1: cannot open shared \
                     object file: No such file or directory\nmake[1]: *** [x] Error 127\n";
-        let Error::Missing(missing) = failure(said) else { panic!("it is missing") };
+        let Error::Missing(missing) = failure(stderr) else { panic!("it is missing") };
         assert_eq!(
             (&*missing.what, &*missing.install),
             ("the library libelf.so.1", "apt-get install libelf1")
         );
-        let said = said.replace("libelf.so.1", "libstrange.so.1");
-        assert!(matches!(failure(&said), Error::Build { .. }));
+        let stderr = stderr.replace("libelf.so.1", "libstrange.so.1");
+        assert!(matches!(failure(&stderr), Error::Build { .. }));
     }
 
     #[test]
@@ -270,8 +266,8 @@ mod tests {
             (Architecture::Riscv64, None, "riscv64-linux-gnu-"),
         ] {
             match compiler(architecture, host) {
-                Ok((found, compiler)) => {
-                    assert_eq!(found, prefix);
+                Ok((chosen, compiler)) => {
+                    assert_eq!(chosen, prefix);
                     assert!(
                         [format!("{prefix}gcc-12"), format!("{prefix}gcc")].contains(&compiler),
                         "{compiler}"

@@ -37,17 +37,12 @@ pub enum Suite {
 }
 
 /// A word that names no suite.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} is no release of Debian that kernels are taken from: use one of {known}",
+    known = comma(Suite::ALL)
+)]
 pub struct NotASuite(String);
-
-impl fmt::Display for NotASuite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = comma(Suite::ALL);
-        write!(f, "{} is no release of Debian that kernels are taken from: use one of {known}", self.0)
-    }
-}
-
-impl std::error::Error for NotASuite {}
 
 impl fmt::Display for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,8 +58,8 @@ impl FromStr for Suite {
     type Err = NotASuite;
 
     fn from_str(word: &str) -> Result<Self, NotASuite> {
-        let found = Self::ALL.into_iter().find(|suite| suite.to_string() == word);
-        found.ok_or_else(|| NotASuite(word.to_owned()))
+        let suite = Self::ALL.into_iter().find(|suite| suite.to_string() == word);
+        suite.ok_or_else(|| NotASuite(word.to_owned()))
     }
 }
 

@@ -36,7 +36,7 @@ pub use accelerator::{Accelerator, NotAnAccelerator};
 pub use answer::{Channel, File};
 pub use cache::Cache;
 pub use cargo::Cargo;
-pub use console::{Console, Gap, Line};
+pub use console::{Console, ConsoleLine, Gap};
 pub use error::{Error, Silence};
 pub use guest::{ANSWER_MOST, Guest, Kvm, Outcome};
 pub use initramfs::insist_place;

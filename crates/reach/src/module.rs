@@ -22,17 +22,12 @@ pub enum Module {
 }
 
 /// A word that names no module of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} is no kernel module of tenbin's: use one of {known}",
+    known = comma(Module::ALL)
+)]
 pub struct NotAModule(String);
-
-impl fmt::Display for NotAModule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = comma(Module::ALL.map(Module::name));
-        write!(f, "{} is no kernel module of tenbin's: use one of {known}", self.0)
-    }
-}
-
-impl std::error::Error for NotAModule {}
 
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,8 +39,8 @@ impl FromStr for Module {
     type Err = NotAModule;
 
     fn from_str(word: &str) -> Result<Self, NotAModule> {
-        let found = Self::ALL.into_iter().find(|module| module.name() == word);
-        found.ok_or_else(|| NotAModule(word.to_owned()))
+        let module = Self::ALL.into_iter().find(|module| module.name() == word);
+        module.ok_or_else(|| NotAModule(word.to_owned()))
     }
 }
 
@@ -155,12 +150,12 @@ mod tests {
         name == "Kbuild" || written && !name.ends_with(".mod.c") && !name.starts_with('.')
     }
 
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    fn walk(folder: &Path, sources: &mut Vec<PathBuf>) {
         for path in listed(folder).unwrap() {
             if path.is_dir() {
-                walk(&path, found);
+                walk(&path, sources);
             } else if is_source(&path) {
-                found.push(path);
+                sources.push(path);
             }
         }
     }
@@ -168,25 +163,25 @@ mod tests {
     #[test]
     fn the_list_of_sources_equals_the_folder() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod");
-        let mut found = Vec::new();
-        walk(&folder, &mut found);
-        let found = found.iter().map(|path| path.strip_prefix(&folder).unwrap());
+        let mut sources = Vec::new();
+        walk(&folder, &mut sources);
+        let sources = sources.iter().map(|path| path.strip_prefix(&folder).unwrap());
         // Stubs of other kernels' headers: no module is built with them.
-        let found = found.filter(|path| !path.starts_with("compat/stubs"));
-        let mut found = found.map(|path| path.to_str().unwrap()).collect::<Vec<_>>();
+        let sources = sources.filter(|path| !path.starts_with("compat/stubs"));
+        let mut sources = sources.map(|path| path.to_str().unwrap()).collect::<Vec<_>>();
         let mut listed = SOURCES.iter().map(|(path, _)| *path).collect::<Vec<_>>();
-        found.sort_unstable();
+        sources.sort_unstable();
         listed.sort_unstable();
-        assert_eq!(listed, found, "SOURCES (left) must name what kmod holds (right)");
+        assert_eq!(listed, sources, "SOURCES (left) must name what kmod holds (right)");
     }
 
     #[test]
     fn what_is_written_is_what_was_embedded() {
         let scratch = tempfile::tempdir().unwrap();
         write_sources(scratch.path()).unwrap();
-        let mut found = Vec::new();
-        walk(scratch.path(), &mut found);
-        assert_eq!(found.len(), SOURCES.len());
+        let mut sources = Vec::new();
+        walk(scratch.path(), &mut sources);
+        assert_eq!(sources.len(), SOURCES.len());
         for (path, content) in SOURCES {
             assert_eq!(fs::read(scratch.path().join(path)).unwrap(), *content, "{path}");
         }

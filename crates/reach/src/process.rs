@@ -16,9 +16,8 @@ use tenbin_model::words::semicolon;
 use crate::error::Error;
 
 /// How much of what a program said is worth showing, in bytes.
-const SAID: u64 = 4096;
+const SHOWN: u64 = 4096;
 
-/// A program with its words, before it is started.
 pub(crate) struct Program {
     name: &'static str,
     package: &'static str,
@@ -41,7 +40,6 @@ impl Program {
         self
     }
 
-    /// Where it runs.
     pub(crate) fn folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
@@ -106,12 +104,12 @@ impl Program {
     /// As [`Program::run`]; and [`Error::Fetch`] of `what` where it did not succeed, with what it said.
     pub(crate) fn read(&self, what: &str, time: Duration) -> Result<String, Error> {
         let Finished { end, stdout, stderr, .. } = self.capture(time)?;
-        let said = match end {
+        let cause = match end {
             End::Exited(0) => return Ok(String::from_utf8_lossy(&stdout).into_owned()),
             End::OutOfTime => format!("{} still ran after {} s", self.name, time.as_secs()),
             end => format!("{} ended with {end}: {}", self.name, last_lines(&stderr)),
         };
-        Err(Error::Fetch { what: what.to_owned(), said })
+        Err(Error::Fetch { what: what.to_owned(), cause })
     }
 
     fn bounds(&self, time: Duration) -> Bounds {
@@ -187,16 +185,15 @@ pub(crate) fn place_of(file: &impl AsRawFd) -> String {
 pub(crate) fn tail(mut file: &File) -> String {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
-    let read = file.seek(SeekFrom::Start(length.saturating_sub(SAID)));
+    let read = file.seek(SeekFrom::Start(length.saturating_sub(SHOWN)));
     match read.and_then(|_| file.read_to_end(&mut bytes)) {
         Ok(_) => last_lines(&bytes),
         Err(error) => format!("(what it said cannot be read: {error})"),
     }
 }
 
-/// The last lines of what a program wrote, in one line.
 fn last_lines(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SAID as usize)..]);
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SHOWN as usize)..]);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
     semicolon(&lines[lines.len().saturating_sub(8)..])
 }
@@ -223,9 +220,9 @@ mod tests {
     fn a_program_that_inherits_little_sees_nothing_else() {
         // Cargo tells its tests the name of their package.
         let script = "echo \"${CARGO_PKG_NAME-none} ${PATH:+path} $LC_ALL $own\"";
-        let said = |program: Program| program.variable("own", "x").read("x", LONG).unwrap();
-        assert_eq!(said(shell(script)), "tenbin-reach path C x\n");
-        assert_eq!(said(shell(script).inherits(&["PATH", "TENBIN_NO_SUCH_VARIABLE"])), "none path C x\n");
+        let output = |program: Program| program.variable("own", "x").read("x", LONG).unwrap();
+        assert_eq!(output(shell(script)), "tenbin-reach path C x\n");
+        assert_eq!(output(shell(script).inherits(&["PATH", "TENBIN_NO_SUCH_VARIABLE"])), "none path C x\n");
     }
 
     #[test]
@@ -239,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_here_is_named_with_the_command_that_brings_it() {
+    fn an_absent_program_is_named_with_the_command_that_brings_it() {
         let absent = Program::new("tenbin-no-such-program", "tenbin-no-such-package");
         let error = absent.read("x", LONG).unwrap_err();
         assert!(
@@ -249,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_started_hears_its_input_and_is_ended_when_nobody_has_it_any_more() {
+    fn who_is_started_hears_its_input_and_ends_when_it_is_dropped() {
         use std::io::Write;
         use std::os::fd::OwnedFd;
         use std::os::unix::net::UnixStream;

@@ -53,8 +53,8 @@ type Source = (String, String);
 fn choose(sources: &[Source]) -> Mirrors {
     let served = |(address, _): &&Source| address.starts_with("http://") || address.starts_with("https://");
     let find = |wanted: fn(&str) -> bool| {
-        let found = sources.iter().filter(served).find(|(_, suite)| wanted(suite));
-        found.map(|(address, _)| address.trim_end_matches('/').to_owned())
+        let source = sources.iter().filter(served).find(|(_, suite)| wanted(suite));
+        source.map(|(address, _)| address.trim_end_matches('/').to_owned())
     };
     let security = |suite: &str| {
         let release = suite.strip_suffix("-security").or_else(|| suite.strip_suffix("/updates"));

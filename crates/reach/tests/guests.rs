@@ -15,7 +15,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenbin_model::Architecture;
 use tenbin_reach::{
-    Accelerator, Cache, Cargo, Channel, Error, File, Guest, Kernel, Kvm, Line, Outcome, Silence, Suite,
+    Accelerator, Cache, Cargo, Channel, ConsoleLine, Error, File, Guest, Kernel, Kvm, Outcome, Silence, Suite,
 };
 
 /// What an answer may take on a machine that is busy with something else.
@@ -180,17 +180,18 @@ fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
     let mut guest = guest(Architecture::Riscv64, &["sh", "-c", script]);
     guest.cpus = 2;
     guest.parameters = vec!["isolcpus=1".to_owned()];
-    let mut told = Vec::new();
-    let outcome = guest.run_watched(&mut |line: &Line| told.push(line.clone())).expect("the guest answers");
+    let mut reported = Vec::new();
+    let outcome =
+        guest.run_watched(&mut |line: &ConsoleLine| reported.push(line.clone())).expect("the guest answers");
     assert_eq!((text(&outcome.stdout), outcome.status), ("1\n1\n2\n1\ndebug\n", 0));
-    assert_eq!(told, outcome.console.lines);
-    let place = |words: &str| told.iter().position(|line| line.plain().ends_with(words));
+    assert_eq!(reported, outcome.console.lines);
+    let place = |words: &str| reported.iter().position(|line| line.plain().ends_with(words));
     let (Some(first), Some(second)) = (place("] tenbin: first"), place("] tenbin: second")) else {
         panic!("{}", outcome.console.text());
     };
     assert!(first < second);
-    assert!(told.iter().all(|line| line.ended.is_none_or(|ended| line.began <= ended)));
-    assert!(told.windows(2).all(|pair| pair[0].ended.is_none_or(|ended| ended <= pair[1].began)));
+    assert!(reported.iter().all(|line| line.ended.is_none_or(|ended| line.began <= ended)));
+    assert!(reported.windows(2).all(|pair| pair[0].ended.is_none_or(|ended| ended <= pair[1].began)));
 }
 
 /// A program for x86-64 that reads the time stamp counter, goes round an empty loop of two instructions

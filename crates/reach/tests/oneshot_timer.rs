@@ -50,7 +50,7 @@ dmesg -r
 "#;
 
 /// What the script says before the kernel's log, but for the lateness.
-const SAID: &[&str] = &[
+const EXPECTED: &[&str] = &[
     "refused secs=0",
     "refused secs=3601",
     "refused secs=99999",
@@ -85,9 +85,10 @@ fn works(architecture: Architecture, suite: Suite) -> i64 {
         vec![Cargo::File { from: module.clone(), to: "/modules/oneshot_timer.ko".into(), mode: None }];
     let outcome = guest.run().expect("the guest answers");
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
-    let (log, said): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('<'));
-    let (late, said): (Vec<&str>, Vec<&str>) = said.into_iter().partition(|line| line.starts_with("late "));
-    assert_eq!(said, SAID, "{text}");
+    let (log, messages): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('<'));
+    let (late, messages): (Vec<&str>, Vec<&str>) =
+        messages.into_iter().partition(|line| line.starts_with("late "));
+    assert_eq!(messages, EXPECTED, "{text}");
 
     let [late] = &late[..] else { panic!("it was read once: {late:?}") };
     let nanoseconds = late["late ".len()..].parse::<i64>().expect("it is a number");

@@ -65,7 +65,7 @@ impl Parts {
     fn answers(&self, part: &str) -> BTreeMap<&str, (&str, &str)> {
         let answers = self.lines(part).iter().filter_map(|line| {
             let (words, answer) = line.split_once(": ")?;
-            Some((words, answer.split_once(';').map(|(errno, said)| (errno, said.trim()))?))
+            Some((words, answer.split_once(';').map(|(errno, message)| (errno, message.trim()))?))
         });
         answers.collect()
     }
@@ -80,7 +80,7 @@ impl<'a> Stop<'a> {
     }
 
     fn all(&self, key: &str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(found, _)| *found == key).map(|(_, value)| *value)
+        self.0.iter().filter(move |(name, _)| *name == key).map(|(_, value)| *value)
     }
 
     fn text(&self, key: &str) -> &'a str {
@@ -138,8 +138,9 @@ impl<'a> Stop<'a> {
 /// Refused with these words of the system, and with a line that contains these.
 fn refused(answers: &BTreeMap<&str, (&str, &str)>, expected: &[(&str, &str, &str)]) {
     for (words, errno, why) in expected {
-        let (answer, said) = answers.get(words).unwrap_or_else(|| panic!("{words} was asked: {answers:?}"));
-        assert!(answer == errno && said.contains(why), "{words}: {answer}; {said}");
+        let (answer, message) =
+            answers.get(words).unwrap_or_else(|| panic!("{words} was asked: {answers:?}"));
+        assert!(answer == errno && message.contains(why), "{words}: {answer}; {message}");
     }
 }
 
@@ -247,8 +248,8 @@ fn works(architecture: Architecture, suite: Suite, last: u64) -> String {
     let log = parts.lines("log").iter().skip_while(|line| !line.contains("stop_machine:"));
     let log = log.filter(|line| !line.contains("stop_machine:")).collect::<Vec<_>>();
     let complaints = ["BUG", "WARNING", "stall", "lockup", "hung", "Call Trace", "hogged", "throttl"];
-    let found = log.iter().filter(|line| complaints.iter().any(|word| line.contains(word)));
-    assert_eq!(found.collect::<Vec<_>>(), Vec::<&&String>::new());
+    let wrong = log.iter().filter(|line| complaints.iter().any(|word| line.contains(word)));
+    assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&&String>::new());
     times.join("\n")
 }
 

@@ -81,9 +81,6 @@ impl Binomial {
     }
 
     fn summed_upper_tail(&self, successes: u64) -> f64 {
-        if successes > self.trials {
-            return 0.0;
-        }
         (self.ln_probability(successes).exp() * self.upward_sum(successes)).min(1.0)
     }
 

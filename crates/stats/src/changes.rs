@@ -144,11 +144,11 @@ fn highest(values: &[f64]) -> (usize, f64) {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Values around `levels`, so many of each, spread by `spread` in an order that has no pattern.
-    fn steps(levels: &[(usize, f64)], spread: f64) -> Vec<f64> {
+    pub(crate) fn steps(levels: &[(usize, f64)], spread: f64) -> Vec<f64> {
         let levels = levels.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count));
         // Weyl's sequence: equidistributed, and no two neighbours alike.
         let golden = 0.618_033_988_749_895;

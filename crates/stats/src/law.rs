@@ -29,14 +29,14 @@ pub struct Point {
 
 /// A line: cost = constant + slope · size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct CostLine {
     /// The cost at size 0.
     pub constant: f64,
     /// What one more of size costs.
     pub slope: f64,
 }
 
-impl Line {
+impl CostLine {
     /// The cost that the line says at `size`.
     pub fn at(&self, size: f64) -> f64 {
         self.constant + self.slope * size
@@ -100,9 +100,9 @@ fn beyond(here: f64, predicted: f64) -> Option<f64> {
 /// cost, and so 1 or more. A block in which it costs nothing either has no deviation there, and a size
 /// without any is left out.
 pub fn law(blocks: &[Vec<Point>], level: f64) -> Option<Law> {
-    let fitted: Vec<(&Vec<Point>, Line)> =
-        blocks.iter().filter_map(|points| Some((points, Line::through(points)?))).collect();
-    let estimate = |of: fn(&Line) -> f64| {
+    let fitted: Vec<(&Vec<Point>, CostLine)> =
+        blocks.iter().filter_map(|points| Some((points, CostLine::through(points)?))).collect();
+    let estimate = |of: fn(&CostLine) -> f64| {
         let values = fitted.iter().map(|(_, line)| of(line)).collect();
         Some(Estimate::of(&Ordered::new(values)?, level))
     };
@@ -111,15 +111,15 @@ pub fn law(blocks: &[Vec<Point>], level: f64) -> Option<Law> {
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup();
     let deviation = |&size: &f64| {
-        let parts = |predicted: fn(&Line, f64) -> f64| {
-            let of_block = |(points, line): &(&Vec<Point>, Line)| {
+        let parts = |predicted: fn(&CostLine, f64) -> f64| {
+            let of_block = |(points, line): &(&Vec<Point>, CostLine)| {
                 let costs = points.iter().filter(|point| point.size == size).map(|point| point.cost);
                 beyond(Ordered::new(costs.collect())?.median(), predicted(line, size))
             };
             let parts = Ordered::new(fitted.iter().filter_map(of_block).collect())?;
             Some(Estimate::of(&parts, level))
         };
-        let (part, of_constant) = (parts(Line::at)?, parts(|line, _| line.constant)?);
+        let (part, of_constant) = (parts(CostLine::at)?, parts(|line, _| line.constant)?);
         Some(Deviation { size, part, of_constant })
     };
     Some(Law {
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    fn points(line: Line, sizes: &[f64]) -> Vec<Point> {
+    fn points(line: CostLine, sizes: &[f64]) -> Vec<Point> {
         sizes.iter().map(|&size| Point { size, cost: line.at(size) }).collect()
     }
 
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn a_line_without_noise_is_found_exactly_and_deviates_nowhere() {
-        let line = Line { constant: 60.0, slope: 7.0 };
-        assert_eq!(Line::through(&points(line, &SIZES)), Some(line));
+        let line = CostLine { constant: 60.0, slope: 7.0 };
+        assert_eq!(CostLine::through(&points(line, &SIZES)), Some(line));
         let law = law(&vec![points(line, &SIZES); 8], 0.05).unwrap();
         assert_eq!((law.constant.median, law.slope.median, law.blocks), (60.0, 7.0, 8));
         assert_eq!(law.deviations.len(), SIZES.len());
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_bent_one_deviates_where_it_bends() {
-        let mut bent = points(Line { constant: 60.0, slope: 7.0 }, &SIZES);
+        let mut bent = points(CostLine { constant: 60.0, slope: 7.0 }, &SIZES);
         bent[4].cost *= 2.0;
         let law = law(&vec![bent; 8], 0.05).unwrap();
         let furthest =
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn deviation_is_a_part_of_the_cost_where_the_line_is_zero() {
         let squares: Vec<Point> = SIZES.iter().map(|&size| Point { size, cost: 1.0 + size * size }).collect();
-        assert!(Line::through(&squares).unwrap().at(0.0) < 0.0);
+        assert!(CostLine::through(&squares).unwrap().at(0.0) < 0.0);
         let fitted = law(&vec![squares; 8], 0.05).unwrap();
         assert_eq!(fitted.deviations[0].part.median, 17.5, "1 is 17.5 above −16.5");
         // Nothing is a part of nothing: there is no deviation, and none of the others suffers.
@@ -182,10 +182,10 @@ mod tests {
         let point = Point { size: 1.0, cost: 2.0 };
         for points in [vec![], vec![point], vec![point; 3], vec![point, Point { size: 2.0, cost: f64::NAN }]]
         {
-            assert_eq!(Line::through(&points), None, "{points:?}");
+            assert_eq!(CostLine::through(&points), None, "{points:?}");
             assert_eq!(law(&[points], 0.05), None);
         }
-        let line = Line { constant: 1.0, slope: 1.0 };
+        let line = CostLine { constant: 1.0, slope: 1.0 };
         assert_eq!(law(&[points(line, &SIZES)], 0.05).unwrap().slope.interval, None);
     }
 
@@ -197,10 +197,10 @@ mod tests {
             slope in -1e2..1e2_f64,
             wild in prop::collection::vec((0..10_usize, -1e9..1e9_f64), 2),
         ) {
-            let line = Line { constant, slope };
+            let line = CostLine { constant, slope };
             let mut both = points(line, &[&SIZES[..], &SIZES[..]].concat());
             wild.into_iter().for_each(|(place, cost)| both[place].cost = cost);
-            let line = Line::through(&both).unwrap();
+            let line = CostLine::through(&both).unwrap();
             let scale = constant.abs() + 64.0 * slope.abs();
             prop_assert!((line.slope - slope).abs() <= 1e-9 * scale, "{line:?}");
             prop_assert!((line.constant - constant).abs() <= 1e-9 * scale, "{line:?}");
@@ -214,11 +214,11 @@ mod tests {
         ) {
             let mut points: Vec<Point> =
                 SIZES.iter().zip(&costs).map(|(&size, &cost)| Point { size, cost }).collect();
-            let line = Line::through(&points).unwrap();
+            let line = CostLine::through(&points).unwrap();
             points.reverse();
-            prop_assert_eq!(Line::through(&points).unwrap(), line);
+            prop_assert_eq!(CostLine::through(&points).unwrap(), line);
             points.iter_mut().for_each(|point| point.cost *= factor);
-            let scaled = Line::through(&points).unwrap();
+            let scaled = CostLine::through(&points).unwrap();
             let slope = line.slope * factor;
             prop_assert!((scaled.slope - slope).abs() <= 1e-9 * slope.abs().max(1e-9));
         }

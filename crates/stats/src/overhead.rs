@@ -43,17 +43,17 @@ impl Doubling {
 
 /// Intercept and slope of time over iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct EpochCost {
     /// The constant part of an epoch, in the unit of the times.
     pub overhead: Estimate,
     /// The time of one iteration, in the unit of the times.
     pub slope: Estimate,
 }
 
-/// The line through `pairs`, each interval at `level` by itself.
+/// The line of time over iterations through `pairs`, each interval at `level` by itself.
 ///
 /// None if there are no pairs, or if one has no iterations or a time that is not finite.
-pub fn line(pairs: &[Doubling], level: f64) -> Option<Line> {
+pub fn epoch_cost(pairs: &[Doubling], level: f64) -> Option<EpochCost> {
     if pairs.iter().any(|pair| {
         pair.iterations == 0 || ![pair.once[0], pair.once[1], pair.twice].iter().all(|time| time.is_finite())
     }) {
@@ -61,7 +61,7 @@ pub fn line(pairs: &[Doubling], level: f64) -> Option<Line> {
     }
     let estimate =
         |of: fn(&Doubling) -> f64| Some(Estimate::of(&Ordered::new(pairs.iter().map(of).collect())?, level));
-    Some(Line { overhead: estimate(Doubling::overhead)?, slope: estimate(Doubling::slope)? })
+    Some(EpochCost { overhead: estimate(Doubling::overhead)?, slope: estimate(Doubling::slope)? })
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
                 twice: 40.0 + n as f64 * 6.0,
             })
             .to_vec();
-        let fitted = line(&pairs, 0.05).unwrap();
+        let fitted = epoch_cost(&pairs, 0.05).unwrap();
         assert_eq!(fitted.overhead.median, 40.0);
         assert_eq!(fitted.slope.median, 3.0);
         let interval = fitted.overhead.interval.unwrap().interval;
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_negative_overhead_is_reported_as_it_is() {
         let pairs = [Doubling { iterations: 10, once: [100.0; 2], twice: 203.0 }; 6];
-        let fitted = line(&pairs, 0.05).unwrap();
+        let fitted = epoch_cost(&pairs, 0.05).unwrap();
         assert_eq!(fitted.overhead.median, -3.0);
         assert_eq!(fitted.overhead.interval.unwrap().interval.high, -3.0);
     }
@@ -96,16 +96,19 @@ mod tests {
     #[test]
     fn too_few_pairs_have_a_median_and_no_interval() {
         let pairs = [Doubling { iterations: 10, once: [100.0; 2], twice: 190.0 }; 5];
-        let fitted = line(&pairs, 0.05).unwrap();
+        let fitted = epoch_cost(&pairs, 0.05).unwrap();
         assert_eq!(fitted.overhead.median, 10.0);
         assert_eq!(fitted.overhead.interval, None);
     }
 
     #[test]
     fn pairs_that_are_none_have_no_line() {
-        assert_eq!(line(&[], 0.05), None);
-        assert_eq!(line(&[Doubling { iterations: 0, once: [1.0; 2], twice: 2.0 }], 0.05), None);
-        assert_eq!(line(&[Doubling { iterations: 1, once: [1.0, f64::NAN], twice: 2.0 }], 0.05), None);
-        assert_eq!(line(&[Doubling { iterations: 1, once: [1.0; 2], twice: f64::INFINITY }], 0.05), None);
+        assert_eq!(epoch_cost(&[], 0.05), None);
+        assert_eq!(epoch_cost(&[Doubling { iterations: 0, once: [1.0; 2], twice: 2.0 }], 0.05), None);
+        assert_eq!(epoch_cost(&[Doubling { iterations: 1, once: [1.0, f64::NAN], twice: 2.0 }], 0.05), None);
+        assert_eq!(
+            epoch_cost(&[Doubling { iterations: 1, once: [1.0; 2], twice: f64::INFINITY }], 0.05),
+            None
+        );
     }
 }

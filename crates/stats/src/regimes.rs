@@ -215,12 +215,7 @@ mod tests {
 
     /// So many values around each level, within 5 % of it on either side.
     fn steps(levels: &[(usize, f64)]) -> Vec<f64> {
-        let levels = levels.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count));
-        let golden = 0.618_033_988_749_895;
-        levels
-            .zip(0_u32..)
-            .map(|(level, place)| level + 0.1 * ((f64::from(place) * golden).fract() - 0.5))
-            .collect()
+        changes::tests::steps(levels, 0.1)
     }
 
     #[test]

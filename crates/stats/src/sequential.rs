@@ -72,23 +72,11 @@ impl Plan {
         Some(Self { share, first_look: least.max(FIRST_LOOK) })
     }
 
-    /// The level of one comparison over all its looks: that of the family, shared equally.
-    pub fn comparison_level(&self) -> f64 {
-        self.share
-    }
-
     /// Whether `blocks` is one of the planned interim counts, and the number of that look, from 1.
     pub fn is_look(&self, blocks: usize) -> Option<u32> {
         let times = blocks / self.first_look;
         (blocks.is_multiple_of(self.first_look) && times.is_power_of_two())
             .then(|| times.trailing_zeros() + 1)
-    }
-
-    /// The blocks at which interim look number `look` is taken. None for look 0, and beyond what can
-    /// be counted.
-    pub fn blocks_at(&self, look: u32) -> Option<usize> {
-        let doublings = look.checked_sub(1)?;
-        self.first_look.checked_mul(1_usize.checked_shl(doublings)?)
     }
 
     /// The level of the interval at interim look number `look`, from 1. None for look 0.
@@ -134,22 +122,17 @@ mod tests {
         let plan = Plan::new(0.05, 1).unwrap();
         let looks: Vec<_> = (0..=300).filter_map(|blocks| Some((blocks, plan.is_look(blocks)?))).collect();
         assert_eq!(looks, [(16, 1), (32, 2), (64, 3), (128, 4), (256, 5)]);
-        assert_eq!(plan.blocks_at(0), None);
-        assert_eq!(plan.blocks_at(5), Some(256));
-        assert_eq!(plan.blocks_at(61), None);
-        assert_eq!(plan.blocks_at(80), None);
     }
 
     #[test]
     fn a_large_family_looks_later_and_its_first_look_can_answer() {
         let plan = Plan::new(0.05, 10_000).unwrap();
-        let first = plan.blocks_at(1).unwrap();
-        assert_eq!(first, 22);
+        assert_eq!(plan.first_look, 22);
         assert_eq!(plan.is_look(16), None);
         assert_eq!(plan.is_look(44), Some(2));
         for look in 1..30 {
             let least = least_pairs(plan.level_at(look).unwrap()).unwrap();
-            assert!(least <= plan.blocks_at(look).unwrap());
+            assert!(least <= plan.first_look << (look - 1));
         }
     }
 
@@ -161,7 +144,7 @@ mod tests {
             let spent = (interim + plan.final_level()) * family as f64;
             assert!(spent <= level * (1.0 + 1e-12), "{spent}");
             assert!(spent > 0.999 * level);
-            assert_eq!(plan.comparison_level(), level / family as f64);
+            assert_eq!(plan.share, level / family as f64);
         }
     }
 

@@ -35,14 +35,13 @@ use super::sign::Signs;
 /// The level of the product, and one five times as high, at which an error of the plan would show sooner.
 const LEVELS: [f64; 2] = [crate::LEVEL, 0.05];
 
-/// How often something happened.
 #[derive(Clone, Copy, Default)]
-struct Observed {
+struct Frequency {
     hits: u64,
     runs: u64,
 }
 
-impl Observed {
+impl Frequency {
     fn count(&mut self, hit: bool) {
         self.hits += u64::from(hit);
         self.runs += 1;
@@ -72,7 +71,7 @@ impl Observed {
     }
 }
 
-impl fmt::Display for Observed {
+impl fmt::Display for Frequency {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rate, bound) = (self.hits as f64 / self.runs as f64, self.bound());
         write!(out, "{} of {}, {rate:.4} ({:.4} to {:.4})", self.hits, self.runs, bound.low, bound.high)

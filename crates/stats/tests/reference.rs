@@ -8,7 +8,7 @@ use tenbin_model::Interval;
 use tenbin_stats::detectable;
 use tenbin_stats::fairness::jain;
 use tenbin_stats::order::{Ordered, QuantileInterval, Ranks};
-use tenbin_stats::overhead::{Doubling, line};
+use tenbin_stats::overhead::{Doubling, epoch_cost};
 use tenbin_stats::paired::{Epoch, Side, log_ratios};
 use tenbin_stats::proportion::clopper_pearson;
 use tenbin_stats::sign::{Estimate, Signs};
@@ -195,7 +195,7 @@ fn overheads_and_slopes() {
                 twice: 1980.0 + 200.0 * generator.uniform(),
             })
             .collect();
-        let fitted = line(&pairs, level).unwrap();
+        let fitted = epoch_cost(&pairs, level).unwrap();
         for estimate in [fitted.overhead, fitted.slope] {
             case.close(Some(estimate.median), 1e-12, 1.0);
             case.interval(estimate.interval, 1.0);

@@ -72,11 +72,8 @@ impl Store {
     /// cannot hold ([`Error::Unfaithful`]). The store is then as it was.
     pub fn keep_calibration(&mut self, calibration: &Calibration) -> Result<CalibrationId, Error> {
         let tried = Attempt::KeepCalibration;
-        let packed = PackedCalibration::from_calibration(calibration).map_err(|what| Error::Unfaithful {
-            tried,
-            path: self.path().into(),
-            what,
-        })?;
+        let packed = PackedCalibration::from_calibration(calibration)
+            .map_err(|what| Error::Unfaithful(self.place(tried).task(), what))?;
         let id = packed.id;
         self.insert(tried, &Contents { calibrations: vec![packed], ..Contents::default() })?;
         Ok(id)
@@ -99,7 +96,7 @@ impl Store {
         let tried = Attempt::ListCalibrations;
         let (mut sound, mut damaged) = (Vec::new(), Vec::new());
         let names = match lenient(&self.connection, self.place(tried)) {
-            Err(Error::Damaged { what, .. }) => {
+            Err(Error::Damaged(_, what)) => {
                 damaged.push(Damage { name: "calibrations".into(), what });
                 Vec::new()
             }
@@ -112,7 +109,7 @@ impl Store {
             };
             match self.read_calibration(&id, tried).map(|packed| packed.verify()) {
                 Ok(Ok(calibration)) => sound.push((id, calibration)),
-                Ok(Err(what)) | Err(Error::Damaged { what, .. }) => damaged.push(Damage { name, what }),
+                Ok(Err(what)) | Err(Error::Damaged(_, what)) => damaged.push(Damage { name, what }),
                 // Another process has removed it meanwhile.
                 Err(Error::UnknownCalibration { .. }) => {}
                 Err(other) => return Err(other),
@@ -144,8 +141,8 @@ impl Store {
             [] => Ok(None),
             [one] => Ok(Some(*one)),
             _ => {
-                let (path, wanted) = (self.path().into(), prefix.into());
-                Err(Error::AmbiguousCalibration { path, wanted, candidates })
+                let lookup = self.place(Attempt::ListCalibrations).lookup(prefix);
+                Err(Error::AmbiguousCalibration(lookup, candidates))
             }
         }
     }
@@ -169,7 +166,7 @@ impl Store {
         PackedCalibration::read(&self.connection, id)
             .map_err(|error| self.place(tried).sqlite(error))?
             // Not an error of the file: the caller asked for a name that it made up or remembered.
-            .ok_or_else(|| Error::UnknownCalibration { path: self.path().into(), wanted: id.short() })
+            .ok_or_else(|| Error::UnknownCalibration(self.place(tried).lookup(id.short())))
     }
 }
 
@@ -181,16 +178,4 @@ fn lenient(connection: &Connection, place: Place<'_>) -> Result<Vec<String>, Err
         false => Ok(Vec::new()),
     };
     read().map_err(|error| place.sqlite(error))
-}
-
-/// The names of all calibrations in a file, in ascending order.
-pub(crate) fn ids(connection: &Connection, place: Place<'_>) -> Result<Vec<CalibrationId>, Error> {
-    let sqlite = |error| place.sqlite(error);
-    let mut select = connection.prepare_cached("SELECT id FROM calibration ORDER BY id").map_err(sqlite)?;
-    let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(sqlite)?;
-    names.map(|name| parse(&name.map_err(sqlite)?, place)).collect()
-}
-
-fn parse(name: &str, place: Place<'_>) -> Result<CalibrationId, Error> {
-    name.parse().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a calibration")))
 }

@@ -8,9 +8,11 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use rustix::io::Errno;
+use tenbin_model::words::first;
 
 use crate::identity::{CalibrationId, RunId};
 use crate::kind_of_file::{self, Foreign};
+use crate::schema::FORMAT;
 
 /// How long a process waits for another one that is writing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -65,292 +67,156 @@ impl fmt::Display for Attempt {
 }
 
 /// Why a run or a calibration cannot be kept: it holds something that would not come back as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Unfaithful(pub(crate) String);
+
+/// What was tried, and on which file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What was tried.
+    pub tried: Attempt,
+    /// On what.
+    pub path: PathBuf,
+}
+
+/// "could not … FILE".
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not {} {}", self.tried, self.path.display())
+    }
+}
+
+/// What was looked for in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The store.
+    pub path: PathBuf,
+    /// A name, or the beginning of one.
+    pub wanted: String,
+}
 
 /// Why the store could not do what it was asked. Its text says what was tried, on what, why it
 /// failed and what to do.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no such file, or no such folder.
-    NoSuchFile {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-    },
+    #[error("{0}: there is no such file or folder; check the path")]
+    NoSuchFile(Task),
     /// A folder stands where a file is needed.
-    IsDirectory {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-    },
+    #[error("{0}: it is a folder; name a file in it")]
+    IsDirectory(Task),
     /// The user may not read or write the file or its folder.
-    NoPermission {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-    },
-    /// The file was not made by tenbin.
-    NotAStore {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-        /// What the file is instead.
-        foreign: Foreign,
-    },
-    /// The file was made by a newer tenbin.
-    NewerFormat {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-        /// The format version of the file.
-        format: i32,
-        /// The newest that this tenbin reads.
-        known: i32,
-    },
-    /// The file is truncated or altered.
-    Damaged {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// Another process has held the file for too long.
-    Locked {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-        /// How long was waited.
-        waited: Duration,
-    },
+    #[error("{0}: permission denied; make {files} or name another", files = permission(.0.tried))]
+    NoPermission(Task),
+    /// The file was not made by tenbin: what it is instead.
+    #[error("{0}: it is {1} and no store of tenbin; name a file that tenbin wrote")]
+    NotAStore(Task, Foreign),
+    /// The file was made by a newer tenbin: its format.
+    #[error(
+        "{0}: it was made by a newer tenbin (format {1}, this one reads {FORMAT}); use that tenbin or a newer one"
+    )]
+    NewerFormat(Task, i32),
+    /// The file is truncated or altered: what is wrong with it.
+    #[error("{0}: the file is damaged: {1}; {remedy}", remedy = mending(.0.tried))]
+    Damaged(Task, String),
+    /// Another process has held the file for too long: for as long as was waited.
+    #[error(
+        "{0}: another process has held it for {waited} s; wait for that process or end it, then try again",
+        waited = .1.as_secs_f64()
+    )]
+    Locked(Task, Duration),
     /// The disk is full, or a quota or a limit on file sizes was reached.
-    NoSpace {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-    },
+    #[error(
+        "{0}: the disk does not take the data; nothing that was there is lost; free space, or raise the quota or the limit on \
+         file sizes (ulimit -f), or name a file on another disk"
+    )]
+    NoSpace(Task),
     /// The file to be written exists already.
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{0}: the file exists and was left alone; name another, or have it replaced with --force")]
+    Exists(Task),
     /// The file to be written is the store itself.
-    IsTheStore {
-        /// The file.
-        path: PathBuf,
-    },
-    /// No run has this name, or a name that begins so.
-    UnknownRun {
-        /// The store.
-        path: PathBuf,
-        /// What was looked for.
-        wanted: String,
-        /// The newest runs that there are, newest first.
-        newest: Vec<RunId>,
-    },
+    #[error(
+        "{}: this is the store whose runs are to be written, and it was left alone; name another file",
+        exporting(.0)
+    )]
+    IsTheStore(PathBuf),
+    /// No run has this name, or a name that begins so; the newest runs that there are, newest first.
+    #[error("{}", unknown_run(.0, .1))]
+    UnknownRun(Lookup, Vec<RunId>),
     /// Several runs have names that begin so.
-    AmbiguousRun {
-        /// The store.
-        path: PathBuf,
-        /// What was looked for.
-        wanted: String,
-        /// The runs that it may mean.
-        candidates: Vec<RunId>,
-    },
+    #[error(
+        "'{}' names several runs in {}; name one of them: {}",
+        .0.wanted,
+        .0.path.display(),
+        first(.1.iter().map(RunId::short), SHOWN)
+    )]
+    AmbiguousRun(Lookup, Vec<RunId>),
     /// No calibration has this name.
-    UnknownCalibration {
-        /// The store.
-        path: PathBuf,
-        /// What was looked for.
-        wanted: String,
-    },
+    #[error("no calibration '{}' in {}; import it first", .0.wanted, .0.path.display())]
+    UnknownCalibration(Lookup),
     /// Several calibrations have names that begin so.
-    AmbiguousCalibration {
-        /// The store.
-        path: PathBuf,
-        /// What was looked for.
-        wanted: String,
-        /// The calibrations that it may mean.
-        candidates: Vec<CalibrationId>,
-    },
+    #[error(
+        "'{}' names several calibrations in {}; give more digits of one of {}",
+        .0.wanted,
+        .0.path.display(),
+        first(.1.iter().map(CalibrationId::short), SHOWN)
+    )]
+    AmbiguousCalibration(Lookup, Vec<CalibrationId>),
     /// The run or the calibration holds something that would not come back as it is.
-    Unfaithful {
-        /// What was tried.
-        tried: Attempt,
-        /// The store.
-        path: PathBuf,
-        /// What it holds.
-        what: Unfaithful,
-    },
+    #[error(
+        "{0}: what was to be kept holds a value that would not come back as it is ({1}); this is a mistake in tenbin, please \
+         report it"
+    )]
+    Unfaithful(Task, Unfaithful),
     /// The system refused for another reason.
-    Io {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("{0}: {1}; {remedy}", remedy = remedy(.1))]
+    Io(Task, #[source] io::Error),
     /// SQLite refused for another reason.
-    Sqlite {
-        /// What was tried.
-        tried: Attempt,
-        /// On what.
-        path: PathBuf,
-        /// SQLite's reason.
-        source: rusqlite::Error,
-    },
+    #[error("{0}: {1}; check the disk, or name a file elsewhere")]
+    Sqlite(Task, #[source] rusqlite::Error),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let failed = |f: &mut fmt::Formatter<'_>, tried: &Attempt, path: &Path| {
-            write!(f, "could not {tried} {}: ", path.display())
-        };
-        match self {
-            Self::NoSuchFile { tried, path } => {
-                failed(f, tried, path)?;
-                f.write_str("there is no such file or folder; check the path")
-            }
-            Self::IsDirectory { tried, path } => {
-                failed(f, tried, path)?;
-                f.write_str("it is a folder; name a file in it")
-            }
-            Self::NoPermission { tried, path } => {
-                failed(f, tried, path)?;
-                f.write_str(match tried {
-                    Attempt::Read | Attempt::Import => {
-                        "permission denied; make the file and what lies beside it under its name readable, or name another"
-                    }
-                    _ => "permission denied; make the file and its folder readable and writable, or name another",
-                })
-            }
-            Self::NotAStore { tried, path, foreign } => {
-                failed(f, tried, path)?;
-                write!(f, "it is {foreign} and no store of tenbin; name a file that tenbin wrote")
-            }
-            Self::NewerFormat { tried, path, format, known } => {
-                failed(f, tried, path)?;
-                write!(
-                    f,
-                    "it was made by a newer tenbin (format {format}, this one reads {known}); use that tenbin or a newer one"
-                )
-            }
-            Self::Damaged { tried, path, what } => {
-                failed(f, tried, path)?;
-                let remedy = match tried {
-                    Attempt::Import => {
-                        "nothing of it was imported; copy or export it again from where it came"
-                    }
-                    _ => {
-                        "import it again from an exported file, or save what is intact with `tenbin export --intact -o FILE`"
-                    }
-                };
-                write!(f, "the file is damaged: {what}; {remedy}")
-            }
-            Self::Locked { tried, path, waited } => {
-                failed(f, tried, path)?;
-                write!(
-                    f,
-                    "another process has held it for {} s; wait for that process or end it, then try again",
-                    waited.as_secs_f64()
-                )
-            }
-            Self::NoSpace { tried, path } => {
-                failed(f, tried, path)?;
-                f.write_str(
-                    "the disk does not take the data; nothing that was there is lost; free space, or raise the quota \
-                     or the limit on file sizes (ulimit -f), or name a file on another disk",
-                )
-            }
-            Self::Exists { path } => {
-                failed(f, &Attempt::Export, path)?;
-                f.write_str(
-                    "the file exists and was left alone; name another, or have it replaced with --force",
-                )
-            }
-            Self::IsTheStore { path } => {
-                failed(f, &Attempt::Export, path)?;
-                f.write_str("this is the store whose runs are to be written, and it was left alone; name another file")
-            }
-            Self::UnknownRun { path, wanted, newest } if newest.is_empty() => {
-                write!(
-                    f,
-                    "no run '{wanted}' in {}: the store is empty; measure or import a run first",
-                    path.display()
-                )
-            }
-            Self::UnknownRun { path, wanted, newest } => {
-                write!(f, "no run and no label '{wanted}' in {}; the newest are ", path.display())?;
-                list(f, newest, RunId::short)
-            }
-            Self::AmbiguousRun { path, wanted, candidates } => {
-                write!(f, "'{wanted}' names several runs in {}; name one of them: ", path.display())?;
-                list(f, candidates, RunId::short)
-            }
-            Self::UnknownCalibration { path, wanted } => {
-                write!(f, "no calibration '{wanted}' in {}; import it first", path.display())
-            }
-            Self::AmbiguousCalibration { path, wanted, candidates } => {
-                write!(
-                    f,
-                    "'{wanted}' names several calibrations in {}; give more digits of one of ",
-                    path.display()
-                )?;
-                list(f, candidates, CalibrationId::short)
-            }
-            Self::Unfaithful { tried, path, what } => {
-                failed(f, tried, path)?;
-                write!(
-                    f,
-                    "what was to be kept holds a value that would not come back as it is ({}); this is a mistake in tenbin, \
-                     please report it",
-                    what.0
-                )
-            }
-            Self::Io { tried, path, source } => {
-                failed(f, tried, path)?;
-                let remedy = match source.raw_os_error().map(Errno::from_raw_os_error) {
-                    Some(Errno::MFILE | Errno::NFILE) => "raise the limit on open files (ulimit -n)",
-                    Some(Errno::NOMEM) => "free memory, or raise the limit on it (ulimit -v)",
-                    _ => "check the disk, or name a file elsewhere",
-                };
-                write!(f, "{source}; {remedy}")
-            }
-            Self::Sqlite { tried, path, source } => {
-                failed(f, tried, path)?;
-                write!(f, "{source}; check the disk, or name a file elsewhere")
-            }
+/// A longer list of names helps nobody.
+const SHOWN: usize = 8;
+
+fn permission(tried: Attempt) -> &'static str {
+    match tried {
+        Attempt::Read | Attempt::Import => "the file and what lies beside it under its name readable,",
+        _ => "the file and its folder readable and writable,",
+    }
+}
+
+fn mending(tried: Attempt) -> &'static str {
+    match tried {
+        Attempt::Import => "nothing of it was imported; copy or export it again from where it came",
+        _ => {
+            "import it again from an exported file, or save what is intact with `tenbin export --intact -o FILE`"
         }
     }
 }
 
-/// Eight names at most: a longer list helps nobody.
-fn list<Id>(f: &mut fmt::Formatter<'_>, names: &[Id], short: fn(&Id) -> String) -> fmt::Result {
-    const SHOWN: usize = 8;
-    for (index, name) in names.iter().take(SHOWN).enumerate() {
-        write!(f, "{}{}", if index == 0 { "" } else { ", " }, short(name))?;
-    }
-    if names.len() > SHOWN { write!(f, " and {} more", names.len() - SHOWN) } else { Ok(()) }
+fn exporting(path: &Path) -> Task {
+    Task { tried: Attempt::Export, path: path.into() }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            Self::Sqlite { source, .. } => Some(source),
-            _ => None,
+fn unknown_run(Lookup { path, wanted }: &Lookup, newest: &[RunId]) -> String {
+    let path = path.display();
+    match newest {
+        [] => format!("no run '{wanted}' in {path}: the store is empty; measure or import a run first"),
+        _ => {
+            let newest = first(newest.iter().map(RunId::short), SHOWN);
+            format!("no run and no label '{wanted}' in {path}; the newest are {newest}")
         }
+    }
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => "raise the limit on open files (ulimit -n)",
+        Some(Errno::NOMEM) => "free memory, or raise the limit on it (ulimit -v)",
+        _ => "check the disk, or name a file elsewhere",
     }
 }
 
@@ -362,16 +228,16 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    pub(crate) fn not_a_store(self, foreign: Foreign) -> Error {
-        Error::NotAStore { tried: self.tried, path: self.path.into(), foreign }
+    pub(crate) fn task(self) -> Task {
+        Task { tried: self.tried, path: self.path.into() }
     }
 
-    pub(crate) fn newer_format(self, format: i32, known: i32) -> Error {
-        Error::NewerFormat { tried: self.tried, path: self.path.into(), format, known }
+    pub(crate) fn lookup(self, wanted: impl Into<String>) -> Lookup {
+        Lookup { path: self.path.into(), wanted: wanted.into() }
     }
 
     pub(crate) fn damaged(self, what: impl Into<String>) -> Error {
-        Error::Damaged { tried: self.tried, path: self.path.into(), what: what.into() }
+        Error::Damaged(self.task(), what.into())
     }
 
     pub(crate) fn damaged_run(self, run: &RunId, what: &str) -> Error {
@@ -383,23 +249,21 @@ impl Place<'_> {
     }
 
     pub(crate) fn io(self, source: io::Error) -> Error {
-        let (tried, path) = (self.tried, self.path.into());
+        let task = self.task();
         match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::NoSuchFile { tried, path },
-            io::ErrorKind::IsADirectory => Error::IsDirectory { tried, path },
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Error::NoPermission { tried, path }
-            }
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::NoSuchFile(task),
+            io::ErrorKind::IsADirectory => Error::IsDirectory(task),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Error::NoPermission(task),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                Error::NoSpace { tried, path }
+                Error::NoSpace(task)
             }
-            io::ErrorKind::AlreadyExists if tried == Attempt::Export => Error::Exists { path },
-            _ => Error::Io { tried, path, source },
+            io::ErrorKind::AlreadyExists if self.tried == Attempt::Export => Error::Exists(task),
+            _ => Error::Io(task, source),
         }
     }
 
     pub(crate) fn sqlite(self, source: rusqlite::Error) -> Error {
-        let (tried, path) = (self.tried, self.path.to_path_buf());
+        let task = self.task();
         let rusqlite::Error::SqliteFailure(failure, message) = &source else {
             // Our statements and our tables agree, so a value of another kind is damage.
             return self.damaged(source.to_string());
@@ -408,40 +272,34 @@ impl Place<'_> {
             // SQLite says "full" only for ENOSPC; quotas and limits come as failed writes.
             (ErrorCode::DiskFull, _)
             | (_, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_TRUNCATE) => {
-                Error::NoSpace { tried, path }
+                Error::NoSpace(task)
             }
-            (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
-                Error::Locked { tried, path, waited: PATIENCE }
-            }
+            (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => Error::Locked(task, PATIENCE),
             (ErrorCode::NotADatabase, _) => match kind_of_file::of(self.path) {
-                Some(foreign) => self.not_a_store(foreign),
+                Some(foreign) => Error::NotAStore(task, foreign),
                 None => self.damaged("its first page is not what SQLite writes"),
             },
             (ErrorCode::DatabaseCorrupt | ErrorCode::TypeMismatch | ErrorCode::TooBig, _)
             | (_, ffi::SQLITE_IOERR_SHORT_READ) => {
                 self.damaged(message.clone().unwrap_or_else(|| failure.to_string()))
             }
-            (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => Error::NoPermission { tried, path },
+            (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => Error::NoPermission(task),
             // SQLite does not say why it cannot open a file; asking the system again does.
             (ErrorCode::CannotOpen, _) => {
+                let has_folder =
+                    || self.path.parent().is_some_and(|folder| folder == Path::new("") || folder.is_dir());
                 match std::fs::OpenOptions::new().read(true).write(true).open(self.path) {
                     // It is missing although its folder is there: it could not be made.
-                    Err(reason)
-                        if reason.kind() == io::ErrorKind::NotFound
-                            && self
-                                .path
-                                .parent()
-                                .is_some_and(|folder| folder == Path::new("") || folder.is_dir()) =>
-                    {
-                        Error::NoPermission { tried, path }
+                    Err(reason) if reason.kind() == io::ErrorKind::NotFound && has_folder() => {
+                        Error::NoPermission(task)
                     }
                     Err(reason) => self.io(reason),
-                    Ok(_) => Error::Sqlite { tried, path, source },
+                    Ok(_) => Error::Sqlite(task, source),
                 }
             }
             // Our statements are fixed: a table or column that is missing is missing in the file.
             (_, ffi::SQLITE_ERROR) => self.damaged(message.clone().unwrap_or_else(|| failure.to_string())),
-            _ => Error::Sqlite { tried, path, source },
+            _ => Error::Sqlite(task, source),
         }
     }
 }

@@ -38,14 +38,14 @@ impl ForeignStore {
 }
 
 /// A store that is only read, though it may be damaged in parts: what is sound in it is to be seen.
-pub(crate) struct Reading {
+pub(crate) struct ReadOnlyStore {
     pub(crate) connection: Connection,
     /// Whether there is a log that cannot be read.
     pub(crate) log_unread: bool,
     pub(crate) copy: Option<TempDir>,
 }
 
-impl Reading {
+impl ReadOnlyStore {
     /// Opens the file at the place as [`ForeignStore::open`] does. Where only the file itself can be read,
     /// and not its log, it is read without. A journal must be read: without it the file may be in the middle
     /// of a change.
@@ -67,10 +67,7 @@ impl Reading {
             }
             Err(other) => return Err(other),
         };
-        let sqlite = |error| place.sqlite(error);
-        connection.busy_timeout(PATIENCE).map_err(sqlite)?;
-        connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
-        schema::check(&connection, place)?;
+        prepare(&connection, place)?;
         Ok(Self { connection, log_unread, copy })
     }
 }
@@ -107,16 +104,22 @@ fn copied(place: Place<'_>) -> Result<(Connection, Option<TempDir>), Error> {
     Ok((connection, Some(folder)))
 }
 
-/// Checks that the file is a sound store of a known format, and returns the format.
-fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
+/// Has the connection wait for other processes, and returns the format of the file, which must be a known one.
+fn prepare(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
     let sqlite = |error| place.sqlite(error);
     connection.busy_timeout(PATIENCE).map_err(sqlite)?;
     // A file from elsewhere may carry triggers and views; none of them may call a function.
     connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
-    let format = schema::check(connection, place)?;
+    schema::check(connection, place)
+}
+
+/// Checks that the file is a sound store of a known format, and returns the format.
+fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
+    let format = prepare(connection, place)?;
     // One error is enough to refuse the file.
-    let verdict: String =
-        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(sqlite)?;
+    let verdict: String = connection
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        .map_err(|error| place.sqlite(error))?;
     if verdict == "ok" { Ok(format) } else { Err(place.damaged(verdict.replace('\n', " "))) }
 }
 
@@ -124,10 +127,10 @@ fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
 pub(crate) fn regular(place: Place<'_>) -> Result<(), Error> {
     let status = fs::metadata(place.path).map_err(|error| place.io(error))?;
     if status.is_dir() {
-        return Err(Error::IsDirectory { tried: place.tried, path: place.path.into() });
+        return Err(Error::IsDirectory(place.task()));
     }
     if !status.is_file() {
-        return Err(place.not_a_store(Foreign::Other("a device, a pipe or a socket")));
+        return Err(Error::NotAStore(place.task(), Foreign::Other("a device, a pipe or a socket")));
     }
     Ok(())
 }
@@ -177,26 +180,24 @@ fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
 /// Names what the file is if its header is not that of a sound store. Reads the bytes themselves,
 /// which says more than SQLite does; the file must have no log beside it.
 fn recognise(place: Place<'_>) -> Result<(), Error> {
+    let io = |error| place.io(error);
     let mut header = Vec::new();
-    let mut file = File::open(place.path).map_err(|error| place.io(error))?;
-    let size = file.metadata().map_err(|error| place.io(error))?.len();
-    file.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(|error| place.io(error))?;
+    let file = File::open(place.path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    file.take(HEADER as u64).read_to_end(&mut header).map_err(io)?;
     if header.is_empty() {
-        return Err(place.not_a_store(Foreign::Empty));
+        return Err(Error::NotAStore(place.task(), Foreign::Empty));
     }
     let known = header.len().min(MAGIC.len());
     if header[..known] != MAGIC[..known] {
-        return Err(place.not_a_store(Foreign::Other(what_begins_with(&header))));
+        return Err(Error::NotAStore(place.task(), Foreign::Other(what_begins_with(&header))));
     }
     let field = |at: usize| {
         let bytes = header.get(at..at + 4).unwrap_or_default();
         bytes.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
     };
     // A page size of 1 in the header's two bytes means 65536.
-    let page = match field(16) >> 16 {
-        1 => 65_536,
-        size => size,
-    };
+    let page = if field(16) >> 16 == 1 { 65_536 } else { field(16) >> 16 };
     // The page count holds only if the change counter beside it is that of the file.
     let promised = if field(24) == field(92) { page * field(28) } else { 0 };
     if header.len() < HEADER || size < promised {

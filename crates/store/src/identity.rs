@@ -10,28 +10,25 @@ use crate::columns::{Columns, NAMES};
 /// The name of a run: SHA-256 over its canonical encoding (see `docs/store.md`).
 ///
 /// The same run has the same name in every store, whatever codecs its chunks were written with.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(Name);
 
 /// The name of a calibration: SHA-256 over its canonical encoding (see `docs/store.md`), and so the
 /// same in every store.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CalibrationId(Name);
 
 /// The text is not 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a run is 64 lower-case hexadecimal digits")]
 pub struct NotARunId;
 
 /// The text is not 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a calibration is 64 lower-case hexadecimal digits")]
 pub struct NotACalibrationId;
 
 impl RunId {
-    /// The first twelve hexadecimal digits: enough to tell runs apart in a table.
-    pub fn short(&self) -> String {
-        self.0.short()
-    }
-
     /// The name of the run with this document (JSON without samples) and these columns, one set a
     /// cell, in order.
     pub(crate) fn of(document: &[u8], cells: &[Columns]) -> Self {
@@ -63,11 +60,6 @@ impl RunId {
 }
 
 impl CalibrationId {
-    /// The first twelve hexadecimal digits: enough to tell calibrations apart in a table.
-    pub fn short(&self) -> String {
-        self.0.short()
-    }
-
     /// The name of the calibration with this document (JSON).
     pub(crate) fn of(document: &[u8]) -> Self {
         Self(Name(begin(b"tenbin calibration 1\n", document).finalize().into()))
@@ -88,75 +80,43 @@ fn count(count: usize) -> [u8; 8] {
     (count as u64).to_le_bytes()
 }
 
-/// 64 hexadecimal digits, lower case.
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+/// What names of either kind have in common.
+macro_rules! named_by_hash {
+    ($id:ident, $wrong:ident) => {
+        impl $id {
+            /// The first twelve hexadecimal digits: enough to tell its like apart in a table.
+            pub fn short(&self) -> String {
+                let mut digits = self.to_string();
+                digits.truncate(12);
+                digits
+            }
+        }
+
+        /// 64 hexadecimal digits, lower case.
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl FromStr for $id {
+            type Err = $wrong;
+
+            fn from_str(text: &str) -> Result<Self, $wrong> {
+                Name::read(text).map(Self).ok_or($wrong)
+            }
+        }
+    };
 }
 
-/// 64 hexadecimal digits, lower case.
-impl fmt::Display for CalibrationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RunId({self})")
-    }
-}
-
-impl fmt::Debug for CalibrationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CalibrationId({self})")
-    }
-}
-
-impl fmt::Display for NotARunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a run is 64 lower-case hexadecimal digits")
-    }
-}
-
-impl fmt::Display for NotACalibrationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a calibration is 64 lower-case hexadecimal digits")
-    }
-}
-
-impl std::error::Error for NotARunId {}
-
-impl std::error::Error for NotACalibrationId {}
-
-impl FromStr for RunId {
-    type Err = NotARunId;
-
-    fn from_str(text: &str) -> Result<Self, NotARunId> {
-        Name::read(text).map(Self).ok_or(NotARunId)
-    }
-}
-
-impl FromStr for CalibrationId {
-    type Err = NotACalibrationId;
-
-    fn from_str(text: &str) -> Result<Self, NotACalibrationId> {
-        Name::read(text).map(Self).ok_or(NotACalibrationId)
-    }
-}
+named_by_hash!(RunId, NotARunId);
+named_by_hash!(CalibrationId, NotACalibrationId);
 
 /// A hash, as it is written and read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Name([u8; 32]);
 
 impl Name {
-    fn short(&self) -> String {
-        let mut digits = self.to_string();
-        digits.truncate(12);
-        digits
-    }
-
     /// The name that these 64 lower-case hexadecimal digits are, if that is what they are.
     fn read(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
@@ -165,10 +125,15 @@ impl Name {
         }
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-            let digit = |character: u8| (character as char).to_digit(16).unwrap_or(0) as u8;
-            *byte = digit(pair[0]) << 4 | digit(pair[1]);
+            *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
         }
         Some(Self(bytes))
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

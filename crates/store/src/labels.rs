@@ -22,7 +22,11 @@ use crate::store::Store;
 pub struct Label(String);
 
 /// The text cannot be a label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a label is 1 to 64 letters, digits and any of . _ - +, begins with a letter or digit, is not all \
+     hexadecimal digits (as the name of a run is), and neither `latest` nor `calibration`"
+)]
 pub struct NotALabel;
 
 /// Longest label, in characters.
@@ -50,17 +54,6 @@ impl fmt::Display for Label {
         f.write_str(&self.0)
     }
 }
-
-impl fmt::Display for NotALabel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a label is 1 to 64 letters, digits and any of . _ - +, begins with a letter or digit, is not all \
-             hexadecimal digits (as the name of a run is), and neither `latest` nor `calibration`",
-        )
-    }
-}
-
-impl std::error::Error for NotALabel {}
 
 impl Store {
     /// Gives every one of the runs a label, or none of them. One that bears it already keeps it.
@@ -98,7 +91,7 @@ impl Store {
         schema::add_beside(&transaction).map_err(sqlite)?;
         for run in runs {
             if !crate::store::holds(&transaction, run).map_err(sqlite)? {
-                return Err(Error::UnknownRun { path, wanted: run.short(), newest: Vec::new() });
+                return Err(Error::UnknownRun(place.lookup(run.short()), Vec::new()));
             }
             change(&transaction, run).map_err(sqlite)?;
         }

@@ -30,12 +30,11 @@ mod transfer;
 mod specimens;
 
 pub use calibration::CalibrationListing;
-pub use codec::Codec;
-pub use error::{Attempt, Error, Unfaithful};
+pub use error::{Attempt, Error, Lookup, Task, Unfaithful};
 pub use foreign::same_file;
 pub use identity::{CalibrationId, NotACalibrationId, NotARunId, RunId};
 pub use kind_of_file::Foreign;
 pub use labels::{Label, NotALabel};
 pub use packed::Entry;
-pub use store::{ColumnSize, Damage, Listing, Store};
+pub use store::{Damage, Listing, Store};
 pub use transfer::{Existing, Merge};

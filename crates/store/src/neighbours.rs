@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use tenbin_model::sample::{METRICS, Metric};
+use tenbin_model::words::capitalised;
 use tenbin_model::{Cell, ExportedRun, Quantity, Run, Sample, Trial};
 
 /// Writes every epoch as one row of CSV (RFC 4180: CRLF at the end of a line, quotes where needed).
@@ -101,6 +102,7 @@ pub fn go_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "Unit {LATENESS} better=lower")?;
     }
     for trial in &run.trials {
+        // `benchstat` takes lines for benchmarks only if a capital letter or no letter follows the word.
         let trial_name = capitalised(&go_name(&trial.descriptor.name));
         let cells = distinct(trial.cells.iter().map(|cell| go_name(&cell.arrangement.label)));
         let variants = distinct(trial.descriptor.variants.iter().map(|variant| go_name(&variant.name)));
@@ -262,13 +264,6 @@ fn go_name(text: &str) -> String {
     }
     let name = name.trim_matches('_').to_owned();
     if name.is_empty() { "_".into() } else { name }
-}
-
-/// `benchstat` takes lines for benchmarks only if a capital letter or no letter follows the word.
-fn capitalised(name: &str) -> String {
-    let mut characters = name.chars();
-    let first = characters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    first + characters.as_str()
 }
 
 /// Numbers names that have become equal: `benchstat` would pool what bears one name.

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Deserialize;
 use tenbin_model::machine::Observed;
-use tenbin_model::{Cell, Effort, Provenance, Run};
+use tenbin_model::{Cell, Provenance, Run, RunSummary};
 
 use crate::codec::{self, CHUNK, Codec};
 use crate::columns::{self, Columns, NAMES};
@@ -36,8 +36,7 @@ impl Packed {
     /// Packs a run. Fails if the run holds a value that JSON cannot hold.
     pub(crate) fn from_run(run: &Run) -> Result<Self, Unfaithful> {
         let document = document::write(&without_samples(run))?;
-        let cells: Vec<Columns> =
-            run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect();
+        let cells = columns_of(run);
         let mut chunks = Vec::new();
         for (cell, columns) in cells.iter().enumerate() {
             for field in (0..NAMES.len()).chain(columns.metrics()) {
@@ -156,7 +155,6 @@ fn metric(rest: &[Chunk], cell: u64) -> Option<usize> {
     usize::try_from(chunk.field).ok().filter(|&field| field >= NAMES.len())
 }
 
-/// Appends a column to those before it.
 fn unpack_column(columns: &mut Columns, field: usize, chunks: &[Chunk]) -> Result<(), codec::bytes::Flaw> {
     let mut total = 0;
     for (part, chunk) in chunks.iter().enumerate() {
@@ -188,7 +186,7 @@ fn unpack_column(columns: &mut Columns, field: usize, chunks: &[Chunk]) -> Resul
 
 /// What a list of runs shows, read from a document alone.
 #[derive(Deserialize)]
-pub(crate) struct Outline {
+struct Outline {
     provenance: Provenance,
     machine: MachineOutline,
     trials: Vec<TrialOutline>,
@@ -215,30 +213,15 @@ struct DescriptorOutline {
 pub struct Entry {
     /// Its name.
     pub id: RunId,
-    /// Start of the run, ISO 8601 in UTC.
-    pub started: String,
-    /// Version of tenbin that measured.
-    pub version: String,
-    /// The instruction set it was measured on.
-    pub architecture: String,
-    /// The processor's name for itself.
-    pub cpu_model: Observed<String>,
-    /// How much time each cell was given.
-    pub effort: Effort,
-    /// Names of the experiments, in the order in which they ran.
-    pub experiments: Vec<String>,
-    /// Epochs kept, over all cells.
-    pub samples: u64,
-    /// Bytes that the run takes in the file, without the file's own structure.
-    pub bytes: u64,
+    /// What its document says of it.
+    pub summary: RunSummary,
 }
 
 impl Entry {
     /// Puts an entry together from the row of a run. An error says what is wrong with the document.
     pub(crate) fn of(id: RunId, document: &[u8], samples: u64, bytes: u64) -> Result<Self, String> {
         let outline: Outline = document::read(&document::decompress(document)?)?;
-        Ok(Self {
-            id,
+        let summary = RunSummary {
             started: outline.provenance.started,
             version: outline.provenance.version,
             architecture: outline.machine.architecture,
@@ -247,8 +230,13 @@ impl Entry {
             experiments: outline.trials.into_iter().map(|trial| trial.descriptor.name).collect(),
             samples,
             bytes,
-        })
+        };
+        Ok(Self { id, summary })
     }
+}
+
+fn columns_of(run: &Run) -> Vec<Columns> {
+    run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect()
 }
 
 fn without_samples(run: &Run) -> Run {
@@ -271,8 +259,7 @@ mod tests {
         let run = small_run(1);
         let mut packed = Packed::from_run(&run).unwrap();
         let document = document::write(&without_samples(&run)).unwrap();
-        let mut cells: Vec<Columns> =
-            run.trials.iter().flat_map(|trial| &trial.cells).map(|cell| Columns::of(&cell.samples)).collect();
+        let mut cells = columns_of(&run);
         let values: Vec<u64> = (0..cells[0].values(0).len() as u64).collect();
         cells[0].set(UNKNOWN, values.clone());
         let (codec, data) = codec::pack(&values, &cells[0].kinds(UNKNOWN));

@@ -16,18 +16,17 @@ impl Store {
     /// There is no such run or calibration, or the store cannot be written. It is then as it was.
     pub fn remove(&mut self, runs: &[RunId], calibrations: &[CalibrationId]) -> Result<(), Error> {
         let path = self.path().to_owned();
+        let lookup = |wanted: String| Place { tried: Attempt::Remove, path: &path }.lookup(wanted);
         self.removing(|transaction| {
             for id in runs {
                 if !holds(transaction, id)? {
-                    let (path, wanted) = (path.clone(), id.short());
-                    return Ok(Err(Error::UnknownRun { path, wanted, newest: Vec::new() }));
+                    return Ok(Err(Error::UnknownRun(lookup(id.short()), Vec::new())));
                 }
                 remove_run(transaction, id)?;
             }
             for id in calibrations {
                 if transaction.execute("DELETE FROM calibration WHERE id = ?1", [id.to_string()])? == 0 {
-                    let (path, wanted) = (path.clone(), id.short());
-                    return Ok(Err(Error::UnknownCalibration { path, wanted }));
+                    return Ok(Err(Error::UnknownCalibration(lookup(id.short()))));
                 }
             }
             Ok(Ok(()))

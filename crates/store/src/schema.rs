@@ -62,7 +62,6 @@ pub(crate) fn add_beside(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(BESIDE)
 }
 
-/// Whether the file has a table of this name.
 pub(crate) fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     connection.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1",
@@ -86,7 +85,7 @@ pub(crate) fn establish(connection: &mut Connection, place: Place<'_>, create: b
             }
             transaction.commit().map_err(sqlite)?;
         } else if is_blank(connection).map_err(sqlite)? {
-            return Err(place.not_a_store(Foreign::Empty));
+            return Err(Error::NotAStore(place.task(), Foreign::Empty));
         }
     }
     if check(connection, place)? < FORMAT {
@@ -110,7 +109,6 @@ fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Creates the tables and marks the file.
 pub(crate) fn install(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(RUNS)?;
     connection.execute_batch(CALIBRATIONS)?;
@@ -118,7 +116,6 @@ pub(crate) fn install(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", FORMAT)
 }
 
-/// Whether files of this format have a table of calibrations.
 pub(crate) fn has_calibrations(format: i32) -> bool {
     format > RUNS_ALONE
 }
@@ -127,11 +124,11 @@ pub(crate) fn has_calibrations(format: i32) -> bool {
 pub(crate) fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
     match application(connection).map_err(|error| place.sqlite(error))? {
         APPLICATION => {}
-        other => return Err(place.not_a_store(Foreign::Application(other))),
+        other => return Err(Error::NotAStore(place.task(), Foreign::Application(other))),
     }
     match format(connection).map_err(|error| place.sqlite(error))? {
         known @ RUNS_ALONE..=FORMAT => Ok(known),
-        newer if newer > FORMAT => Err(place.newer_format(newer, FORMAT)),
+        format if format > FORMAT => Err(Error::NewerFormat(place.task(), format)),
         other => Err(place.damaged(format!("format version {other} never existed"))),
     }
 }

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tempfile::TempDir;
 use tenbin_model::Run;
 
 use crate::calibration::PackedCalibration;
-use crate::codec::Codec;
-use crate::columns;
 use crate::error::{Attempt, Error, PATIENCE, Place};
 use crate::filesystem;
-use crate::foreign::{self, Reading};
+use crate::foreign::{self, ReadOnlyStore};
 use crate::identity::RunId;
 use crate::labels::{self, Label};
 use crate::packed::{Entry, Packed};
@@ -68,19 +67,6 @@ enum Journal {
     Rollback,
 }
 
-/// What a column takes in the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnSize {
-    /// Name of the column.
-    pub column: &'static str,
-    /// How its chunks are written.
-    pub codec: Codec,
-    /// Values, over all cells of the run.
-    pub values: u64,
-    /// Bytes, without the file's own structure.
-    pub bytes: u64,
-}
-
 impl Store {
     /// Opens the store at `path`, creating the file and the folders above it if they are missing. A
     /// store of an older format becomes one of this format, in one step.
@@ -116,7 +102,8 @@ impl Store {
             ) => {}
             other => return other,
         }
-        let Reading { connection, log_unread, copy } = Reading::open(Place { tried: Attempt::Read, path })?;
+        let ReadOnlyStore { connection, log_unread, copy } =
+            ReadOnlyStore::open(Place { tried: Attempt::Read, path })?;
         Ok(Self { connection, path: path.into(), log_unread, _copy: copy })
     }
 
@@ -185,11 +172,8 @@ impl Store {
     /// As [`Store::keep`].
     pub fn keep_as(&mut self, run: &Run, label: Option<&Label>) -> Result<RunId, Error> {
         let tried = Attempt::Keep;
-        let packed = Packed::from_run(run).map_err(|what| Error::Unfaithful {
-            tried,
-            path: self.path.clone(),
-            what,
-        })?;
+        let packed =
+            Packed::from_run(run).map_err(|what| Error::Unfaithful(self.place(tried).task(), what))?;
         let id = packed.id;
         let labels = label.map(|label| (id, vec![label.clone()])).into_iter().collect();
         let contents = Contents { runs: vec![packed], labels, measured_here: true, ..Contents::default() };
@@ -272,16 +256,18 @@ impl Store {
                 Ok(Some(Ok(entry))) => listing.runs.push(entry),
                 // Another process has removed it meanwhile.
                 Ok(None) => {}
-                Ok(Some(Err(what))) | Err(Error::Damaged { what, .. }) => {
+                Ok(Some(Err(what))) | Err(Error::Damaged(_, what)) => {
                     listing.damaged.push(Damage { name, what });
                 }
                 Err(other) => return Err(other),
             }
         }
-        if let Err(Error::Damaged { what, .. }) = self.undamaged_labels() {
+        if let Err(Error::Damaged(_, what)) = self.undamaged_labels() {
             listing.damaged.push(Damage { name: "labels".into(), what });
         }
-        listing.runs.sort_by(|a, b| (moment(&a.started), a.id).cmp(&(moment(&b.started), b.id)));
+        listing
+            .runs
+            .sort_by(|a, b| (moment(&a.summary.started), a.id).cmp(&(moment(&b.summary.started), b.id)));
         Ok(listing)
     }
 
@@ -312,11 +298,7 @@ impl Store {
     pub fn find(&self, spec: &str) -> Result<RunId, Error> {
         match self.resolve(spec)?.as_slice() {
             [one] => Ok(*one),
-            several => Err(Error::AmbiguousRun {
-                path: self.path.clone(),
-                wanted: spec.into(),
-                candidates: several.to_vec(),
-            }),
+            several => Err(Error::AmbiguousRun(self.place(Attempt::List).lookup(spec), several.to_vec())),
         }
     }
 
@@ -340,9 +322,10 @@ impl Store {
     }
 
     fn meant_by(&self, word: &str) -> Result<Vec<RunId>, Error> {
-        let unknown = |newest| Error::UnknownRun { path: self.path.clone(), wanted: word.into(), newest };
+        let lookup = self.place(Attempt::List).lookup(word);
         if word == "latest" {
-            return self.runs()?.last().map(|entry| vec![entry.id]).ok_or_else(|| unknown(Vec::new()));
+            let last = self.runs()?.pop().map(|entry| vec![entry.id]);
+            return last.ok_or(Error::UnknownRun(lookup, Vec::new()));
         }
         if let Ok(label) = word.parse::<Label>() {
             let labels = self.labels()?;
@@ -364,10 +347,11 @@ impl Store {
         match candidates.as_slice() {
             [] => {
                 const SHOWN: usize = 8;
-                Err(unknown(self.runs()?.iter().rev().take(SHOWN).map(|entry| entry.id).collect()))
+                let newest = self.runs()?.iter().rev().take(SHOWN).map(|entry| entry.id).collect();
+                Err(Error::UnknownRun(lookup, newest))
             }
             [_] => Ok(candidates),
-            _ => Err(Error::AmbiguousRun { path: self.path.clone(), wanted: word.into(), candidates }),
+            _ => Err(Error::AmbiguousRun(lookup, candidates)),
         }
     }
 
@@ -380,43 +364,12 @@ impl Store {
         self.read(id, Attempt::Load)?.verify().map_err(|what| place.damaged_run(id, &what))
     }
 
-    /// What each column of a run takes, in the order of the columns.
-    ///
-    /// # Errors
-    /// There is no such run, or the store cannot be read.
-    pub fn column_sizes(&self, id: &RunId) -> Result<Vec<ColumnSize>, Error> {
-        let place = self.place(Attempt::List);
-        let sqlite = |error| place.sqlite(error);
-        let mut select = self
-            .connection
-            .prepare_cached(
-                "SELECT field, codec, sum(count), sum(length(data)) FROM chunk JOIN run ON chunk.run = run.key
-                 WHERE id = ?1 GROUP BY field, codec ORDER BY field, codec",
-            )
-            .map_err(sqlite)?;
-        let rows = select
-            .query_map([id.to_string()], |row| {
-                Ok((row.get::<_, u8>(0)?, row.get::<_, u8>(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?))
-            })
-            .map_err(sqlite)?;
-        rows.map(|row| {
-            let (field, codec, values, bytes) = row.map_err(sqlite)?;
-            let column = columns::name(usize::from(field));
-            let codec =
-                Codec::from_tag(codec).ok_or_else(|| place.damaged_run(id, "it has an unknown codec"))?;
-            Ok(ColumnSize { column, codec, values: values as u64, bytes: bytes as u64 })
-        })
-        .collect()
-    }
-
     /// The rows of a run that must be there.
     pub(crate) fn read(&self, id: &RunId, tried: Attempt) -> Result<Packed, Error> {
         match Packed::read(&self.connection, id).map_err(|error| self.place(tried).sqlite(error))? {
             Some(packed) => Ok(packed),
             // Not an error of the file: the caller asked for a name that it made up or remembered.
-            None => {
-                Err(Error::UnknownRun { path: self.path.clone(), wanted: id.short(), newest: self.ids()? })
-            }
+            None => Err(Error::UnknownRun(self.place(tried).lookup(id.short()), self.ids()?)),
         }
     }
 
@@ -443,16 +396,20 @@ pub(crate) fn names(connection: &Connection, table: &str) -> rusqlite::Result<Ve
     Ok(names)
 }
 
-/// The names of all runs in a file.
-pub(crate) fn ids(connection: &Connection, place: Place<'_>) -> Result<Vec<RunId>, Error> {
+/// The names in a table of a file, `run` or `calibration`, in ascending order.
+pub(crate) fn ids<Id: FromStr>(
+    connection: &Connection,
+    table: &str,
+    place: Place<'_>,
+) -> Result<Vec<Id>, Error> {
     let sqlite = |error| place.sqlite(error);
-    let mut select = connection.prepare_cached("SELECT id FROM run ORDER BY id").map_err(sqlite)?;
+    let select = format!("SELECT id FROM {table} ORDER BY id");
+    let mut select = connection.prepare_cached(&select).map_err(sqlite)?;
     let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(sqlite)?;
-    names.map(|name| parse(&name.map_err(sqlite)?, place)).collect()
-}
-
-fn parse(name: &str, place: Place<'_>) -> Result<RunId, Error> {
-    name.parse().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a run")))
+    let id = |name: String| {
+        name.parse::<Id>().map_err(|_| place.damaged(format!("'{name}' cannot be the name of a {table}")))
+    };
+    names.map(|name| id(name.map_err(sqlite)?)).collect()
 }
 
 pub(crate) fn holds(connection: &Connection, id: &RunId) -> rusqlite::Result<bool> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 use tempfile::NamedTempFile;
 
-use crate::calibration::{self, PackedCalibration};
+use crate::calibration::PackedCalibration;
 use crate::error::{Attempt, Error, Place};
 use crate::foreign::{ForeignStore, regular, same_file};
 use crate::identity::{CalibrationId, RunId};
@@ -63,8 +63,8 @@ impl Store {
         let place = Place { tried: Attempt::Export, path: to };
         match regular(place) {
             Err(Error::NoSuchFile { .. }) => {}
-            Ok(()) if same_file(self.path(), to) => return Err(Error::IsTheStore { path: to.into() }),
-            Ok(()) if existing == Existing::Refuse => return Err(Error::Exists { path: to.into() }),
+            Ok(()) if same_file(self.path(), to) => return Err(Error::IsTheStore(to.into())),
+            Ok(()) if existing == Existing::Refuse => return Err(Error::Exists(place.task())),
             other => other?,
         }
         let folder = folder_of(to);
@@ -149,8 +149,8 @@ impl Store {
         if same_file(self.path(), from) {
             let (runs, calibrations) = (Attempt::List, Attempt::ListCalibrations);
             return Ok(Merge {
-                present: store::ids(&self.connection, self.place(runs))?,
-                calibrations_present: calibration::ids(&self.connection, self.place(calibrations))?,
+                present: store::ids(&self.connection, "run", self.place(runs))?,
+                calibrations_present: store::ids(&self.connection, "calibration", self.place(calibrations))?,
                 ..Merge::default()
             });
         }
@@ -175,7 +175,7 @@ fn verified_runs(foreign: &ForeignStore, place: Place<'_>) -> Result<Vec<Packed>
         packed.verify().map_err(|what| place.damaged_run(&id, &what))?;
         Ok(packed)
     };
-    store::ids(&foreign.connection, place)?.into_iter().map(verified).collect()
+    store::ids(&foreign.connection, "run", place)?.into_iter().map(verified).collect()
 }
 
 /// All calibrations of a file, in ascending order of their names.
@@ -190,14 +190,13 @@ fn verified_calibrations(foreign: &ForeignStore, place: Place<'_>) -> Result<Vec
         packed.verify().map_err(|what| place.damaged_calibration(&id, &what))?;
         Ok(packed)
     };
-    calibration::ids(&foreign.connection, place)?.into_iter().map(verified).collect()
+    store::ids(&foreign.connection, "calibration", place)?.into_iter().map(verified).collect()
 }
 
 fn distinct<Id: Copy + Ord>(ids: &[Id]) -> Vec<Id> {
     ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Gives a complete file its name.
 fn publish(file: NamedTempFile, to: &Path, existing: Existing, place: Place<'_>) -> Result<(), Error> {
     file.as_file().sync_all().map_err(|error| place.io(error))?;
     let renamed = match existing {

@@ -2,25 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod names;
 mod specimens;
+mod stores;
 
-use names::calibration_names;
 use sha2::{Digest, Sha256};
 use specimens::{Numbers, calibration, small_run};
-use tempfile::TempDir;
+use stores::{calibration_names, store_with};
 use tenbin_model::{Calibration, Pair};
 use tenbin_store::{Attempt, CalibrationId, Error, Existing, Merge, NotACalibrationId, Store};
 
-fn store() -> (TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("store.db")).unwrap();
-    (folder, store)
-}
-
 #[test]
 fn a_calibration_comes_back_as_it_was_and_is_kept_once() {
-    let (_folder, mut store) = store();
+    let (_folder, mut store, _) = store_with(0);
     let first = calibration(1);
     let id = store.keep_calibration(&first).unwrap();
     assert_eq!(store.keep_calibration(&first).unwrap(), id);
@@ -35,7 +28,7 @@ fn a_calibration_comes_back_as_it_was_and_is_kept_once() {
 
 #[test]
 fn numbers_come_back_to_the_last_bit() {
-    let (_folder, mut store) = store();
+    let (_folder, mut store, _) = store_with(0);
     let mut numbers = Numbers(17);
     let extremes = [0.0, -0.0, 5e-324, f64::MIN_POSITIVE, f64::MAX, f64::MIN, 0.1 + 0.2, 1.0 + f64::EPSILON];
     let any = std::iter::repeat_with(|| f64::from_bits(numbers.next())).filter(|value| value.is_finite());
@@ -52,7 +45,7 @@ fn numbers_come_back_to_the_last_bit() {
 /// The canonical encoding, written down a second time from the table in `docs/store.md`.
 #[test]
 fn the_name_is_the_hash_of_the_documented_encoding() {
-    let (_folder, mut store) = store();
+    let (_folder, mut store, _) = store_with(0);
     let document = serde_json::to_vec(&calibration(4)).unwrap();
     let mut encoding = b"tenbin calibration 1\n".to_vec();
     encoding.extend((document.len() as u64).to_le_bytes());
@@ -69,7 +62,7 @@ fn the_name_is_the_hash_of_the_documented_encoding() {
 
 #[test]
 fn a_value_that_json_cannot_hold_is_refused() {
-    let (_folder, mut store) = store();
+    let (_folder, mut store, _) = store_with(0);
     let changes: [fn(&mut Calibration); 3] = [
         |calibration| calibration.level = f64::NAN,
         |calibration| calibration.load.average[1] = Some(f64::INFINITY),
@@ -79,7 +72,10 @@ fn a_value_that_json_cannot_hold_is_refused() {
         let mut unfaithful = calibration(1);
         change(&mut unfaithful);
         let error = store.keep_calibration(&unfaithful).unwrap_err();
-        assert!(matches!(error, Error::Unfaithful { tried: Attempt::KeepCalibration, .. }), "{error}");
+        assert!(
+            matches!(&error, Error::Unfaithful(task, _) if task.tried == Attempt::KeepCalibration),
+            "{error}"
+        );
         assert!(error.to_string().starts_with("could not keep the calibration in"), "{error}");
     }
     assert_eq!(calibration_names(&store), []);
@@ -93,7 +89,7 @@ fn keep_dated(store: &mut Store, started: &str) -> CalibrationId {
 
 #[test]
 fn calibrations_are_listed_newest_first_and_found_by_prefix() {
-    let (_folder, mut store) = store();
+    let (_folder, mut store, _) = store_with(0);
     let whole = keep_dated(&mut store, "2026-01-02T03:04:05Z");
     // Nothing begins every name, and means none.
     assert_eq!(store.find_calibration("").unwrap(), None);
@@ -119,7 +115,7 @@ fn calibrations_are_listed_newest_first_and_found_by_prefix() {
     let expected = begins(&digit);
     let error = store.find_calibration(&digit).unwrap_err();
     assert!(error.to_string().contains(&expected[0].short()), "{error}");
-    let Error::AmbiguousCalibration { mut candidates, .. } = error else { panic!("{error}") };
+    let Error::AmbiguousCalibration(_, mut candidates) = error else { panic!("{error}") };
     candidates.sort_unstable();
     assert_eq!(candidates, expected);
     // A run is no calibration, and the other way round.
@@ -130,7 +126,7 @@ fn calibrations_are_listed_newest_first_and_found_by_prefix() {
 
 #[test]
 fn an_export_holds_what_it_was_given_and_nothing_else() {
-    let (folder, mut store) = store();
+    let (folder, mut store, _) = store_with(0);
     let runs: Vec<_> = (0..2).map(|seed| store.keep(&small_run(seed)).unwrap()).collect();
     let ids: Vec<_> = (0..3).map(|seed| store.keep_calibration(&calibration(seed)).unwrap()).collect();
     let target = folder.path().join("out.db");
@@ -156,7 +152,7 @@ fn an_export_holds_what_it_was_given_and_nothing_else() {
 
 #[test]
 fn a_second_import_changes_nothing() {
-    let (folder, mut source) = store();
+    let (folder, mut source, _) = store_with(0);
     let run = source.keep(&small_run(1)).unwrap();
     let mut ids: Vec<_> = (0..3).map(|seed| source.keep_calibration(&calibration(seed)).unwrap()).collect();
     ids.sort_unstable();

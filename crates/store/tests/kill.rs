@@ -6,9 +6,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod format_1;
-mod names;
 mod roles;
 mod specimens;
+mod stores;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -16,9 +16,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::str::FromStr;
 
-use names::calibration_names;
 use roles::{child, role};
 use specimens::{Numbers, calibration, run_of, small_run};
+use stores::calibration_names;
 use tenbin_model::{Run, Sample};
 use tenbin_store::{CalibrationId, Existing, RunId, Store};
 

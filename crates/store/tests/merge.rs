@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod names;
 mod specimens;
+mod stores;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use names::calibration_names;
 use proptest::prelude::*;
 use specimens::{calibration, small_run};
+use stores::calibration_names;
 use tempfile::TempDir;
 use tenbin_store::{CalibrationId, Error, Existing, RunId, Store};
 

@@ -4,31 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod specimens;
+mod stores;
 
 use rusqlite::Connection;
 use specimens::{calibration, small_run};
-use tempfile::TempDir;
-use tenbin_store::{Error, Existing, Label, RunId, Store};
-
-/// A store with runs in the order of their start.
-fn store_with(runs: u64) -> (TempDir, Store, Vec<RunId>) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-    for seed in 0..runs {
-        store.keep(&small_run(10_000 * (seed + 1))).unwrap();
-    }
-    let ids = order(&store);
-    (folder, store, ids)
-}
-
-/// The names of the runs, oldest first.
-fn order(store: &Store) -> Vec<RunId> {
-    store.runs().unwrap().iter().map(|entry| entry.id).collect()
-}
-
-fn label(text: &str) -> Label {
-    text.parse().unwrap()
-}
+use stores::{label, order, store_with};
+use tenbin_store::{Error, Existing, RunId, Store};
 
 /// Rows that belong to no run.
 fn orphans(store: &Store) -> i64 {
@@ -105,7 +86,7 @@ fn the_bound_takes_the_oldest_unlabelled_runs_of_here() {
     store.label(&label("x"), &ids[1..2]).unwrap();
 
     assert_eq!(store.bound(1 << 30).unwrap(), []);
-    let size = |id: &RunId| store.runs().unwrap().iter().find(|entry| entry.id == *id).unwrap().bytes;
+    let size = |id: &RunId| store.runs().unwrap().iter().find(|entry| entry.id == *id).unwrap().summary.bytes;
     let room = size(&ids[4]) + size(&ids[3]);
     let mut gone = store.bound(room).unwrap();
     gone.sort_by_key(|id| ids.iter().position(|other| other == id));

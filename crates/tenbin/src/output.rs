@@ -177,8 +177,8 @@ impl Destination {
         let open_already = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder));
         let is_link = path.is_symlink();
         match path.metadata() {
-            Ok(found) if found.is_dir() => Err(unwritten(path, &io::ErrorKind::IsADirectory.into())),
-            Ok(found) if open_already || !found.is_file() => Ok(Self::Special(path.into())),
+            Ok(metadata) if metadata.is_dir() => Err(unwritten(path, &io::ErrorKind::IsADirectory.into())),
+            Ok(metadata) if open_already || !metadata.is_file() => Ok(Self::Special(path.into())),
             Ok(_) if is_link => path.canonicalize().map(Self::File).map_err(|error| unwritten(path, &error)),
             Err(error) if is_link && error.kind() == io::ErrorKind::NotFound => Err(Trouble::usage(format!(
                 "write {}: it is a symbolic link that leads nowhere; name the file that is meant",

@@ -61,6 +61,7 @@ impl<'a> Planned<'a> {
             Event::Stretch { label } => self.draw(label),
             // A cell that is measured on has more of them than were planned.
             Event::StretchDone => self.stretches.1 = (self.stretches.1 + 1).min(self.stretches.0),
+            Event::Finished { .. } => {}
         }
     }
 

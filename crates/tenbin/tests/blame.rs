@@ -134,7 +134,7 @@ fn ends_within(end: &OwnedFd, time: Duration) -> bool {
 }
 
 #[test]
-fn an_interrupt_from_the_terminal_is_the_programs_and_the_answer_is_still_given() {
+fn an_interrupt_is_the_programs_and_the_answer_is_still_given() {
     let place = with_sort("STABLE");
     let here = format!("-Wl,-rpath,{}", place.folder.path().display());
     let folder = format!("-L{}", place.folder.path().display());
@@ -189,9 +189,9 @@ fn a_library_for_another_architecture_is_named() {
     }
     let place = Place::new();
     compiled(&place, "riscv64-linux-gnu-gcc", "riscv.so", "sort.c", &["-shared", "-fPIC", "-DSTABLE"]);
-    let (status, said) = ending(&place.tenbin(&["blame", "sort", "riscv.so"]));
-    assert_eq!(status, 2, "{said}");
-    assert!(said.contains("riscv.so") && said.contains("another architecture, Riscv64"), "{said}");
+    let (status, stderr) = ending(&place.tenbin(&["blame", "sort", "riscv.so"]));
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.contains("riscv.so") && stderr.contains("another architecture, Riscv64"), "{stderr}");
 }
 
 #[test]
@@ -212,9 +212,9 @@ fn a_library_that_may_not_be_read_is_named() {
         Command::new(&binary)
     };
     command.args(["blame", "sort", "./libsort.so"]).current_dir(place.folder.path()).stdin(Stdio::null());
-    let (status, said) = ending(&command.output().unwrap());
-    assert_eq!(status, 2, "{said}");
-    assert!(said.contains("./libsort.so") && said.contains("denied"), "{said}");
+    let (status, stderr) = ending(&command.output().unwrap());
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.contains("./libsort.so") && stderr.contains("denied"), "{stderr}");
 }
 
 #[test]
@@ -263,9 +263,9 @@ fn a_signal_leaves_no_folder_of_what_was_compiled() {
         // As a terminal does it, to the whole group.
         let group = Pid::from_raw(i32::try_from(tenbin.id()).unwrap()).unwrap();
         rustix::process::kill_process_group(group, signal).unwrap();
-        let mut said = String::new();
-        tenbin.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let mut stderr = String::new();
+        tenbin.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         tenbin.wait().unwrap();
-        assert_eq!(entries(), Vec::<std::ffi::OsString>::new(), "{signal:?}: {said}");
+        assert_eq!(entries(), Vec::<std::ffi::OsString>::new(), "{signal:?}: {stderr}");
     }
 }

@@ -51,7 +51,7 @@ fn no_known_verdict_is_contradicted() {
 }
 
 #[test]
-fn the_same_is_said_each_time_and_in_json_what_has_no_answer_too() {
+fn answers_repeat_and_json_holds_what_has_no_answer_too() {
     let place = Place::new();
     for name in ["MP.litmus", "IRIW.litmus"] {
         fs::copy(Path::new(KNOWN).join(name), place.path(name)).unwrap();

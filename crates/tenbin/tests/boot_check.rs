@@ -14,7 +14,6 @@ use tempfile::TempDir;
 
 const TWO_HARTS: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts-dwarf5.elf");
 
-/// Where the code begins in the file.
 const CODE: usize = 0xb0;
 
 /// A folder with the file, and others that are made of it.
@@ -44,8 +43,8 @@ impl Desk {
     /// Status and the machines' answers.
     fn answer(&self, words: &[&str]) -> (Option<i32>, Vec<Value>) {
         let words = [words, &["--json"]].concat();
-        let (status, answer, said) = self.check(&words);
-        let answer = serde_json::from_str::<Value>(&answer).unwrap_or_else(|_| panic!("{words:?}: {said}"));
+        let (status, answer, stderr) = self.check(&words);
+        let answer = serde_json::from_str::<Value>(&answer).unwrap_or_else(|_| panic!("{words:?}: {stderr}"));
         assert_eq!(answer["schema"], "tenbin-boot-1");
         (status, answer["checks"].as_array().unwrap().clone())
     }
@@ -68,8 +67,8 @@ fn a_sound_boot_is_answered_on_every_machine() {
     assert_eq!(status, Some(0));
     // Nothing is drawn of what does not go wrong.
     let words = ["two_harts.elf", "--arrived=done", "--harts=2", "--picture=run.svg"];
-    let (status, _, said) = desk.check(&words);
-    assert_eq!((status, &*said), (Some(0), "tenbin: nothing goes wrong, so run.svg is not written\n"));
+    let (status, _, stderr) = desk.check(&words);
+    assert_eq!((status, &*stderr), (Some(0), "tenbin: nothing goes wrong, so run.svg is not written\n"));
     assert!(!desk.0.path().join("run.svg").exists());
 }
 
@@ -91,8 +90,8 @@ fn a_hang_is_shown_with_its_garbage_and_its_lines() {
     assert!(sentence.contains("), reads flag, which holds 0, for ever"), "{sentence}");
     // The same in words, and as a picture.
     let words = [&words[..], &["--picture=run.svg"]].concat();
-    let (status, answer, said) = desk.check(&words);
-    assert_eq!((status, said.as_str()), (Some(4), ""));
+    let (status, answer, stderr) = desk.check(&words);
+    assert_eq!((status, stderr.as_str()), (Some(4), ""));
     assert!(answer.contains("never.elf") && answer.contains("dead"), "{answer}");
     let picture = fs::read_to_string(desk.0.path().join("run.svg")).unwrap();
     assert!(picture.contains("<svg") && picture.contains("hart 1"), "{picture}");
@@ -123,14 +122,14 @@ fn what_is_refused_says_why() {
     let desk = Desk::new().with("float.elf", patch(0x0005_2507)).with("ecall.elf", patch(0x0000_0073));
     let rest = ["--arrived=done", "--harts=2", "--memory=sc"];
     for file in ["float.elf", "ecall.elf"] {
-        let (status, answer, said) = desk.check(&[&[file], &rest[..]].concat());
+        let (status, answer, stderr) = desk.check(&[&[file], &rest[..]].concat());
         // It is the answer's first sentence, and is not said twice.
-        assert_eq!((status, &*said), (Some(3), ""), "{answer}");
+        assert_eq!((status, &*stderr), (Some(3), ""), "{answer}");
         let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
         let known = [format!("{file} was refused: at 0x8000001c: "), "wait+4 (two_harts.s:17)".to_owned()];
         assert!(known.iter().all(|part| answer.contains(part)), "{answer}");
-        let (_, _, said) = desk.check(&[&[file, "--json"], &rest[..]].concat());
-        assert!(said.starts_with(&format!("tenbin: {file}: refused: at 0x8000001c: ")), "{said}");
+        let (_, _, stderr) = desk.check(&[&[file, "--json"], &rest[..]].concat());
+        assert!(stderr.starts_with(&format!("tenbin: {file}: refused: at 0x8000001c: ")), "{stderr}");
     }
     // Beside others it is one of several, and spoils nothing.
     let (status, checks) = desk.answer(&[&["two_harts.elf", "float.elf"], &rest[..]].concat());
@@ -160,8 +159,8 @@ fn a_replay_of_another_file_than_was_checked_is_a_usage_error() {
     let desk = Desk::new().with("never.elf", |file| file[CODE + 0xe] = 0x01);
     let path = |name: &str| desk.0.path().join(name);
     let words = ["never.elf", "--arrived=done", "--harts=2", "--memory=sc", "--json"];
-    let (status, answer, said) = desk.check(&words);
-    assert_eq!(status, Some(4), "{said}");
+    let (status, answer, stderr) = desk.check(&words);
+    assert_eq!(status, Some(4), "{stderr}");
     let summed = Command::new("sha256sum").arg(path("never.elf")).output().unwrap();
     let summed = String::from_utf8(summed.stdout).unwrap();
     let mut old: Value = serde_json::from_str(&answer).unwrap();
@@ -179,20 +178,20 @@ fn a_replay_of_another_file_than_was_checked_is_a_usage_error() {
         let output = command.stdin(Stdio::null()).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (status, said) = replay(&["answer.json"]);
-    assert_eq!(status, Some(5), "it is the same file: {said}");
-    let (status, said) = replay(&["answer.json", "--elf", "two_harts.elf"]);
-    assert_eq!(status, Some(2), "{said}");
+    let (status, stderr) = replay(&["answer.json"]);
+    assert_eq!(status, Some(5), "it is the same file: {stderr}");
+    let (status, stderr) = replay(&["answer.json", "--elf", "two_harts.elf"]);
+    assert_eq!(status, Some(2), "{stderr}");
     for words in ["two_harts.elf", "never.elf", &hash, "--elf"] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(stderr.contains(words), "{words}: {stderr}");
     }
     let (status, _) = replay(&["old.json", "--elf", "two_harts.elf"]);
     assert_eq!(status, Some(5), "an old answer says nothing of its file");
-    let (status, said) = replay(&["sound.json"]);
+    let (status, stderr) = replay(&["sound.json"]);
     assert_eq!(status, Some(3));
-    assert!(said.contains("nothing goes wrong on any machine of the answer"), "{said}");
+    assert!(stderr.contains("nothing goes wrong on any machine of the answer"), "{stderr}");
     fs::remove_file(path("never.elf")).unwrap();
-    let (status, said) = replay(&["answer.json"]);
+    let (status, stderr) = replay(&["answer.json"]);
     assert_eq!(status, Some(2));
-    assert!(said.contains("never.elf") && said.contains("--elf"), "{said}");
+    assert!(stderr.contains("never.elf") && stderr.contains("--elf"), "{stderr}");
 }

@@ -56,8 +56,8 @@ fn replay(text: &str, words: &[&str]) -> (Option<i32>, String, String) {
 
 fn replayed(boot: &Boot, times: u32) -> (Option<i32>, BootReplay) {
     let text = serde_json::to_string(boot).unwrap();
-    let (status, answer, said) = replay(&text, &["--json", "--times", &times.to_string()]);
-    let answer = serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer}{said}"));
+    let (status, answer, stderr) = replay(&text, &["--json", "--times", &times.to_string()]);
+    let answer = serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer}{stderr}"));
     (status, answer)
 }
 
@@ -177,31 +177,31 @@ fn a_hart_that_misses_its_bell_sleeps() {
 
 #[test]
 #[ignore = "needs QEMU, and the files that `cargo xtask test firmware` builds"]
-fn only_what_is_asked_for_is_replayed_and_an_emulator_that_is_missing_is_named() {
+fn only_what_is_asked_for_is_replayed_and_a_lack_is_named() {
     let image = image("one_flag");
     let mut boot = boot(vec![("one_flag", one_flag_hangs(&image))]);
     let answer = serde_json::to_string(&boot).unwrap();
-    let (status, _, said) = replay(&answer, &["--fault", "stale"]);
+    let (status, _, stderr) = replay(&answer, &["--fault", "stale"]);
     assert_eq!(
-        (status, said.contains("no run of the kind `stale`; it has: dead")),
+        (status, stderr.contains("no run of the kind `stale`; it has: dead")),
         (Some(3), true),
-        "{said}"
+        "{stderr}"
     );
-    let (status, _, said) = replay(&answer, &["--elf", "absent.elf"]);
-    assert_eq!((status, said.contains("absent.elf")), (Some(2), true), "{said}");
+    let (status, _, stderr) = replay(&answer, &["--elf", "absent.elf"]);
+    assert_eq!((status, stderr.contains("absent.elf")), (Some(2), true), "{stderr}");
     // Goals that are none: no hart is where the run says that it arrived.
     boot.checks[0].goals = vec![Hex(0x8000_0018)];
-    let (status, said, _) = replay(&serde_json::to_string(&boot).unwrap(), &[]);
+    let (status, stdout, _) = replay(&serde_json::to_string(&boot).unwrap(), &[]);
     // Where a line ends depends on how long the name of the file is.
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!((status, said.contains("no goal; goals are: 0x80000018.")), (Some(3), true), "{said}");
+    let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!((status, stdout.contains("no goal; goals are: 0x80000018.")), (Some(3), true), "{stdout}");
     let desk = TempDir::new().unwrap();
     fs::write(desk.path().join("answer.json"), answer).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
     command.args(["boot", "replay", "answer.json"]).current_dir(desk.path()).env("PATH", desk.path());
     let output = command.stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), said.contains("apt-get install")), (Some(5), true), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.contains("apt-get install")), (Some(5), true), "{stderr}");
 }
 
 #[test]
@@ -329,16 +329,16 @@ fn an_answer_about_firmware_of_ones_own_is_replayed_as_it_is() {
 fn a_replay_says_what_was_seen() {
     let image = image("one_flag");
     let answer = boot(vec![("one_flag", one_flag_hangs(&image))]);
-    let (status, said, _) = replay(&serde_json::to_string(&answer).unwrap(), &["--times", "2"]);
-    assert_eq!(status, Some(0), "{said}");
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (status, stdout, _) = replay(&serde_json::to_string(&answer).unwrap(), &["--times", "2"]);
+    assert_eq!(status, Some(0), "{stdout}");
+    let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "2 harts, boot hart 0, SC, dead: shown 2 of 2 times",
         "wake_flag = 0x1",
         "hart 0 goes round at",
         "hart 1 had arrived",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(stdout.contains(words), "{words}: {stdout}");
     }
 }
 
@@ -351,18 +351,18 @@ fn what_is_no_answer_of_a_check_is_a_usage_error() {
         (&serde_json::to_string(&other).unwrap(), "its schema is tenbin-boot-9"),
     ];
     for (text, expected) in cases {
-        let (status, answer, said) = replay(text, &[]);
+        let (status, answer, stderr) = replay(text, &[]);
         assert_eq!((status, answer.as_str()), (Some(2), ""), "{text}");
-        assert!(said.contains(expected), "{said}");
+        assert!(stderr.contains(expected), "{stderr}");
     }
     // An answer without a fault has nothing to replay.
     other.schema = Boot::SCHEMA.into();
-    let (status, answer, said) = replay(&serde_json::to_string(&other).unwrap(), &["--json"]);
+    let (status, answer, stderr) = replay(&serde_json::to_string(&other).unwrap(), &["--json"]);
     assert_eq!(status, Some(3));
-    assert!(said.contains("so there is no run to replay"), "{said}");
+    assert!(stderr.contains("so there is no run to replay"), "{stderr}");
     let answer = serde_json::from_str::<Value>(&answer).unwrap();
     assert_eq!(answer["schema"], "tenbin-replay-1");
-    let (status, _, said) = replay("", &["--fault", "late"]);
+    let (status, _, stderr) = replay("", &["--fault", "late"]);
     assert_eq!(status, Some(2));
-    assert!(said.contains("started-early"), "{said}");
+    assert!(stderr.contains("started-early"), "{stderr}");
 }

@@ -46,7 +46,7 @@ fn every_pair_is_told_with_its_truth() {
 }
 
 #[test]
-fn a_calibration_is_kept_shown_and_said_beside_every_later_verdict() {
+fn a_calibration_is_kept_and_shown_beside_every_later_verdict() {
     let place = Place::new();
     let before = place.tenbin(&["run", "null", "--quick"]);
     assert!(text(&before.stdout).contains("`tenbin calibrate`"), "{}", text(&before.stdout));
@@ -89,7 +89,7 @@ fn an_exported_run_takes_its_machine_s_calibration_along() {
 }
 
 #[test]
-fn a_run_that_is_not_kept_is_told_of_the_calibration_all_the_same() {
+fn a_run_that_is_not_kept_is_told_of_the_calibration_too() {
     let place = Place::new();
     calibrated(&place, &[]);
     let run = place.tenbin(&["run", "null", "--quick", "--no-store"]);
@@ -130,9 +130,9 @@ fn a_damaged_calibration_keeps_no_answer_back() {
     let shown = place.tenbin(&["show", "latest"]);
     assert_eq!(ending(&shown).0, 0, "{}", text(&shown.stderr));
     // Whoever asks for it by name is told.
-    let (code, said) = ending(&place.tenbin(&["show", &id]));
+    let (code, stderr) = ending(&place.tenbin(&["show", &id]));
     assert_eq!(code, 1);
-    assert!(said.contains("damaged") && said.contains(&id[..12]), "{said}");
+    assert!(stderr.contains("damaged") && stderr.contains(&id[..12]), "{stderr}");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_store_s_list_names_calibrations_too() {
     let id = calibrated(&place, &[])["id"].as_str().unwrap().to_owned();
     let list = text(&place.tenbin(&["runs"]).stdout);
     assert!(list.contains(&id[..12]) && list.contains("Calibrations"), "{list}");
-    let (code, said) = ending(&place.tenbin(&["compare", &id[..12], &id[..12]]));
+    let (code, stderr) = ending(&place.tenbin(&["compare", &id[..12], &id[..12]]));
     assert_eq!(code, 2);
-    assert!(said.contains("is calibration"), "{said}");
+    assert!(stderr.contains("is calibration"), "{stderr}");
 }

@@ -46,9 +46,9 @@ fn without_a_compiler_the_command_that_installs_one_is_named() {
             .unwrap()
     };
     let output = run(&["run", "calls", "--set", "trace=fork"]);
-    let (status, said) = ending(&output);
+    let (status, stderr) = ending(&output);
     assert_eq!((status, text(&output.stdout)), (5, String::new()));
-    assert!(said.contains("`no-such-compiler`") && said.contains("apt install gcc"), "{said}");
+    assert!(stderr.contains("`no-such-compiler`") && stderr.contains("apt install gcc"), "{stderr}");
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn what_cannot_be_traced_is_a_usage_error() {
         arguments.push("--set");
         arguments.extend(setting.split(' '));
         let output = place.tenbin(&arguments);
-        let (status, said) = ending(&output);
-        assert_eq!(status, 2, "{said}");
-        assert!(said.starts_with("tenbin: usage error: ") && said.contains(named), "{said}");
+        let (status, stderr) = ending(&output);
+        assert_eq!(status, 2, "{stderr}");
+        assert!(stderr.starts_with("tenbin: usage error: ") && stderr.contains(named), "{stderr}");
         // The store is made before anything is measured: where there is none, nothing was.
         assert!(!place.path("store.db").exists(), "{setting} has begun");
     }
@@ -76,7 +76,7 @@ fn what_cannot_be_traced_is_a_usage_error() {
 /// `env --ignore-signal` of GNU hands the disposition on, as a shell's `trap '' CHLD` or a careless
 /// supervisor does.
 #[test]
-fn a_parent_that_ignored_the_end_of_its_children_takes_no_answer_away() {
+fn a_parent_that_ignores_its_children_takes_no_answer_away() {
     let ignoring = |program: &str| {
         let mut command = Command::new("env");
         command.arg("--ignore-signal=CHLD").arg(program).stdin(Stdio::null());
@@ -90,7 +90,7 @@ fn a_parent_that_ignored_the_end_of_its_children_takes_no_answer_away() {
         .args(["run", "calls", "--set", "trace=getpid", "--no-store"])
         .output()
         .unwrap();
-    let (status, said) = ending(&output);
-    assert_eq!(status, 0, "{said}");
+    let (status, stderr) = ending(&output);
+    assert_eq!(status, 0, "{stderr}");
     assert!(text(&output.stdout).contains("getpid() issues getpid"), "{}", text(&output.stdout));
 }

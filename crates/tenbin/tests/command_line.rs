@@ -44,9 +44,12 @@ fn answers_come_as_they_are_known_and_an_interrupt_keeps_them() {
     assert!(lines.by_ref().any(|line| line.contains("The same empty loop")));
     rustix::process::kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert!(lines.any(|line| line == "All of it, a sentence each") || lines.next().is_none());
-    let (status, said) = ending(&child.wait_with_output().unwrap());
-    assert_eq!(status, 130, "{said}");
-    assert!(said.contains("Kept as run ") && said.contains("tenbin: interrupted by signal 2"), "{said}");
+    let (status, stderr) = ending(&child.wait_with_output().unwrap());
+    assert_eq!(status, 130, "{stderr}");
+    assert!(
+        stderr.contains("Kept as run ") && stderr.contains("tenbin: interrupted by signal 2"),
+        "{stderr}"
+    );
     let runs = place.tenbin(&["runs", "--json"]);
     let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
     assert_eq!(runs[0]["experiments"][0], "null");
@@ -70,9 +73,9 @@ fn a_value_that_is_wrong_is_found_before_anything_is_measured() {
     for (request, named) in requests {
         let place = Place::new();
         let output = place.tenbin(&[&["run"], request].concat());
-        let (status, said) = ending(&output);
-        assert_eq!(status, 2, "{request:?}: {said}");
-        assert!(said.contains(named), "{request:?}: {said}");
+        let (status, stderr) = ending(&output);
+        assert_eq!(status, 2, "{request:?}: {stderr}");
+        assert!(stderr.contains(named), "{request:?}: {stderr}");
         assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 0, "{request:?} has begun");
     }
 }
@@ -163,8 +166,8 @@ fn every_page_of_the_manual_can_be_had_and_has_its_heads() {
         }
     }
     assert!(visited > 20, "{visited}");
-    let (status, said) = ending(&place.tenbin(&["man", "guest", "fly"]));
-    assert!(status == 2 && said.contains("`fly`") && said.contains("run, modules"), "{said}");
+    let (status, stderr) = ending(&place.tenbin(&["man", "guest", "fly"]));
+    assert!(status == 2 && stderr.contains("`fly`") && stderr.contains("run, modules"), "{stderr}");
 }
 
 #[test]
@@ -216,9 +219,9 @@ fn where_no_thread_can_be_started_that_is_said() {
         };
         command.arg(&binary).args(words).current_dir(place.folder.path()).stdin(Stdio::null());
         command.env("TENBIN_STORE", place.path("store.db")).env("HOME", place.folder.path());
-        let (status, said) = ending(&command.output().unwrap());
-        assert_eq!(status, expected, "{words:?}: {said}");
-        assert!(said.contains(named) || expected == 0, "{words:?}: {said}");
-        assert!(!said.contains("panicked"), "{words:?}: {said}");
+        let (status, stderr) = ending(&command.output().unwrap());
+        assert_eq!(status, expected, "{words:?}: {stderr}");
+        assert!(stderr.contains(named) || expected == 0, "{words:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{words:?}: {stderr}");
     }
 }

@@ -113,8 +113,8 @@ fn the_console_is_shown_with_its_times_while_the_guest_runs() {
     assert!(tenbin.wait().unwrap().success());
     // Who does not ask for it does not see it.
     desk.emulator(&format!("echo one >$console; {}", answering(0, "end")));
-    let (status, said) = ending(&desk.run(&["--", "true"]));
-    assert!(status == 0 && !said.contains("one"), "{said}");
+    let (status, stderr) = ending(&desk.run(&["--", "true"]));
+    assert!(status == 0 && !stderr.contains("one"), "{stderr}");
 }
 
 /// A machine whose `/dev/kvm` breaks off, stands still or lies; and one whose works.
@@ -137,22 +137,22 @@ fn kvm_is_used_where_a_short_guest_shows_that_it_works() {
         let emulated = answering(42, "end");
         let script = format!("case \"$*\" in *'-accel kvm'*) {under_kvm}\nexit ;; esac; {emulated}");
         desk.emulator(&script);
-        let (status, said) = ending(&desk.run(&["--accel", "kvm", "--", "true"]));
+        let (status, stderr) = ending(&desk.run(&["--accel", "kvm", "--", "true"]));
         let works = expected.is_empty();
-        assert_eq!(status, if works { 0 } else { 42 }, "{under_kvm}: {said}");
-        assert_eq!(said.contains(remark), !works, "{under_kvm}: {said}");
-        assert!(said.contains(expected), "{under_kvm}: {said}");
+        assert_eq!(status, if works { 0 } else { 42 }, "{under_kvm}: {stderr}");
+        assert_eq!(stderr.contains(remark), !works, "{under_kvm}: {stderr}");
+        assert!(stderr.contains(expected), "{under_kvm}: {stderr}");
     }
     // The try ends, and what follows it has a time of its own.
     desk.emulator("exec tail -f /dev/null");
-    let (status, said) = ending(&desk.run(&["--accel", "kvm", "--seconds", "1", "--", "true"]));
-    assert_eq!(status, 4, "{said}");
-    assert!(said.starts_with("tenbin guest: the guest gave no answer: it still ran after 1 s"), "{said}");
-    assert!(said.contains(&format!("{remark}a guest under it gave no answer within 1 s")), "{said}");
+    let (status, stderr) = ending(&desk.run(&["--accel", "kvm", "--seconds", "1", "--", "true"]));
+    assert_eq!(status, 4, "{stderr}");
+    assert!(stderr.starts_with("tenbin guest: the guest gave no answer: it still ran after 1 s"), "{stderr}");
+    assert!(stderr.contains(&format!("{remark}a guest under it gave no answer within 1 s")), "{stderr}");
 }
 
 #[test]
-fn the_emulator_and_its_children_end_with_tenbin_however_that_ends() {
+fn emulator_and_children_end_with_tenbin_however_that_ends() {
     // The emulator itself, a child that it waits for, and one whose parent is gone.
     let cases = [
         "echo begun; exec tail -f /dev/null",
@@ -167,16 +167,16 @@ fn the_emulator_and_its_children_end_with_tenbin_however_that_ends() {
         let mut tenbin =
             desk.command(&["--seconds", "600", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
         let mut pipe = fs::File::open(pipe).unwrap();
-        let mut said = [0; 64];
-        let length = pipe.read(&mut said).unwrap();
-        assert_eq!(&said[..length], b"begun\n");
+        let mut bytes = [0; 64];
+        let length = pipe.read(&mut bytes).unwrap();
+        assert_eq!(&bytes[..length], b"begun\n");
         tenbin.kill().unwrap();
         assert!(!tenbin.wait().unwrap().success());
         // Nobody writes to it any more: all of them are gone too.
         let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
         let hung_up = poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&patience));
         assert_eq!(hung_up, Ok(1), "{script}: it lives on");
-        assert_eq!(pipe.read(&mut said).unwrap(), 0);
+        assert_eq!(pipe.read(&mut bytes).unwrap(), 0);
     }
 }
 
@@ -191,10 +191,10 @@ fn a_guest_ends_in_time_when_nobody_reads_its_console() {
     let words = ["--seconds", "1", "--console", "--", "true"];
     let mut tenbin = desk.command(&words).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = fs::File::open(pipe).unwrap();
-    let mut said = Vec::new();
+    let mut bytes = Vec::new();
     // Until the emulator is gone.
-    pipe.read_to_end(&mut said).unwrap();
-    assert_eq!(said, b"begun\n");
+    pipe.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes, b"begun\n");
     let shown = BufReader::new(tenbin.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(shown.filter(|line| line.ends_with("] line")).count() > 0);
     assert_eq!(tenbin.wait().unwrap().code(), Some(4));

@@ -88,11 +88,10 @@ impl Desk {
 
     /// How often make did its work, and with which words.
     fn made(&self) -> Vec<String> {
-        let said = fs::read_to_string(self.path("made")).unwrap_or_default();
-        said.lines().map(str::to_owned).collect()
+        let calls = fs::read_to_string(self.path("made")).unwrap_or_default();
+        calls.lines().map(str::to_owned).collect()
     }
 
-    /// What is in a folder, by name.
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).unwrap();
         let mut names =
@@ -113,8 +112,8 @@ fn ended(command: &mut Command) -> (i32, String, String) {
 fn modules_are_built_once_and_put_where_they_are_wanted() {
     let desk = Desk::new();
     for folder in ["one", "two/deep"] {
-        let (status, out, said) = desk.tenbin(&["modules", "--into", folder]);
-        assert_eq!(status, 0, "{said}");
+        let (status, out, stderr) = desk.tenbin(&["modules", "--into", folder]);
+        assert_eq!(status, 0, "{stderr}");
         assert_eq!(out, MODULES.map(|name| format!("{folder}/{name}.ko\n")).concat());
         for name in MODULES {
             let content = fs::read_to_string(desk.path(&format!("{folder}/{name}.ko"))).unwrap();
@@ -147,8 +146,8 @@ fn the_user_s_environment_has_no_part_in_a_build() {
     ];
     for value in ["one", "two"] {
         let mut command = desk.command(&["modules", "--into", "out"]);
-        let (status, _, said) = ended(command.envs(settings.map(|name| (name, value))));
-        assert_eq!(status, 0, "{said}");
+        let (status, _, stderr) = ended(command.envs(settings.map(|name| (name, value))));
+        assert_eq!(status, 0, "{stderr}");
     }
     let seen = fs::read_to_string(desk.path("environment")).unwrap();
     assert!(seen.contains("PATH=") && seen.contains("LC_ALL='C'"), "{seen}");
@@ -168,8 +167,8 @@ fn the_user_s_environment_has_no_part_in_a_build() {
 #[test]
 fn the_folder_of_the_headers_is_told() {
     let desk = Desk::new();
-    let (status, out, said) = desk.tenbin(&["modules", "--headers"]);
-    assert_eq!(status, 0, "{said}");
+    let (status, out, stderr) = desk.tenbin(&["modules", "--headers"]);
+    assert_eq!(status, 0, "{stderr}");
     let headers = desk.path("cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64");
     assert_eq!(fs::canonicalize(out.trim_end()).unwrap(), fs::canonicalize(headers).unwrap());
     assert!(out.starts_with('/') && desk.made().is_empty(), "{out}");
@@ -193,54 +192,57 @@ fn a_module_is_carried_into_the_guest() {
         tar -c -f $virtio status stdout stderr end",
     );
     let carried = ["run", "--module", "fibdrv", "--module", "oneshot_timer", "--", "true"];
-    let (status, out, said) = desk.tenbin(&carried);
-    assert_eq!((status, &*out), (0, "oneshot_timer\nfibdrv\n"), "{said}");
-    let (status, out, said) = desk.tenbin(&["run", "--", "true"]);
-    assert_eq!((status, &*out), (0, ""), "{said}");
+    let (status, out, stderr) = desk.tenbin(&carried);
+    assert_eq!((status, &*out), (0, "oneshot_timer\nfibdrv\n"), "{stderr}");
+    let (status, out, stderr) = desk.tenbin(&["run", "--", "true"]);
+    assert_eq!((status, &*out), (0, ""), "{stderr}");
     assert_eq!(desk.made().len(), 1);
 }
 
 #[test]
-fn a_build_that_fails_says_what_the_compiler_said_and_leaves_nothing() {
+fn a_build_that_fails_shows_the_compiler_and_leaves_nothing() {
     let desk = Desk::new();
     desk.program("make", "echo 'fibdrv/fibdrv.c:1:1: error: planted' >&2; exit 2");
     for words in [&["modules", "--into", "out"][..], &["run", "--module", "fibdrv", "--", "true"]] {
-        let (status, out, said) = desk.tenbin(words);
-        assert_eq!((status, &*out), (1, ""), "{said}");
-        assert!(said.contains("build kernel modules") && said.contains("c:1:1: error: planted"), "{said}");
-        assert!(said.contains("linux-headers-6.1-amd64") && said.contains("exit status: 2"), "{said}");
+        let (status, out, stderr) = desk.tenbin(words);
+        assert_eq!((status, &*out), (1, ""), "{stderr}");
+        assert!(
+            stderr.contains("build kernel modules") && stderr.contains("c:1:1: error: planted"),
+            "{stderr}"
+        );
+        assert!(stderr.contains("linux-headers-6.1-amd64") && stderr.contains("exit status: 2"), "{stderr}");
     }
     assert_eq!(desk.names("cache"), ["bookworm-x86_64", "lock"]);
     assert_eq!(desk.names("cache/bookworm-x86_64"), ["busybox", "headers", "image", "modules"]);
     assert!(!desk.path("out").exists());
     // A make that builds less than it should has failed too.
     desk.program("make", "exit 0");
-    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
-    assert_eq!(status, 1, "{said}");
-    assert!(said.contains("stop_machine.ko"), "{said}");
+    let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out"]);
+    assert_eq!(status, 1, "{stderr}");
+    assert!(stderr.contains("stop_machine.ko"), "{stderr}");
     // And what failed is tried again.
     desk.program("make", MAKE);
     assert_eq!(desk.tenbin(&["modules", "--into", "out"]).0, 0);
 }
 
 #[test]
-fn what_a_build_lacks_is_named_with_the_command_that_installs_it() {
+fn what_a_build_lacks_is_named_with_the_command_for_it() {
     let desk = Desk::new();
     let library =
         "echo 'objtool: error while loading shared libraries: libelf.so.1: cannot open' >&2; exit 2";
     desk.program("make", library);
-    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
-    assert!(status == 5 && said.contains("apt-get install libelf1"), "{status}: {said}");
+    let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out"]);
+    assert!(status == 5 && stderr.contains("apt-get install libelf1"), "{status}: {stderr}");
     for compiler in ["gcc", "x86_64-linux-gnu-gcc"] {
         fs::remove_file(desk.path("programs").join(compiler)).unwrap();
     }
-    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
-    assert!(status == 5 && said.contains("apt-get install gcc"), "{status}: {said}");
+    let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out"]);
+    assert!(status == 5 && stderr.contains("apt-get install gcc"), "{status}: {stderr}");
     fs::remove_file(desk.path("programs/make")).unwrap();
-    let (status, _, said) = desk.tenbin(&["run", "--module", "fibdrv", "--", "true"]);
-    assert!(status == 5 && said.contains("apt-get install make"), "{status}: {said}");
-    assert!(said.contains("modules are built with it"), "{said}");
-    assert!(said.starts_with("tenbin guest: "), "{said}");
+    let (status, _, stderr) = desk.tenbin(&["run", "--module", "fibdrv", "--", "true"]);
+    assert!(status == 5 && stderr.contains("apt-get install make"), "{status}: {stderr}");
+    assert!(stderr.contains("modules are built with it"), "{stderr}");
+    assert!(stderr.starts_with("tenbin guest: "), "{stderr}");
 }
 
 #[test]
@@ -250,13 +252,13 @@ fn modules_for_a_kernel_of_one_s_own_are_built_with_its_headers() {
     fs::create_dir_all(desk.path("own/boot")).unwrap();
     fs::write(desk.path("own/boot/vmlinuz-6.1-own"), "").unwrap();
     let words = ["modules", "--kernel", "own/boot/vmlinuz-6.1-own", "--into", "out"];
-    let (status, _, said) = desk.tenbin(&words);
-    assert!(status == 5 && said.contains("apt-get install linux-headers-6.1-own"), "{status}: {said}");
+    let (status, _, stderr) = desk.tenbin(&words);
+    assert!(status == 5 && stderr.contains("apt-get install linux-headers-6.1-own"), "{status}: {stderr}");
     fs::create_dir_all(&build).unwrap();
     for symbols in ["one", "one", "two"] {
         fs::write(build.join("Module.symvers"), symbols).unwrap();
-        let (status, _, said) = desk.tenbin(&words);
-        assert_eq!(status, 0, "{said}");
+        let (status, _, stderr) = desk.tenbin(&words);
+        assert_eq!(status, 0, "{stderr}");
     }
     // Built anew because the kernel's symbols are others, and only then.
     let made = desk.made();
@@ -274,8 +276,8 @@ fn a_module_that_is_replaced_is_never_half_there() {
     }
     // A second name for the old file: whoever wrote into that would change what is read here.
     fs::hard_link(desk.path("out/fibdrv.ko"), desk.path("old")).unwrap();
-    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
-    assert_eq!(status, 0, "{said}");
+    let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out"]);
+    assert_eq!(status, 0, "{stderr}");
     assert_eq!(fs::read_to_string(desk.path("old")).unwrap(), "old");
     assert_eq!(desk.names("out"), ["fibdrv.ko", "oneshot_timer.ko", "stop_machine.ko"]);
     assert!(fs::read_to_string(desk.path("out/fibdrv.ko")).unwrap().starts_with("fibdrv: "));
@@ -288,9 +290,9 @@ fn whoever_waits_for_another_tenbin_says_so() {
     lock.lock().unwrap();
     let mut command = desk.command(&["modules", "--into", "out"]);
     let mut tenbin = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(tenbin.stderr.take().unwrap());
+    let mut stderr = BufReader::new(tenbin.stderr.take().unwrap());
     let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    stderr.read_line(&mut line).unwrap();
     assert_eq!(line, "tenbin: waiting for another tenbin that writes in cache\n");
     assert!(desk.made().is_empty());
     drop(lock);
@@ -303,8 +305,11 @@ fn a_cache_where_make_cannot_work_is_a_usage_error() {
     let desk = Desk::new();
     for cache in ["my cache", "a:b"] {
         fs::rename(desk.path("cache"), desk.path(cache)).unwrap();
-        let (status, _, said) = desk.tenbin(&["modules", "--into", "out", "--cache", cache]);
-        assert!(status == 2 && said.contains(cache) && said.contains("with --cache"), "{status}: {said}");
+        let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out", "--cache", cache]);
+        assert!(
+            status == 2 && stderr.contains(cache) && stderr.contains("with --cache"),
+            "{status}: {stderr}"
+        );
         fs::rename(desk.path(cache), desk.path("cache")).unwrap();
     }
     assert!(desk.made().is_empty() && !desk.path("out").exists());

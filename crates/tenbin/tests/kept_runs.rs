@@ -34,7 +34,6 @@ fn with_runs(count: u64) -> (Place, Vec<String>) {
     (place, ids)
 }
 
-/// Ids of the list, in its order.
 fn listed(place: &Place, arguments: &[&str]) -> Vec<String> {
     let output = place.tenbin(&[&["runs", "--json"], arguments].concat());
     assert_eq!(ending(&output).0, 0, "{arguments:?}: {}", ending(&output).1);
@@ -43,9 +42,9 @@ fn listed(place: &Place, arguments: &[&str]) -> Vec<String> {
 }
 
 fn assert_answered(output: &Output) -> String {
-    let (status, said) = ending(output);
-    assert_eq!(status, 0, "{said}");
-    text(&output.stdout) + &said
+    let (status, stderr) = ending(output);
+    assert_eq!(status, 0, "{stderr}");
+    text(&output.stdout) + &stderr
 }
 
 /// Changes the file behind tenbin's back.
@@ -60,8 +59,8 @@ fn runs_are_removed_all_that_are_named_or_none() {
     let begins = |digit: &str| ids.iter().filter(|id| id.starts_with(digit)).count();
     let shared = (0..16).map(|digit| format!("{digit:x}")).find(|digit| begins(digit) > 1).unwrap();
     for wrong in ["ffffffffffffffff", "absent", &shared, ""] {
-        let (status, said) = ending(&place.tenbin(&["runs", "--rm", &ids[0], wrong]));
-        assert_eq!(status, 2, "{wrong}: {said}");
+        let (status, stderr) = ending(&place.tenbin(&["runs", "--rm", &ids[0], wrong]));
+        assert_eq!(status, 2, "{wrong}: {stderr}");
         assert_eq!(listed(&place, &[]), ids, "{wrong} removed something");
     }
     for arguments in
@@ -69,15 +68,15 @@ fn runs_are_removed_all_that_are_named_or_none() {
     {
         assert_eq!(ending(&place.tenbin(arguments)).0, 2, "{arguments:?}");
     }
-    let said = assert_answered(&place.tenbin(&["runs", "--rm", &ids[0][..10], "latest"]));
-    assert!(said.contains(&ids[0][..12]) && said.contains(&ids[19][..12]), "{said}");
+    let output = assert_answered(&place.tenbin(&["runs", "--rm", &ids[0][..10], "latest"]));
+    assert!(output.contains(&ids[0][..12]) && output.contains(&ids[19][..12]), "{output}");
     assert_eq!(listed(&place, &[]), ids[1..19]);
     assert_answered(&place.tenbin(&["runs", &ids[3], "--label", "mine"]));
     assert_answered(&place.tenbin(&["runs", "--keep", "2"]));
     assert_eq!(listed(&place, &[]), [ids[3].clone(), ids[17].clone(), ids[18].clone()]);
     let kept = Store::open(&place.path("store.db")).unwrap().keep_calibration(&calibration(1)).unwrap();
-    let said = assert_answered(&place.tenbin(&["runs", "--rm", &kept.short()]));
-    assert!(said.contains("calibration"), "{said}");
+    let output = assert_answered(&place.tenbin(&["runs", "--rm", &kept.short()]));
+    assert!(output.contains("calibration"), "{output}");
 }
 
 #[test]
@@ -111,13 +110,13 @@ fn a_damaged_run_is_named_and_hides_no_other() {
     assert_eq!(shown["run"], ids[1].as_str());
     assert_answered(&place.tenbin(&["export", "latest", "-o", "latest.db"]));
     // It is no fault of the request, and the advice can be followed.
-    let (status, said) = ending(&place.tenbin(&["show", &ids[2][..12]]));
-    assert_eq!(status, 1, "{said}");
-    assert!(said.contains("tenbin export --intact"), "{said}");
-    let said = assert_answered(&place.tenbin(&["export", "--intact", "-o", "intact.db"]));
-    assert!(said.contains("Wrote 1 run and 1 calibration"), "{said}");
+    let (status, stderr) = ending(&place.tenbin(&["show", &ids[2][..12]]));
+    assert_eq!(status, 1, "{stderr}");
+    assert!(stderr.contains("tenbin export --intact"), "{stderr}");
+    let output = assert_answered(&place.tenbin(&["export", "--intact", "-o", "intact.db"]));
+    assert!(output.contains("Wrote 1 run and 1 calibration"), "{output}");
     for name in [&ids[0][..12], &ids[2][..12], &broken.short()] {
-        assert!(said.contains(&format!("Left out {name}")), "{said}");
+        assert!(output.contains(&format!("Left out {name}")), "{output}");
     }
     let saved = Store::open(&place.path("intact.db")).unwrap();
     assert_eq!(saved.ids().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(), [ids[1].clone()]);
@@ -188,29 +187,29 @@ fn a_store_that_cannot_be_written_is_read() {
     {
         let store = format!("closed/{name}");
         let output = as_reader(&place, &store, &["runs", "--json"]);
-        let (status, said) = ending(&output);
-        assert_eq!(status, 0, "{name}: {said}");
+        let (status, stderr) = ending(&output);
+        assert_eq!(status, 0, "{name}: {stderr}");
         let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let rows: Vec<&str> =
             rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
         assert_eq!(rows, *expected, "{name}");
-        assert_eq!(said.contains("may be missing"), name == "secret.db", "{name}: {said}");
+        assert_eq!(stderr.contains("may be missing"), name == "secret.db", "{name}: {stderr}");
         assert_eq!(ending(&as_reader(&place, &store, &["show", &ids[0]])).0, 0, "{name}");
         // One run a side is refused, but it was read.
-        let (status, said) = ending(&as_reader(&place, &store, &["compare", &ids[0], &ids[1]]));
-        assert_eq!(status, 3, "{name}: {said}");
+        let (status, stderr) = ending(&as_reader(&place, &store, &["compare", &ids[0], &ids[1]]));
+        assert_eq!(status, 3, "{name}: {stderr}");
         let out = format!("open/{name}");
-        let (status, said) = ending(&as_reader(&place, &store, &["export", &ids[0], "-o", &out]));
-        assert_eq!(status, 0, "{name}: {said}");
+        let (status, stderr) = ending(&as_reader(&place, &store, &["export", &ids[0], "-o", &out]));
+        assert_eq!(status, 0, "{name}: {stderr}");
         // What would change it is refused, and says why.
-        let (status, said) = ending(&as_reader(&place, &store, &["runs", "--rm", &ids[0]]));
-        assert_eq!(status, 2, "{name}: {said}");
-        assert!(said.contains("permission denied"), "{name}: {said}");
+        let (status, stderr) = ending(&as_reader(&place, &store, &["runs", "--rm", &ids[0]]));
+        assert_eq!(status, 2, "{name}: {stderr}");
+        assert!(stderr.contains("permission denied"), "{name}: {stderr}");
     }
     // What cannot even be read is said to be so.
     allow(&place.path("closed/alone.db"), 0o000);
-    let (status, said) = ending(&as_reader(&place, "closed/alone.db", &["runs"]));
-    assert!(status == 2 && said.contains("readable"), "{said}");
+    let (status, stderr) = ending(&as_reader(&place, "closed/alone.db", &["runs"]));
+    assert!(status == 2 && stderr.contains("readable"), "{stderr}");
     let left: Vec<_> =
         fs::read_dir(place.path("closed")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 9, "{left:?}");
@@ -232,16 +231,16 @@ fn a_run_that_is_kept_holds_the_store_to_its_limit() {
             .unwrap()
     };
     for wrong in ["-1", "much", "99999999999999999999"] {
-        let (status, said) = ending(&measured(wrong));
-        assert_eq!(status, 2, "{said}");
-        assert!(said.contains("TENBIN_STORE_LIMIT"), "{said}");
+        let (status, stderr) = ending(&measured(wrong));
+        assert_eq!(status, 2, "{stderr}");
+        assert!(stderr.contains("TENBIN_STORE_LIMIT"), "{stderr}");
     }
     let output = measured("0");
-    let (_, said) = ending(&output);
+    let (_, stderr) = ending(&output);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     // The newest unlabelled one stays, however small the limit is, and so does what bears a label.
-    assert!(said.contains("Removed the oldest runs without a label"), "{said}");
-    assert!(said.contains(&ids[1][..12]) && !said.contains(&ids[2][..12]), "{said}");
+    assert!(stderr.contains("Removed the oldest runs without a label"), "{stderr}");
+    assert!(stderr.contains(&ids[1][..12]) && !stderr.contains(&ids[2][..12]), "{stderr}");
     let left = listed(&place, &[]);
     let fresh = report["run"].as_str().unwrap().to_owned();
     assert_eq!(left, [ids[0].clone(), ids[2].clone(), fresh.clone()]);

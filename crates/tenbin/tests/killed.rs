@@ -282,21 +282,21 @@ fn wrong(
     let answered = ["stdout", "answer"]
         .iter()
         .any(|name| fs::metadata(home.path(name)).is_ok_and(|metadata| metadata.len() > 0));
-    let said = fs::read_to_string(home.path("stderr")).unwrap();
+    let stderr = fs::read_to_string(home.path("stderr")).unwrap();
     let by_signal = status.signal() == Some(signal.as_raw());
     let by_status = matches!(status.code(), Some(0..=5)) || status.code() == Some(128 + signal.as_raw());
     // A program that is watched is ended by the signal, too, and then what was seen is told.
     if !by_signal && !by_status {
         wrong.push(format!("ended with {status:?}"));
     }
-    if said.contains("panicked") {
+    if stderr.contains("panicked") {
         wrong.push("panicked".into());
     }
     if added > 1 || (signal != Signal::KILL && verb.keeps != Keeps::Nothing && answered != (added == 1)) {
         wrong.push(format!("answered: {answered}, kept: {added}"));
     }
     if !wrong.is_empty() {
-        wrong.push(format!("it said: {said}"));
+        wrong.push(format!("it said: {stderr}"));
     }
     wrong
 }

@@ -23,16 +23,16 @@ fn each_fixture_is_put_into_words_as_written() {
     let mut wrong = Vec::new();
     for fixture in fixtures {
         let sentences = sentences(&fixture.observe());
-        let said: String = sentences.iter().flat_map(|sentence| [sentence, "\n"]).collect();
+        let actual: String = sentences.iter().flat_map(|sentence| [sentence, "\n"]).collect();
         let path = fixture.folder.join("sentences.txt");
         if std::env::var_os("TENBIN_BLESS").is_some() {
-            fs::write(&path, &said).unwrap();
+            fs::write(&path, &actual).unwrap();
         }
         let expected = fs::read_to_string(&path).unwrap_or_default();
-        if expected != said {
-            wrong.push(format!("{}: expected\n{expected}said\n{said}", path.display()));
+        if expected != actual {
+            wrong.push(format!("{}: expected\n{expected}said\n{actual}", path.display()));
         }
-        assert!((3..=6).contains(&sentences.len()), "{}: {said}", path.display());
+        assert!((3..=6).contains(&sentences.len()), "{}: {actual}", path.display());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -53,7 +53,7 @@ fn free(report: &Value) -> u64 {
 }
 
 #[test]
-fn a_run_takes_less_than_half_of_what_is_free_and_refuses_to_take_more() {
+fn a_run_takes_less_than_half_of_what_is_free_or_refuses() {
     let (null, _, program) = watched(&["run", "null", "--quick"]);
     let cpus = null["machine"]["cpus"].as_array().unwrap().len();
     // Where 64 GiB a buffer can be had, nobody shall wait for them; and one CPU is refused for another
@@ -84,7 +84,7 @@ fn a_run_takes_less_than_half_of_what_is_free_and_refuses_to_take_more() {
 }
 
 #[test]
-fn a_request_for_more_than_half_of_what_is_free_is_refused_with_the_figure() {
+fn a_request_for_too_much_memory_is_refused_with_the_figure() {
     const FIGURE: &str = "may be taken: half of the ";
     let place = Place::new();
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
@@ -100,9 +100,9 @@ fn a_request_for_more_than_half_of_what_is_free_is_refused_with_the_figure() {
     for (experiment, setting, figure) in requests {
         let output = place.tenbin(&["run", experiment, "--set", setting, "--no-store"]);
         assert_eq!(ending(&output).0, 3, "{experiment}: {}", text(&output.stdout));
-        let said = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains("Refused: ") && said.contains(figure), "{said}");
-        let after = said.split(figure).nth(1).unwrap();
-        assert!(after.starts_with(|c: char| c.is_ascii_digit()) && after.contains("iB"), "{said}");
+        let stdout = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(stdout.contains("Refused: ") && stdout.contains(figure), "{stdout}");
+        let after = stdout.split(figure).nth(1).unwrap();
+        assert!(after.starts_with(|c: char| c.is_ascii_digit()) && after.contains("iB"), "{stdout}");
     }
 }

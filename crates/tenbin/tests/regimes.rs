@@ -11,8 +11,8 @@ use tenbin_analysis::Analysis;
 use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Open, Opened, Plan, Request, Seen, Settings, Unfit};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team, allowed_cpus};
 use tenbin_model::{
-    Answer, Arrangement, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Quantity, Sample,
-    Sizes, Trial, Variant, Verdict,
+    Answer, Arrangement, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Sample, Sizes,
+    Trial, Variant, Verdict,
 };
 
 /// Blocks of a cell, and the one before which the machine changes.
@@ -37,7 +37,6 @@ impl Analysis for ToTheEnd {
     }
 }
 
-/// A counter with lines of its own.
 #[derive(Default)]
 #[repr(align(256))]
 struct Counter(AtomicU64);
@@ -117,7 +116,6 @@ fn describe() -> Descriptor {
         name: "planted".into(),
         question: "Does sharing cost anything?".into(),
         subject: "A counter".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: vec![Variant::measured("one each", ""), Variant::measured("a shared one", "")],
         margin: 0.3,
         ..Descriptor::default()

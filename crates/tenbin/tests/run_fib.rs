@@ -18,14 +18,14 @@ fn without_the_driver_the_commands_that_load_it_are_named() {
     let place = Place::new();
     for setting in ["n=99", "readers=8", "traced=yes"] {
         let output = place.tenbin(&["run", "fib", "--no-store", "--set", "where=kernel", "--set", setting]);
-        let (status, said) = ending(&output);
+        let (status, stderr) = ending(&output);
         assert_eq!((status, text(&output.stdout)), (5, String::new()), "{setting}");
         for words in [
             "/dev/fibonacci is missing",
             "insmod kmod/fibdrv/fibdrv.ko",
             "tenbin guest run --module fibdrv --",
         ] {
-            assert!(said.contains(words), "{setting}: {said}");
+            assert!(stderr.contains(words), "{setting}: {stderr}");
         }
     }
 }

@@ -99,12 +99,12 @@ impl Desk {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let (answer, said) = (text(&output.stdout), text(&output.stderr));
+        let (answer, stderr) = (text(&output.stdout), text(&output.stderr));
         let mut written = String::new();
         for line in answer.trim_end().lines() {
             written.push_str(&format!("{}\n", line.trim_end()));
         }
-        for line in said.lines().filter(|line| !line.is_empty()) {
+        for line in stderr.lines().filter(|line| !line.is_empty()) {
             written.push_str(&format!("! {}\n", line.trim_end()));
         }
         match output.status.code() {

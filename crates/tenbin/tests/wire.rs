@@ -23,11 +23,11 @@ fn golden(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/wire")).join(name)
 }
 
-fn assert_golden(came: String, name: &str) {
+fn assert_golden(actual: String, name: &str) {
     Assert::new()
         .action_env("SNAPSHOTS")
         .normalize_paths(false)
-        .eq(came, Data::read_from(&golden(name), None));
+        .eq(actual, Data::read_from(&golden(name), None));
 }
 
 /// A schema in a line: names of types, `[T]` of arrays, `{ field: T }` of objects, `field?` of what may lack.

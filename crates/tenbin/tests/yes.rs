@@ -33,18 +33,17 @@ const GNU: &str = "/usr/bin/yes";
 /// This machine's `yes`, if it is GNU's.
 fn gnu() -> Option<PathBuf> {
     let output = Command::new(GNU).arg("--version").output();
-    let found = output.is_ok_and(|output| text(&output.stdout).starts_with("yes (GNU coreutils)"));
-    if !found {
+    let is_gnu = output.is_ok_and(|output| text(&output.stdout).starts_with("yes (GNU coreutils)"));
+    if !is_gnu {
         eprintln!("skipped: {GNU} is not GNU's, so there is nothing to stand beside");
     }
-    found.then(|| GNU.into())
+    is_gnu.then(|| GNU.into())
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A link to tenbin that is named `yes`.
 fn link(folder: &TempDir) -> PathBuf {
     let link = folder.path().join("yes");
     symlink(env!("CARGO_BIN_EXE_tenbin"), &link).unwrap();
@@ -67,12 +66,12 @@ fn ended(child: Child) -> Output {
 struct Ending {
     code: Option<i32>,
     signal: Option<i32>,
-    said: String,
+    stderr: String,
 }
 
 fn ending_of(program: &Path, output: &Output) -> Ending {
-    let said = text(&output.stderr).replace(program.to_str().unwrap(), "yes");
-    Ending { code: output.status.code(), signal: output.status.signal(), said }
+    let stderr = text(&output.stderr).replace(program.to_str().unwrap(), "yes");
+    Ending { code: output.status.code(), signal: output.status.signal(), stderr }
 }
 
 /// Runs the same for GNU's `yes` and for the link, and insists that both ended alike; gives the ending.
@@ -128,11 +127,11 @@ fn lines_are_those_of_gnu() {
         let ending = beside(&format!("{given:?}"), |program| {
             let child = command(program).args(words(given)).stdout(Stdio::piped()).spawn().unwrap();
             let (taken, output) = some(child, 10_000);
-            assert!(taken.chunks(line.len()).all(|found| found == &line[..found.len()]), "{given:?}");
+            assert!(taken.chunks(line.len()).all(|piece| piece == &line[..piece.len()]), "{given:?}");
             output
         });
         // The reader has left.
-        assert_eq!(ending, Ending { code: None, signal: Some(13), said: String::new() }, "{given:?}");
+        assert_eq!(ending, Ending { code: None, signal: Some(13), stderr: String::new() }, "{given:?}");
     }
 }
 
@@ -143,9 +142,9 @@ fn as_a_command_of_tenbin_the_words_are_the_same() {
         let command = command.arg("yes").args(given).stdout(Stdio::piped());
         if given.contains(&"--json") {
             let output = ended(command.spawn().unwrap());
-            let said =
+            let stderr =
                 "tenbin yes: unrecognized option '--json'\nTry 'tenbin yes --help' for more information.\n";
-            assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), said));
+            assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), stderr));
             continue;
         }
         let (taken, _) = some(command.spawn().unwrap(), 9);
@@ -190,24 +189,24 @@ fn options_are_understood_and_misunderstood_as_by_gnu() {
 #[test]
 fn an_output_that_takes_nothing_is_complained_of_as_by_gnu() {
     let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
-    for (words, said) in
+    for (words, what) in
         [(&[][..], "standard output"), (&["--version"], "write error"), (&["--help"], "write error")]
     {
         let ending = beside("/dev/full", |program| {
             ended(command(program).args(words).stdout(full()).spawn().unwrap())
         });
-        assert_eq!(ending.said, format!("yes: {said}: No space left on device\n"));
+        assert_eq!(ending.stderr, format!("yes: {what}: No space left on device\n"));
         assert_eq!(ending.code, Some(1));
         let ending = beside("closed", |program| {
             ended(shell(program, "exec \"$0\" \"$@\" >&-").args(words).spawn().unwrap())
         });
-        assert_eq!(ending.said, format!("yes: {said}: Bad file descriptor\n"));
+        assert_eq!(ending.stderr, format!("yes: {what}: Bad file descriptor\n"));
         assert_eq!(ending.code, Some(1));
     }
     let ending = beside("read only", |program| {
         ended(command(program).stdout(File::open("/dev/null").unwrap()).spawn().unwrap())
     });
-    assert_eq!(ending.said, "yes: standard output: Bad file descriptor\n");
+    assert_eq!(ending.stderr, "yes: standard output: Bad file descriptor\n");
     // The reading end of a pipe: nothing may be written into the memory of whoever asks.
     let ending = beside("a reading end", |program| {
         let (reader, writer) = io::pipe().unwrap();
@@ -215,7 +214,7 @@ fn an_output_that_takes_nothing_is_complained_of_as_by_gnu() {
         drop(writer);
         output
     });
-    assert_eq!(ending.said, "yes: standard output: Bad file descriptor\n");
+    assert_eq!(ending.stderr, "yes: standard output: Bad file descriptor\n");
 }
 
 #[test]
@@ -228,35 +227,35 @@ fn a_reader_that_leaves_is_no_fault_unless_sigpipe_is_ignored() {
             ended(shell.args(words).stdout(writer).spawn().unwrap())
         });
         let what = if words.is_empty() { "standard output" } else { "write error" };
-        let said = format!("yes: {what}: Broken pipe\n");
-        assert_eq!(ending, Ending { code: Some(1), signal: None, said });
+        let stderr = format!("yes: {what}: Broken pipe\n");
+        assert_eq!(ending, Ending { code: Some(1), signal: None, stderr });
         let ending = beside("default", |program| {
             let (reader, writer) = io::pipe().unwrap();
             drop(reader);
             ended(command(program).args(words).stdout(writer).spawn().unwrap())
         });
-        assert_eq!(ending, Ending { code: None, signal: Some(13), said: String::new() });
+        assert_eq!(ending, Ending { code: None, signal: Some(13), stderr: String::new() });
     }
     let ending = beside("ignored, later", |program| {
         let child = shell(program, "trap '' PIPE; exec \"$0\"").stdout(Stdio::piped()).spawn().unwrap();
         some(child, 1 << 20).1
     });
-    assert_eq!(ending.said, "yes: standard output: Broken pipe\n");
+    assert_eq!(ending.stderr, "yes: standard output: Broken pipe\n");
 }
 
 #[test]
-fn an_output_that_must_not_be_waited_for_ends_it_when_it_is_full() {
+fn a_nonblocking_output_ends_it_when_it_is_full() {
     let ending = beside("O_NONBLOCK", |program| {
         let (mut reader, writer) = io::pipe().unwrap();
         rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).unwrap();
         let output = ended(command(program).arg("ab").stdout(writer).spawn().unwrap());
         let mut taken = Vec::new();
         reader.read_to_end(&mut taken).unwrap();
-        assert!(!taken.is_empty() && taken.chunks(3).all(|found| found == &b"ab\n"[..found.len()]));
+        assert!(!taken.is_empty() && taken.chunks(3).all(|piece| piece == &b"ab\n"[..piece.len()]));
         output
     });
-    let said = "yes: standard output: Resource temporarily unavailable\n".to_owned();
-    assert_eq!(ending, Ending { code: Some(1), signal: None, said });
+    let stderr = "yes: standard output: Resource temporarily unavailable\n".to_owned();
+    assert_eq!(ending, Ending { code: Some(1), signal: None, stderr });
 }
 
 #[test]
@@ -273,9 +272,9 @@ fn a_socket_is_written_to_like_any_other_output() {
         ours.shutdown(Shutdown::Read).unwrap();
         let ending = ending_of(&program, &ended(child));
         // Linux sends no signal to a writer that waits for room in a socket when its reader leaves.
-        let said = "yes: standard output: Broken pipe\n".to_owned();
-        let waiting = Ending { code: Some(1), signal: None, said };
-        let writing = Ending { code: None, signal: Some(13), said: String::new() };
+        let stderr = "yes: standard output: Broken pipe\n".to_owned();
+        let waiting = Ending { code: Some(1), signal: None, stderr };
+        let writing = Ending { code: None, signal: Some(13), stderr: String::new() };
         assert!([waiting, writing].contains(&ending), "{ending:?}");
     }
     // Messages have borders: they are as long as GNU's, whole lines.
@@ -290,7 +289,7 @@ fn a_socket_is_written_to_like_any_other_output() {
             drop(ours);
             ended(child)
         });
-        assert_eq!(ending.said, "yes: standard output: Connection refused\n");
+        assert_eq!(ending.stderr, "yes: standard output: Connection refused\n");
     }
 }
 
@@ -312,7 +311,7 @@ fn a_terminal_gets_lines_and_a_terminal_that_goes_away_ends_it() {
         drop(master);
         ended(child)
     });
-    assert_eq!(ending.said, "yes: standard output: Input/output error\n");
+    assert_eq!(ending.stderr, "yes: standard output: Input/output error\n");
 }
 
 #[test]
@@ -361,8 +360,8 @@ struct Against<'a> {
 }
 
 impl Against<'_> {
-    fn hold(&mut self, found: &[u8]) {
-        let mut rest = found;
+    fn hold(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
         while !rest.is_empty() {
             let phase = self.at % self.line.len();
             let length = rest.len().min(self.line.len() - phase);
@@ -393,9 +392,9 @@ fn every_byte_is_right_however_it_is_read() {
             let mut against = Against { line: &line, at: 0 };
             let mut block = vec![0; room];
             while against.at < 12 << 20 {
-                let came = output.read(&mut block).unwrap();
-                assert_ne!(came, 0);
-                against.hold(&block[..came]);
+                let count = output.read(&mut block).unwrap();
+                assert_ne!(count, 0);
+                against.hold(&block[..count]);
             }
             drop(output);
             assert_eq!(ended(child).status.signal(), Some(13));
@@ -482,9 +481,9 @@ fn a_call_that_a_filter_refuses_is_done_without() {
             let mut against = Against { line: &line, at: 0 };
             let mut block = vec![0; 65_536];
             while against.at < 3 << 20 {
-                let came = output.read(&mut block).unwrap();
-                assert_ne!(came, 0, "{refused:?}");
-                against.hold(&block[..came]);
+                let count = output.read(&mut block).unwrap();
+                assert_ne!(count, 0, "{refused:?}");
+                against.hold(&block[..count]);
             }
             drop(output);
             assert_eq!(ended(child).status.signal(), Some(13), "{refused:?}");
@@ -492,7 +491,6 @@ fn a_call_that_a_filter_refuses_is_done_without() {
     }
 }
 
-/// Runs `tenbin yes --verify` on an input.
 fn verified(words: &[&str], input: &[u8]) -> (i32, String) {
     let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
     let command = command.args(["yes", "--verify"]).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -504,7 +502,7 @@ fn verified(words: &[&str], input: &[u8]) -> (i32, String) {
 }
 
 #[test]
-fn a_test_says_how_many_lines_are_right_or_which_is_the_first_that_is_not() {
+fn a_test_counts_right_lines_or_names_the_first_wrong_one() {
     let fault = "Implementation error of what was examined: ";
     let cases: &[(&[&str], &[u8], i32, &str)] = &[
         (&[], b"y\ny\n", 0, "2 lines are right; then the input ended.\n"),
@@ -528,9 +526,9 @@ fn a_test_says_how_many_lines_are_right_or_which_is_the_first_that_is_not() {
         ),
         (&[], b"aaaaaaaa\n", 4, "line 1 is wrong from its byte 1 on.\nexpected: y\nfound:    aaaaaaaa\n"),
     ];
-    for (words, input, code, said) in cases {
-        let (found, text) = verified(words, input);
-        assert_eq!((found, text.contains(said)), (*code, true), "{words:?}: {text}");
+    for (words, input, code, expected) in cases {
+        let (status, text) = verified(words, input);
+        assert_eq!((status, text.contains(expected)), (*code, true), "{words:?}: {text}");
         assert_eq!(text.starts_with(fault), *code == 4, "{text}");
     }
 }

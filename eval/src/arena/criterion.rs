@@ -69,8 +69,8 @@ fn judge(text: &str, estimates: &str, operations: Operations) -> Result<Finding,
         ("Change within noise threshold.", false),
         ("No change in performance detected.", false),
     ];
-    let said = sentences.iter().find(|(sentence, _)| text.contains(sentence));
-    let (_, different) = said.ok_or_else(|| format!("it holds none of its verdicts: {text}"))?;
+    let verdict = sentences.iter().find(|(sentence, _)| text.contains(sentence));
+    let (_, different) = verdict.ok_or_else(|| format!("it holds none of its verdicts: {text}"))?;
     let estimates = serde_json::from_str::<Value>(estimates).map_err(|error| error.to_string())?;
     Ok(operations.finding(*different, 1.0 + number(&estimates, "/mean/point_estimate")?))
 }
@@ -98,8 +98,8 @@ mod tests {
             ("Change within noise threshold.", Answer::Same),
             ("No change in performance detected.", Answer::Same),
         ] {
-            let found = judge(&text(sentence), ESTIMATES, operations).expect("it is a verdict");
-            assert_eq!(found, Finding { truth: 1.01, ratio: Some(1.0125), answer }, "{sentence}");
+            let finding = judge(&text(sentence), ESTIMATES, operations).expect("it is a verdict");
+            assert_eq!(finding, Finding { truth: 1.01, ratio: Some(1.0125), answer }, "{sentence}");
         }
         assert!(judge(&text(""), ESTIMATES, operations).is_err());
         assert!(judge(&text("Performance has improved."), "{}", operations).is_err());

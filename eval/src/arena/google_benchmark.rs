@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn each_column_has_a_verdict_of_its_own() {
         let operations = Operations { left: 100, right: 101 };
-        let found = judge(REPORT, "time", operations).expect("it is a report");
-        assert_eq!(found, Finding { truth: 1.01, ratio: Some(0.875), answer: Answer::Same });
-        let found = judge(REPORT, "cpu", operations).expect("it is a report");
-        assert_eq!(found, Finding { truth: 1.01, ratio: Some(1.0625), answer: Answer::Different });
+        let finding = judge(REPORT, "time", operations).expect("it is a report");
+        assert_eq!(finding, Finding { truth: 1.01, ratio: Some(0.875), answer: Answer::Same });
+        let finding = judge(REPORT, "cpu", operations).expect("it is a report");
+        assert_eq!(finding, Finding { truth: 1.01, ratio: Some(1.0625), answer: Answer::Different });
     }
 
     #[test]

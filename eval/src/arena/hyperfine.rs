@@ -67,10 +67,10 @@ mod tests {
     fn the_level_divides_different_from_same() {
         let operations = Operations { left: 100, right: 101 };
         let judged = |text: &str| judge(text, operations);
-        let found = judged("{\"probability\": 0.049, \"ratio\": 1.02}\n").expect("it is an answer");
-        assert_eq!(found, Finding { truth: 1.01, ratio: Some(1.02), answer: Answer::Different });
-        let found = judged("{\"probability\": 0.05, \"ratio\": 0.98}").expect("it is an answer");
-        assert_eq!((found.ratio, found.answer), (Some(0.98), Answer::Same));
+        let finding = judged("{\"probability\": 0.049, \"ratio\": 1.02}\n").expect("it is an answer");
+        assert_eq!(finding, Finding { truth: 1.01, ratio: Some(1.02), answer: Answer::Different });
+        let finding = judged("{\"probability\": 0.05, \"ratio\": 0.98}").expect("it is an answer");
+        assert_eq!((finding.ratio, finding.answer), (Some(0.98), Answer::Same));
         for text in ["", "{}", "{\"probability\": null, \"ratio\": 1}"] {
             assert!(judged(text).is_err(), "{text}");
         }

@@ -129,8 +129,8 @@ mod tests {
     fn what_is_hidden_as_not_significant_is_the_same() {
         let operations = Operations { left: 100, right: 101 };
         let judged = |text: &str| judge(text, LEFT, RIGHT, operations);
-        let found = judged("Benchmark hidden because not significant (1): work\n").expect("an answer");
-        assert_eq!(found, Finding { truth: 1.01, ratio: Some(1.25), answer: Answer::Same });
+        let finding = judged("Benchmark hidden because not significant (1): work\n").expect("an answer");
+        assert_eq!(finding, Finding { truth: 1.01, ratio: Some(1.25), answer: Answer::Same });
         let text = "Mean +- std dev: [left] 30.0 ms +- 0.1 ms -> [right] 30.3 ms +- 0.1 ms: 1.01x slower\n";
         assert_eq!(judged(text).expect("an answer").answer, Answer::Different);
         assert_eq!(judged("Not significant!\n").expect("an answer").answer, Answer::Same);

@@ -6,11 +6,9 @@ use std::path::Path;
 use super::tool::Answer;
 use xtask::failure::Failure;
 
-/// The file's name in the folder of results.
 const NAME: &str = "verdicts.csv";
 const COLUMNS: &[&str] = &["round", "tool", "work", "effect", "truth", "ratio", "verdict", "seconds", "note"];
 
-/// One verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     /// Counted from 1.
@@ -26,11 +24,9 @@ pub(super) struct Row {
     pub(super) answer: Answer,
     /// From asking to the answer, everything counted in.
     pub(super) seconds: f64,
-    /// Why the tool failed.
     pub(super) note: String,
 }
 
-/// The open file.
 pub(super) struct Record {
     writer: csv::Writer<File>,
 }

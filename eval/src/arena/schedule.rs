@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn every_round_asks_everything_once_in_an_order_of_its_own() {
-        let found = first(1);
-        for round in &found {
+        let rounds = first(1);
+        for round in &rounds {
             let mut sorted = round.clone();
             sorted.sort();
             assert_eq!(sorted, all(COUNTS));
         }
-        assert_ne!(found[0], found[1]);
+        assert_ne!(rounds[0], rounds[1]);
     }
 
     #[test]

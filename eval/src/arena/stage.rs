@@ -15,11 +15,9 @@ use xtask::workspace::Workspace;
 /// Below the root: the workspace that links the kernels into the peers.
 const FOLDER: &str = "arena";
 
-/// What all tools share.
 pub(super) struct Stage<'a> {
     /// Where the repository is, and how tenbin is built.
     pub(super) workspace: &'a Workspace,
-    /// The folder of sources for the arena.
     pub(super) sources: PathBuf,
     /// What was built, installed and fetched for the arena; kept from one arena to the next.
     pub(super) built: PathBuf,
@@ -27,15 +25,12 @@ pub(super) struct Stage<'a> {
     pub(super) scratch: PathBuf,
     /// The nanobench.h to use; one is fetched if there is none.
     pub(super) nanobench: Option<PathBuf>,
-    /// The folder of the shared library and of the programs.
     binaries: PathBuf,
     /// The CPU that every tool is held on.
     pub(super) cpu: usize,
-    /// The time for a verdict.
     pub(super) seconds: f64,
     /// Operations come in multiples of this, so that every effect is a whole number of them.
     pub(super) grain: u64,
-    /// What is weighed.
     pub(super) works: Vec<Work>,
 }
 

@@ -5,7 +5,6 @@ use std::fs;
 use xtask::command::Command;
 use xtask::failure::Failure;
 
-/// What is said of the machine in the table.
 pub(super) struct Surroundings {
     /// When the arena began: ISO 8601, UTC, fit for the name of a folder.
     pub(super) stamp: String,

@@ -19,7 +19,6 @@ pub(super) struct Absence {
     pub(super) reason: String,
 }
 
-/// Everything that a table is made from.
 pub(super) struct Table<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) stage: &'a Stage<'a>,
@@ -127,7 +126,7 @@ impl Table<'_> {
 fn figures(tally: &Tally) -> Vec<String> {
     let figure = |value: Option<f64>, write: &dyn Fn(f64) -> String| value.map_or_else(|| "–".into(), write);
     let mut cells = vec![share(tally.alarms), interval(tally.alarms)];
-    cells.extend(tally.found.iter().map(|(_, count)| share(*count)));
+    cells.extend(tally.named.iter().map(|(_, count)| share(*count)));
     cells.push(share(tally.wrong_signs));
     cells.push(figure(tally.error, &|error| format!("{:.3} %", error * 100.0)));
     cells.push(figure(tally.seconds, &|seconds| format!("{seconds:.2}")));
@@ -168,7 +167,7 @@ mod tests {
     fn figures_stand_in_the_order_of_the_columns() {
         let tally = Tally {
             alarms: Count { count: 2, of: 45 },
-            found: vec![(0.01, Count { count: 40, of: 45 })],
+            named: vec![(0.01, Count { count: 40, of: 45 })],
             wrong_signs: Count { count: 1, of: 45 },
             error: Some(0.000_02),
             seconds: Some(2.046),

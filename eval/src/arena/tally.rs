@@ -19,7 +19,7 @@ pub(super) struct Tally {
     /// Equals that were called different.
     pub(super) alarms: Count,
     /// For each effect but 0: pairs called different with the right side as the slower one.
-    pub(super) found: Vec<(f64, Count)>,
+    pub(super) named: Vec<(f64, Count)>,
     /// Pairs that differ and were called different the wrong way round.
     pub(super) wrong_signs: Count,
     /// Half of the ratios are no farther from the truth, as a part of it.
@@ -40,10 +40,10 @@ pub(super) fn tally<'a>(rows: impl Iterator<Item = &'a Row>, effects: &[f64]) ->
     let errors = answered.iter().filter_map(|row| Some((row.ratio? / row.truth? - 1.0).abs()));
     Tally {
         alarms: Count { count: with(0.0).filter(called).count(), of: with(0.0).count() },
-        found: planted
+        named: planted
             .map(|&effect| {
-                let found = with(effect).filter(called).filter(|row| right_way_round(row)).count();
-                (effect, Count { count: found, of: with(effect).count() })
+                let named = with(effect).filter(called).filter(|row| right_way_round(row)).count();
+                (effect, Count { count: named, of: with(effect).count() })
             })
             .collect(),
         wrong_signs: Count {
@@ -89,7 +89,7 @@ mod tests {
         ];
         let tally = tally(rows.iter(), &[0.0, 0.01, 0.02]);
         assert_eq!(tally.alarms, count(1, 3));
-        assert_eq!(tally.found, [(0.01, count(1, 3)), (0.02, count(1, 1))]);
+        assert_eq!(tally.named, [(0.01, count(1, 3)), (0.02, count(1, 1))]);
         assert_eq!(tally.wrong_signs, count(1, 4));
         assert_eq!((tally.refused, tally.failed), (1, 1));
         assert_eq!(tally.seconds, Some(4.0));
@@ -102,13 +102,13 @@ mod tests {
             row(0.0, Some(0.99), Answer::Same, 1.0),
             row(0.01, Some(1.01), Answer::Same, 1.0),
         ];
-        let found = tally(rows.iter(), &[0.0, 0.01]).error.expect("there are ratios");
-        assert!((found - 0.001).abs() < 1e-12, "{found}");
+        let error = tally(rows.iter(), &[0.0, 0.01]).error.expect("there are ratios");
+        assert!((error - 0.001).abs() < 1e-12, "{error}");
     }
 
     #[test]
     fn nothing_has_no_figures() {
         let tally = tally([].iter(), &[0.0, 0.01]);
-        assert_eq!(tally, Tally { found: vec![(0.01, count(0, 0))], ..Tally::default() });
+        assert_eq!(tally, Tally { named: vec![(0.01, count(0, 0))], ..Tally::default() });
     }
 }

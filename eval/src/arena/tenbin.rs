@@ -66,12 +66,12 @@ fn judge(text: &str, effect: f64) -> Result<Finding, String> {
         Verdict::Equivalent => Answer::Same,
         Verdict::Refused => Answer::Refused,
     };
-    Ok(Finding { truth: pair.truth, ratio: pair.found.map(|found| found.ratio), answer })
+    Ok(Finding { truth: pair.truth, ratio: pair.measured.map(|measured| measured.ratio), answer })
 }
 
 #[cfg(test)]
 mod tests {
-    use tenbin_model::calibration::{Calibration, Found, Load, Pair};
+    use tenbin_model::calibration::{Calibration, Load, MeasuredRatio, Pair};
     use tenbin_model::run::Effort;
     use tenbin_model::{Interval, Machine, Picoseconds, Provenance};
 
@@ -103,13 +103,14 @@ mod tests {
         Series { purpose, work, what, effect, margin: 0.01, refused, pairs }
     }
 
-    fn pair(verdict: Verdict, found: Option<f64>) -> String {
-        let found = found.map(|ratio| Found { ratio, interval: Interval { low: ratio, high: ratio } });
+    fn pair(verdict: Verdict, ratio: Option<f64>) -> String {
+        let measured =
+            ratio.map(|ratio| MeasuredRatio { ratio, interval: Interval { low: ratio, high: ratio } });
         let took = Picoseconds(2_000_000_000_000);
         let pair = Pair {
             truth: 1.0099,
             verdict,
-            found,
+            measured,
             why: None,
             blocks: 20,
             operations: 2,
@@ -124,7 +125,7 @@ mod tests {
         ])
     }
 
-    const FOUND: Option<f64> = Some(1.0101);
+    const RATIO: Option<f64> = Some(1.0101);
 
     #[test]
     fn its_verdicts_are_answers() {
@@ -133,18 +134,18 @@ mod tests {
             (Verdict::Equivalent, Answer::Same),
             (Verdict::Refused, Answer::Refused),
         ] {
-            let found = judge(&pair(verdict, FOUND), 0.01).expect("it is a calibration");
-            assert_eq!(found, Finding { truth: 1.0099, ratio: Some(1.0101), answer });
+            let finding = judge(&pair(verdict, RATIO), 0.01).expect("it is a calibration");
+            assert_eq!(finding, Finding { truth: 1.0099, ratio: Some(1.0101), answer });
         }
-        let found = judge(&pair(Verdict::Refused, None), 0.01).expect("it is a calibration");
-        assert_eq!((found.ratio, found.answer), (None, Answer::Refused));
+        let finding = judge(&pair(Verdict::Refused, None), 0.01).expect("it is a calibration");
+        assert_eq!((finding.ratio, finding.answer), (None, Answer::Refused));
     }
 
     #[test]
     fn a_series_that_was_refused_as_a_whole_is_refused() {
         let text = document(vec![series(Purpose::Ladder, 0.01, Some("less than two operations"), vec![])]);
-        let found = judge(&text, 0.01).expect("it is a calibration");
-        assert_eq!(found, Finding { truth: 1.01, ratio: None, answer: Answer::Refused });
+        let finding = judge(&text, 0.01).expect("it is a calibration");
+        assert_eq!(finding, Finding { truth: 1.01, ratio: None, answer: Answer::Refused });
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
         let refused = judged(&output(3, "Refused: no clock\n"), 0.01).expect("a refusal is an answer");
         assert_eq!(refused.answer, Answer::Refused);
         assert_eq!(
-            judged(&output(0, &pair(Verdict::Different, FOUND)), 0.01).expect("a verdict").truth,
+            judged(&output(0, &pair(Verdict::Different, RATIO)), 0.01).expect("a verdict").truth,
             1.0099
         );
         assert!(judged(&output(2, ""), 0.01).is_err_and(|reason| reason == "exit status 2: why"));
@@ -166,8 +167,8 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_no_answer() {
-        assert!(judge(&pair(Verdict::Different, FOUND), 0.0).is_err());
-        assert!(judge(&pair(Verdict::Different, FOUND).replace("different", "maybe"), 0.01).is_err());
+        assert!(judge(&pair(Verdict::Different, RATIO), 0.0).is_err());
+        assert!(judge(&pair(Verdict::Different, RATIO).replace("different", "maybe"), 0.01).is_err());
         assert!(judge(&document(vec![series(Purpose::Ladder, 0.01, None, vec![])]), 0.01).is_err());
         assert!(judge("{}", 0.0).is_err());
     }

@@ -6,7 +6,6 @@ use tenbin_model::words::comma;
 use xtask::failure::Failure;
 use xtask::requirement::Requirement;
 
-/// One way to weigh two things.
 pub(super) struct Tool {
     /// What it is called on the command line and in the table.
     pub(super) name: &'static str,
@@ -18,7 +17,6 @@ pub(super) struct Tool {
     pub(super) prepare: fn(&Stage<'_>) -> Result<Ready, Failure>,
 }
 
-/// A tool that was prepared.
 pub(super) struct Ready {
     pub(super) version: String,
     pub(super) weigh: Weigh,
@@ -58,7 +56,6 @@ pub(super) struct Operations {
     pub(super) right: u64,
 }
 
-/// What a tool said.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Finding {
     /// Operations of the right side over those of the left.
@@ -71,18 +68,15 @@ pub(super) struct Finding {
 /// An answer, in terms that every tool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The two sides differ.
     Different,
     /// No difference was shown.
     Same,
     /// The tool looked and would not say.
     Refused,
-    /// The tool broke.
     Failed,
 }
 
 impl Answer {
-    /// The word for it in the file of verdicts.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Different => "different",
@@ -154,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn names_choose_and_an_unknown_one_is_answered_with_the_known_ones() {
+    fn an_unknown_name_is_answered_with_the_known_ones() {
         assert_eq!(choose(&[]).expect("all").len(), TOOLS.len());
         let chosen = choose(&["pyperf".into(), "hyperfine".into()]).expect("both are listed");
         assert_eq!(chosen.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["hyperfine", "pyperf"]);

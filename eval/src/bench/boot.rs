@@ -44,7 +44,6 @@ pub(super) struct Arguments {
     boot_hart: u64,
 }
 
-/// Who is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
     Tenbin,

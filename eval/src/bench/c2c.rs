@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tenbin_stats::order::Ordered;
 
 use super::Stand;
 use xtask::architecture::Target;
@@ -72,7 +73,6 @@ struct Flags {
 struct Comparison {
     /// The shortest time of all rounds.
     best: f64,
-    /// The median of tenbin's medians.
     median: f64,
     /// The lowest, the middle and the highest ratio of one round's median to the same round's minimum.
     single: [f64; 3],
@@ -121,7 +121,6 @@ fn compile(source: &Path, folder: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// What the C program finds.
 fn minimum(program: &Path, pair: Pair) -> Result<f64, Failure> {
     let command = Command::new(program).arguments([&pair.0.to_string(), &pair.1.to_string()]);
     let text =
@@ -129,7 +128,6 @@ fn minimum(program: &Path, pair: Pair) -> Result<f64, Failure> {
     positive(&text).ok_or_else(|| unreadable("the C program", &text))
 }
 
-/// What tenbin finds by the same protocol.
 fn flags(stand: &Stand<'_>, pair: Pair) -> Result<Option<Flags>, Failure> {
     /// The exit status of a run in which everything was refused. It has a report all the same.
     const REFUSED: i32 = 3;
@@ -156,9 +154,9 @@ fn c2clat(program: &Path, pair: Pair) -> Result<f64, Failure> {
     read_c2clat(&text, pair).ok_or_else(|| unreadable("c2clat", &text))
 }
 
-fn unreadable(who: &str, said: &str) -> Failure {
+fn unreadable(who: &str, text: &str) -> Failure {
     let remedy = "compare what it says with what eval/src/bench/c2c.rs expects";
-    Failure::new(format!("understand {who}"), said.trim_end(), remedy)
+    Failure::new(format!("understand {who}"), text.trim_end(), remedy)
 }
 
 /// The figures of the pair in a report; `None` if there are none.
@@ -205,17 +203,13 @@ fn compare(rounds: &[Round], minimum: impl Fn(&Round) -> Option<f64>) -> Option<
     let ratios = || heard.iter().map(|(minimum, median)| median / minimum);
     Some(Comparison {
         best: heard.iter().map(|(minimum, _)| *minimum).reduce(f64::min)?,
-        median: median(heard.iter().map(|(_, median)| *median).collect())?,
-        single: [ratios().reduce(f64::min)?, median(ratios().collect())?, ratios().reduce(f64::max)?],
+        median: median(heard.iter().map(|(_, median)| *median))?,
+        single: [ratios().reduce(f64::min)?, median(ratios())?, ratios().reduce(f64::max)?],
     })
 }
 
-/// The middle value, or the mean of the two that are nearest to the middle.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2)?;
-    let lower = values.get((values.len() - 1) / 2)?;
-    Some((lower + upper) / 2.0)
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    Some(Ordered::new(values.collect())?.median())
 }
 
 impl Comparison {
@@ -351,18 +345,6 @@ mod tests {
         for (ratio, near) in [(1.149, true), (1.151, false), (0.851, true), (0.849, false), (1.0, true)] {
             let expected = if near { "within 15 %" } else { "NOT within 15 %" };
             assert_eq!(nearness(ratio), expected, "{ratio}");
-        }
-    }
-
-    #[test]
-    fn the_median_is_the_middle_or_between_the_two_in_the_middle() {
-        for (values, expected) in [
-            (vec![], None),
-            (vec![3.0], Some(3.0)),
-            (vec![4.0, 1.0], Some(2.5)),
-            (vec![9.0, 1.0, 2.0], Some(2.0)),
-        ] {
-            assert_eq!(median(values.clone()), expected, "{values:?}");
         }
     }
 

@@ -50,12 +50,9 @@ pub(super) struct Arguments {
     at_once: Option<u64>,
 }
 
-/// What is known of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Word {
-    /// It must arrive.
     Sound,
-    /// It may go wrong.
     Broken,
 }
 
@@ -71,7 +68,6 @@ enum Memory {
 struct Subject {
     name: &'static str,
     word: Word,
-    /// The least and the most.
     harts: (u64, u64),
     /// None: any.
     boot_hart: Option<u64>,
@@ -185,7 +181,6 @@ fn any_seed() -> u64 {
     u64::from(since.subsec_nanos()) ^ since.as_secs() << 20
 }
 
-/// Every file that a subject needs.
 fn files(folder: &Path) -> Result<BTreeMap<&'static str, Firmware>, Failure> {
     SUBJECTS.iter().map(|it| Ok((it.name, Firmware::read(folder, it.name)?))).collect()
 }
@@ -234,7 +229,6 @@ fn rows(runs: usize, broken: usize) -> Vec<Row> {
     rows
 }
 
-/// One run, drawn.
 fn draw<R: Rng>(generator: &mut R, subject: &Subject, row: Row, words: &Words) -> Run {
     let sound = subject.word == Word::Sound;
     let harts = generator.random_range(subject.harts.0..=subject.harts.1);
@@ -338,7 +332,6 @@ fn run_one(run: &Run, file: &Firmware) -> Result<(End, String), Failure> {
     Ok((end, if end == End::Arrived { words } else { format!("{words} $ {described}") }))
 }
 
-/// The table, a line a row.
 fn draw_table(table: &BTreeMap<Row, Tally>) -> String {
     let mut lines = vec![
         "| handshake | harts | boot hart | memory | harts run | runs | arrived | hung | wrong | other |"
@@ -386,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn every_subject_is_run_as_often_as_asked_and_half_of_that_in_turns() {
+    fn subjects_run_as_often_as_asked_and_half_of_that_in_turns() {
         let rows = rows(600, 60);
         for (number, subject) in SUBJECTS.iter().enumerate() {
             let of =
@@ -397,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn every_machine_is_one_that_the_handshake_is_for_and_each_of_them_is_drawn() {
+    fn every_machine_that_a_handshake_is_for_is_drawn_and_no_other() {
         for (number, subject) in SUBJECTS.iter().enumerate() {
             let runs = drawn(3).into_iter().filter(|(row, _)| row.subject == number).collect::<Vec<_>>();
             for (_, run) in &runs {
@@ -433,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sound_must_arrive_and_what_is_broken_may_do_anything_that_firmware_can_do() {
+    fn what_is_sound_must_arrive_and_what_is_broken_may_do_anything() {
         let cases = [
             (Word::Sound, 0, End::Arrived, false),
             (Word::Sound, 0, End::Hung, true),

@@ -8,7 +8,6 @@ use tenbin_stats::sign::Estimate;
 /// The level of the intervals, as the chance that one of them misses.
 const MISS: f64 = 0.05;
 
-/// A middle value and the interval around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Middle {
     pub(super) value: f64,

@@ -17,7 +17,6 @@ use xtask::requirement;
 /// How long the machine is asked to stand still, in milliseconds.
 const LENGTHS: [u32; 3] = [500, 2_000, 5_000];
 
-/// How often each is asked for.
 const ROUNDS: usize = 5;
 
 /// The guests. Of those that boot here, arm64 has the kernel of the first and the emulated board of the
@@ -105,10 +104,10 @@ fn stops(console: &str) -> Result<Vec<Stop>, String> {
     for (time, text) in console.lines().filter_map(line) {
         if text.contains(BEFORE) {
             begun = Some(time);
-        } else if let Some((_, said)) = text.split_once(AFTER) {
+        } else if let Some((_, times)) = text.split_once(AFTER) {
             let begun = begun.take().ok_or("a stop ended that had not begun")?;
-            let asked = said.split_once(" ms").and_then(|(number, _)| number.parse().ok());
-            let inside = said.split_once("still for ").and_then(|(_, rest)| rest.strip_suffix(" ms"));
+            let asked = times.split_once(" ms").and_then(|(number, _)| number.parse().ok());
+            let inside = times.split_once("still for ").and_then(|(_, rest)| rest.strip_suffix(" ms"));
             let (Some(asked), Some(Ok(inside))) = (asked, inside.map(str::parse)) else {
                 return Err(format!("it says `{text}`"));
             };
@@ -116,8 +115,8 @@ fn stops(console: &str) -> Result<Vec<Stop>, String> {
         }
     }
     match stops.len() {
-        found if found == LENGTHS.len() * ROUNDS => Ok(stops),
-        found => Err(format!("{found} stops where {} were asked for", LENGTHS.len() * ROUNDS)),
+        count if count == LENGTHS.len() * ROUNDS => Ok(stops),
+        count => Err(format!("{count} stops where {} were asked for", LENGTHS.len() * ROUNDS)),
     }
 }
 

@@ -45,7 +45,6 @@ pub(super) struct Arguments {
     markdown: Option<PathBuf>,
 }
 
-/// A program with its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Program {
     name: &'static str,

@@ -178,7 +178,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_not_looked_at_as_a_whole_says_nothing_of_what_was_not_found() {
+    fn what_was_not_examined_whole_says_nothing_of_the_rest() {
         for whole in [true, false] {
             let mut recorded = recorded();
             recorded["checks"][0]["verdict"]["faulty"]["whole"] = json!(whole);

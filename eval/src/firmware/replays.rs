@@ -39,12 +39,12 @@ pub(super) fn judge(checked: &[Checked], output: &Output, executes: bool) -> Vec
             )];
         }
     };
-    let found = checked.iter().flat_map(|it| {
+    let runs = checked.iter().flat_map(|it| {
         let faults = it.verdict.iter().flatten();
         faults.map(|fault| (it.machine.clone(), fault.clone()))
     });
     let mut faults = Vec::new();
-    for run in found {
+    for run in runs {
         let words = replayed.get(&run).map_or("it was not replayed", String::as_str);
         if executes {
             if !words.contains("the emulator executes") {

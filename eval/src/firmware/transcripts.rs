@@ -33,25 +33,25 @@ struct Transcript<'a> {
 
 /// Every transcript of a document.
 fn transcripts(document: &str) -> Vec<Transcript<'_>> {
-    let mut found: Vec<Transcript<'_>> = Vec::new();
+    let mut transcripts: Vec<Transcript<'_>> = Vec::new();
     let mut open = false;
     for line in document.lines() {
         let shown = line.strip_prefix("    ");
         if let Some(arguments) = shown.and_then(|shown| shown.strip_prefix(PROMPT)) {
             let arguments = arguments.split_whitespace().collect();
-            found.push(Transcript { arguments, pieces: vec![Vec::new()] });
+            transcripts.push(Transcript { arguments, pieces: vec![Vec::new()] });
             open = true;
             continue;
         }
         open &= line.is_empty() || shown.is_some();
-        let Some(last) = found.last_mut().filter(|_| open) else { continue };
+        let Some(last) = transcripts.last_mut().filter(|_| open) else { continue };
         match (shown, last.pieces.last_mut()) {
             (Some(ELLIPSIS), _) => last.pieces.push(Vec::new()),
             (shown, Some(piece)) => piece.push(shown.unwrap_or_default()),
             (_, None) => {}
         }
     }
-    for transcript in &mut found {
+    for transcript in &mut transcripts {
         for piece in &mut transcript.pieces {
             let is_empty = |line: &&str| line.is_empty();
             while piece.last().is_some_and(is_empty) {
@@ -63,7 +63,7 @@ fn transcripts(document: &str) -> Vec<Transcript<'_>> {
         }
         transcript.pieces.retain(|piece| !piece.is_empty());
     }
-    found
+    transcripts
 }
 
 /// A line without the times that it has.
@@ -169,9 +169,9 @@ More words.
 
     #[test]
     fn a_transcript_is_a_command_and_what_is_shown_of_its_answer() {
-        let found = transcripts(DOCUMENT);
+        let read = transcripts(DOCUMENT);
         let pieces = vec![vec!["It can hang (12 states,", "<0.01 s).", "", "One run:"], vec!["  for ever"]];
-        assert_eq!(found, [Transcript { arguments: vec!["firmware/build/a.elf", "--harts", "2"], pieces }]);
+        assert_eq!(read, [Transcript { arguments: vec!["firmware/build/a.elf", "--harts", "2"], pieces }]);
     }
 
     #[test]

@@ -213,17 +213,17 @@ pub(super) fn expected() -> BTreeMap<Machine, BTreeSet<String>> {
 /// Every machine of which something else was said than expected, or nothing, or of which nothing is expected.
 pub(super) fn differences(
     expected: &BTreeMap<Machine, BTreeSet<String>>,
-    said: &BTreeMap<Machine, Verdict>,
+    verdicts: &BTreeMap<Machine, Verdict>,
 ) -> Vec<String> {
-    let machines = expected.keys().chain(said.keys()).collect::<BTreeSet<_>>();
+    let machines = expected.keys().chain(verdicts.keys()).collect::<BTreeSet<_>>();
     let mut differences = Vec::new();
     for machine in machines {
-        let (expected, said) = (expected.get(machine).cloned().map(whole), said.get(machine).cloned());
-        if expected != said {
+        let (expected, verdict) = (expected.get(machine).cloned().map(whole), verdicts.get(machine).cloned());
+        if expected != verdict {
             let words =
                 |verdict: Option<Verdict>| verdict.as_ref().map_or("nothing".into(), answer::in_words);
-            let (expected, said) = (words(expected), words(said));
-            differences.push(format!("{machine}: `{expected}` was expected, and tenbin says `{said}`"));
+            let (expected, verdict) = (words(expected), words(verdict));
+            differences.push(format!("{machine}: `{expected}` was expected, and tenbin says `{verdict}`"));
         }
     }
     differences
@@ -240,7 +240,7 @@ fn whole(mut faults: BTreeSet<String>) -> Verdict {
 mod tests {
     use super::*;
 
-    fn said() -> BTreeMap<Machine, Verdict> {
+    fn specimen() -> BTreeMap<Machine, Verdict> {
         expected().into_iter().map(|(machine, faults)| (machine, whole(faults))).collect()
     }
 
@@ -282,9 +282,9 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_that_differs_is_told_with_the_machine_and_both_verdicts() {
+    fn a_difference_names_the_machine_and_both_verdicts() {
         let expected = expected();
-        assert_eq!(differences(&expected, &said()), Vec::<String>::new());
+        assert_eq!(differences(&expected, &specimen()), Vec::<String>::new());
         let hart = machine("two_flags", 3, Some(2), "tso");
         let verdicts: [(Option<Verdict>, &str); 5] = [
             (Some(Ok(BTreeSet::new())), "sound"),
@@ -294,12 +294,12 @@ mod tests {
             (None, "nothing"),
         ];
         for (verdict, words) in verdicts {
-            let mut said = said();
+            let mut verdicts = specimen();
             match verdict {
-                Some(verdict) => said.insert(hart.clone(), verdict),
-                None => said.remove(&hart),
+                Some(verdict) => verdicts.insert(hart.clone(), verdict),
+                None => verdicts.remove(&hart),
             };
-            let differences = differences(&expected, &said);
+            let differences = differences(&expected, &verdicts);
             assert_eq!(differences.len(), 1, "{differences:?}");
             let known = "two_flags, 3 harts, boot hart 2, tso: `dead, stale, started_early` was expected";
             assert!(differences[0].starts_with(known), "{differences:?}");
@@ -308,19 +308,19 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_expectation_fails_and_so_does_a_machine_that_is_in_no_row() {
+    fn a_wrong_expectation_and_a_machine_in_no_row_fail() {
         let mut wrong = expected();
         let change = machine("change", 2, Some(0), "sc");
         wrong.insert(change.clone(), ["livelock".into()].into());
-        let found = differences(&wrong, &said());
+        let faults = differences(&wrong, &specimen());
         assert_eq!(
-            found,
+            faults,
             ["change, 2 harts, boot hart 0, sc: `livelock` was expected, and tenbin says `sound`"]
         );
         wrong.remove(&change);
-        let found = differences(&wrong, &said());
+        let faults = differences(&wrong, &specimen());
         assert_eq!(
-            found,
+            faults,
             ["change, 2 harts, boot hart 0, sc: `nothing` was expected, and tenbin says `sound`"]
         );
     }

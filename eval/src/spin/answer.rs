@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_looked_at_as_a_whole_says_nothing_of_what_was_not_found() {
+    fn what_was_not_examined_whole_says_nothing_of_the_rest() {
         let mut partly = recorded();
         partly["checks"][0]["verdict"]["faulty"]["whole"] = json!(false);
         let answers = judge(Some(4), &partly.to_string(), "").expect("it is an answer");

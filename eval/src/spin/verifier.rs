@@ -98,12 +98,12 @@ impl Verifier {
     ) -> Result<(T, Duration), Failure> {
         let command = Command::new(&self.program).directory(&self.folder).patience(DEADLINE);
         let output = command.arguments(words).arguments([DEPTH, ROOM]).capture_quietly()?;
-        let found = judge(&output.text).map_err(|reason| {
+        let answer = judge(&output.text).map_err(|reason| {
             let tried = format!("understand {} {}", self.program.display(), words.join(" "));
             let reason = format!("{reason}\n{}{}", output.text.trim_end(), output.diagnostics.trim_end());
             Failure::new(tried, reason, "run it by hand")
         })?;
-        Ok((found, output.time))
+        Ok((answer, output.time))
     }
 }
 

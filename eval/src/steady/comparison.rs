@@ -14,7 +14,7 @@ use tenbin_model::Verdict;
 use super::answer::{Answer, Key};
 
 /// A run by its name, and its answers.
-pub(super) type Said = (String, Vec<Answer>);
+pub(super) type RunAnswers = (String, Vec<Answer>);
 
 /// How often one answer was what, over all runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub(super) fn contradicts(one: &Answer, other: &Answer) -> bool {
 }
 
 /// A row for every answer of any run, in the order in which they were first given.
-pub(super) fn compare(quiet: &[Said], loaded: &[Said]) -> Vec<Row> {
+pub(super) fn compare(quiet: &[RunAnswers], loaded: &[RunAnswers]) -> Vec<Row> {
     let all = || quiet.iter().chain(loaded).flat_map(|(_, answers)| answers);
     let mut keys: Vec<&Key> = Vec::new();
     for answer in all() {
@@ -86,7 +86,7 @@ fn within(key: &Key, whole: &Key) -> bool {
     key.pair.is_some() && key.experiment == whole.experiment && key.cell == whole.cell
 }
 
-fn row(key: &Key, quiet: &[Said], loaded: &[Said]) -> Row {
+fn row(key: &Key, quiet: &[RunAnswers], loaded: &[RunAnswers]) -> Row {
     let mut row = Row {
         key: key.clone(),
         quiet: Quiet::Absent,
@@ -128,7 +128,7 @@ fn row(key: &Key, quiet: &[Said], loaded: &[Said]) -> Row {
 }
 
 /// What the quiet runs say goes into the row; their verdict that is no refusal, if any, comes back.
-fn judge_quiet(row: &mut Row, quiet: &[Said]) -> Option<(String, Answer)> {
+fn judge_quiet(row: &mut Row, quiet: &[RunAnswers]) -> Option<(String, Answer)> {
     let given =
         quiet.iter().filter_map(|(run, answers)| Some((run.clone(), find(answers, &row.key)?.clone())));
     let given = given.collect::<Vec<_>>();
@@ -184,7 +184,7 @@ mod tests {
         Answer { key, verdict, ratio: Some(ratio), sentence: format!("{}, {ratio}", word(verdict)) }
     }
 
-    fn runs(name: &str, words: &[Word]) -> Vec<Said> {
+    fn runs(name: &str, words: &[Word]) -> Vec<RunAnswers> {
         let run = |(index, word): (usize, &Word)| (format!("{name} {}", index + 1), vec![answer("x", *word)]);
         words.iter().enumerate().map(run).collect()
     }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_names_no_pair_is_one_of_every_pair_of_its_cell_that_has_no_answer() {
+    fn a_refusal_of_no_pair_is_one_of_each_pair_without_an_answer() {
         let whole = |cell: &str| {
             let answer = answer(cell, SILENT);
             Answer { key: Key { pair: None, ..answer.key.clone() }, ..answer }
@@ -268,8 +268,9 @@ mod tests {
             ("loaded 3".into(), vec![whole("w")]),
         ];
         let rows = compare(&quiet, &loaded);
-        let told = rows.iter().map(|row| (row.key.cell.as_str(), row.refused, row.contradicted, row.absent));
-        assert_eq!(told.collect::<Vec<_>>(), [("x", 1, 1, 1), ("y", 2, 0, 1), ("w", 0, 0, 2)]);
+        let counts =
+            rows.iter().map(|row| (row.key.cell.as_str(), row.refused, row.contradicted, row.absent));
+        assert_eq!(counts.collect::<Vec<_>>(), [("x", 1, 1, 1), ("y", 2, 0, 1), ("w", 0, 0, 2)]);
     }
 
     #[test]
@@ -280,9 +281,9 @@ mod tests {
             ("loaded 2".into(), vec![answer("x", SAME), answer("z", LESS), answer("v", SILENT)]),
         ];
         let rows = compare(&quiet, &loaded);
-        let told = rows.iter().map(|row| (row.key.cell.as_str(), row.same, row.unheld, row.absent));
+        let counts = rows.iter().map(|row| (row.key.cell.as_str(), row.same, row.unheld, row.absent));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            counts.collect::<Vec<_>>(),
             [("x", 2, 0, 0), ("y", 1, 0, 1), ("z", 0, 1, 1), ("v", 0, 1, 1)]
         );
         assert_eq!(rows[2].quiet, Quiet::Absent);

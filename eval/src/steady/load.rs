@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn all_are_gone_after_a_panic() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let panicked = thread::spawn(move || {
             let load = Load::start(2, waiting).expect("cat can be started");
-            tell.send(alive(&load)).expect("the test listens");
+            sender.send(alive(&load)).expect("the test listens");
             panic!("planted: this panic is part of a test");
         });
         assert!(panicked.join().is_err());
-        let folders = told.recv().expect("it was told before the panic");
+        let folders = receiver.recv().expect("it was told before the panic");
         assert!(folders.len() == 2 && folders.iter().all(|folder| !folder.exists()));
     }
 

@@ -217,10 +217,10 @@ mod tests {
         Run { name: name.into(), answers, load: Some(load), report }
     }
 
-    fn told(quiet: &[Run], loaded: &[Run]) -> String {
-        let said =
+    fn page(quiet: &[Run], loaded: &[Run]) -> String {
+        let by_run =
             |runs: &[Run]| runs.iter().map(|run| (run.name.clone(), run.answers.clone())).collect::<Vec<_>>();
-        let rows = compare(&said(quiet), &said(loaded));
+        let rows = compare(&by_run(quiet), &by_run(loaded));
         let failures = ["run 3: it was\nplanted".to_owned()];
         Table { quiet, loaded, busy: 4, moving: false, failures: &failures, rows: &rows }.markdown()
     }
@@ -268,7 +268,7 @@ Contradiction: a / b, at 1 thread
 - quiet run 1: different. By 1.5.
 - run 2 under load: different. By 0.5.
 ";
-        assert_eq!(told(&quiet, &loaded), expected);
+        assert_eq!(page(&quiet, &loaded), expected);
     }
 
     #[test]
@@ -277,7 +277,7 @@ Contradiction: a / b, at 1 thread
             run("quiet run 1", 0.1, Verdict::Different, 1.5),
             run("quiet run 2", 0.1, Verdict::Equivalent, 1.0),
         ];
-        let text = told(&quiet, &[run("run 1 under load", 4.0, Verdict::Different, 1.5)]);
+        let text = page(&quiet, &[run("run 1 under load", 4.0, Verdict::Different, 1.5)]);
         assert!(text.contains("| a / b, at 1 thread | they disagree | 0 | 0 | 0 | 1 | 0 |"), "{text}");
         assert!(text.contains("- quiet run 2: equivalent. By 1."), "{text}");
     }

@@ -75,7 +75,7 @@ fn equal_runs_that_vary_are_not_called_different() {
 }
 
 #[test]
-fn one_run_a_side_is_refused_where_nothing_is_known_of_such_runs() {
+fn one_run_a_side_is_refused_where_no_others_are_known() {
     let runs = runs(2, 12.0, 2);
     let across = across(&kept(&runs[0]), &kept(&runs[1]), &[]);
     let compared = &across.comparisons[0];
@@ -157,8 +157,8 @@ fn sentences_compare_ratios_and_say_what_each_run_answered() {
         let (one, other) = (side(one, 100), side(other, 200));
         across(&all(&one), &all(&other), &[]).comparisons[0].sentence.clone()
     };
-    let said = [both(2.0, 3.0, 0.01), both(2.0, 2.0, 0.001), both(1.0, 1.0, 0.4), both(1.0, 2.0, 0.4)];
-    insta::assert_snapshot!(said.join("\n"));
+    let sentences = [both(2.0, 3.0, 0.01), both(2.0, 2.0, 0.001), both(1.0, 1.0, 0.4), both(1.0, 2.0, 0.4)];
+    insta::assert_snapshot!(sentences.join("\n"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One pair, judged as every comparison is.
 
-use tenbin_model::{Found, Machine, Pair, Picoseconds, Trial, Verdict};
+use tenbin_model::{Machine, MeasuredRatio, Pair, Picoseconds, Trial, Verdict};
 
 use crate::analysis::{Analyses, Comparisons};
 
@@ -24,7 +24,8 @@ pub fn pair(machine: &Machine, trial: &Trial, known: Known) -> Pair {
     Pair {
         truth: known.truth,
         verdict: answer.as_ref().map_or(Verdict::Refused, |answer| answer.verdict),
-        found: evidence.map(|evidence| Found { ratio: evidence.ratio, interval: evidence.interval }),
+        measured: evidence
+            .map(|evidence| MeasuredRatio { ratio: evidence.ratio, interval: evidence.interval }),
         why: match (&answer, evidence) {
             (Some(answer), None) => answer.refusal.as_ref().map(|refusal| refusal.reached.clone()),
             _ => None,
@@ -52,13 +53,13 @@ mod tests {
         let mut trial = run(2.0, machine.clone()).trials.remove(0);
         trial.cells = vec![cell(64, 2.0, 0.01, Ended::Precision, 1)];
         let judged = pair(&machine, &trial, known);
-        let found = judged.found.unwrap();
+        let measured = judged.measured.unwrap();
         assert_eq!((judged.verdict, judged.blocks, judged.layout), (Verdict::Different, 64, Some(3)));
-        assert!(found.interval.low <= 2.0 && found.interval.high >= 2.0, "{found:?}");
+        assert!(measured.interval.low <= 2.0 && measured.interval.high >= 2.0, "{measured:?}");
 
         trial.cells = vec![cell(2, 2.0, 0.01, Ended::Budget, 1)];
         let judged = pair(&machine, &trial, known);
-        assert_eq!((judged.verdict, judged.found), (Verdict::Refused, None));
+        assert_eq!((judged.verdict, judged.measured), (Verdict::Refused, None));
         assert!(judged.why.is_some_and(|why| why.contains("2 blocks")));
     }
 }

@@ -6,8 +6,9 @@ use tenbin_model::calibration::{
     Between, Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
     WorkRates,
 };
-use tenbin_model::{Calibration, Found, Pair, Picoseconds, Purpose, Series, Verdict};
+use tenbin_model::{Calibration, MeasuredRatio, Pair, Picoseconds, Purpose, Series, Verdict};
 
+use crate::across::in_order;
 use tenbin_stats::order::Ordered;
 use tenbin_stats::proportion::clopper_pearson;
 
@@ -24,16 +25,16 @@ pub const LEVEL: f64 = 0.01;
 /// A calibration that was cut short, or of which every series was refused, has rates as well:
 /// proportions of 0, without an interval.
 pub fn rates(calibration: &Calibration) -> Rates {
-    let all = Weighed::of(calibration, |_| true);
-    let ladder = Weighed::of(calibration, |series| series.purpose == Purpose::Ladder);
+    let all = WeighedPair::of(calibration, |_| true);
+    let ladder = WeighedPair::of(calibration, |series| series.purpose == Purpose::Ladder);
     Rates {
         level: LEVEL,
-        alarms: proportion(&ladder, Weighed::answered_equals, Weighed::different),
-        excluded: proportion(&ladder, Weighed::answered_equals, Weighed::excludes_1),
-        undecided: proportion(&ladder, Weighed::equals, Weighed::refused),
-        wrong_signs: proportion(&ladder, Weighed::answered_differing, Weighed::wrong),
-        covered: proportion(&ladder, Weighed::answered, Weighed::covered),
-        refused: proportion(&all, |_| true, Weighed::refused),
+        alarms: proportion(&ladder, WeighedPair::answered_equals, WeighedPair::different),
+        excluded: proportion(&ladder, WeighedPair::answered_equals, WeighedPair::excludes_1),
+        undecided: proportion(&ladder, WeighedPair::equals, WeighedPair::refused),
+        wrong_signs: proportion(&ladder, WeighedPair::answered_differing, WeighedPair::wrong),
+        covered: proportion(&ladder, WeighedPair::answered, WeighedPair::covered),
+        refused: proportion(&all, |_| true, WeighedPair::refused),
         took: took(&ladder),
         works: works(calibration),
         layout: layout(calibration),
@@ -44,7 +45,7 @@ pub fn rates(calibration: &Calibration) -> Rates {
     }
 }
 
-fn unanswered(pairs: &[Weighed]) -> Vec<Unanswered> {
+fn unanswered(pairs: &[WeighedPair]) -> Vec<Unanswered> {
     let mut reasons: Vec<Unanswered> = Vec::new();
     for why in pairs.iter().filter_map(|weighed| weighed.pair.why.as_ref()) {
         match reasons.iter_mut().find(|reason| reason.why == *why) {
@@ -57,34 +58,27 @@ fn unanswered(pairs: &[Weighed]) -> Vec<Unanswered> {
 
 fn works(calibration: &Calibration) -> Vec<WorkRates> {
     let ladder = || calibration.series.iter().filter(|series| series.purpose == Purpose::Ladder);
-    let mut names: Vec<&str> = Vec::new();
-    for series in ladder() {
-        if !names.contains(&series.work.as_str()) {
-            names.push(&series.work);
-        }
-    }
-    names
+    in_order(ladder().map(|series| series.work.as_str()))
         .into_iter()
         .map(|name| {
             let of_work = |series: &Series| series.purpose == Purpose::Ladder && series.work == name;
-            let pairs = Weighed::of(calibration, of_work);
+            let pairs = WeighedPair::of(calibration, of_work);
             let mut effects: Vec<f64> = ladder().filter(|series| of_work(series)).map(|s| s.effect).collect();
             effects.retain(|&effect| effect != 0.0);
             effects.sort_unstable_by(f64::total_cmp);
             effects.dedup();
             let step = |effect: f64| {
-                let found =
-                    proportion(&pairs, |weighed| weighed.series.effect == effect, Weighed::found_rightly);
-                Step { effect, found }
+                let of_effect = |weighed: &WeighedPair<'_>| weighed.series.effect == effect;
+                Step { effect, detected: proportion(&pairs, of_effect, WeighedPair::found_rightly) }
             };
             let steps: Vec<Step> = effects.into_iter().map(step).collect();
             let what = ladder().find(|series| of_work(series)).map(|series| series.what.clone());
             WorkRates {
                 work: name.to_owned(),
                 what: what.unwrap_or_default(),
-                alarms: proportion(&pairs, Weighed::answered_equals, Weighed::different),
-                undecided: proportion(&pairs, Weighed::equals, Weighed::refused),
-                covered: proportion(&pairs, Weighed::answered, Weighed::covered),
+                alarms: proportion(&pairs, WeighedPair::answered_equals, WeighedPair::different),
+                undecided: proportion(&pairs, WeighedPair::equals, WeighedPair::refused),
+                covered: proportion(&pairs, WeighedPair::answered, WeighedPair::covered),
                 ninety: ninety(&steps),
                 steps,
                 took: took(&pairs),
@@ -95,21 +89,21 @@ fn works(calibration: &Calibration) -> Vec<WorkRates> {
 
 /// The last step, coming from the largest, up to which at least nine of ten were found.
 fn ninety(steps: &[Step]) -> Option<Step> {
-    let weighed = steps.iter().rev().filter(|step| step.found.of > 0);
-    weighed.take_while(|step| 10 * step.found.count >= 9 * step.found.of).last().copied()
+    let weighed = steps.iter().rev().filter(|step| step.detected.of > 0);
+    weighed.take_while(|step| 10 * step.detected.count >= 9 * step.detected.of).last().copied()
 }
 
 fn layout(calibration: &Calibration) -> LayoutRates {
-    let pairs = Weighed::of(calibration, |series| series.purpose == Purpose::Layout);
+    let pairs = WeighedPair::of(calibration, |series| series.purpose == Purpose::Layout);
     let mut numbers: Vec<u32> = pairs.iter().filter_map(|weighed| weighed.pair.layout).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let one = |layout: u32| OneLayout {
         layout,
-        different: proportion(&pairs, |weighed| weighed.pair.layout == Some(layout), Weighed::different),
+        different: proportion(&pairs, |weighed| weighed.pair.layout == Some(layout), WeighedPair::different),
     };
     LayoutRates {
-        different: proportion(&pairs, |_| true, Weighed::different),
+        different: proportion(&pairs, |_| true, WeighedPair::different),
         layouts: numbers.into_iter().map(one).collect(),
     }
 }
@@ -119,11 +113,11 @@ fn bias(series: &Series) -> Option<Bias> {
     if series.purpose != Purpose::Truth {
         return None;
     }
-    let answered: Vec<(f64, Found)> =
-        series.pairs.iter().filter_map(|pair| Some((pair.truth, pair.found?))).collect();
+    let answered: Vec<(f64, MeasuredRatio)> =
+        series.pairs.iter().filter_map(|pair| Some((pair.truth, pair.measured?))).collect();
     let (truth, _) = *answered.first()?;
-    let median = Ordered::new(answered.iter().map(|(_, found)| found.ratio).collect())?.median();
-    let errors = answered.iter().map(|(truth, found)| found.ratio / truth - 1.0);
+    let median = Ordered::new(answered.iter().map(|(_, measured)| measured.ratio).collect())?.median();
+    let errors = answered.iter().map(|(truth, measured)| measured.ratio / truth - 1.0);
     Some(Bias {
         work: series.work.clone(),
         what: series.what.clone(),
@@ -141,18 +135,19 @@ fn between(series: &Series) -> Option<Between> {
     if series.purpose == Purpose::Layout {
         return None;
     }
-    let found = || series.pairs.iter().filter_map(|pair| Some((pair.process?, pair.truth, pair.found?)));
+    let measured =
+        || series.pairs.iter().filter_map(|pair| Some((pair.process?, pair.truth, pair.measured?)));
     let mut by_process: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (process, truth, found) in found() {
-        by_process.entry(process).or_default().push(found.ratio / truth);
+    for (process, truth, measured) in measured() {
+        by_process.entry(process).or_default().push(measured.ratio / truth);
     }
     let medians: Option<Vec<f64>> =
         by_process.into_values().map(|ratios| Some(Ordered::new(ratios)?.median())).collect();
     let medians = Ordered::new(medians?)?;
     let values = medians.values();
     let (mut disjoint, mut of) = (0, 0);
-    for (place, (process, truth, one)) in found().enumerate() {
-        for (_, other_truth, other) in found().skip(place + 1).filter(|other| other.0 != process) {
+    for (place, (process, truth, one)) in measured().enumerate() {
+        for (_, other_truth, other) in measured().skip(place + 1).filter(|other| other.0 != process) {
             let (one, other) = (one.interval, other.interval);
             of += 1;
             let below = one.high / truth < other.low / other_truth;
@@ -174,7 +169,7 @@ fn unweighed(series: &Series) -> Option<Unweighed> {
     Some(Unweighed { purpose: series.purpose, work: series.work.clone(), effect: series.effect, why })
 }
 
-fn took(pairs: &[Weighed]) -> Option<VerdictTime> {
+fn took(pairs: &[WeighedPair]) -> Option<VerdictTime> {
     let times = Ordered::new(pairs.iter().map(|weighed| weighed.pair.took.0 as f64).collect())?;
     let whole = |time: f64| Picoseconds(time.round() as u64);
     Some(VerdictTime { median: whole(times.median()), ninetieth: whole(times.quantile(0.9)?) })
@@ -182,9 +177,9 @@ fn took(pairs: &[Weighed]) -> Option<VerdictTime> {
 
 /// How often it `happened`, counted `among` some of the pairs.
 fn proportion<'a>(
-    pairs: &[Weighed<'a>],
-    among: impl Fn(&Weighed<'a>) -> bool,
-    happened: impl Fn(&Weighed<'a>) -> bool,
+    pairs: &[WeighedPair<'a>],
+    among: impl Fn(&WeighedPair<'a>) -> bool,
+    happened: impl Fn(&WeighedPair<'a>) -> bool,
 ) -> Proportion {
     let of = pairs.iter().filter(|weighed| among(weighed)).count() as u64;
     let count = pairs.iter().filter(|weighed| among(weighed) && happened(weighed)).count() as u64;
@@ -200,12 +195,12 @@ enum Side {
 
 /// A pair with the question that it was weighed for.
 #[derive(Clone, Copy)]
-struct Weighed<'a> {
+struct WeighedPair<'a> {
     series: &'a Series,
     pair: &'a Pair,
 }
 
-impl<'a> Weighed<'a> {
+impl<'a> WeighedPair<'a> {
     fn of(calibration: &'a Calibration, wanted: impl Fn(&Series) -> bool) -> Vec<Self> {
         let series = calibration.series.iter().filter(|series| wanted(series));
         series.flat_map(|series| series.pairs.iter().map(move |pair| Self { series, pair })).collect()
@@ -221,7 +216,7 @@ impl<'a> Weighed<'a> {
     }
 
     fn excludes_1(&self) -> bool {
-        self.pair.found.is_some_and(|found| found.interval.low > 1.0 || found.interval.high < 1.0)
+        self.pair.measured.is_some_and(|measured| measured.interval.low > 1.0 || measured.interval.high < 1.0)
     }
 
     fn answered_differing(&self) -> bool {
@@ -237,26 +232,28 @@ impl<'a> Weighed<'a> {
     }
 
     fn answered(&self) -> bool {
-        self.pair.found.is_some()
+        self.pair.measured.is_some()
     }
 
     fn covered(&self) -> bool {
         let truth = self.pair.truth;
-        self.pair.found.is_some_and(|found| found.interval.low <= truth && truth <= found.interval.high)
+        self.pair
+            .measured
+            .is_some_and(|measured| measured.interval.low <= truth && truth <= measured.interval.high)
     }
 
     fn found_rightly(&self) -> bool {
-        self.said().is_some() && self.said() == self.true_side()
+        self.claimed_side().is_some() && self.claimed_side() == self.true_side()
     }
 
     fn wrong(&self) -> bool {
-        self.said().is_some_and(|said| self.true_side().is_some_and(|side| side != said))
+        self.claimed_side().is_some_and(|claimed| self.true_side().is_some_and(|side| side != claimed))
     }
 
     /// The side on which the whole interval lies, if the verdict is "different". An end that was
     /// rounded to 1 still belongs to its side: the verdict was made from logarithms.
-    fn said(&self) -> Option<Side> {
-        let interval = self.pair.found.filter(|_| self.different())?.interval;
+    fn claimed_side(&self) -> Option<Side> {
+        let interval = self.pair.measured.filter(|_| self.different())?.interval;
         match (interval.low >= 1.0, interval.high <= 1.0) {
             (true, false) => Some(Side::Above),
             (false, true) => Some(Side::Below),

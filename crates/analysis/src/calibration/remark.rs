@@ -68,7 +68,7 @@ pub(crate) fn made_load(calibration: &Calibration) -> Option<String> {
 /// An interval of a proportion in per cent, rounded outward: `0 to 1.9 %`.
 pub(crate) fn range(interval: Interval) -> String {
     let least = decimals(interval);
-    said(interval, least)
+    percentages(interval, least)
 }
 
 /// The same with so many digits that `mark`, a fraction, lies outside if it does.
@@ -79,7 +79,7 @@ pub(crate) fn against(interval: Interval, mark: f64) -> String {
         let mark = mark * 100.0;
         (interval.low * 100.0 <= mark || low > mark) && (interval.high * 100.0 >= mark || high < mark)
     };
-    said(interval, (least..=MOST_DECIMALS).find(apart).unwrap_or(MOST_DECIMALS))
+    percentages(interval, (least..=MOST_DECIMALS).find(apart).unwrap_or(MOST_DECIMALS))
 }
 
 const MOST_DECIMALS: usize = 6;
@@ -93,7 +93,7 @@ fn decimals(interval: Interval) -> usize {
     digits.clamp(least, MOST_DECIMALS as i32) as usize
 }
 
-fn said(interval: Interval, decimals: usize) -> String {
+fn percentages(interval: Interval, decimals: usize) -> String {
     let end = |value: f64| {
         if value == 0.0 || value == 100.0 { value.to_string() } else { format!("{value:.decimals$}") }
     };

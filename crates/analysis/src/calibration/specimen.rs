@@ -1,8 +1,8 @@
 //! Calibrations that are made up, so that every rate of them is known.
 
 use tenbin_model::{
-    Calibration, Effort, Found, Interval, Load, Machine, Pair, Picoseconds, Provenance, Purpose, Series,
-    Verdict,
+    Calibration, Effort, Interval, Load, Machine, MeasuredRatio, Pair, Picoseconds, Provenance, Purpose,
+    Series, Verdict,
 };
 
 /// A calibration of a machine of which nothing was observed, at a level of 1 %.
@@ -23,7 +23,6 @@ pub(crate) fn calibration(series: Vec<Series>) -> Calibration {
     }
 }
 
-/// A series of the ladder.
 pub(crate) fn ladder(work: &str, effect: f64, pairs: Vec<Pair>) -> Series {
     let what = match work {
         "alu" => "dependent additions in registers",
@@ -42,16 +41,16 @@ pub(crate) fn unweighed(series: Series) -> Series {
     Series { refused: Some("the effect is less than two whole operations".into()), ..series }
 }
 
-/// `count` pairs that came out alike: the ratio found is `found`, its interval a thousandth on either
+/// `count` pairs that came out alike: the ratio found is `measured`, its interval a thousandth on either
 /// side, the verdict what that interval says at a margin of a hundredth.
-pub(crate) fn pairs(count: usize, truth: f64, found: f64) -> Vec<Pair> {
-    let interval = Interval { low: found - 0.001, high: found + 0.001 };
+pub(crate) fn pairs(count: usize, truth: f64, measured: f64) -> Vec<Pair> {
+    let interval = Interval { low: measured - 0.001, high: measured + 0.001 };
     let verdict =
         if interval.low > 1.0 || interval.high < 1.0 { Verdict::Different } else { Verdict::Equivalent };
     let pair = Pair {
         truth,
         verdict,
-        found: Some(Found { ratio: found, interval }),
+        measured: Some(MeasuredRatio { ratio: measured, interval }),
         why: None,
         blocks: 40,
         operations: 10_000,
@@ -63,15 +62,15 @@ pub(crate) fn pairs(count: usize, truth: f64, found: f64) -> Vec<Pair> {
 }
 
 /// `count` pairs that were refused, with an interval that is too wide or with none.
-pub(crate) fn refused(count: usize, truth: f64, found: Option<Interval>) -> Vec<Pair> {
-    let found = found.map(|interval| Found { ratio: interval.low.midpoint(interval.high), interval });
-    let why = if found.is_some() { None } else { Some("a worker was elsewhere".to_owned()) };
+pub(crate) fn refused(count: usize, truth: f64, measured: Option<Interval>) -> Vec<Pair> {
+    let measured =
+        measured.map(|interval| MeasuredRatio { ratio: interval.low.midpoint(interval.high), interval });
+    let why = if measured.is_some() { None } else { Some("a worker was elsewhere".to_owned()) };
     let refused =
-        Pair { verdict: Verdict::Refused, found, why, took: Picoseconds::from_millis(500), ..one(truth) };
+        Pair { verdict: Verdict::Refused, measured, why, took: Picoseconds::from_millis(500), ..one(truth) };
     vec![refused; count]
 }
 
-/// Pairs of one layout.
 pub(crate) fn in_layout(layout: u32, pairs: Vec<Pair>) -> Vec<Pair> {
     pairs.into_iter().map(|pair| Pair { layout: Some(layout), ..pair }).collect()
 }
@@ -84,10 +83,10 @@ fn one(truth: f64) -> Pair {
 pub(crate) fn full() -> Calibration {
     let wide = Interval { low: 0.98, high: 1.03 };
     let steps = |work: &str, effects: [(f64, usize); 3]| {
-        let step = move |(effect, found): (f64, usize)| {
+        let step = move |(effect, right): (f64, usize)| {
             let truth = 1.0 + effect;
-            let missed = refused(100 - found, truth, Some(wide));
-            ladder(work, effect, [pairs(found, truth, truth), missed].concat())
+            let missed = refused(100 - right, truth, Some(wide));
+            ladder(work, effect, [pairs(right, truth, truth), missed].concat())
         };
         effects.map(step)
     };

@@ -20,7 +20,7 @@ fn counted(proportion: Proportion) -> (u64, u64) {
 }
 
 #[test]
-fn an_alarm_is_an_equal_that_is_called_different_on_whichever_side() {
+fn an_alarm_is_an_equal_called_different_on_either_side() {
     let rates = rates(&full());
     // The ends solve their equations; found by bisection of the sum of binomial probabilities.
     assert_eq!(shown(rates.alarms), (1, 400, "0.000013 0.018427".into()));
@@ -46,11 +46,11 @@ fn copies_at_other_addresses_are_no_equals_of_the_ladder() {
 }
 
 #[test]
-fn a_wrong_sign_is_an_effect_that_is_called_different_the_wrong_way_round() {
+fn a_wrong_sign_is_an_effect_called_different_the_wrong_way() {
     let rates = rates(&unsound());
     assert_eq!(counted(rates.wrong_signs), (3, 100));
     let step = rates.works[0].steps[0];
-    assert_eq!((step.effect, counted(step.found)), (0.01, (97, 100)));
+    assert_eq!((step.effect, counted(step.detected)), (0.01, (97, 100)));
     // An interval beside 1 is no wrong sign as long as nothing was claimed from it.
     let below = Interval { low: 0.98, high: 0.99 };
     let claimed = |verdict| {
@@ -62,7 +62,7 @@ fn a_wrong_sign_is_an_effect_that_is_called_different_the_wrong_way_round() {
 }
 
 #[test]
-fn an_end_that_was_rounded_to_1_keeps_its_side_and_a_truth_below_1_is_turned() {
+fn an_end_rounded_to_1_keeps_its_side_and_small_truths_turn() {
     let pair = |truth, low, high| {
         let interval = Interval { low, high };
         Pair { verdict: Verdict::Different, ..refused(1, truth, Some(interval)).remove(0) }
@@ -70,7 +70,7 @@ fn an_end_that_was_rounded_to_1_keeps_its_side_and_a_truth_below_1_is_turned() {
     let pairs = vec![pair(1.01, 1.0, 1.02), pair(1.01, 0.98, 1.0), pair(0.99, 0.98, 0.995)];
     let rates = rates(&calibration(vec![ladder("alu", 0.01, pairs)]));
     assert_eq!(counted(rates.wrong_signs), (1, 3));
-    assert_eq!(counted(rates.works[0].steps[0].found), (2, 3));
+    assert_eq!(counted(rates.works[0].steps[0].detected), (2, 3));
 }
 
 #[test]
@@ -87,12 +87,12 @@ fn coverage_counts_intervals_and_their_ends() {
 
 #[test]
 fn ninety_per_cent_power_must_hold_at_every_larger_step() {
-    let step = |effect: f64, found: usize, missed: usize| {
+    let step = |effect: f64, right: usize, missed: usize| {
         let truth = 1.0 + effect;
-        ladder("alu", effect, [pairs(found, truth, truth), refused(missed, truth, None)].concat())
+        ladder("alu", effect, [pairs(right, truth, truth), refused(missed, truth, None)].concat())
     };
     let ninety = |steps: Vec<Series>| {
-        rates(&calibration(steps)).works[0].ninety.map(|step| (step.effect, counted(step.found)))
+        rates(&calibration(steps)).works[0].ninety.map(|step| (step.effect, counted(step.detected)))
     };
     // In no order, and with a hole at 1 %.
     let hole = vec![step(0.05, 10, 0), step(0.005, 10, 0), step(0.01, 8, 2), step(0.02, 9, 1)];
@@ -136,14 +136,14 @@ fn refusals_are_counted_of_equals_and_of_everything() {
     assert_eq!(counted(rates.refused), (136, 1120));
     let [unweighed] = rates.unweighed.as_slice() else { panic!("one series was refused as a whole") };
     assert_eq!((unweighed.work.as_str(), unweighed.effect), ("alu", 0.001));
-    assert_eq!(shown(rates.works[0].steps[0].found), (0, 0, "none".into()));
+    assert_eq!(shown(rates.works[0].steps[0].detected), (0, 0, "none".into()));
 }
 
 #[test]
-fn a_bias_is_the_error_of_the_median_and_the_worst_keeps_its_sign() {
-    let found = [pairs(3, 3.0, 3.03), pairs(2, 3.0, 2.7), refused(4, 3.0, None)].concat();
+fn a_bias_is_the_median_s_error_and_the_worst_keeps_its_sign() {
+    let measured = [pairs(3, 3.0, 3.03), pairs(2, 3.0, 2.7), refused(4, 3.0, None)].concat();
     let silent = series(Purpose::Truth, "silent", "", 1.0, refused(4, 2.0, None));
-    let rates = rates(&calibration(vec![series(Purpose::Truth, "ratio", "", 2.0, found), silent]));
+    let rates = rates(&calibration(vec![series(Purpose::Truth, "ratio", "", 2.0, measured), silent]));
     let [bias] = rates.biases.as_slice() else { panic!("one series found a ratio") };
     assert_eq!((bias.truth, bias.runs, bias.median), (3.0, 5, 3.03));
     assert!((bias.error - 0.01).abs() < 1e-12 && (bias.worst + 0.1).abs() < 1e-12, "{bias:?}");
@@ -203,16 +203,16 @@ fn the_remark_says_alarms_signs_date_and_load() {
 }
 
 #[test]
-fn ranges_are_rounded_outward_and_show_on_which_side_of_the_aim_they_lie() {
-    let said = |low: f64, high: f64| range(Interval { low, high });
-    assert_eq!(said(0.0, 0.018_45), "0 to 1.9 %");
-    assert_eq!(said(0.000_012, 0.018_45), "0 to 1.9 %");
-    assert_eq!(said(0.0, 0.000_123), "0 to 0.013 %");
-    assert_eq!(said(0.974_3, 1.0), "97.4 to 100 %");
-    assert_eq!(said(0.997_43, 0.999_98), "99.74 to 100 %");
-    assert_eq!(said(0.211, 0.652), "21 to 66 %");
-    assert_eq!(said(0.064, 0.146), "6.4 to 14.6 %");
-    assert_eq!(said(0.0, 1.0), "0 to 100 %");
+fn ranges_are_rounded_outward_and_show_their_side_of_the_aim() {
+    let shown_range = |low: f64, high: f64| range(Interval { low, high });
+    assert_eq!(shown_range(0.0, 0.018_45), "0 to 1.9 %");
+    assert_eq!(shown_range(0.000_012, 0.018_45), "0 to 1.9 %");
+    assert_eq!(shown_range(0.0, 0.000_123), "0 to 0.013 %");
+    assert_eq!(shown_range(0.974_3, 1.0), "97.4 to 100 %");
+    assert_eq!(shown_range(0.997_43, 0.999_98), "99.74 to 100 %");
+    assert_eq!(shown_range(0.211, 0.652), "21 to 66 %");
+    assert_eq!(shown_range(0.064, 0.146), "6.4 to 14.6 %");
+    assert_eq!(shown_range(0.0, 1.0), "0 to 100 %");
     let aimed = |low: f64, high: f64| against(Interval { low, high }, 0.01);
     assert_eq!(aimed(0.010_04, 0.041), "1.004 to 4.100 %");
     assert_eq!(aimed(0.0, 0.009_99), "0 to 0.999 %");
@@ -231,7 +231,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn a_calibration_holds_under_another_load_and_not_under_another_kernel() {
+fn a_calibration_holds_under_other_load_and_no_other_kernel() {
     let ours = Calibration { machine: machine(), ..full() };
     assert!(holds_for(&ours, &machine()));
     let busy = Machine {
@@ -275,9 +275,9 @@ fn the_newest_that_holds_and_says_something_is_taken() {
 }
 
 #[test]
-fn processes_that_find_other_ratios_are_counted_by_their_intervals() {
-    let in_process = |process, found| {
-        pairs(4, 1.0, found)
+fn processes_with_other_ratios_are_counted_by_intervals() {
+    let in_process = |process, measured| {
+        pairs(4, 1.0, measured)
             .into_iter()
             .map(move |pair| Pair { process: Some(process), ..pair })
             .collect::<Vec<_>>()

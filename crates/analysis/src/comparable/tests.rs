@@ -7,30 +7,15 @@ use serde_json::{Value, json};
 use tenbin_model::machine::{Clock, CoreKind, Node, Witness, Wsl};
 
 use super::*;
+use crate::specimen::sharing;
 
 /// Two CPUs on one node, with every field observed.
 fn machine() -> Machine {
-    let place = |cpu: u32| CpuPlace {
-        cpu: Cpu(cpu),
-        package: Observed::Known(0),
-        core: Observed::Known(cpu),
-        siblings: Observed::Known(vec![Cpu(cpu)]),
-        node: Observed::Known(0),
-        kind: Observed::Known(CoreKind::Uniform),
-        caches: Observed::Known(vec![Cache {
-            level: 1,
-            kind: "Data".into(),
-            size: Observed::Known(Bytes::from_kib(32)),
-            line: Observed::Known(Bytes(64)),
-            shared_by: vec![Cpu(cpu)],
-            witness: Witness::Sysfs,
-        }]),
-    };
     Machine {
         architecture: "x86_64".into(),
         cpu_model: Observed::Known("AMD EPYC".into()),
         microcode: Observed::Known("0x1".into()),
-        cpus: vec![place(0), place(1)],
+        cpus: sharing(1, &[&[0], &[1]]).cpus,
         online: Observed::Known(vec![Cpu(0), Cpu(1)]),
         nodes: Observed::Known(vec![Node { node: 0, cpus: vec![Cpu(0), Cpu(1)], distances: vec![10] }]),
         kernel: Observed::Known("Linux version 6.1".into()),

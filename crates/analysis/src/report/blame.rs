@@ -24,7 +24,6 @@ pub fn blame(blame: &Blame) -> Document {
     document
 }
 
-/// How much of the specification was searched.
 fn searched_in_words(searched: Searched, is_wrong: bool) -> String {
     let tried = format!("{} outcomes of {} small inputs", searched.outcomes, searched.inputs);
     if is_wrong {
@@ -59,7 +58,6 @@ fn called_in_words(blame: &Blame, called: &Called) -> String {
     text + "."
 }
 
-/// What a program did.
 fn watched_in_words(watched: &Watched, function: &str) -> String {
     let Watched { program, calls, outside, cut, ended } = watched;
     if *calls == 0 {
@@ -77,7 +75,6 @@ fn watched_in_words(watched: &Watched, function: &str) -> String {
     format!("{program} made {made}{cut}, and {ended}.")
 }
 
-/// A contract, with the specification that was chosen.
 fn contract(document: &mut Document, contract: &Contracted) {
     document
         .paragraph(0, format!("{}: {}", contract.name, contract.prototype))

@@ -47,8 +47,8 @@ pub fn calibration(calibration: &Calibration, rates: &Rates) -> Document {
     if let Some(line) = layout(&rates.layout) {
         document.entry("layout", line);
     }
-    for (place, found) in rates.biases.iter().enumerate() {
-        document.entry(if place == 0 { "bias" } else { "" }, bias(found));
+    for (place, one) in rates.biases.iter().enumerate() {
+        document.entry(if place == 0 { "bias" } else { "" }, bias(one));
     }
     if let Some(line) = between(&rates.between) {
         document.entry("apart", line);
@@ -62,7 +62,7 @@ fn alarms(calibration: &Calibration, rates: &Rates) -> Option<String> {
     let Some(interval) = rates.alarms.interval else {
         return Some("No pair of equals was weighed: nothing is known of false alarms.".into());
     };
-    let said = match rates.alarms {
+    let answer = match rates.alarms {
         Proportion { count: 0, of: 1, .. } => "The one pair of equals was not called different".to_owned(),
         Proportion { count: 0, of, .. } => format!("None of {of} pairs of equals was called different"),
         Proportion { count: 1, of, .. } => format!("Of {of} pairs of equals 1 was called different"),
@@ -80,7 +80,7 @@ fn alarms(calibration: &Calibration, rates: &Rates) -> Option<String> {
         };
         format!("; the rule aims at {aim}, which this many pairs neither show nor refute{remedy}")
     };
-    Some(format!("{said} ({}){judged}.", against(interval, calibration.level)))
+    Some(format!("{answer} ({}){judged}.", against(interval, calibration.level)))
 }
 
 /// What a verdict of equivalence excuses, counted all the same.
@@ -123,17 +123,17 @@ fn smallest(rates: &Rates) -> Option<String> {
         .works
         .iter()
         .filter_map(|work| {
-            let largest = work.steps.iter().rfind(|step| step.found.of > 0)?;
+            let largest = work.steps.iter().rfind(|step| step.detected.of > 0)?;
             Some(match work.ninety {
                 Some(step) => {
-                    let found = counted(step.found);
-                    let found =
-                        step.found.interval.map_or(found.clone(), |it| format!("{found}: {}", range(it)));
-                    format!("{} from {} ({found})", work.work, percent(step.effect))
+                    let share = counted(step.detected);
+                    let share =
+                        step.detected.interval.map_or(share.clone(), |it| format!("{share}: {}", range(it)));
+                    format!("{} from {} ({share})", work.work, percent(step.effect))
                 }
                 None => {
-                    let found = counted(largest.found);
-                    format!("{} not even at {} ({found})", work.work, percent(largest.effect))
+                    let share = counted(largest.detected);
+                    format!("{} not even at {} ({share})", work.work, percent(largest.effect))
                 }
             })
         })
@@ -141,7 +141,6 @@ fn smallest(rates: &Rates) -> Option<String> {
     (!each.is_empty()).then(|| format!("An effect was found at least nine times of ten: {}.", comma(&each)))
 }
 
-/// How the ranges came about.
 fn method(rates: &Rates) -> Option<String> {
     let any = rates.alarms.of + rates.wrong_signs.of > 0;
     any.then(|| {
@@ -199,7 +198,7 @@ fn effects(rates: &Rates) -> Option<Table> {
     let rows = rates.works.iter().map(|work| {
         let cell = |size: &f64| {
             let step = work.steps.iter().find(|step| step.effect == *size);
-            step.map_or_else(|| NOTHING.into(), |step| counted(step.found))
+            step.map_or_else(|| NOTHING.into(), |step| counted(step.detected))
         };
         std::iter::once(work.work.clone()).chain(sizes.iter().map(cell)).collect()
     });

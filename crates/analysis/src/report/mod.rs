@@ -11,8 +11,8 @@ pub use blame::{blame, contracts};
 pub use calibration::calibration;
 pub use machine::machine;
 pub use text::{
-    cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, said,
-    survey,
+    cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, survey,
+    with_caveat,
 };
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use tenbin_stats::fairness::jain;
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign;
 
-/// The figures of one variant in one cell.
 pub(super) struct Row {
     pub(super) name: String,
     /// Time for one unit of work, in picoseconds: the median with its interval.
@@ -20,7 +19,6 @@ pub(super) struct Row {
     pub(super) charged: f64,
     /// How alike the workers fared, where there were several.
     pub(super) workers: Option<Workers>,
-    /// The variant's gauges by name.
     pub(super) gauges: Vec<(String, Reading)>,
     /// The counts of [`METRICS`] for one unit of work, in that order; none where an epoch was not counted.
     pub(super) metrics: Vec<Option<f64>>,

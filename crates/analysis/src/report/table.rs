@@ -8,6 +8,7 @@ use tenbin_model::words::semicolon;
 use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
 
 use super::row::Row;
+use crate::across::in_order;
 use crate::verdict::Time;
 use crate::verdict::sentence::{briefly, range};
 
@@ -61,13 +62,7 @@ pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Opti
         let fairness = |row: &Row| row.workers.as_ref().map(|workers| format!("{:.3}", workers.fairness));
         column("Jain", each(&fairness));
     }
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(|row| &row.gauges) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    for name in names {
+    for name in in_order(rows.iter().flat_map(|row| &row.gauges).map(|(name, _)| name)) {
         let reading = |row: &Row| {
             let (_, reading) = row.gauges.iter().find(|(gauge, _)| gauge == name)?;
             Some(match reading {
@@ -179,8 +174,8 @@ fn quantity(quantity: Quantity, picoseconds: f64) -> String {
 }
 
 fn spread(descriptor: &Descriptor, row: &Row) -> String {
-    let Some(found) = row.cost.interval else { return "–".into() };
-    let (one, other) = (found.interval.low, found.interval.high);
+    let Some(quantile) = row.cost.interval else { return "–".into() };
+    let (one, other) = (quantile.interval.low, quantile.interval.high);
     let (low, high) = match descriptor.quantity {
         Quantity::NanosecondsPerOperation | Quantity::Lateness => (one, other),
         Quantity::BytesPerSecond => (other, one),

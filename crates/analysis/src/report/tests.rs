@@ -46,20 +46,20 @@ fn full(quantity: Quantity) -> Run {
 }
 
 #[test]
-fn an_experiment_is_shown_with_its_tables_findings_and_published_figures() {
+fn a_page_has_tables_findings_and_published_figures() {
     let run = full(Quantity::NanosecondsPerOperation);
     insta::assert_snapshot!(reported(&run, None).pages[0].text(100));
 }
 
 #[test]
-fn the_reasons_for_exit_status_4_name_experiment_variant_and_cell() {
+fn reasons_for_status_4_name_experiment_variant_and_cell() {
     let mut run = full(Quantity::NanosecondsPerOperation);
     assert_eq!(faults(&reported(&run, None).report), None);
     let check =
         |variant, sabotage, met| Check { variant, sabotage, seen: "1 addition of 9 was lost".into(), met };
     run.trials[0].cells[0].checks = vec![check(0, false, true), check(1, false, false), check(0, true, true)];
-    let said = faults(&reported(&run, None).report).unwrap().text(300);
-    let lines: Vec<&str> = said.lines().collect();
+    let text = faults(&reported(&run, None).report).unwrap().text(300);
+    let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines,
         [
@@ -71,7 +71,7 @@ fn the_reasons_for_exit_status_4_name_experiment_variant_and_cell() {
 }
 
 #[test]
-fn evidence_of_several_lines_keeps_them_and_folds_those_that_are_long() {
+fn lines_of_evidence_are_kept_and_long_ones_folded() {
     let mut run = full(Quantity::NanosecondsPerOperation);
     let evidence = "API: the call of fork@GLIBC_2.2.5 is bound to fork@@GLIBC_2.2.5 in /usr/lib/libc.so.6; C library: \
                     glibc 2.36\nThe process:\n  clone by `syscall` of libc.so.6, in _Fork\n    rax=56 clone\n    \

@@ -18,7 +18,7 @@ const INDENT: usize = 10;
 pub fn survey(report: &Report) -> Document {
     let mut document = Document::new();
     for answer in report.answers.iter().filter(|answer| answer.headline) {
-        document.entry(&answer.experiment, said(answer));
+        document.entry(&answer.experiment, with_caveat(answer));
     }
     document
 }
@@ -121,7 +121,7 @@ pub fn cell_by_cell(time: Time, trial: &Trial, answers: &[Answer]) -> Document {
         }
         document.space();
         if let Some(first) = here.first() {
-            document.paragraph(2, said(first));
+            document.paragraph(2, with_caveat(first));
         }
         document.append(checked(trial, std::slice::from_ref(cell)));
     }
@@ -155,17 +155,17 @@ pub fn checked(trial: &Trial, cells: &[Cell]) -> Document {
     let caught = checks().filter(|check| check.sabotage && !check.met).count();
     let each = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
     let planted = each * cells.iter().filter(|cell| !cell.checks.is_empty()).count();
-    let said = format!(
+    let summary = format!(
         "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
          faults were caught.",
         trial.descriptor.specification
     );
-    document.paragraph(2, said);
+    document.paragraph(2, summary);
     document
 }
 
 /// An answer's sentence, and what is to be kept in mind with it.
-pub fn said(answer: &Answer) -> String {
+pub fn with_caveat(answer: &Answer) -> String {
     match &answer.caveat {
         Some(caveat) => format!("{} {caveat}", answer.sentence),
         None => answer.sentence.clone(),

@@ -50,13 +50,13 @@ fn add(machine: &mut Machine, cache: impl Fn(u32) -> Cache) {
 
 #[test]
 fn one_cpu_is_told_in_the_singular() {
-    let told = [
+    let expected = [
         "There is one CPU, 0, on a core of its own in one package.",
         "Sysfs shows an L1 for data of 32 KiB for CPU 0; all lines have 64 B.",
         "The firmware has one memory node for all.",
         "One CPU makes no pair.",
     ];
-    assert_eq!(sentences(&machine(1)), told);
+    assert_eq!(sentences(&machine(1)), expected);
     assert_eq!(sentences(&machine(0)), ["No CPU is known."]);
 }
 
@@ -78,20 +78,20 @@ fn each_witness_has_a_sentence_of_its_own() {
     add(&mut machine, |_| cache(2, Some(512), Some(64), Vec::new(), Witness::Cpuid));
     add(&mut machine, |_| cache(3, None, None, cpus(0..2), Witness::DeviceTree));
     machine.virtualisation = Virtualisation::Hypervisor("KVM".into());
-    let said = sentences(&machine);
+    let all = sentences(&machine);
     let hedge = "this is the hypervisor's word, not the hardware's.";
     assert_eq!(
-        said[1],
+        all[1],
         format!("Sysfs shows an L1 for data of 32 KiB for each core; all lines have 64 B; {hedge}")
     );
     assert_eq!(
-        said[2],
+        all[2],
         format!("CPUID shows an L2 of 512 KiB with unknown sharing; all lines have 64 B; {hedge}")
     );
     assert!(
-        said[3].starts_with("The device tree shows an L3 of unknown size for all CPUs together; all lines")
+        all[3].starts_with("The device tree shows an L3 of unknown size for all CPUs together; all lines")
     );
-    assert_eq!(said.len(), 6);
+    assert_eq!(all.len(), 6);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn lines_that_differ_are_told_by_level() {
 
 #[test]
 fn many_groups_are_counted_and_few_are_listed() {
-    let told = |size: u32| {
+    let sentence = |size: u32| {
         let mut machine = machine(16);
         add(&mut machine, |cpu| {
             let first = cpu / size * size;
@@ -114,17 +114,17 @@ fn many_groups_are_counted_and_few_are_listed() {
         });
         sentences(&machine)[1].clone()
     };
-    assert!(told(2).contains("an L2 of 1 MiB for each of 8 groups of 2 CPUs;"), "{}", told(2));
-    assert!(told(8).contains("an L2 of 1 MiB for CPUs 0-7 and for CPUs 8-15;"), "{}", told(8));
+    assert!(sentence(2).contains("an L2 of 1 MiB for each of 8 groups of 2 CPUs;"), "{}", sentence(2));
+    assert!(sentence(8).contains("an L2 of 1 MiB for CPUs 0-7 and for CPUs 8-15;"), "{}", sentence(8));
 }
 
 #[test]
 fn a_cpu_of_which_nothing_is_known_is_named() {
     let mut machine = machine(3);
     machine.cpus[2].caches = known(None);
-    let said = sentences(&machine);
-    assert_eq!(said[2], "No cache for data of CPU 2 is known (the table leaves it out).");
-    assert_eq!(said[4], "All 3 pairs of CPUs share one package.");
+    let all = sentences(&machine);
+    assert_eq!(all[2], "No cache for data of CPU 2 is known (the table leaves it out).");
+    assert_eq!(all[4], "All 3 pairs of CPUs share one package.");
     for place in &mut machine.cpus {
         place.package = known(None);
         place.node = known(None);
@@ -134,7 +134,7 @@ fn a_cpu_of_which_nothing_is_known_is_named() {
 
 #[test]
 fn nodes_and_distances_as_the_firmware_has_them() {
-    let told = |rows: &[&[u32]]| {
+    let sentence = |rows: &[&[u32]]| {
         let node = |(at, row): (usize, &&[u32])| Node {
             node: at as u32,
             cpus: if at == 2 { Vec::new() } else { cpus([at as u32]) },
@@ -162,7 +162,7 @@ fn nodes_and_distances_as_the_firmware_has_them() {
         (&[&[], &[]], "1 with CPU 1; it gives no distances."),
     ];
     for (rows, end) in cases {
-        assert!(told(rows).ends_with(end), "{}", told(rows));
+        assert!(sentence(rows).ends_with(end), "{}", sentence(rows));
     }
 }
 
@@ -186,10 +186,10 @@ proptest! {
             let second = || vec![cache(2, sharing.then_some(64), None, sharers, Witness::Sysfs)];
             place.caches = known(caches.then(second));
         }
-        let said = sentences(&machine);
-        prop_assert!((4..=5).contains(&said.len()), "{said:?}");
-        prop_assert!(said.iter().all(|sentence| sentence.ends_with('.') && !sentence.contains("  ")), "{said:?}");
-        let pairs: usize = said[said.len() - 1]
+        let all = sentences(&machine);
+        prop_assert!((4..=5).contains(&all.len()), "{all:?}");
+        prop_assert!(all.iter().all(|sentence| sentence.ends_with('.') && !sentence.contains("  ")), "{all:?}");
+        let pairs: usize = all[all.len() - 1]
             .split(|c: char| !c.is_ascii_alphanumeric())
             .collect::<Vec<_>>()
             .windows(2)
@@ -197,6 +197,6 @@ proptest! {
             .filter_map(|pair| pair[0].parse::<usize>().ok())
             .sum();
         let total = (count * (count - 1) / 2) as usize;
-        prop_assert!(pairs == total || said[said.len() - 1].starts_with("All") || total < 2, "{said:?}");
+        prop_assert!(pairs == total || all[all.len() - 1].starts_with("All") || total < 2, "{all:?}");
     }
 }

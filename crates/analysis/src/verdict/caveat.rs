@@ -39,9 +39,9 @@ fn changed(trial: &Trial, evidence: &Evidence) -> Option<String> {
     if (most.interval.low / least.interval.high).ln() <= WORTH_A_WORD {
         return None;
     }
-    let said = |regime: &Regime| {
+    let in_words = |regime: &Regime| {
         let alone = Evidence { ratio: regime.ratio, interval: regime.interval, ..evidence.clone() };
         format!("{} {}", range(trial.descriptor.quantity, &alone), when(regime, evidence))
     };
-    Some(format!("It changed while it was measured: {}, {}.", said(least), said(most)))
+    Some(format!("It changed while it was measured: {}, {}.", in_words(least), in_words(most)))
 }

@@ -96,9 +96,9 @@ pub fn beyond(answer: &mut Answer, quantity: Quantity, distance: f64, remedy: &s
     } else {
         format!("an interval within {} of 1, or beyond that", percent(evidence.margin))
     };
-    let found = sentence::alone(quantity, evidence, Verdict::Different);
+    let claim = sentence::alone(quantity, evidence, Verdict::Different);
     let refusal = Refusal {
-        reached: format!("in this run {found} {}", answer.cell),
+        reached: format!("in this run {claim} {}", answer.cell),
         needs: format!("{within} as a whole"),
         remedy: remedy.into(),
     };

@@ -10,7 +10,7 @@ use tenbin_model::{
 
 use super::overhead;
 use super::regimes::{self, Stance};
-use super::sentence::{self, Outcome};
+use super::sentence::{self, ComparisonOutcome};
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::{Ordered, QuantileInterval};
 use tenbin_stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
@@ -42,7 +42,8 @@ pub(crate) fn decided(
     let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
     let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
-    let margin = log_margin(descriptor);
+    // As a distance of log ratios; the nearer of 1 + margin and 1 − margin bounds both sides.
+    let margin = descriptor.margin.ln_1p();
     let comparisons = arrangement.comparisons.len();
     // The cheaper look first: regimes can only widen what is decided without them.
     let settled = |interval: Interval| {
@@ -53,7 +54,7 @@ pub(crate) fn decided(
     let all = |settled: &dyn Fn(&[f64]) -> bool| {
         arrangement.comparisons.iter().all(|one| settled(&paired(time, samples, one).values))
     };
-    all(&|ratios| whole(ratios, level).is_some_and(|(_, found)| settled(found.interval)))
+    all(&|ratios| whole(ratios, level).is_some_and(|(_, quantile)| settled(quantile.interval)))
         && overhead::known(arrangement, samples)
         && all(&|ratios| weighed(ratios, level, comparisons).is_some_and(|weighed| settled(weighed.covering)))
 }
@@ -62,7 +63,7 @@ pub(crate) fn decided(
 struct Weighed {
     median: f64,
     /// The exact interval over all blocks.
-    found: QuantileInterval,
+    quantile: QuantileInterval,
     /// The least interval that covers that one and those of all regimes.
     covering: Interval,
     /// Two or more, or none.
@@ -77,13 +78,13 @@ fn whole(ratios: &[f64], level: f64) -> Option<(f64, QuantileInterval)> {
 
 /// Weighs `ratios` at `level`; so many comparisons of the cell share the probability of a false change point.
 fn weighed(ratios: &[f64], level: f64, comparisons: usize) -> Option<Weighed> {
-    let (median, found) = whole(ratios, level)?;
+    let (median, quantile) = whole(ratios, level)?;
     let regimes = regimes_of(ratios, bonferroni(LEVEL, comparisons)?, level);
-    let covering = regimes.iter().fold(found.interval, |all, regime| Interval {
+    let covering = regimes.iter().fold(quantile.interval, |all, regime| Interval {
         low: all.low.min(regime.interval.low),
         high: all.high.max(regime.interval.high),
     });
-    Some(Weighed { median, found, covering, regimes })
+    Some(Weighed { median, quantile, covering, regimes })
 }
 
 /// What is known of one comparison of a cell that was timed. None if there are too few blocks for the level.
@@ -98,8 +99,8 @@ pub(crate) fn evidence(
     let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
     let level = Plan::new(LEVEL, family.max(1))?.level_after(cell.ended?, measured)?;
     let weighed = weighed(&ratios.values, level, cell.arrangement.comparisons.len())?;
-    let found = weighed.found;
-    let effect = detectable::smallest(weighed.median, found.interval, found.ranks.level)?;
+    let quantile = weighed.quantile;
+    let effect = detectable::smallest(weighed.median, quantile.interval, quantile.ranks.level)?;
     let name = |variant: u32| descriptor.variants[variant as usize].name.clone();
     Some(Evidence {
         left: name(comparison.left),
@@ -108,7 +109,7 @@ pub(crate) fn evidence(
         interval: as_ratios(weighed.covering),
         family_level: LEVEL,
         family,
-        level: found.ranks.level,
+        level: quantile.ranks.level,
         blocks: ratios.values.len(),
         detectable: detectable::as_fraction(effect),
         margin: descriptor.margin,
@@ -124,13 +125,13 @@ pub(super) fn decide(
     family: usize,
     cell: &Cell,
     comparison: &Comparison,
-) -> Outcome {
+) -> ComparisonOutcome {
     let Some(evidence) = evidence(time, descriptor, family, cell, comparison) else {
         let name = |variant: u32| &descriptor.variants[variant as usize].name;
         let (left, right) = (name(comparison.left), name(comparison.right));
         let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(family);
-        return Outcome {
+        return ComparisonOutcome {
             verdict: Verdict::Refused,
             evidence: None,
             refusal: Some(Refusal {
@@ -144,16 +145,20 @@ pub(super) fn decide(
         };
     };
     if let Some(two) = contradiction(&evidence) {
-        let said = |regime: &tenbin_model::Regime| {
+        let in_words = |regime: &tenbin_model::Regime| {
             let alone = Evidence { ratio: regime.ratio, interval: regime.interval, ..evidence.clone() };
             sentence::alone(descriptor.quantity, &alone, stance(regime.interval, evidence.margin).0)
         };
-        let refusal = regimes::it_depends(machine, cell, &evidence, two, said);
-        return Outcome { verdict: Verdict::Refused, evidence: Some(evidence), refusal: Some(refusal) };
+        let refusal = regimes::it_depends(machine, cell, &evidence, two, in_words);
+        return ComparisonOutcome {
+            verdict: Verdict::Refused,
+            evidence: Some(evidence),
+            refusal: Some(refusal),
+        };
     }
     let Stance(verdict, _) = stance(evidence.interval, evidence.margin);
     let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor.quantity, &evidence));
-    Outcome { verdict, evidence: Some(evidence), refusal }
+    ComparisonOutcome { verdict, evidence: Some(evidence), refusal }
 }
 
 /// Two regimes with two answers.
@@ -161,17 +166,23 @@ pub fn contradiction(evidence: &Evidence) -> Option<(&tenbin_model::Regime, &ten
     regimes::contradiction(evidence, |regime| stance(regime.interval, evidence.margin))
 }
 
-/// What an interval of ratios comes to by itself.
 fn stance(ratios: Interval, margin: f64) -> Stance {
-    let interval = Interval { low: ratios.low.ln(), high: ratios.high.ln() };
+    let verdict = of_interval(ratios, margin);
+    Stance(verdict, verdict == Verdict::Different && ratios.low > 1.0)
+}
+
+/// What an interval of ratios comes to by itself; `margin` is a fraction.
+pub(crate) fn of_interval(ratios: Interval, margin: f64) -> Verdict {
+    let Interval { low, high } = ratios;
     // Equivalence first: a difference that is known to be smaller than anybody asked for is no reason to
     // prefer one side, and which side it favours is the least certain thing about it.
-    let verdict = match interval {
-        interval if within(interval, margin.ln_1p()) => Verdict::Equivalent,
-        Interval { low, high } if low > 0.0 || high < 0.0 => Verdict::Different,
-        _ => Verdict::Refused,
-    };
-    Stance(verdict, verdict == Verdict::Different && interval.low > 0.0)
+    if within(Interval { low: low.ln(), high: high.ln() }, margin.ln_1p()) {
+        Verdict::Equivalent
+    } else if low > 1.0 || high < 1.0 {
+        Verdict::Different
+    } else {
+        Verdict::Refused
+    }
 }
 
 /// Neither different nor equivalent: how far it came and what is missing.
@@ -221,9 +232,4 @@ pub(super) fn paired(time: Time, samples: &[Sample], comparison: &Comparison) ->
 
 fn within(interval: Interval, margin: f64) -> bool {
     interval.low >= -margin && interval.high <= margin
-}
-
-/// The margin as a distance of log ratios; the nearer of 1 + margin and 1 − margin bounds both sides.
-fn log_margin(descriptor: &Descriptor) -> f64 {
-    descriptor.margin.ln_1p()
 }

@@ -7,7 +7,7 @@ use tenbin_model::{Arrangement, Cell, Finding, Sample, Trial};
 
 use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
-use tenbin_stats::overhead::{Doubling, Line, line};
+use tenbin_stats::overhead::{Doubling, EpochCost, epoch_cost};
 
 /// The overhead's interval may reach this part of an epoch to either side before measuring stops:
 /// 100 ns of 100 µs, a few readings of a clock.
@@ -21,8 +21,8 @@ pub(super) fn known(arrangement: &Arrangement, samples: &[Sample]) -> bool {
     if !arrangement.doubling {
         return true;
     }
-    let (line, _) = fitted(arrangement, samples);
-    let interval = line.and_then(|line| line.overhead.interval).map(|found| found.interval);
+    let (cost, _) = fitted(arrangement, samples);
+    let interval = cost.and_then(|cost| cost.overhead.interval).map(|overhead| overhead.interval);
     let widest = 2.0 * KNOWN_TO * arrangement.epoch.as_nanos();
     interval.is_some_and(|interval| interval.high - interval.low <= widest)
 }
@@ -32,7 +32,7 @@ pub(super) fn known(arrangement: &Arrangement, samples: &[Sample]) -> bool {
 /// Blocks come in pairs of n and 2n iterations, each with two epochs of the variant. Both of n are held
 /// against one of 2n, the first of its block and the last in turns, so that neither side comes later than the
 /// other.
-fn fitted(arrangement: &Arrangement, samples: &[Sample]) -> (Option<Line>, usize) {
+fn fitted(arrangement: &Arrangement, samples: &[Sample]) -> (Option<EpochCost>, usize) {
     let first = arrangement.variants.first().copied();
     let mut blocks: BTreeMap<u32, Vec<(u64, f64)>> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| Some(sample.variant) == first) {
@@ -48,7 +48,7 @@ fn fitted(arrangement: &Arrangement, samples: &[Sample]) -> (Option<Line>, usize
             Some(Doubling { iterations, once: [one, other], twice })
         })
         .collect();
-    (line(&pairs, LEVEL), pairs.len())
+    (epoch_cost(&pairs, LEVEL), pairs.len())
 }
 
 /// What an epoch costs beyond its iterations, by the first variant of a cell that doubles.
@@ -58,19 +58,19 @@ pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
     if !cell.arrangement.doubling {
         return None;
     }
-    let (line, pairs) = fitted(&cell.arrangement, &cell.samples);
-    let line = line?;
-    let overhead = line.overhead.interval?.interval;
-    let slope = line.slope.interval?.interval;
+    let (epoch, pairs) = fitted(&cell.arrangement, &cell.samples);
+    let epoch = epoch?;
+    let overhead = epoch.overhead.interval?.interval;
+    let slope = epoch.slope.interval?.interval;
     let shown = three_digits;
     let iteration = format!(
         "an iteration costs {} ns ({} to {})",
-        shown(line.slope.median),
+        shown(epoch.slope.median),
         shown(slope.low),
         shown(slope.high)
     );
     let (cost, range) =
-        (shown(line.overhead.median), format!("({} to {})", shown(overhead.low), shown(overhead.high)));
+        (shown(epoch.overhead.median), format!("({} to {})", shown(overhead.low), shown(overhead.high)));
     // Nothing is clamped, and nothing impossible is claimed.
     let sentence = if overhead.high < 0.0 {
         format!(
@@ -103,7 +103,7 @@ mod tests {
 
     /// A cell that doubles: epochs of 100 and of 200 us with noise of up to 100 ns to either side,
     /// interrupted as often for each unit of time (`rate` times in 100 us), each time for about 1 ms.
-    fn interrupted(rate: f64, seed: u64) -> (Option<Line>, usize) {
+    fn interrupted(rate: f64, seed: u64) -> (Option<EpochCost>, usize) {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut cell = specimen::cell(200, 1.0, 0.0, Ended::Budget, seed);
         cell.arrangement.doubling = true;
@@ -123,21 +123,32 @@ mod tests {
         fitted(&cell.arrangement, &cell.samples)
     }
 
-    #[test]
-    fn a_cost_below_0_is_refused_and_not_claimed() {
-        let mut trial = specimen::trial(
-            Quantity::NanosecondsPerOperation,
-            vec![specimen::cell(200, 1.0, 0.0, Ended::Budget, 1)],
-        );
-        trial.cells[0].arrangement.doubling = true;
-        for sample in &mut trial.cells[0].samples {
+    /// What is found of epochs of n and 2n iterations of 100 ns, which take these picoseconds beside them.
+    fn sentence(once: u64, twice: u64) -> String {
+        let mut cell = specimen::cell(200, 1.0, 0.0, Ended::Budget, 1);
+        cell.arrangement.doubling = true;
+        for sample in &mut cell.samples {
             let scale = 1 + u64::from(sample.block % 2);
             sample.iterations = 1_000 * scale;
-            sample.elapsed = Picoseconds(100_000_000 * scale + 700_000 * (scale - 1));
+            sample.elapsed = Picoseconds(100_000_000 * scale + if scale == 1 { once } else { twice });
         }
-        let finding = finding(&trial, &trial.cells[0]).unwrap();
-        assert!(finding.sentence.starts_with("Refused: an epoch came out"), "{}", finding.sentence);
-        assert!(finding.sentence.contains("-700 ns"), "{}", finding.sentence);
+        let trial = specimen::trial(Quantity::NanosecondsPerOperation, vec![cell]);
+        finding(&trial, &trial.cells[0]).unwrap().sentence
+    }
+
+    #[test]
+    fn overhead_is_read_from_blocks_of_n_and_2n() {
+        assert_eq!(
+            sentence(25_000, 25_000),
+            "An epoch costs 25.0 ns beyond its iterations (25.0 to 25.0); an iteration costs 100 ns (100 to 100)."
+        );
+    }
+
+    #[test]
+    fn a_cost_below_0_is_refused_and_not_claimed() {
+        let sentence = sentence(0, 700_000);
+        assert!(sentence.starts_with("Refused: an epoch came out"), "{sentence}");
+        assert!(sentence.contains("-700 ns"), "{sentence}");
     }
 
     #[test]

@@ -146,13 +146,13 @@ pub fn contradiction(evidence: &Evidence, stance: impl Fn(&Regime) -> Stance) ->
     Some(if first(one) <= first(other) { (one, other) } else { (other, one) })
 }
 
-/// The refusal of a question that has two answers. `said` puts the answer of one regime in words.
+/// The refusal of a question that has two answers. `in_words` puts the answer of one regime in words.
 pub fn it_depends(
     machine: &Machine,
     cell: &Cell,
     evidence: &Evidence,
     (one, other): (&Regime, &Regime),
-    said: impl Fn(&Regime) -> String,
+    in_words: impl Fn(&Regime) -> String,
 ) -> Refusal {
     let rest = match evidence.regimes.len() - 2 {
         0 => String::new(),
@@ -162,9 +162,9 @@ pub fn it_depends(
     Refusal {
         reached: format!(
             "it depends: {} {}, and {} {}{rest}{}",
-            said(one),
+            in_words(one),
             when(one, evidence),
-            said(other),
+            in_words(other),
             when(other, evidence),
             changed(machine, cell, one, other).map_or_else(String::new, |changed| format!("; {changed}"))
         ),

@@ -6,14 +6,14 @@ use tenbin_document::interval::{outward, show};
 use tenbin_document::words::{capitalised, percent};
 
 /// What a comparison came to, before it is put in words.
-pub(crate) struct Outcome {
+pub(crate) struct ComparisonOutcome {
     pub(crate) verdict: Verdict,
     pub(crate) evidence: Option<Evidence>,
     pub(crate) refusal: Option<Refusal>,
 }
 
 /// The sentence of one outcome.
-pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &Outcome) -> String {
+pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &ComparisonOutcome) -> String {
     let subject = &descriptor.subject;
     match (outcome.verdict, &outcome.evidence, &outcome.refusal) {
         (Verdict::Different, Some(evidence), _) => {

@@ -1,6 +1,7 @@
 //! Verdicts on runs that are made up, so that the truth is known.
 
 use tenbin_document::interval::{outward, show};
+use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Answer, Cell, Cpu, Ended, Machine, Picoseconds, Quantity, Refusal, Run, Sample, Verdict};
 
 use super::comparisons::answers;
@@ -15,7 +16,7 @@ fn only_answer(quantity: Quantity, cell: Cell) -> Answer {
 #[test]
 fn sentences_say_the_ratio_its_interval_and_where() {
     use Quantity::{BytesPerSecond as Rate, NanosecondsPerOperation as Cost};
-    let said: Vec<String> = [
+    let sentences: Vec<String> = [
         (Cost, 2.4, 0.02),
         (Cost, 1.0 / 2.4, 0.02),
         (Cost, 1.03, 0.002),
@@ -30,7 +31,7 @@ fn sentences_say_the_ratio_its_interval_and_where() {
     .into_iter()
     .map(|(quantity, ratio, noise)| only_answer(quantity, cell(200, ratio, noise, Ended::Budget, 1)).sentence)
     .collect();
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(sentences.join("\n"));
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_cell_that_was_refused_gives_one_answer_with_its_reason() {
 }
 
 #[test]
-fn intervals_of_equal_variants_exclude_1_no_more_often_than_the_level_and_differences_are_found() {
+fn equals_alarm_no_more_than_the_level_and_differences_show() {
     const RUNS: u64 = 1_000;
     let count = |ratio: f64| {
         (0..RUNS)
@@ -98,15 +99,15 @@ fn intervals_of_equal_variants_exclude_1_no_more_often_than_the_level_and_differ
             })
             .count()
     };
-    let (false_alarms, found) = (count(1.0), count(1.004));
-    println!("{false_alarms} false alarms of {RUNS}; 0.4 % found {found} times of {RUNS}");
+    let (false_alarms, detections) = (count(1.0), count(1.004));
+    println!("{false_alarms} false alarms of {RUNS}; 0.4 % found {detections} times of {RUNS}");
     // Fixed seeds: the same figures on every machine. A true 1 % rule passes 20 of 1000 in 999 of 1000.
     assert!(false_alarms <= 20, "{false_alarms}");
-    assert!(found >= 900, "{found}");
+    assert!(detections >= 900, "{detections}");
 }
 
 #[test]
-fn a_rule_that_stops_at_a_look_is_judged_at_the_level_of_that_look() {
+fn a_stop_at_a_look_is_judged_at_the_level_of_that_look() {
     let at_look = only_answer(Quantity::NanosecondsPerOperation, cell(32, 1.5, 0.02, Ended::Precision, 3));
     let at_end = only_answer(Quantity::NanosecondsPerOperation, cell(32, 1.5, 0.02, Ended::Budget, 3));
     let level = |answer: &Answer| answer.evidence.as_ref().unwrap().level;
@@ -117,7 +118,7 @@ fn a_rule_that_stops_at_a_look_is_judged_at_the_level_of_that_look() {
 }
 
 #[test]
-fn measuring_stops_when_the_ratio_is_known_to_the_margin_and_not_between_looks() {
+fn measuring_stops_at_looks_alone_once_the_ratio_is_known() {
     let descriptor = descriptor(Quantity::NanosecondsPerOperation);
     let stops = |cell: &Cell| {
         (1..=cell.samples.len() / 4).find(|blocks| {
@@ -132,7 +133,7 @@ fn measuring_stops_when_the_ratio_is_known_to_the_margin_and_not_between_looks()
 }
 
 #[test]
-fn a_cell_that_doubles_is_measured_until_its_overhead_is_known_too() {
+fn a_cell_that_doubles_goes_on_until_its_overhead_is_known() {
     let descriptor = descriptor(Quantity::NanosecondsPerOperation);
     let stops = |noise: f64| {
         let mut cell = cell(2_000, 1.0, noise, Ended::Budget, 4);
@@ -152,47 +153,38 @@ fn a_cell_that_doubles_is_measured_until_its_overhead_is_known_too() {
 }
 
 #[test]
-fn overhead_is_read_from_blocks_of_n_and_2n() {
-    let mut doubled = cell(200, 1.0, 0.0, Ended::Budget, 1);
-    doubled.arrangement.doubling = true;
-    for sample in &mut doubled.samples {
-        let scale = 1 + u64::from(sample.block % 2);
-        sample.iterations = 1_000 * scale;
-        sample.elapsed = Picoseconds(25_000 + 100_000_000 * scale);
-    }
-    let trial = trial(Quantity::NanosecondsPerOperation, vec![doubled]);
-    let finding = overhead::finding(&trial, &trial.cells[0]).unwrap();
-    assert_eq!(
-        finding.sentence,
-        "An epoch costs 25.0 ns beyond its iterations (25.0 to 25.0); an iteration costs 100 ns (100 to 100)."
-    );
-}
-
-#[test]
-fn a_virtual_machine_s_freedom_to_move_cpus_is_said_and_bare_metal_s_is_not() {
-    use tenbin_model::machine::Virtualisation;
+fn that_a_host_may_move_cpus_is_said_of_guests_alone() {
     let bare = run(2.0, Machine::unobserved("a test"));
     let caveat = |run: &Run| reported(run, None).report.answers.remove(0).caveat;
     assert_eq!(caveat(&bare), None);
     let mut guest = bare;
-    guest.machine.virtualisation = Virtualisation::Hypervisor("KVM".into());
+    guest.machine.virtualisation = self::guest();
     assert!(caveat(&guest).is_some_and(|caveat| caveat.contains("virtual CPUs")));
     // Workers that share a CPU have no distance between them.
     guest.trials[0].cells[0].arrangement.cpus = vec![Cpu(0), Cpu(0)];
     assert_eq!(caveat(&guest), None);
 }
 
+fn guest() -> Virtualisation {
+    Virtualisation::Hypervisor("KVM".into())
+}
+
+fn judged_on_shared_cores(
+    virtualisation: Virtualisation,
+    sway: f64,
+    sway_of_cell: Option<f64>,
+    ratio: f64,
+) -> Answer {
+    let machine = Machine { virtualisation, ..Machine::unobserved("a test") };
+    let mut trial = trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
+    trial.descriptor.sway = sway;
+    trial.cells[0].arrangement.sway = sway_of_cell;
+    answers(whole_epoch, &machine, &trial).remove(0)
+}
+
 #[test]
-fn where_others_use_the_cores_a_difference_that_another_run_may_not_have_is_not_claimed() {
-    use tenbin_model::machine::Virtualisation;
-    let judged = |virtualisation: Virtualisation, sway: f64, ratio: f64| {
-        let machine = Machine { virtualisation, ..Machine::unobserved("a test") };
-        let mut trial =
-            trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
-        trial.descriptor.sway = sway;
-        answers(whole_epoch, &machine, &trial).remove(0)
-    };
-    let guest = || Virtualisation::Hypervisor("KVM".into());
+fn on_shared_cores_no_difference_within_the_sway_is_claimed() {
+    let judged = |virtualisation, sway, ratio| judged_on_shared_cores(virtualisation, sway, None, ratio);
     for (ratio, verdict) in [
         (1.07, Verdict::Refused),
         (0.93, Verdict::Refused),
@@ -216,16 +208,7 @@ fn where_others_use_the_cores_a_difference_that_another_run_may_not_have_is_not_
 /// ratio of such a cell is claimed beyond twice alone, whatever holds for the others of its experiment.
 #[test]
 fn a_cell_may_differ_over_runs_by_more_than_its_experiment() {
-    use tenbin_model::machine::Virtualisation;
-    let machine =
-        Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") };
-    let judged = |ratio: f64| {
-        let mut trial =
-            trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
-        trial.descriptor.sway = 0.1;
-        trial.cells[0].arrangement.sway = Some(1.0);
-        answers(whole_epoch, &machine, &trial).remove(0)
-    };
+    let judged = |ratio: f64| judged_on_shared_cores(guest(), 0.1, Some(1.0), ratio);
     let refused = judged(1.5);
     assert_eq!(refused.verdict, Verdict::Refused);
     assert!(refused.sentence.contains("or beyond 2.00x, by which"), "{}", refused.sentence);
@@ -236,26 +219,20 @@ fn a_cell_may_differ_over_runs_by_more_than_its_experiment() {
 }
 
 #[test]
-fn a_ratio_that_changed_while_it_was_measured_is_told_and_a_steady_one_is_not() {
+fn a_ratio_that_changed_is_told_and_a_steady_one_is_not() {
     let mut changing = cell(100, 2.4, 0.02, Ended::Budget, 5);
     let later = cell(100, 1.3, 0.02, Ended::Budget, 6);
     changing
         .samples
         .extend(later.samples.into_iter().map(|sample| Sample { block: sample.block + 100, ..sample }));
-    let found = |cell| {
+    let caveat = |cell| {
         let trial = trial(Quantity::NanosecondsPerOperation, vec![cell]);
         answers(whole_epoch, &Machine::unobserved("a test"), &trial).remove(0).caveat
     };
-    let sentence = found(changing).unwrap();
+    let sentence = caveat(changing).unwrap();
     assert!(sentence.contains("2.3") && sentence.contains("1.3"), "{sentence}");
-    let alarms = (0..500).filter(|&seed| found(cell(100, 1.5, 0.02, Ended::Budget, seed)).is_some()).count();
+    let alarms = (0..500).filter(|&seed| caveat(cell(100, 1.5, 0.02, Ended::Budget, seed)).is_some()).count();
     assert_eq!(alarms, 0);
-}
-
-#[test]
-fn a_report_can_be_computed_again_and_is_the_same() {
-    let run = run(2.0, Machine::unobserved("a test"));
-    assert_eq!(reported(&run, Some("abc")).report, reported(&run.clone(), Some("abc")).report);
 }
 
 fn evidence(low: f64, ratio: f64, high: f64) -> tenbin_model::Evidence {
@@ -281,12 +258,12 @@ fn a_table_says_which_side_is_dearer_and_by_how_much() {
         let quantity = Quantity::NanosecondsPerOperation;
         (sentence::briefly(quantity, &evidence).unwrap(), sentence::range(quantity, &evidence))
     };
-    let said = |how: &str, range: &str| (how.to_owned(), range.to_owned());
-    assert_eq!(cost(0.166, 0.17, 0.174), said("5.9x dearer", "5.7 to 6.1"));
-    assert_eq!(cost(5.7, 5.9, 6.1), said("5.9x cheaper", "5.7 to 6.1"));
-    assert_eq!(cost(0.9960, 0.9969, 0.9981), said("0.31 % dearer", "0.19 to 0.41 %"));
+    let words = |how: &str, range: &str| (how.to_owned(), range.to_owned());
+    assert_eq!(cost(0.166, 0.17, 0.174), words("5.9x dearer", "5.7 to 6.1"));
+    assert_eq!(cost(5.7, 5.9, 6.1), words("5.9x cheaper", "5.7 to 6.1"));
+    assert_eq!(cost(0.9960, 0.9969, 0.9981), words("0.31 % dearer", "0.19 to 0.41 %"));
     assert_eq!(cost(0.99, 1.0, 1.01).0, "the same");
-    assert_eq!(cost(0.5, 0.77, 1.4), said("1.3x dearer?", "0.7 to 2.0"));
+    assert_eq!(cost(0.5, 0.77, 1.4), words("1.3x dearer?", "0.7 to 2.0"));
     assert_eq!(sentence::briefly(Quantity::BytesPerSecond, &evidence(2.0, 2.4, 2.6)), None);
 }
 
@@ -299,14 +276,14 @@ fn no_ratio_is_said_to_be_0() {
     proptest!(|(low in -9.0..9.0_f64, width in 0.0..12.0_f64, at in 0.0..=1.0_f64)| {
         let (low, ratio, high) = (low.exp(), (low + at * width).exp(), (low + width).exp());
         let evidence = evidence(low, ratio, high);
-        let mut said = vec![outward(evidence.interval), show(ratio, evidence.interval)];
+        let mut texts = vec![outward(evidence.interval), show(ratio, evidence.interval)];
         for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond, Quantity::Lateness] {
             // In percent an end may be 0: then that is a difference and no ratio.
             let all = [sentence::difference(quantity, &evidence), sentence::range(quantity, &evidence)];
             let brief = sentence::briefly(quantity, &evidence);
-            said.extend(all.into_iter().chain(brief).filter(|it| !it.contains('%')));
+            texts.extend(all.into_iter().chain(brief).filter(|it| !it.contains('%')));
         }
-        for text in said {
+        for text in texts {
             for figure in text.split([' ', 'x']).filter_map(|word| word.parse::<f64>().ok()) {
                 prop_assert!(figure > 0.0, "{}", text);
             }

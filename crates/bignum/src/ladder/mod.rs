@@ -44,13 +44,6 @@ impl Ladder {
     };
 }
 
-impl Default for Ladder {
-    fn default() -> Self {
-        Self::MEASURED
-    }
-}
-
-/// The method for one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rung {
     Schoolbook,

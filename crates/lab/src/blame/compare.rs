@@ -1,32 +1,25 @@
 //! Two libraries: in what they differ with inputs of which neither breaks the specification.
 
-use std::path::Path;
-
 use tenbin_model::Attributed;
 
-use super::came::Came;
 use super::contract::{Input, Outcome};
-use super::examine::{Bench, Examined, defined};
-use super::harness::Guard;
+use super::examine::{Examination, Examiner, defined};
 use crate::experiment::Unfit;
 
-impl<I: Input, O: Outcome> Bench<'_, I, O> {
+impl<I: Input, O: Outcome> Examiner<'_, I, O> {
     /// What changed from `one` to `other`: the first difference of each named aspect, and the first that has
     /// no name. Only inputs count with which neither broke the specification.
-    ///
-    /// # Errors
-    /// As [`super::harness::Harness::call`].
     pub(super) fn changes(
         &self,
-        one: &Examined<'_, O>,
-        other: &Examined<'_, O>,
+        one: &Examination<'_, O>,
+        other: &Examination<'_, O>,
     ) -> Result<Vec<Attributed>, Unfit> {
         let mut firsts: Vec<(Option<usize>, usize)> = Vec::new();
-        for place in 0..self.inputs.all().len() {
+        for place in 0..self.inputs.all.len() {
             let (Some(before), Some(after)) = (one.tried[place].kept(), other.tried[place].kept()) else {
                 continue;
             };
-            let Some(aspect) = self.difference(&self.inputs.all()[place], before, after) else { continue };
+            let Some(aspect) = self.difference(&self.inputs.all[place], before, after) else { continue };
             if !firsts.iter().any(|(known, _)| *known == aspect) {
                 firsts.push((aspect, place));
             }
@@ -47,24 +40,19 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
 
     fn change(
         &self,
-        one: &Examined<'_, O>,
-        other: &Examined<'_, O>,
+        one: &Examination<'_, O>,
+        other: &Examination<'_, O>,
         aspect: Option<usize>,
         place: usize,
     ) -> Result<Option<Attributed>, Unfit> {
-        let mut last = None;
         let smallest = self.inputs.shrink(place, |input| {
-            let Some((before, after)) = self.both_alone(one.library, other.library, input)? else {
-                return Ok(false);
-            };
+            let Some(before) = self.kept_alone(one.library, input)? else { return Ok(None) };
+            let Some(after) = self.kept_alone(other.library, input)? else { return Ok(None) };
             let shows = self.difference(input, &before, &after) == Some(aspect);
-            if shows {
-                last = Some((before, after));
-            }
-            Ok(shows)
+            Ok(shows.then_some((before, after)))
         })?;
         // What does not come again in fresh processes is no change from one library to the other.
-        let (Some(input), Some((before, after))) = (smallest, last) else { return Ok(None) };
+        let Some((input, (before, after))) = smallest else { return Ok(None) };
         let aspect = aspect.and_then(|place| self.contract.aspects.get(place));
         let answers = aspect.and_then(|it| (it.answer)(&input, &before).zip((it.answer)(&input, &after)));
         let (name, what) = match (aspect, answers) {
@@ -94,30 +82,10 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
                 .push_str(&format!(" Elsewhere {name} breaks the specification, as is said of it alone."));
         }
         let subject = format!("{was} and {is}");
-        let found = defined(subject, name, sentence);
         Ok(Some(Attributed {
             input: Some(shown),
             got: Some(format!("before: {before}; after: {after}")),
-            ..found
+            ..defined(subject, name, sentence)
         }))
-    }
-
-    /// What both libraries make of one input, each in a fresh process, where neither breaks the
-    /// specification.
-    fn both_alone(&self, one: &Path, other: &Path, input: &I) -> Result<Option<(O, O)>, Unfit> {
-        let mut outcomes = Vec::new();
-        for library in [one, other] {
-            let came = self.alone(library, input, Guard::Behind)?;
-            match came {
-                Some(came @ Came::Returned { .. }) if self.judge(input, &came).is_none() => {
-                    if let Came::Returned { outcome, .. } = came {
-                        outcomes.push(outcome);
-                    }
-                }
-                _ => return Ok(None),
-            }
-        }
-        let after = outcomes.pop();
-        Ok(outcomes.pop().zip(after))
     }
 }

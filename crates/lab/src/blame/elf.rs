@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_is_no_library_is_named() {
-        for (bytes, said) in [
+        for (bytes, reason) in [
             (&b""[..], "empty"),
             (b"#!/bin/sh\n", "script"),
             (b"hello", "no ELF"),
@@ -86,7 +86,7 @@ mod tests {
             (b"!<arch>\n", "no ELF"),
         ] {
             let what = inspect(bytes, "sort").unwrap_err();
-            assert!(what.contains(said), "{bytes:?}: {what}");
+            assert!(what.contains(reason), "{bytes:?}: {what}");
         }
         let own = fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(inspect(&own, "main").unwrap_err().contains("no shared library"));

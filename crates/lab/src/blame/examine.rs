@@ -4,34 +4,29 @@ use std::path::Path;
 
 use tenbin_model::{Attributed, Attribution, Called};
 
-use super::came::{Broken, Came, How, judge};
 use super::contract::{Aspect, Contract, Input, Outcome, Specification};
+use super::ending::{Broken, Ending, How, breach, deed, judge};
 use super::harness::{self, Guard, Harness};
 use super::inputs::Inputs;
-use super::search;
 use crate::experiment::Unfit;
 
 /// Times that an input which does not return is tried again to make it smaller: each takes all its time.
 const MOST_LATE: u32 = 6;
 
 /// What a library is held against, and how it is called.
-pub(super) struct Bench<'a, I: 'static, O: 'static> {
-    /// The contract.
+pub(super) struct Examiner<'a, I: 'static, O: 'static> {
     pub(super) contract: &'static Contract<I, O>,
-    /// The specification of it.
     pub(super) specification: &'static Specification<I, O>,
     /// Whether that contradicts itself: then only inputs of which it can be met are judged.
     pub(super) contradictory: bool,
-    /// What calls.
     pub(super) harness: &'a Harness<I, O>,
-    /// With what.
     pub(super) inputs: &'a Inputs<I>,
 }
 
 /// What came of an input, in both arrangements of memory.
 pub(super) struct Tried<O> {
     /// With the guard pages behind and in front; none where it was not called any more.
-    pub(super) came: [Option<Came<O>>; 2],
+    pub(super) endings: [Option<Ending<O>>; 2],
     /// In which of them which line was broken, if one was.
     pub(super) broken: Option<(Guard, Broken)>,
 }
@@ -39,76 +34,75 @@ pub(super) struct Tried<O> {
 impl<O> Tried<O> {
     /// What was returned with the guard pages behind, where nothing was broken.
     pub(super) fn kept(&self) -> Option<&O> {
-        match (&self.came[0], &self.broken) {
-            (Some(Came::Returned { outcome, .. }), None) => Some(outcome),
+        match (&self.endings[0], &self.broken) {
+            (Some(Ending::Returned { outcome, .. }), None) => Some(outcome),
             _ => None,
         }
     }
 
     fn printed(&self) -> i32 {
-        let printed = |came: &Option<Came<O>>| match came {
-            Some(Came::Returned { printed, .. }) => *printed,
+        let printed = |ending: &Option<Ending<O>>| match ending {
+            Some(Ending::Returned { printed, .. }) => *printed,
             _ => 0,
         };
-        self.came.iter().map(printed).max().unwrap_or(0)
+        self.endings.iter().map(printed).max().unwrap_or(0)
     }
 }
 
-/// A library with what came of every input.
-pub(super) struct Examined<'a, O> {
+pub(super) struct Examination<'a, O> {
     /// Its path, as it was given.
     pub(super) library: &'a Path,
     /// What came of the inputs, in their order.
     pub(super) tried: Vec<Tried<O>>,
 }
 
-impl<O> Examined<'_, O> {
+impl<O> Examination<'_, O> {
     /// Whether the library broke the specification with any input.
     pub(super) fn breaks(&self) -> bool {
         self.tried.iter().any(|tried| tried.broken.is_some())
     }
 }
 
-impl<I: Input, O: Outcome> Bench<'_, I, O> {
-    /// Calls the library with every input.
-    ///
-    /// # Errors
-    /// As [`Harness::call`].
-    pub(super) fn examine<'a>(&self, library: &'a Path) -> Result<Examined<'a, O>, Unfit> {
-        let inputs = self.inputs.all();
+impl<I: Input, O: Outcome> Examiner<'_, I, O> {
+    pub(super) fn examine<'a>(&self, library: &'a Path) -> Result<Examination<'a, O>, Unfit> {
+        let inputs = &self.inputs.all;
         let cases: Vec<_> = inputs.iter().flat_map(|input| Guard::BOTH.map(|guard| (input, guard))).collect();
-        let mut came = self.harness.call(library, &cases)?.into_iter();
+        let mut all = self.harness.call(library, &cases)?.into_iter();
         let tried = inputs.iter().map(|input| {
-            let came = [came.next().flatten(), came.next().flatten()];
-            let broken = self.broken(input, &came);
-            Tried { came, broken }
+            let endings = [all.next().flatten(), all.next().flatten()];
+            let broken = self.broken(input, &endings);
+            Tried { endings, broken }
         });
-        Ok(Examined { library, tried: tried.collect() })
+        Ok(Examination { library, tried: tried.collect() })
     }
 
     /// What is broken, the trespass before what came of it: it says where.
-    fn broken(&self, input: &I, came: &[Option<Came<O>>; 2]) -> Option<(Guard, Broken)> {
-        let broken =
-            |(guard, came): (Guard, &Option<Came<O>>)| Some((guard, self.judge(input, came.as_ref()?)?));
-        let found: Vec<_> = Guard::BOTH.into_iter().zip(came).filter_map(broken).collect();
-        let trespass = found.iter().find(|(_, broken)| matches!(broken.how, How::Trespassed(_)));
-        trespass.or_else(|| found.first()).cloned()
+    fn broken(&self, input: &I, endings: &[Option<Ending<O>>; 2]) -> Option<(Guard, Broken)> {
+        let both = Guard::BOTH.into_iter().zip(endings);
+        let broken = both.filter_map(|(guard, ending)| Some((guard, self.judge(input, ending.as_ref()?)?)));
+        broken.min_by_key(|(_, broken)| !matches!(broken.how, How::Trespassed(_)))
     }
 
     /// The line that was broken, if the specification can be met at all.
-    pub(super) fn judge(&self, input: &I, came: &Came<O>) -> Option<Broken> {
-        let judge = || judge(self.specification, input, came, self.harness.within());
+    pub(super) fn judge(&self, input: &I, ending: &Ending<O>) -> Option<Broken> {
+        let judge = || judge(self.specification, input, ending, self.harness.within);
         self.possible(input).then(judge).flatten()
     }
 
     /// Whether some outcome of `input` keeps the specification.
     pub(super) fn possible(&self, input: &I) -> bool {
-        !self.contradictory || search::possible(self.contract, self.specification, input) == Some(true)
+        !self.contradictory || self.contract.can_meet(self.specification, input) == Some(true)
     }
 
     /// What comes of one input in a process of its own.
-    pub(super) fn alone(&self, library: &Path, input: &I, guard: Guard) -> Result<Option<Came<O>>, Unfit> {
+    pub(super) fn alone(&self, library: &Path, input: &I, guard: Guard) -> Result<Option<Ending<O>>, Unfit> {
         Ok(self.harness.call(library, &[(input, guard)])?.pop().flatten())
+    }
+
+    /// What one input returns in a process of its own, where that keeps the specification.
+    pub(super) fn kept_alone(&self, library: &Path, input: &I) -> Result<Option<O>, Unfit> {
+        let ending = self.alone(library, input, Guard::Behind)?;
+        Ok(ending.filter(|ending| self.judge(input, ending).is_none()).and_then(Ending::outcome))
     }
 
     /// Whether anything of what comes of `input` is held against the specification.
@@ -117,16 +111,17 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
     }
 
     /// How many inputs were called, and of how many the specification was kept.
-    pub(super) fn counted(&self, examined: &Examined<'_, O>) -> Called {
-        let pairs = || self.inputs.all().iter().zip(&examined.tried);
-        let called: Vec<_> = pairs().filter(|(_, tried)| tried.came.iter().any(Option::is_some)).collect();
+    pub(super) fn counted(&self, examined: &Examination<'_, O>) -> Called {
+        let pairs = || self.inputs.all.iter().zip(&examined.tried);
+        let called: Vec<_> = pairs().filter(|(_, tried)| tried.endings.iter().any(Option::is_some)).collect();
         let kept = |judged: bool| {
             let counts =
                 |(input, tried): &&(&I, &Tried<O>)| tried.broken.is_none() && self.judged(input) == judged;
             called.iter().filter(counts).count() as u64
         };
         let largest = called.iter().map(|(input, _)| (self.contract.size)(input)).max().unwrap_or(0);
-        let late = |tried: &Tried<O>| tried.came.iter().filter(|came| **came == Some(Came::Late)).count();
+        let late =
+            |tried: &Tried<O>| tried.endings.iter().filter(|ending| **ending == Some(Ending::Late)).count();
         let late: usize = examined.tried.iter().map(late).sum();
         let uncalled = examined.tried.len() - called.len();
         let cut = (uncalled > 0).then(|| match late {
@@ -145,10 +140,7 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
     }
 
     /// Every way in which the specification is broken, with the smallest input of each.
-    ///
-    /// # Errors
-    /// As [`Harness::call`].
-    pub(super) fn errors(&self, examined: &Examined<'_, O>) -> Result<Vec<Attributed>, Unfit> {
+    pub(super) fn errors(&self, examined: &Examination<'_, O>) -> Result<Vec<Attributed>, Unfit> {
         let mut seen: Vec<&Broken> = Vec::new();
         let mut findings = Vec::new();
         for (place, tried) in examined.tried.iter().enumerate() {
@@ -167,29 +159,33 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
 
     fn error(
         &self,
-        examined: &Examined<'_, O>,
+        examined: &Examination<'_, O>,
         place: usize,
         guard: Guard,
         broken: &Broken,
     ) -> Result<Attributed, Unfit> {
         let mut late = 0;
-        let mut last = None;
         let smallest = self.inputs.shrink(place, |input| {
             if late >= MOST_LATE {
-                return Ok(false);
+                return Ok(None);
             }
-            let Some(came) = self.alone(examined.library, input, guard)? else { return Ok(false) };
-            late += u32::from(came == Came::Late);
-            let shows = self.judge(input, &came).as_ref() == Some(broken);
-            if shows {
-                last = Some(came);
-            }
-            Ok(shows)
+            let Some(ending) = self.alone(examined.library, input, guard)? else { return Ok(None) };
+            late += u32::from(ending == Ending::Late);
+            Ok((self.judge(input, &ending).as_ref() == Some(broken)).then_some(ending))
         })?;
         let alone = smallest.is_some();
-        let input = smallest.unwrap_or_else(|| self.inputs.all()[place].clone());
-        let first = examined.tried[place].came[usize::from(guard == Guard::InFront)].clone();
-        let got = self.got(&input, last.or(first).as_ref());
+        let (input, ending) = match smallest {
+            Some((input, ending)) => (input, Some(ending)),
+            None => {
+                let first = &examined.tried[place].endings[usize::from(guard == Guard::InFront)];
+                (self.inputs.all[place].clone(), first.clone())
+            }
+        };
+        let got = match &ending {
+            Some(Ending::Returned { outcome, .. }) => (self.contract.show_outcome)(&input, outcome),
+            Some(other) => format!("it {}", deed(other, self.harness.within)),
+            None => "nothing".into(),
+        };
         let circumstance = if alone { self.circumstance(examined, broken) } else { None };
         let when = match (alone, circumstance) {
             (false, _) if self.comes_again(examined.library, place, guard, broken)? => {
@@ -200,25 +196,17 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
             (true, None) => String::new(),
         };
         let clause = self.specification.clauses[broken.clause].text;
-        let (library, deed) = (examined.library.display(), broken.deed(self.specification));
+        let (library, broke) = (examined.library.display(), broken.deed(self.specification));
         let shown = (self.contract.show_input)(&input);
         let smallest = if alone { "Smallest input" } else { "Input" };
         let sentence = format!(
-            "Implementation error: {}() of {library} breaks the specification: it {deed}{when}. \
+            "Implementation error: {}() of {library} breaks the specification: it {broke}{when}. \
              {smallest}: {shown}; expected: {clause}; got: {got}. It was called within {}.",
             self.contract.symbol,
             harness::BOUNDS
         );
-        Ok(Attributed {
-            attribution: Attribution::ImplementationError,
-            subject: library.to_string(),
-            sentence,
-            clause: Some(clause.into()),
-            aspect: None,
-            input: Some(shown),
-            expected: Some(clause.into()),
-            got: Some(got),
-        })
+        let (attribution, subject) = (Attribution::ImplementationError, library.to_string());
+        Ok(breach(attribution, subject, sentence, clause, shown, Some(got)))
     }
 
     /// Whether the same fault shows where all calls up to that one are made again in their order.
@@ -229,37 +217,28 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         guard: Guard,
         broken: &Broken,
     ) -> Result<bool, Unfit> {
-        let inputs = self.inputs.all().get(..=place).unwrap_or_default();
+        let inputs = self.inputs.all.get(..=place).unwrap_or_default();
         let mut cases: Vec<_> =
             inputs.iter().flat_map(|input| Guard::BOTH.map(|guard| (input, guard))).collect();
         // Behind comes before in front.
         if guard == Guard::Behind {
             cases.pop();
         }
-        let came = self.harness.call(library, &cases)?.pop().flatten();
-        let again = came.and_then(|came| self.judge(inputs.last()?, &came));
+        let ending = self.harness.call(library, &cases)?.pop().flatten();
+        let again = ending.and_then(|ending| self.judge(inputs.last()?, &ending));
         Ok(again.as_ref() == Some(broken))
-    }
-
-    /// What came of an input, in words.
-    pub(super) fn got(&self, input: &I, came: Option<&Came<O>>) -> String {
-        match came {
-            Some(Came::Returned { outcome, .. }) => (self.contract.show_outcome)(input, outcome),
-            Some(ended) => format!("it {}", super::came::deed(ended, self.harness.within())),
-            None => "nothing".into(),
-        }
     }
 
     /// What holds of every input that shows a fault and of none that the same line speaks of and that shows
     /// none.
-    fn circumstance(&self, examined: &Examined<'_, O>, broken: &Broken) -> Option<&'static str> {
+    fn circumstance(&self, examined: &Examination<'_, O>, broken: &Broken) -> Option<&'static str> {
         // Of an examination that was cut short too much is unknown.
-        if examined.tried.iter().any(|tried| tried.came.contains(&None)) {
+        if examined.tried.iter().any(|tried| tried.endings.contains(&None)) {
             return None;
         }
         let clause = &self.specification.clauses[broken.clause];
-        let pairs = || self.inputs.all().iter().zip(&examined.tried);
-        let called = || pairs().filter(|(input, tried)| tried.came[0].is_some() && clause.promises(input));
+        let pairs = || self.inputs.all.iter().zip(&examined.tried);
+        let called = || pairs().filter(|(input, tried)| tried.endings[0].is_some() && clause.promises(input));
         let showing = |tried: &Tried<O>| tried.broken.as_ref().is_some_and(|(_, it)| it == broken);
         let (faulty, sound): (Vec<_>, Vec<_>) =
             called().filter(|(_, it)| it.broken.is_none() || showing(it)).partition(|(_, it)| showing(it));
@@ -272,10 +251,7 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
     }
 
     /// What the library makes of everything that the specification leaves to it.
-    ///
-    /// # Errors
-    /// As [`Harness::call`].
-    pub(super) fn aspects(&self, examined: &Examined<'_, O>) -> Result<Vec<Attributed>, Unfit> {
+    pub(super) fn aspects(&self, examined: &Examination<'_, O>) -> Result<Vec<Attributed>, Unfit> {
         let mut findings = Vec::new();
         for aspect in self.contract.aspects {
             findings.extend(self.aspect(examined, aspect)?);
@@ -284,60 +260,61 @@ impl<I: Input, O: Outcome> Bench<'_, I, O> {
         Ok(findings)
     }
 
-    fn aspect(&self, examined: &Examined<'_, O>, aspect: &Aspect<I, O>) -> Result<Option<Attributed>, Unfit> {
-        let inputs = self.inputs.all();
+    fn aspect(
+        &self,
+        examined: &Examination<'_, O>,
+        aspect: &Aspect<I, O>,
+    ) -> Result<Option<Attributed>, Unfit> {
+        let inputs = &self.inputs.all;
         let answer = |place: usize| (aspect.answer)(&inputs[place], examined.tried[place].kept()?);
-        let told = (0..inputs.len()).filter_map(|place| Some((place, answer(place)?)));
-        let told: Vec<(usize, &'static str)> = told.collect();
+        let answers = (0..inputs.len()).filter_map(|place| Some((place, answer(place)?)));
+        let answers: Vec<(usize, &'static str)> = answers.collect();
         let library = examined.library.display().to_string();
-        let Some(&(place, other)) = told.iter().find(|(_, answer)| *answer != aspect.claim) else {
+        let Some(&(place, other)) = answers.iter().find(|(_, answer)| *answer != aspect.claim) else {
             let sentence = format!(
                 "Implementation-defined: {} of {library}: {} in {} that could tell.",
                 aspect.name,
                 aspect.claim,
-                if told.len() == 1 { "the one case".into() } else { format!("all {} cases", told.len()) }
+                if answers.len() == 1 {
+                    "the one case".into()
+                } else {
+                    format!("all {} cases", answers.len())
+                }
             );
-            return Ok((!told.is_empty()).then(|| defined(library, aspect.name, sentence)));
+            return Ok((!answers.is_empty()).then(|| defined(library, aspect.name, sentence)));
         };
-        let mut last = None;
         let smallest = self.inputs.shrink(place, |input| {
-            let came = self.alone(examined.library, input, Guard::Behind)?;
-            let Some(Came::Returned { outcome, .. }) = &came else { return Ok(false) };
-            let kept = came.as_ref().is_some_and(|came| self.judge(input, came).is_none());
-            let shows = kept && (aspect.answer)(input, outcome) == Some(other);
-            if shows {
-                last = came;
-            }
-            Ok(shows)
+            let outcome = self.kept_alone(examined.library, input)?;
+            Ok(outcome.filter(|outcome| (aspect.answer)(input, outcome) == Some(other)))
         })?;
-        let input = smallest.unwrap_or_else(|| inputs[place].clone());
-        let shown = (self.contract.show_input)(&input);
-        let got = self.got(&input, last.as_ref().or(examined.tried[place].came[0].as_ref()));
+        let first = || Some((inputs[place].clone(), examined.tried[place].kept()?.clone()));
+        let Some((input, outcome)) = smallest.or_else(first) else { return Ok(None) };
+        let (shown, got) =
+            ((self.contract.show_input)(&input), (self.contract.show_outcome)(&input, &outcome));
         let sentence = format!(
             "Implementation-defined: {} of {library}: {other}. Smallest input: {shown}; got: {got}. \
              The specification does not say; nobody is at fault for it.",
             aspect.name
         );
-        let found = defined(library, aspect.name, sentence);
-        Ok(Some(Attributed { input: Some(shown), got: Some(got), ..found }))
+        let finding = defined(library, aspect.name, sentence);
+        Ok(Some(Attributed { input: Some(shown), got: Some(got), ..finding }))
     }
 
     /// Whether it prints: no specification of a function says that it does.
-    fn output(&self, examined: &Examined<'_, O>) -> Option<Attributed> {
+    fn output(&self, examined: &Examination<'_, O>) -> Option<Attributed> {
         let place = examined.tried.iter().position(|tried| tried.printed() > 0)?;
         let bytes = examined.tried[place].printed();
-        let input = (self.contract.show_input)(&self.inputs.all()[place]);
+        let input = (self.contract.show_input)(&self.inputs.all[place]);
         let library = examined.library.display().to_string();
         let sentence = format!(
             "Implementation-defined: output of {library}: it writes to standard output or standard error. \
              Smallest input: {input}; {bytes} bytes."
         );
-        let found = defined(library, "output", sentence);
-        Some(Attributed { input: Some(input), got: Some(format!("{bytes} bytes")), ..found })
+        let finding = defined(library, "output", sentence);
+        Some(Attributed { input: Some(input), got: Some(format!("{bytes} bytes")), ..finding })
     }
 }
 
-/// A finding about what the specification leaves open.
 pub(super) fn defined(subject: String, aspect: &str, sentence: String) -> Attributed {
     Attributed {
         attribution: Attribution::ImplementationDefined,

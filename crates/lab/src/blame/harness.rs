@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use tenbin_metal::Fault;
-use tenbin_metal::child::{self, Bounds, End};
+use tenbin_metal::child::{self, Bounds, End, Finished};
 
-use super::came::{Came, signal_in_words};
 use super::contract::{Contract, Input, Outcome};
+use super::ending::{Ending, signal_in_words};
 use super::wire::Reader;
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
@@ -20,14 +20,11 @@ const HOST: &str = include_str!("call.c");
 /// Where the guard page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
-    /// Right behind what is guarded.
     Behind,
-    /// Right in front of it.
     InFront,
 }
 
 impl Guard {
-    /// Both.
     pub(super) const BOTH: [Self; 2] = [Self::Behind, Self::InFront];
 }
 
@@ -53,12 +50,12 @@ mod kind {
     pub(super) const UNREADY: i32 = 8;
 }
 
-/// Calls libraries by one contract.
 pub(super) struct Harness<I: 'static, O: 'static> {
     contract: &'static Contract<I, O>,
     workshop: Workshop,
     program: PathBuf,
-    within: Duration,
+    /// How long a call may take.
+    pub(super) within: Duration,
 }
 
 impl<I: Input, O: Outcome> Harness<I, O> {
@@ -74,17 +71,16 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         Ok(Self { contract, workshop, program, within })
     }
 
-    /// How long a call may take.
-    pub(super) fn within(&self) -> Duration {
-        self.within
-    }
-
     /// Calls the library with each input, in one process for as long as that lives. None for what was not
     /// called any more: behind a few calls that did not return there are no others.
     ///
     /// # Errors
     /// A usage error where the library cannot be loaded; a fault where the program cannot be run.
-    pub(super) fn call(&self, library: &Path, cases: &[(&I, Guard)]) -> Result<Vec<Option<Came<O>>>, Unfit> {
+    pub(super) fn call(
+        &self,
+        library: &Path,
+        cases: &[(&I, Guard)],
+    ) -> Result<Vec<Option<Ending<O>>>, Unfit> {
         let path = self.workshop.path().join("cases");
         let open = |what: &str, error| Fault::system(format!("{what} {}", path.display()), error);
         fs::write(&path, self.encoded(cases)).map_err(|error| open("write", error))?;
@@ -97,9 +93,9 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         // The program keeps the deadlines of calls itself; this one is for the program.
         let calls = u32::try_from(cases.len()).unwrap_or(u32::MAX).saturating_add(1);
         let deadline = self.within.saturating_mul(calls).saturating_add(Duration::from_secs(180));
-        let said = child::run(command, Bounds { output: 256 << 20, ..Bounds::within(deadline) })
+        let finished = child::run(command, Bounds { output: 256 << 20, ..Bounds::within(deadline) })
             .map_err(shortage::unfit)?;
-        self.heard(library, cases, &said.stdout, said.end)
+        self.heard(library, cases, &finished)
     }
 
     fn encoded(&self, cases: &[(&I, Guard)]) -> Vec<u8> {
@@ -118,11 +114,10 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         &self,
         library: &Path,
         cases: &[(&I, Guard)],
-        said: &[u8],
-        end: End,
-    ) -> Result<Vec<Option<Came<O>>>, Unfit> {
-        let mut came: Vec<Option<Came<O>>> = vec![None; cases.len()];
-        let mut reader = Reader::new(said);
+        finished: &Finished,
+    ) -> Result<Vec<Option<Ending<O>>>, Unfit> {
+        let mut endings: Vec<Option<Ending<O>>> = vec![None; cases.len()];
+        let mut reader = Reader(&finished.stdout);
         let mut loaded = false;
         while let Some(Record { number, kind, detail, printed, body }) = Record::read(&mut reader) {
             let Ok(place) = usize::try_from(number) else {
@@ -140,41 +135,40 @@ impl<I: Input, O: Outcome> Harness<I, O> {
                 }
                 continue;
             };
-            let (Some(slot), Some((input, _))) = (came.get_mut(place), cases.get(place)) else { continue };
+            let (Some(slot), Some((input, _))) = (endings.get_mut(place), cases.get(place)) else { continue };
             *slot = Some(match kind {
                 kind::RETURNED => match (self.contract.decode)(input, body) {
-                    Some(outcome) => Came::Returned { outcome, printed },
-                    None => Came::Garbled,
+                    Some(outcome) => Ending::Returned { outcome, printed },
+                    None => Ending::Garbled,
                 },
-                kind::EXITED if detail == BROKEN => Came::Garbled,
-                kind::EXITED => Came::Exited(detail),
-                kind::SIGNALLED => Came::Signalled(detail),
-                kind::LATE => Came::Late,
-                kind::TRESPASSED => Came::Trespassed(String::from_utf8_lossy(body).into_owned()),
-                _ => Came::Garbled,
+                kind::EXITED if detail == BROKEN => Ending::Garbled,
+                kind::EXITED => Ending::Exited(detail),
+                kind::SIGNALLED => Ending::Signalled(detail),
+                kind::LATE => Ending::Late,
+                kind::TRESPASSED => Ending::Trespassed(String::from_utf8_lossy(body).into_owned()),
+                _ => Ending::Garbled,
             });
         }
-        if end != End::Exited(0) {
+        if finished.end != End::Exited(0) {
             // The program itself ends with 0. What else ends it is the library's doing: a worker may kill its
             // parent.
-            let lost = match end {
-                End::Signalled(signal) => Came::Signalled(signal),
-                End::Exited(status) => Came::Exited(status),
-                End::OutOfTime => Came::Late,
+            let lost = match finished.end {
+                End::Signalled(signal) => Ending::Signalled(signal),
+                End::Exited(status) => Ending::Exited(status),
+                End::OutOfTime => Ending::Late,
             };
-            match came.iter_mut().find(|slot| slot.is_none()) {
-                Some(slot) if loaded || matches!(end, End::Signalled(_)) => *slot = Some(lost),
+            match endings.iter_mut().find(|slot| slot.is_none()) {
+                Some(slot) if loaded || matches!(finished.end, End::Signalled(_)) => *slot = Some(lost),
                 _ => {
-                    let error = std::io::Error::other(format!("it ended so: {end:?}"));
+                    let error = std::io::Error::other(format!("it ended so: {:?}", finished.end));
                     return Err(Fault::system("call a library by a program of its own", error).into());
                 }
             }
         }
-        Ok(came)
+        Ok(endings)
     }
 }
 
-/// A record of the program.
 struct Record<'a> {
     number: i32,
     kind: i32,

@@ -12,7 +12,7 @@ const MOST_STEPS: u32 = 2_000;
 
 /// Inputs, numbered: the small ones first, from the smallest on, then the large ones, then the random ones.
 pub(super) struct Inputs<I> {
-    all: Vec<I>,
+    pub(super) all: Vec<I>,
     small: usize,
     chosen: usize,
     any: fn() -> BoxedStrategy<I>,
@@ -32,28 +32,18 @@ impl<I: Input> Inputs<I> {
         Self { all, small, chosen, any: contract.any, smaller: contract.smaller, seed }
     }
 
-    /// All of them.
-    pub(super) fn all(&self) -> &[I] {
-        &self.all
-    }
-
-    /// The smallest input that can be reached from the one at `place` and of which `shows` is true; none
-    /// where it is not even true of that one. A small input is the smallest already: smaller ones were tried
-    /// before it. Of a random one the library for properties takes the large steps; then no single step of
-    /// the contract leads on.
-    ///
-    /// # Errors
-    /// Those of `shows`.
-    pub(super) fn shrink(
+    /// The smallest input that can be reached from the one at `place` and of which `shows` shows something,
+    /// and what that is; none where it shows nothing even of that one. A small input is the smallest already:
+    /// smaller ones were tried before it. Of a random one the library for properties takes the large steps;
+    /// then no single step of the contract leads on.
+    pub(super) fn shrink<T>(
         &self,
         place: usize,
-        mut shows: impl FnMut(&I) -> Result<bool, Unfit>,
-    ) -> Result<Option<I>, Unfit> {
+        mut shows: impl FnMut(&I) -> Result<Option<T>, Unfit>,
+    ) -> Result<Option<(I, T)>, Unfit> {
         let Some(input) = self.all.get(place) else { return Ok(None) };
-        if !shows(input)? {
-            return Ok(None);
-        }
-        let mut smallest = input.clone();
+        let Some(shown) = shows(input)? else { return Ok(None) };
+        let mut smallest = (input.clone(), shown);
         if place < self.small {
             return Ok(Some(smallest));
         }
@@ -63,8 +53,8 @@ impl<I: Input> Inputs<I> {
             while going_on && steps < MOST_STEPS {
                 steps += 1;
                 let now = tree.current();
-                going_on = if shows(&now)? {
-                    smallest = now;
+                going_on = if let Some(shown) = shows(&now)? {
+                    smallest = (now, shown);
                     tree.simplify()
                 } else {
                     tree.complicate()
@@ -72,13 +62,13 @@ impl<I: Input> Inputs<I> {
             }
         }
         'smaller: loop {
-            for next in (self.smaller)(&smallest) {
+            for next in (self.smaller)(&smallest.0) {
                 if steps == MOST_STEPS {
                     break 'smaller;
                 }
                 steps += 1;
-                if shows(&next)? {
-                    smallest = next;
+                if let Some(shown) = shows(&next)? {
+                    smallest = (next, shown);
                     continue 'smaller;
                 }
             }

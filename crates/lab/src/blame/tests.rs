@@ -5,9 +5,9 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use super::came::{Broken, Came, How, judge};
 use super::contracts::memcpy::{self, Copied, Regions};
 use super::contracts::sort::{self, People, Sorted};
+use super::ending::{Broken, Ending, How, judge};
 use super::inputs::Inputs;
 use super::*;
 
@@ -26,7 +26,7 @@ fn nothing() -> Request {
 }
 
 #[test]
-fn the_first_specification_of_every_contract_is_in_order_and_each_other_is_not_for_one_reason() {
+fn only_the_first_specification_of_a_contract_has_no_fault() {
     for contract in CONTRACTS {
         let specifications = contract.described(None).unwrap().specifications;
         assert!(specifications.len() > 1, "{} ships no altered one", contract.name());
@@ -50,15 +50,13 @@ fn the_contracts_are_the_files_of_their_folder() {
 
 #[test]
 fn an_unknown_name_is_answered_with_the_known_ones() {
-    let said = |unfit| match unfit {
-        Unfit::Usage(said) => said,
+    let usage = |unfit| match unfit {
+        Unfit::Usage(message) => message,
         other => panic!("{other:?}"),
     };
-    assert!(said(contract("qsort").map(|_| ()).unwrap_err()).contains("sort, memcpy"));
-    let sort = contract("sort").unwrap();
-    assert!(
-        said(sort.described(Some("iso")).unwrap_err()).contains("ascending, descending, strict, undefined")
-    );
+    assert!(usage(contract("qsort").map(|_| ()).unwrap_err()).contains("sort, memcpy"));
+    let message = usage(contract("sort").unwrap().described(Some("iso")).unwrap_err());
+    assert!(message.contains("ascending, descending, strict, undefined"), "{message}");
 }
 
 /// What the specification as published asks for, computed by the standard library.
@@ -105,15 +103,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_a_right_sort_does_is_admitted_and_every_departure_from_it_is_not(
+    fn a_right_sort_is_admitted_and_every_departure_is_not(
         people in (sort::CONTRACT.any)(),
     ) {
         let right = sorted(&people);
         holds_together(&sort::CONTRACT, &people, &right, size_of_people);
         let specification = &sort::CONTRACT.specifications[0];
         let broken = |sorted: Sorted| {
-            let came = Came::Returned { outcome: sorted, printed: 0 };
-            let broken = judge(specification, &people, &came, WITHIN);
+            let ending = Ending::Returned { outcome: sorted, printed: 0 };
+            let broken = judge(specification, &people, &ending, WITHIN);
             broken.map_or("nothing".into(), |broken| broken.deed(specification))
         };
         prop_assert_eq!(broken(right.clone()), "nothing");
@@ -138,14 +136,15 @@ proptest! {
     }
 
     #[test]
-    fn what_a_right_copy_does_is_admitted_and_every_departure_from_it_is_not(
+    fn a_right_copy_is_admitted_and_every_departure_is_not(
         regions in (memcpy::CONTRACT.any)(),
     ) {
         let right = copied(&regions);
         holds_together(&memcpy::CONTRACT, &regions, &right, size_of_regions);
         let specification = &memcpy::CONTRACT.specifications[0];
         let broken = |copied: Copied| {
-            judge(specification, &regions, &Came::Returned { outcome: copied, printed: 0 }, WITHIN).is_some()
+            let ending = Ending::Returned { outcome: copied, printed: 0 };
+            judge(specification, &regions, &ending, WITHIN).is_some()
         };
         // Of regions that overlap nothing is promised.
         let promised = memcpy::CONTRACT.precondition.iter().all(|condition| (condition.holds)(&regions));
@@ -166,62 +165,63 @@ proptest! {
     ) {
         let inputs = Inputs::new(&sort::CONTRACT, seed, 60);
         let shows = |people: &People| people.ages.iter().any(|&age| age >= least);
-        let place = inputs.all().iter().position(shows);
+        let place = inputs.all.iter().position(shows);
         prop_assume!(place.is_some());
-        let smallest = inputs.shrink(place.unwrap(), |people| Ok(shows(people))).unwrap();
-        prop_assert_eq!(smallest.map(|people| people.ages), Some(vec![least]));
+        let smallest = inputs.shrink(place.unwrap(), |people| Ok(shows(people).then_some(()))).unwrap();
+        prop_assert_eq!(smallest.map(|(people, ())| people.ages), Some(vec![least]));
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_inputs_and_another_one_others() {
-    let inputs = |seed| Inputs::new(&sort::CONTRACT, seed, 50).all().to_vec();
+    let inputs = |seed| Inputs::new(&sort::CONTRACT, seed, 50).all;
     assert_eq!(inputs(1), inputs(1));
     assert_ne!(inputs(1), inputs(2));
     let inputs = Inputs::new(&sort::CONTRACT, 1, 50);
-    let first = inputs.all().len() - 50;
-    let never = inputs.shrink(first, |_| Ok(false)).unwrap();
+    let first = inputs.all.len() - 50;
+    let never = inputs.shrink(first, |_| Ok(None::<()>)).unwrap();
     assert_eq!(never, None, "what does not show alone has no smallest input");
-    let kept = inputs.shrink(first, |it| Ok(*it == inputs.all()[first])).unwrap();
-    assert_eq!(kept.as_ref(), inputs.all().get(first), "the input made again is the one that was tried");
+    let kept = inputs.shrink(first, |it| Ok((*it == inputs.all[first]).then_some(()))).unwrap();
+    let again = kept.map(|(input, ())| input);
+    assert_eq!(again.as_ref(), inputs.all.get(first), "the input made again is the one that was tried");
 }
 
 #[test]
-fn what_does_not_return_breaks_the_line_that_promises_that_it_does() {
+fn what_does_not_return_breaks_the_line_that_promises_it() {
     let specification = &sort::CONTRACT.specifications[0];
     let empty = People { ages: Vec::new(), len: 0, partly_seen: false };
-    let clause = |came: Came<Sorted>| {
-        let broken = judge(specification, &empty, &came, WITHIN).unwrap();
+    let clause = |ending: Ending<Sorted>| {
+        let broken = judge(specification, &empty, &ending, WITHIN).unwrap();
         (specification.clauses[broken.clause].text, broken.deed(specification))
     };
     let short = "1 is returned: len is below 1";
-    assert_eq!(clause(Came::Late), (short, "does not return within 1 s".into()));
-    assert_eq!(clause(Came::Exited(0)), (short, "ends the process with status 0".into()));
-    assert_eq!(clause(Came::Signalled(11)), (short, "is ended by signal 11 (SIGSEGV)".into()));
+    assert_eq!(clause(Ending::Late), (short, "does not return within 1 s".into()));
+    assert_eq!(clause(Ending::Exited(0)), (short, "ends the process with status 0".into()));
+    assert_eq!(clause(Ending::Signalled(11)), (short, "is ended by signal 11 (SIGSEGV)".into()));
     assert_eq!(
-        clause(Came::Garbled),
+        clause(Ending::Garbled),
         (short, "ends the process with status 101, or changes memory or files of its caller".into())
     );
-    let (memory, deed) = clause(Came::Trespassed("behind a[]".into()));
+    let (memory, deed) = clause(Ending::Trespassed("behind a[]".into()));
     assert!(memory.contains("no memory is touched") && deed == "touches memory just behind a[]", "{memory}");
     // What is undefined may end as it likes.
     let undefined = &memcpy::CONTRACT.specifications[0];
     let overlapping = Regions { n: 2, bytes: vec![0, 1], gap: Some(1) };
-    assert_eq!(judge(undefined, &overlapping, &Came::Signalled(11), WITHIN), None);
+    assert_eq!(judge(undefined, &overlapping, &Ending::Signalled(11), WITHIN), None);
     let apart = Regions { gap: None, ..overlapping };
-    let broken = judge(undefined, &apart, &Came::Late, WITHIN);
+    let broken = judge(undefined, &apart, &Ending::Late, WITHIN);
     assert!(matches!(broken, Some(Broken { clause: 0, how: How::Ended(_) })));
 }
 
 #[test]
 fn what_is_no_outcome_is_none() {
     let people = People { ages: vec![1, 2], len: 2, partly_seen: false };
-    let whole = wire::Writer::default().words(&[0, 0, 0, 1, 0]).done();
+    let whole = wire::Writer::default().words(&[0, 0, 0, 1, 0]).0;
     let decoded = (sort::CONTRACT.decode)(&people, &whole);
     assert_eq!(decoded.map(|sorted| sorted.places), Some(vec![1, 0]));
     for size in 0..whole.len() {
         assert_eq!((sort::CONTRACT.decode)(&people, &whole[..size]), None);
     }
     assert_eq!((sort::CONTRACT.decode)(&people, &[whole.as_slice(), &[0]].concat()), None);
-    assert_eq!((sort::CONTRACT.decode_input)(&wire::Writer::default().words(&[2, 0, i32::MAX]).done()), None);
+    assert_eq!((sort::CONTRACT.decode_input)(&wire::Writer::default().words(&[2, 0, i32::MAX]).0), None);
 }

@@ -12,8 +12,8 @@ use tenbin_metal::Fault;
 use tenbin_metal::child::{self, End};
 use tenbin_model::{Attributed, Attribution, Watched};
 
-use super::came::{Came, judge, signal_in_words};
 use super::contract::{Contract, Input, Outcome, Specification};
+use super::ending::{Ending, breach, deed, judge, signal_in_words};
 use super::wire::Reader;
 use super::{PROGRAM, Request};
 use crate::compiled::{Kind, Workshop};
@@ -33,16 +33,14 @@ mod kind {
     pub(super) const FAULTED: i32 = 6;
 }
 
-/// A call that a program made.
 struct Call<I, O> {
     input: I,
     /// What came of it, where that is known.
-    came: Option<Came<O>>,
+    ending: Option<Ending<O>>,
     /// When it was made, where its end was waited for and did not come.
     open_since: Option<Duration>,
 }
 
-/// All calls that a program made.
 struct Log<I, O> {
     watching: bool,
     cut: bool,
@@ -61,13 +59,13 @@ pub(super) fn watch<I: Input, O: Outcome>(
     contract: &Contract<I, O>,
     specification: &Specification<I, O>,
     request: &Request,
-    told: &dyn Fn(Option<&str>),
+    progress: &dyn Fn(Option<&str>),
 ) -> Result<(Watched, Vec<Attributed>), Unfit> {
     let Some((name, arguments)) = request.program.split_first() else {
         return Err(Unfit::Usage("no program is named".into()));
     };
     let (library, within) = (request.libraries.first(), request.within.unwrap_or(PROGRAM));
-    told(Some("compiling what watches the program"));
+    progress(Some("compiling what watches the program"));
     let workshop = Workshop::open("what watches the program is compiled here")?;
     let source = format!("#define SYMBOL \"{}\"\n{HOST}\n{}", contract.symbol, contract.watch);
     // Not a builtin, and no loop of ours may be turned into a call of the very function.
@@ -93,7 +91,7 @@ pub(super) fn watch<I: Input, O: Outcome>(
         command.stdout(aside.map_err(|error| Fault::system("open standard error once more", error))?);
     }
     let whole = within.saturating_mul(2);
-    told(None);
+    progress(None);
     let end = child::through(command, whole).map_err(|fault| {
         if shortage::is_limit(&fault) { shortage::unfit(fault) } else { Unfit::Usage(fault.to_string()) }
     })?;
@@ -115,7 +113,7 @@ pub(super) fn watch<I: Input, O: Outcome>(
     if end == End::OutOfTime {
         conclude(&mut log, until, within);
     }
-    let outside = log.calls.iter().filter(|call| breach(contract, &call.input).is_some()).count() as u64;
+    let outside = log.calls.iter().filter(|call| !is_proper(contract, &call.input)).count() as u64;
     let watched = Watched {
         program: name,
         calls: log.calls.len() as u64,
@@ -142,16 +140,16 @@ fn ended(end: End, within: Duration) -> String {
     }
 }
 
-/// The first thing that a caller did not see to.
-fn breach<I, O>(contract: &Contract<I, O>, input: &I) -> Option<&'static str> {
-    contract.precondition.iter().find(|condition| !(condition.holds)(input)).map(|condition| condition.text)
+/// Whether a caller saw to all that it must.
+fn is_proper<I, O>(contract: &Contract<I, O>, input: &I) -> bool {
+    contract.precondition.iter().all(|condition| (condition.holds)(input))
 }
 
 fn read<I: Input, O: Outcome>(contract: &Contract<I, O>, bytes: &[u8]) -> Log<I, O> {
     let mut log = Log { watching: false, cut: false, not_found: false, calls: Vec::new() };
     // By process and thread: the call that is open there, by its number, and its place in the log.
     let mut open: BTreeMap<(i32, i32), (i32, usize)> = BTreeMap::new();
-    let mut reader = Reader::new(bytes);
+    let mut reader = Reader(bytes);
     let mut next = || {
         let (kind, process, thread) = (reader.word()?, reader.word()?, reader.word()?);
         let number = reader.word()?;
@@ -175,7 +173,7 @@ fn read<I: Input, O: Outcome>(contract: &Contract<I, O>, bytes: &[u8]) -> Log<I,
                 if awaited {
                     open.insert(caller, (number, log.calls.len()));
                 }
-                log.calls.push(Call { input, came: None, open_since: awaited.then_some(time) });
+                log.calls.push(Call { input, ending: None, open_since: awaited.then_some(time) });
             }
             kind::CAME_BACK | kind::FAULTED => {
                 let Some((_, place)) = open.remove(&caller).filter(|(which, _)| *which == number) else {
@@ -183,11 +181,11 @@ fn read<I: Input, O: Outcome>(contract: &Contract<I, O>, bytes: &[u8]) -> Log<I,
                 };
                 let call = &mut log.calls[place];
                 call.open_since = None;
-                call.came = if kind == kind::FAULTED {
-                    Reader::new(body).word().map(Came::Signalled)
+                call.ending = if kind == kind::FAULTED {
+                    Reader(body).word().map(Ending::Signalled)
                 } else {
                     let outcome = (contract.decode)(&call.input, body);
-                    outcome.map(|outcome| Came::Returned { outcome, printed: 0 })
+                    outcome.map(|outcome| Ending::Returned { outcome, printed: 0 })
                 };
             }
             _ => {}
@@ -201,7 +199,7 @@ fn read<I: Input, O: Outcome>(contract: &Contract<I, O>, bytes: &[u8]) -> Log<I,
 fn conclude<I, O>(log: &mut Log<I, O>, until: Duration, within: Duration) {
     for call in &mut log.calls {
         if call.open_since.is_some_and(|since| until.saturating_sub(since) >= within) {
-            call.came = Some(Came::Late);
+            call.ending = Some(Ending::Late);
         }
     }
 }
@@ -219,9 +217,9 @@ fn usage_errors<I: Input, O: Outcome>(
         let breaking = || log.calls.iter().filter(|call| !(condition.holds)(&call.input));
         let Some(first) = breaking().next() else { continue };
         let (input, program) = ((contract.show_input)(&first.input), &watched.program);
-        let got = match &first.came {
-            Some(came @ Came::Returned { outcome, .. }) => {
-                let kept = judge(specification, &first.input, came, within).is_none();
+        let got = match &first.ending {
+            Some(ending @ Ending::Returned { outcome, .. }) => {
+                let kept = judge(specification, &first.input, ending, within).is_none();
                 let says = specification.speaks_of(&first.input);
                 let kept = if says && kept { ", as the specification says" } else { "" };
                 Some(format!("{}{kept}", (contract.show_outcome)(&first.input, outcome)))
@@ -237,16 +235,8 @@ fn usage_errors<I: Input, O: Outcome>(
             breaking().count(),
             watched.calls
         );
-        findings.push(Attributed {
-            attribution: Attribution::UsageError,
-            subject: program.clone(),
-            sentence,
-            clause: Some(condition.text.into()),
-            aspect: None,
-            input: Some(input),
-            expected: Some(condition.text.into()),
-            got,
-        });
+        let (attribution, subject) = (Attribution::UsageError, program.clone());
+        findings.push(breach(attribution, subject, sentence, condition.text, input, got));
     }
     findings
 }
@@ -262,32 +252,25 @@ fn implementation_errors<I: Input, O: Outcome>(
     let mut seen = Vec::new();
     let mut findings = Vec::new();
     for call in &log.calls {
-        let Some(came) = call.came.as_ref().filter(|_| breach(contract, &call.input).is_none()) else {
+        let Some(ending) = call.ending.as_ref().filter(|_| is_proper(contract, &call.input)) else {
             continue;
         };
-        let Some(broken) = judge(specification, &call.input, came, within) else { continue };
+        let Some(broken) = judge(specification, &call.input, ending, within) else { continue };
         if seen.contains(&broken) {
             continue;
         }
         let clause = specification.clauses[broken.clause].text;
-        let (input, deed) = ((contract.show_input)(&call.input), broken.deed(specification));
-        let got = match came {
-            Came::Returned { outcome, .. } => (contract.show_outcome)(&call.input, outcome),
-            ended => format!("it {}", super::came::deed(ended, within)),
+        let (input, broke) = ((contract.show_input)(&call.input), broken.deed(specification));
+        let got = match ending {
+            Ending::Returned { outcome, .. } => (contract.show_outcome)(&call.input, outcome),
+            other => format!("it {}", deed(other, within)),
         };
-        findings.push(Attributed {
-            attribution: Attribution::ImplementationError,
-            subject: implementation.into(),
-            sentence: format!(
-                "Implementation error: {implementation} breaks the specification: it {deed}. \
-                 First called with: {input}; expected: {clause}; got: {got}."
-            ),
-            clause: Some(clause.into()),
-            aspect: None,
-            input: Some(input),
-            expected: Some(clause.into()),
-            got: Some(got),
-        });
+        let sentence = format!(
+            "Implementation error: {implementation} breaks the specification: it {broke}. \
+             First called with: {input}; expected: {clause}; got: {got}."
+        );
+        let (attribution, subject) = (Attribution::ImplementationError, implementation.into());
+        findings.push(breach(attribution, subject, sentence, clause, input, Some(got)));
         seen.push(broken);
     }
     findings
@@ -302,12 +285,12 @@ mod tests {
     /// A report of process 7, thread 8, at this second.
     fn report(kind: i32, number: i32, second: i32, body: &[u8]) -> Vec<u8> {
         let size = i32::try_from(body.len()).unwrap();
-        Writer::default().words(&[kind, 7, 8, number, second * 1000, 0, size]).bytes(body).done()
+        Writer::default().words(&[kind, 7, 8, number, second * 1000, 0, size]).bytes(body).0
     }
 
     fn two_calls(second_made: i32) -> Vec<u8> {
-        let input = Writer::default().words(&[1, 0, 1, 5]).done();
-        let back = Writer::default().words(&[0, 0, 0, 0]).done();
+        let input = Writer::default().words(&[1, 0, 1, 5]).0;
+        let back = Writer::default().words(&[0, 0, 0, 0]).0;
         [
             report(kind::CALLED_AND_WATCHED, 1, 1, &input),
             report(kind::CAME_BACK, 1, 2, &back),
@@ -316,8 +299,8 @@ mod tests {
         .concat()
     }
 
-    fn last(log: &Log<People, Sorted>) -> Option<&Came<Sorted>> {
-        log.calls.last().and_then(|call| call.came.as_ref())
+    fn last(log: &Log<People, Sorted>) -> Option<&Ending<Sorted>> {
+        log.calls.last().and_then(|call| call.ending.as_ref())
     }
 
     #[test]
@@ -326,16 +309,16 @@ mod tests {
         for (made, late) in [(3, true), (10, true), (11, false), (19, false)] {
             let mut log = read(&CONTRACT, &two_calls(made));
             conclude(&mut log, until, within);
-            assert_eq!(last(&log) == Some(&Came::Late), late, "made at {made} s");
-            assert!(matches!(log.calls[0].came, Some(Came::Returned { .. })));
+            assert_eq!(last(&log) == Some(&Ending::Late), late, "made at {made} s");
+            assert!(matches!(log.calls[0].ending, Some(Ending::Returned { .. })));
         }
     }
 
     #[test]
-    fn a_fault_is_the_librarys_only_where_the_thread_of_the_call_reports_it() {
-        let fault = Writer::default().word(11).done();
+    fn a_fault_is_the_librarys_where_the_calls_thread_reports_it() {
+        let fault = Writer::default().word(11).0;
         let faulted = [two_calls(3), report(kind::FAULTED, 2, 4, &fault)].concat();
-        assert_eq!(last(&read(&CONTRACT, &faulted)), Some(&Came::Signalled(11)));
+        assert_eq!(last(&read(&CONTRACT, &faulted)), Some(&Ending::Signalled(11)));
         let another_call = [two_calls(3), report(kind::FAULTED, 1, 4, &fault)].concat();
         assert_eq!(last(&read(&CONTRACT, &another_call)), None);
     }

@@ -1,44 +1,29 @@
 //! The bytes between tenbin and its C programs: 32-bit words as the machine has them, and plain bytes.
 
-/// Bytes to send.
 #[derive(Debug, Default)]
-pub(super) struct Writer(Vec<u8>);
+pub(super) struct Writer(pub(super) Vec<u8>);
 
 impl Writer {
-    /// One more word.
     pub(super) fn word(mut self, word: i32) -> Self {
         self.0.extend_from_slice(&word.to_ne_bytes());
         self
     }
 
-    /// More words.
     pub(super) fn words(self, words: &[i32]) -> Self {
         words.iter().fold(self, |writer, &word| writer.word(word))
     }
 
-    /// More bytes.
     pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
         self
-    }
-
-    /// All of them.
-    pub(super) fn done(self) -> Vec<u8> {
-        self.0
     }
 }
 
 /// Bytes that came, read from their beginning.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// At the beginning of `bytes`.
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    /// The next word, if there is one.
     pub(super) fn word(&mut self) -> Option<i32> {
         let (word, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -63,11 +48,6 @@ impl<'a> Reader<'a> {
     pub(super) fn end(self) -> Option<()> {
         self.0.is_empty().then_some(())
     }
-
-    /// Whether nothing is left.
-    pub(super) fn is_empty(self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -76,8 +56,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_what_is_not_there_is_none() {
-        let bytes = Writer::default().word(-7).words(&[1, 2]).bytes(b"xy").done();
-        let mut reader = Reader::new(&bytes);
+        let bytes = Writer::default().word(-7).words(&[1, 2]).bytes(b"xy").0;
+        let mut reader = Reader(&bytes);
         assert_eq!((reader.word(), reader.words(2)), (Some(-7), Some(vec![1, 2])));
         assert_eq!((reader.words(usize::MAX), reader.word(), reader.end()), (None, None, None));
         assert_eq!((reader.bytes(3), reader.bytes(2)), (None, Some(&b"xy"[..])));

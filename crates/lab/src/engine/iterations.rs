@@ -64,7 +64,6 @@ fn fitting(apparatus: &mut dyn Apparatus, arrangement: &Arrangement, variant: u3
     Ok(scaled(arrangement, iterations, elapsed))
 }
 
-/// The most iterations of an epoch.
 fn most(arrangement: &Arrangement) -> u64 {
     // Every second block may run twice the iterations.
     let doubled = if arrangement.doubling { 2 } else { 1 };

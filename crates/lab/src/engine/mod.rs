@@ -11,7 +11,7 @@ use tenbin_analysis::{Analysis, Basis};
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
     Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Probe,
-    Reading, Refusal, Role, Sample, Trial,
+    Reading, Refusal, Role, Run, Sample, Trial,
 };
 
 pub(crate) use precondition::{long_enough, refusal};
@@ -37,6 +37,11 @@ pub enum Event<'a> {
     },
     /// A stretch of a cell is done.
     StretchDone,
+    /// An experiment of a survey is finished.
+    Finished {
+        /// It alone, as a run.
+        run: &'a Run,
+    },
 }
 
 /// Looks at these CPUs, which no worker uses meanwhile. Block and time are filled in by the engine.
@@ -100,17 +105,12 @@ impl Bench<'_> {
     /// cell, beside what was answered.
     pub fn run(&mut self, experiment: &Experiment<'_>, request: &Request<'_>) -> Result<Trial, Unfit> {
         let mut descriptor = (experiment.describe)();
-        let refused = |descriptor, refusal| Trial {
-            descriptor,
-            refusal: Some(refusal),
-            cells: Vec::new(),
-            findings: Vec::new(),
-        };
         let plan = match (experiment.plan)(request) {
             Ok(plan) => plan,
-            Err(Unfit::Refused(refusal)) => return Ok(refused(descriptor, refusal)),
-            Err(Unfit::Fault(fault)) => return Ok(refused(descriptor, refusal_of(&fault))),
-            Err(usage) => return Err(usage),
+            Err(unfit) => {
+                let refusal = Some(answered(unfit)?);
+                return Ok(Trial { descriptor, refusal, cells: Vec::new(), findings: Vec::new() });
+            }
         };
         if let Some(variants) = plan.variants {
             descriptor.variants = variants;
@@ -151,9 +151,7 @@ impl Bench<'_> {
                         }
                     }
                 }
-                Err(Unfit::Refused(refusal)) => cell.refusal = Some(refusal),
-                Err(Unfit::Fault(fault)) => cell.refusal = Some(refusal_of(&fault)),
-                Err(usage) => return Err(usage),
+                Err(unfit) => cell.refusal = Some(answered(unfit)?),
             }
             (self.sink)(Event::StretchDone);
             trial.cells.push(cell);
@@ -169,16 +167,12 @@ impl Bench<'_> {
             }
         }
         if let Some(look) = look {
-            let looked = if (self.stop)() { Err(Unfit::Stopped) } else { look(request) };
-            match looked {
+            let observation = if (self.stop)() { Err(Unfit::Stopped) } else { look(request) };
+            match observation {
                 Ok(findings) => trial.findings.extend(findings),
                 Err(usage @ Unfit::Usage(_)) => return Err(usage),
                 // Where there is nothing else, it was the one thing asked.
-                Err(why) if trial.cells.is_empty() => match why {
-                    Unfit::Refused(refusal) => trial.refusal = Some(refusal),
-                    Unfit::Fault(fault) => trial.refusal = Some(refusal_of(&fault)),
-                    other => return Err(other),
-                },
+                Err(why) if trial.cells.is_empty() => trial.refusal = Some(answered(why)?),
                 // What was measured stands.
                 Err(why) => trial.findings.push(unseen(&descriptor, in_words(why))),
             }
@@ -418,7 +412,6 @@ fn stopped() -> Refusal {
     }
 }
 
-/// A cell of which nothing is known yet.
 pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
     Cell {
         arrangement,
@@ -507,13 +500,22 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     })
 }
 
+/// What the machine cannot answer, as a refusal; an error for whatever else keeps something from being had.
+fn answered(unfit: Unfit) -> Result<Refusal, Unfit> {
+    match unfit {
+        Unfit::Refused(refusal) => Ok(refusal),
+        Unfit::Fault(fault) => Ok(refusal_of(&fault)),
+        other => Err(other),
+    }
+}
+
 /// Why something could not be looked at, and what helps.
 fn in_words(why: Unfit) -> String {
     match why {
         Unfit::Refused(refusal) => format!("{}; {}", refusal.reached, refusal.remedy),
         Unfit::Missing(missing) => missing.to_string(),
         Unfit::Fault(fault) => fault.to_string(),
-        Unfit::Usage(said) => said,
+        Unfit::Usage(message) => message,
         Unfit::Stopped => stopped().reached,
     }
 }

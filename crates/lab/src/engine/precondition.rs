@@ -68,11 +68,8 @@ mod tests {
 
     fn arrangement() -> Arrangement {
         Arrangement {
-            label: String::new(),
             cpus: vec![Cpu(0), Cpu(1), Cpu(0)],
             epoch: Picoseconds::from_micros(100),
-            variants: Vec::new(),
-            comparisons: Vec::new(),
             ..Arrangement::default()
         }
     }
@@ -97,11 +94,7 @@ mod tests {
         assert_eq!(refusal(&with(Some(2.0)), &arrangement(), &[]), None);
         assert_eq!(refusal(&with(None), &arrangement(), &[]), None);
         assert_eq!(refusal(&Machine::unobserved("a test"), &arrangement(), &[]), None);
-    }
-
-    #[test]
-    fn a_quota_is_weighed_against_the_cpus_that_work_at_once() {
-        let with = |quota| Machine { cpu_quota: Observed::Known(quota), ..Machine::unobserved("a test") };
+        // Against the CPUs that work at once.
         let of = |cpus: u32, at_once| Arrangement {
             cpus: (0..cpus).map(Cpu).collect(),
             at_once,
@@ -123,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_steps_by_more_than_a_sliver_of_an_epoch_is_refused() {
+    fn a_clock_too_coarse_for_an_epoch_is_refused() {
         let why = refusal(&with_clock(4e9), &arrangement(), &[]).unwrap();
         assert!(why.reached.contains("jiffies") && why.needs.contains("50 ns"), "{why:?}");
         assert_eq!(refusal(&with_clock(10_000.0), &arrangement(), &[]), None);

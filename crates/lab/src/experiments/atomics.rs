@@ -9,11 +9,13 @@ use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::words::{counted, semicolon};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
-    Quantity, Reading, Source, Variant,
+    Reading, Source, Variant,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::published::rows;
+use crate::published::{Row, rows};
+
+use super::{at_threads, doublings, threads};
 
 /// The addition in one instruction and the loop that it is weighed against, by architecture.
 #[cfg(target_arch = "x86_64")]
@@ -25,30 +27,19 @@ const PAIR: (&str, &str) = ("amoadd.d", "lr/bne/sc loop");
 
 const SHARDED: &str = "a counter per thread";
 
-/// What `--set` turns, in nanoseconds and in turns.
-const SHORTEST_WAIT: u64 = 50;
-const LONGEST_WAIT: u64 = 3_200;
-const TURNS: u64 = 16;
-
 /// Additions of each worker on the pass that is checked, and on the pass that looks for starvation.
 const CHECKED: u64 = 2_000;
 const WATCHED: u64 = 20_000;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cpus = request.cpus.len();
-    // 1, 2, 4, … up to every CPU, every CPU itself, and twice as many as there are.
-    let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
-        .take_while(|&count| count < cpus)
-        .chain([cpus, 2 * cpus])
-        .collect();
+    let mut counts = doublings(cpus);
+    counts.push(2 * cpus);
     if request.effort == Effort::Quick {
         // The ends, the headline, and nothing between.
         counts.retain(|&count| count <= 2 || count >= cpus);
     }
-    let counts =
-        request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
-            (1..=1024).contains(count)
-        })?;
+    let counts = threads(request, &counts)?;
     let with_backoff = match request.settings.given("backoff") {
         None => request.effort != Effort::Quick,
         Some("all") => true,
@@ -72,10 +63,9 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
             let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
             Arrangement {
-                label: if threads > cpus {
-                    format!("{} on {}", at_threads(threads), counted(cpus, "CPU"))
-                } else {
-                    at_threads(threads)
+                label: match threads > cpus {
+                    true => format!("{} on {}", at_threads(threads), counted(cpus, "CPU")),
+                    false => at_threads(threads),
                 },
                 parameters: vec![
                     ("threads".into(), threads.to_string()),
@@ -141,7 +131,7 @@ fn epoch(threads: usize, cpus: usize) -> Picoseconds {
     }
 }
 
-/// How long the backoffs wait.
+/// How long the backoffs wait, in nanoseconds and in turns.
 #[derive(Clone, Copy)]
 struct Waits {
     shortest: u64,
@@ -156,9 +146,9 @@ impl Waits {
             request.settings.one(key, otherwise, "a number from 1 to 1000000", accepted)
         };
         let waits = Self {
-            shortest: number("wait", SHORTEST_WAIT)?,
-            longest: number("longest", LONGEST_WAIT)?,
-            turns: number("turns", TURNS)?,
+            shortest: number("wait", 50)?,
+            longest: number("longest", 3_200)?,
+            turns: number("turns", 16)?,
         };
         if waits.shortest > waits.longest {
             let (shortest, longest) = (waits.shortest, waits.longest);
@@ -234,12 +224,10 @@ impl Shared {
         Self { places: slots(Self::PLACES), chosen: AtomicUsize::new(0), lines: slots(workers) }
     }
 
-    /// The counter that all workers share in this block.
     fn shared(&self) -> &AtomicU64 {
         &self.places[self.chosen.load(Ordering::Relaxed)].counter
     }
 
-    /// Moves the shared counter for the block of this number.
     fn shift(&self, layout: u32) {
         // Knuth's multiplicative hashing (TAOCP volume 3, section 6.4): neighbours lie far apart.
         let mixed = u64::from(layout).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -275,7 +263,6 @@ struct Counters {
     tasks: Vec<Task>,
 }
 
-/// A variant of the descriptor, as something to run.
 #[derive(Clone, Copy)]
 struct Way {
     addition: &'static Addition,
@@ -343,10 +330,9 @@ impl Apparatus for Counters {
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
         let (lap, total, asked) = self.lap(variant, iterations)?;
-        if total == asked {
-            Ok(lap)
-        } else {
-            Err(Failure::Wrong(format!("the counter is {total} after {asked} additions")))
+        match total == asked {
+            true => Ok(lap),
+            false => Err(Failure::Wrong(format!("the counter is {total} after {asked} additions"))),
         }
     }
 
@@ -360,40 +346,44 @@ impl Apparatus for Counters {
             return Ok(Vec::new());
         }
         let clock = self.team.clock();
-        let longest = Arc::new(AtomicU64::new(0));
-        let row = Arc::new(AtomicU64::new(0));
-        let (worst_time, worst_row) = (Arc::clone(&longest), Arc::clone(&row));
+        // The longest time, and the longest row.
+        let worst = Arc::new([const { AtomicU64::new(0) }; 2]);
+        let seen = Arc::clone(&worst);
         let task = self.task(self.ways[variant as usize], move |addition, counter, iterations, backoff| {
-            let worst = starvation(addition, clock, counter, iterations, backoff);
-            worst_time.fetch_max(worst.longest.0, Ordering::Relaxed);
-            worst_row.fetch_max(worst.failures_in_a_row, Ordering::Relaxed);
+            let starved = starvation(addition, clock, counter, iterations, backoff);
+            seen[0].fetch_max(starved.longest.0, Ordering::Relaxed);
+            seen[1].fetch_max(starved.failures_in_a_row, Ordering::Relaxed);
             0
         });
         self.counters.reset();
         self.team.lap(&task, WATCHED)?;
-        let time = Reading::Time(Picoseconds(longest.load(Ordering::Relaxed)));
-        let count = Reading::Count(row.load(Ordering::Relaxed) as f64);
+        let [time, row] = worst.each_ref().map(|worst| worst.load(Ordering::Relaxed));
+        let gauge = |name: &str, reading| Gauge { variant, name: name.into(), reading };
         Ok(vec![
-            Gauge { variant, name: "longest starvation".into(), reading: time },
-            Gauge { variant, name: "failures in a row".into(), reading: count },
+            gauge("longest starvation", Reading::Time(Picoseconds(time))),
+            gauge("failures in a row", Reading::Count(row as f64)),
         ])
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let length = |picoseconds: f64| Finding {
+        let finding = |sentence, evidence, confidence: &str| Finding {
             experiment: "atomics".into(),
-            sentence: format!(
-                "One `{}` takes {} here; waits are given in nanoseconds and counted in it.",
-                kernels::HINT,
-                Picoseconds(picoseconds as u64)
-            ),
-            evidence: format!(
-                "{} ns is {} of them, {} ns is {}",
-                self.waits.shortest, self.hints.0, self.waits.longest, self.hints.1
-            ),
-            confidence: "the shortest of five runs of 2000".into(),
+            sentence,
+            evidence,
+            confidence: confidence.into(),
         };
-        let mut findings: Vec<Finding> = self.hint.map(length).into_iter().collect();
+        let mut findings = Vec::new();
+        if let Some(length) = self.hint {
+            let (Waits { shortest, longest, .. }, (least, most)) = (self.waits, self.hints);
+            let (hint, length) = (kernels::HINT, Picoseconds(length as u64));
+            findings.push(finding(
+                format!(
+                    "One `{hint}` takes {length} here; waits are given in nanoseconds and counted in it."
+                ),
+                format!("{shortest} ns is {least} of them, {longest} ns is {most}"),
+                "the shortest of five runs of 2000",
+            ));
+        }
         let missing: Vec<String> = kernels::additions()
             .iter()
             .filter(|addition| !addition.is_supported())
@@ -401,15 +391,12 @@ impl Apparatus for Counters {
             .map(|(name, feature)| format!("{name}: no {} says {}", feature.name(), feature.witness()))
             .collect();
         if !missing.is_empty() {
-            findings.push(Finding {
-                experiment: "atomics".into(),
-                sentence: format!(
-                    "{} variants were not tested: this CPU lacks what they need.",
-                    missing.len()
-                ),
-                evidence: semicolon(&missing),
-                confidence: "the kernel's word".into(),
-            });
+            let count = missing.len();
+            findings.push(finding(
+                format!("{count} variants were not tested: this CPU lacks what they need."),
+                semicolon(&missing),
+                "the kernel's word",
+            ));
         }
         Ok(findings)
     }
@@ -421,7 +408,7 @@ fn published() -> Vec<Published> {
     const ADD: &str = "amoadd";
     let rows = rows(include_str!("../../../../fixtures/published/atomics_sg2038.csv"));
     let mut published = Vec::new();
-    let mut publish = |threads: &str, measure: &str, what: String, ratio| {
+    let mut publish = |threads, measure: &str, what: String, ratio| {
         published.push(Published {
             machine: "Sophgo SG2038, 64 cores".into(),
             date: "2024-02-24".into(),
@@ -434,28 +421,20 @@ fn published() -> Vec<Published> {
         });
     };
     for cas in rows.iter().filter(|row| row.text("variant") == CAS) {
-        let (run, threads, loops) = (cas.text("run"), cas.text("threads"), cas.text("loops_per_thread"));
-        let add = rows.iter().find(|row| {
-            row.text("run") == run && row.text("variant") == ADD && row.text("threads") == threads
-        });
+        let same = |row: &&Row| ["run", "threads"].iter().all(|column| row.text(column) == cas.text(column));
+        let add = rows.iter().filter(same).find(|row| row.text("variant") == ADD);
+        let threads = cas.number("threads").unwrap_or_default() as usize;
+        let loops = cas.text("loops_per_thread");
         for (column, measure) in [("elapsed_s", "elapsed time"), ("user_s", "user time")] {
             let Some(seconds) = cas.number(column) else { continue };
             let loop_alone =
                 format!("compare-and-swap by lr/sc {seconds} s of {measure} for {loops} additions a thread");
-            match add.and_then(|add| add.number(column)) {
-                Some(fast) => {
-                    publish(threads, measure, format!("{loop_alone}, amoadd {fast} s"), Some(seconds / fast))
-                }
-                None => publish(threads, measure, loop_alone, None),
-            }
+            let fast = add.and_then(|add| add.number(column));
+            let what = fast.map_or(loop_alone.clone(), |fast| format!("{loop_alone}, amoadd {fast} s"));
+            publish(threads, measure, what, fast.map(|fast| seconds / fast));
         }
     }
     published
-}
-
-fn at_threads(threads: impl std::fmt::Display) -> String {
-    let threads = threads.to_string();
-    format!("at {threads} thread{}", if threads == "1" { "" } else { "s" })
 }
 
 fn describe() -> Descriptor {
@@ -473,26 +452,18 @@ fn describe() -> Descriptor {
             .into(),
         specification: "the final counter equals the sum of the successes".into(),
         subject: "One shared counter".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants,
-        parameters: vec![
-            Parameter::new("threads", "1,2,4,… all CPUs, twice as many", "numbers of threads, 1 to 1024"),
-            Parameter::new(
-                "backoff",
-                "all (none with --quick)",
-                "whether to wait after a failure: all, none",
-            ),
-            Parameter::new("wait", "50", "the shortest wait in nanoseconds"),
-            Parameter::new("longest", "3200", "the longest wait in nanoseconds"),
-            Parameter::new("turns", "16", "no-ops or divisions of a wait that is made of them"),
-        ],
+        parameters: Parameter::list(&[
+            ("threads", "1,2,4,… all CPUs, twice as many", "numbers of threads, 1 to 1024"),
+            ("backoff", "all (none with --quick)", "whether to wait after a failure: all, none"),
+            ("wait", "50", "the shortest wait in nanoseconds"),
+            ("longest", "3200", "the longest wait in nanoseconds"),
+            ("turns", "16", "no-ops or divisions of a wait that is made of them"),
+        ]),
         margin: 0.02,
         // Instructions beside each other on a core that another guest's thread shares: seen from 0 to 11 % in
         // runs of one minute (docs/truth.md).
         sway: 0.15,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new(
                 "F. Wu, \"RISC-V Atomic LR/SC vs AMO\", 2024-02-24",

@@ -13,8 +13,7 @@ use tenbin_metal::exchange::{Exchange, PLACES, Protocol};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Parameter, Picoseconds, Quantity, Source,
-    Variant,
+    Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Parameter, Picoseconds, Source, Variant,
 };
 
 use self::analysis::Transfers;
@@ -247,7 +246,6 @@ fn describe() -> Descriptor {
         specification:
             "every round trip is made by both workers, and the lines hold what so many leave behind".into(),
         subject: "One line that goes back and forth".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         analysis: Transfers.name().into(),
         variants: vec![
             Variant::measured("compare-and-swap on one line", Protocol::CompareAndSwap.name()),
@@ -269,8 +267,6 @@ fn describe() -> Descriptor {
         margin: 0.05,
         // What 100 round trips take, about; their number is fixed.
         epoch: Picoseconds::from_micros(20),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new("E. Rigtorp, c2clat", "flags on two lines, one written by each side"),
             Source::new("N. Viennot, core-to-core-latency", "compare-and-swap on one line"),

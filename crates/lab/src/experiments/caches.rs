@@ -12,13 +12,12 @@ use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Picoseconds, Quantity, Refusal, Source,
-    Variant,
+    Arrangement, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Refusal, Source, Variant,
 };
 
 use self::analysis::Knees;
 pub use self::analysis::known_sizes;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 use crate::walk::comes_back;
 
@@ -48,12 +47,11 @@ const LEAST_STEPS: u64 = 512;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     // Huge pages show caches and not translation. Where they cannot be had, base pages have to do.
-    let usual: &[&str] = match (huge_pages_are_granted()?, request.effort) {
-        (false, _) => &["base"],
-        (true, Effort::Quick) => &["huge"],
-        (true, _) => &["huge", "base"],
+    let usual = match (huge_pages_are_granted()?, request.effort) {
+        (false, _) => vec!["base".to_owned()],
+        (true, Effort::Quick) => vec!["huge".to_owned()],
+        (true, _) => ["huge", "base"].map(String::from).into(),
     };
-    let usual: Vec<String> = usual.iter().copied().map(String::from).collect();
     let pages = request
         .settings
         .list("pages", &usual, "huge or base", |kind| ["huge", "base"].contains(&kind.as_str()))?;
@@ -89,7 +87,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             };
             let kind = kind(pages);
             cells.push(PlannedCell::new(arrangement, move |arrangement, request| {
-                open(arrangement, request, kind, &sizes)
+                Ok(Box::new(open(arrangement, request, kind, &sizes)?))
             }));
         }
     }
@@ -122,7 +120,6 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
     walkers
 }
 
-/// Bytes of a page of this kind.
 fn page(pages: &str) -> usize {
     let huge = modest_huge_page().filter(|_| pages == "huge");
     huge.unwrap_or_else(touch::page)
@@ -148,7 +145,6 @@ fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> R
     Ok(within(up_to(end), spacing, kind, allowance))
 }
 
-/// Bytes from one line to the next.
 fn spacing(request: &Request<'_>, cpu: Cpu) -> u64 {
     line_or_usual(request.machine, cpu).0
 }
@@ -175,7 +171,6 @@ fn within(mut sizes: Vec<u64>, spacing: u64, kind: PageKind, allowance: Bytes) -
     sizes
 }
 
-/// The sizes up to one that was asked for.
 fn asked_for(end: Bytes, cpu: Cpu, kind: PageKind, request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
     let sizes = up_to(end.0);
     let spacing = spacing(request, cpu);
@@ -191,7 +186,6 @@ fn asked_for(end: Bytes, cpu: Cpu, kind: PageKind, request: &Request<'_>) -> Res
     Ok(sizes)
 }
 
-/// The variant that walks through `bytes` in this kind of pages.
 fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
     let huge = u64::from(pages == "huge");
     let size = Bytes(bytes);
@@ -203,7 +197,12 @@ fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
 }
 
 /// Sets up walks through `sizes`, in pages of this kind.
-fn open(arrangement: &Arrangement, request: &Request<'_>, kind: PageKind, sizes: &[u64]) -> Opened {
+fn open(
+    arrangement: &Arrangement,
+    request: &Request<'_>,
+    kind: PageKind,
+    sizes: &[u64],
+) -> Result<Walks, Unfit> {
     let cpu = arrangement.cpus[0];
     let spacing = spacing(request, cpu) as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
@@ -213,17 +212,16 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, kind: PageKind, sizes:
     for &bytes in sizes {
         chases.push(Arc::new(Chase::new(bytes as usize, spacing, kind, &mut below)?));
     }
-    if kind == PageKind::Huge {
-        granted(request.machine, chases.last().map(Arc::as_ref))?;
+    if let Some(largest) = chases.last().filter(|_| kind == PageKind::Huge) {
+        granted(request.machine, largest)?;
     }
     let broken = Chase::two_cycles(SMALLEST as usize, spacing, PageKind::Base, &mut below)?;
     let tasks = chases.iter().map(|chase| walk(Arc::clone(chase))).collect();
-    Ok(Box::new(Walks { team, first: arrangement.variants[0], chases, tasks, broken }))
+    Ok(Walks { team, first: arrangement.variants[0], chases, tasks, broken })
 }
 
 /// Huge pages are advice; whether it was taken is asked of the largest chase.
-fn granted(machine: &Machine, largest: Option<&Chase>) -> Result<(), Unfit> {
-    let Some(largest) = largest else { return Ok(()) };
+fn granted(machine: &Machine, largest: &Chase) -> Result<(), Unfit> {
     let granted = largest.pages().huge_bytes().unwrap_or(0);
     let asked = largest.pages().len() as u64;
     if granted * 10 >= asked * 9 {
@@ -286,7 +284,6 @@ fn describe() -> Descriptor {
                 .into(),
         specification: "a walk comes back to its first line after every line and not before".into(),
         subject: "A walk through memory".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         analysis: Knees.name().into(),
         variants: vec![
             Variant::measured(
@@ -309,9 +306,6 @@ fn describe() -> Descriptor {
             ),
         ],
         margin: 0.05,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new(
                 "S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986",

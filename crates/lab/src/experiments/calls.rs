@@ -43,15 +43,14 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         .filter(|(_, rung)| rung.plant.is_none() && here.subject(rung).is_ok())
         .map(|(index, _)| index)
         .collect();
-    let pair = |(left, right)| Comparison { left: index(left), right: index(right) };
-    let mut comparisons: Vec<Comparison> = COMPARISONS.into_iter().map(pair).collect();
-    comparisons.retain(|pair| [pair.left, pair.right].iter().all(|index| variants.contains(index)));
+    let pairs = COMPARISONS.map(|(left, right)| (index(left), index(right))).into_iter();
+    let pairs = pairs.filter(|(left, right)| variants.contains(left) && variants.contains(right));
     let cell = Arrangement {
         label: "on one CPU".into(),
         cpus: request.cpus[..1].to_vec(),
         epoch: describe().epoch,
+        comparisons: Comparison::of(pairs),
         variants,
-        comparisons,
         headline: true,
         ..Arrangement::default()
     };
@@ -78,7 +77,6 @@ impl Here {
         }
     }
 
-    /// What the rung calls.
     fn subject(&self, rung: &Rung) -> Result<Subject, Absent> {
         if let (What::Asked(_, Question::Unknown), Err(why)) = (rung.what_is_called, &self.unknown) {
             return Err(Absent::Filtered(why.clone()));

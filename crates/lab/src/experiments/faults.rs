@@ -1,5 +1,6 @@
 //! `faults`: what the first touch of a page costs, and how many faults it takes.
 
+mod apparatus;
 mod counted;
 mod described;
 mod processes;
@@ -19,8 +20,11 @@ use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 use crate::published::rows;
 
+use super::{at_threads, doublings, threads};
+
+use apparatus::COUNTED;
 use described::describe;
-use touching::{COUNTED, Touching};
+use touching::Touching;
 
 const BASE_IN_ORDER: u32 = 0;
 const BASE_AT_RANDOM: u32 = 1;
@@ -67,7 +71,6 @@ const COMPARISONS: [(u32, u32); 8] = [
 const OF_A_WORKER: u64 = 256 << 20;
 const OF_ALL: u64 = 8 << 30;
 
-/// One variant: which pages, how they are touched, and by whom.
 #[derive(Clone, Copy)]
 struct Way {
     huge: bool,
@@ -75,12 +78,9 @@ struct Way {
     by: By,
 }
 
-/// What the workers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum By {
-    /// Threads of one process: they share an address space, with its locks.
     Threads,
-    /// Processes with an address space each.
     Processes,
 }
 
@@ -112,18 +112,11 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         return Ok(Plan { look: Some(remedy::look), ..Plan::default() });
     }
     let cpus = request.cpus.len();
-    // 1, 2, 4, … and every CPU; with --quick the ends alone.
-    let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
-        .take_while(|&count| count < cpus)
-        .chain([cpus])
-        .collect();
+    let mut counts = doublings(cpus);
     if request.effort == Effort::Quick {
         counts.retain(|&count| count == 1 || count == cpus);
     }
-    let counts =
-        request.settings.list("threads", &counts, "a number of threads from 1 to 1024", |count| {
-            (1..=1024).contains(count)
-        })?;
+    let counts = threads(request, &counts)?;
     let (here, workers) = (here()?, workers(request)?);
     // The question as published is about many threads.
     let most = counts.iter().copied().max();
@@ -158,22 +151,19 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     })
 }
 
-/// What the workers are to be.
 fn workers(request: &Request<'_>) -> Result<Vec<By>, Unfit> {
     request.settings.list("as", &[By::Threads, By::Processes], "threads or processes", |_| true)
 }
 
-/// What is weighed among these variants.
 fn comparisons(variants: &[u32]) -> Vec<Comparison> {
-    let both = |&(left, right): &(u32, u32)| variants.contains(&left) && variants.contains(&right);
-    let pair = |(left, right)| Comparison { left, right };
-    let found = COMPARISONS.into_iter().filter(both);
     // Order against chance is asked of threads; of processes only where there are no threads.
     let threads = variants.contains(&BASE_IN_ORDER);
-    found.filter(|&(_, right)| !threads || WAYS[right as usize].by == By::Threads).map(pair).collect()
+    Comparison::of(COMPARISONS.into_iter().filter(|(left, right)| {
+        let weighed = !threads || WAYS[*right as usize].by == By::Threads;
+        weighed && variants.contains(left) && variants.contains(right)
+    }))
 }
 
-/// The variants that this kernel has.
 fn here() -> Result<Vec<u32>, Unfit> {
     let (huge, populate) = (touch::huge_pages_are_granted()?, touch::can_populate()?);
     let has = |&variant: &u32| match WAYS[variant as usize] {
@@ -254,11 +244,6 @@ fn system_share(usage: &Usage) -> Option<f64> {
 
 fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "faults".into(), sentence, evidence, confidence: confidence.into() }
-}
-
-fn at_threads(threads: impl std::fmt::Display) -> String {
-    let threads = threads.to_string();
-    format!("at {threads} thread{}", if threads == "1" { "" } else { "s" })
 }
 
 /// A figure of the published run.

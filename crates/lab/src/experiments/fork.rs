@@ -56,8 +56,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         ..Arrangement::default()
     };
     // Without such a process there is nobody to plant that fault in: it is the last.
-    let told = if here.shares { places.len() } else { places.len() - 1 };
-    let variants = places[..told].iter().map(variant).collect();
+    let described = if here.shares { places.len() } else { places.len() - 1 };
+    let variants = places[..described].iter().map(variant).collect();
     let (lines, missing) = asked(request.effort).partition(|line| here.lines.contains(line));
     let planned = Planned { sizes, places, lines, missing };
     let cell = PlannedCell::new(cell, move |arrangement, request| open(arrangement, request, &planned));
@@ -170,7 +170,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, planned: &Planned) -> 
     });
     let missing = missing.collect();
     let places = places.clone();
-    Ok(Box::new(Forking { places, smallest: sizes[1], parents, missing, said: request.seed }))
+    Ok(Box::new(Forking { places, smallest: sizes[1], parents, missing, word: request.seed }))
 }
 
 struct Forking {
@@ -183,17 +183,19 @@ struct Forking {
     /// Lines that this kernel has not, and why.
     missing: Vec<(&'static str, String)>,
     /// What the next child is to read.
-    said: u64,
+    word: u64,
 }
 
 impl Forking {
     fn parent(&mut self, place: Place) -> Result<&mut Parent, Fault> {
         let wanted = place.parent(self.smallest);
-        let found = self.parents.iter_mut().find(|(known, _)| *known == wanted);
-        found.map(|(_, parent)| parent).ok_or_else(|| {
-            let error = std::io::Error::other("it was not forked");
-            Fault::system(format!("ask a process with {} MiB", wanted.0), error)
-        })
+        match self.parents.iter_mut().find(|(known, _)| *known == wanted) {
+            Some((_, parent)) => Ok(parent),
+            None => {
+                let error = std::io::Error::other("it was not forked");
+                Err(Fault::system(format!("ask a process with {} MiB", wanted.0), error))
+            }
+        }
     }
 
     /// How a variant makes children: the way, which time counts, and whether pages are written to before.
@@ -212,18 +214,18 @@ impl Apparatus for Forking {
         let place = self.places[variant as usize];
         let (way, ..) = Self::manner(place);
         // Never 0, which is what a child reads that reads too late.
-        self.said = self.said.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1) | 1;
-        let (said, missing) = (self.said, place == Place::Planted(Planted::PageMissing));
+        self.word = self.word.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1) | 1;
+        let (word, missing) = (self.word, place == Place::Planted(Planted::PageMissing));
         let parent = self.parent(place)?;
         if missing {
             parent.miss_last_page(true)?;
         }
         let seen = memory(parent, place)?;
-        let watched = parent.watch(way, said)?;
+        let watched = parent.watch(way, word)?;
         if missing {
             parent.miss_last_page(false)?;
         }
-        Ok(match (seen, child(way, &watched, said)) {
+        Ok(match (seen, child(way, &watched, word)) {
             (Ok(memory), Ok(child)) => Seen::Met(format!("{child}; {memory}")),
             (Err(broken), _) | (_, Err(broken)) => Seen::Broken(broken),
         })
@@ -294,7 +296,7 @@ fn memory(parent: &mut Parent, place: Place) -> Result<Result<String, String>, F
 }
 
 /// Whether the child did what it should, in words either way.
-fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
+fn child(way: Way, watched: &Watched, word: u64) -> Result<String, String> {
     let Watched { runs, read, seen_by_parent, status } = *watched;
     if status != way.status() {
         let ended = status.map_or_else(|| "by a signal".into(), |status| format!("with status {status}"));
@@ -304,11 +306,11 @@ fn child(way: Way, watched: &Watched, said: u64) -> Result<String, String> {
     let ended = status
         .map_or_else(|| "1 thread, which has no status".into(), |status| format!("1 child, status {status}"));
     match (runs, way.shares_memory()) {
-        (Some(1), Some(shares)) if read == said && seen_by_parent == shares => {
+        (Some(1), Some(shares)) if read == word && seen_by_parent == shares => {
             let whose = if shares { "its parent's" } else { "a copy of its parent's" };
             Ok(format!("{ended}, memory {whose}"))
         }
-        (Some(1), Some(_)) if read != said => {
+        (Some(1), Some(_)) if read != word => {
             Err("the child did not see what was written before the call".into())
         }
         (Some(1), Some(shares)) => {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenbin_analysis::Analysis;
 use tenbin_metal::{CachedFile, Fault, Lap, Task, Team};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Descriptor, Effort, Parameter, Picoseconds, Quantity, Source, Variant,
+    Arrangement, Bytes, Comparison, Descriptor, Effort, Parameter, Picoseconds, Source, Variant,
 };
 
 use self::analysis::{Crossover, size_parameter};
@@ -43,9 +43,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             epoch: describe().epoch,
             least_iterations: 2,
             variants: (MAPPED..CUT_OFF).collect(),
-            comparisons: [(MAPPED, READ), (POPULATED, MAPPED), (KEPT, READ)]
-                .map(|(left, right)| Comparison { left, right })
-                .into(),
+            comparisons: Comparison::of([(MAPPED, READ), (POPULATED, MAPPED), (KEPT, READ)]),
             headline: number == 0,
             ..Arrangement::default()
         };
@@ -100,7 +98,6 @@ fn sum(bytes: &[u8]) -> u64 {
     rest.iter().fold(words, |sum, &byte| sum.wrapping_add(u64::from(byte)))
 }
 
-/// One file, and each way to add up what is in it.
 struct Reading {
     team: Team,
     tasks: Vec<Task>,
@@ -145,7 +142,6 @@ fn describe() -> Descriptor {
             .into(),
         specification: "the sum of all words of the file comes out, whoever brings them".into(),
         subject: "A file in memory".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         analysis: Crossover.name().into(),
         variants: vec![
             Variant::measured("a mapping", "mmap(2), every word added up, munmap(2)"),
@@ -164,8 +160,6 @@ fn describe() -> Descriptor {
         // caches.
         sway: 0.15,
         epoch: Picoseconds::from_micros(500),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new(
                 "Linux, mm/filemap.c, filemap_map_pages",

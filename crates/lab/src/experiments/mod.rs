@@ -7,9 +7,7 @@
 //!
 //! use tenbin_lab::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 //! use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-//! use tenbin_model::{
-//!     Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant,
-//! };
+//! use tenbin_model::{Arrangement, Comparison, Descriptor, Source, Variant};
 //!
 //! // 1. Which cells, on which CPUs, and what is weighed against what.
 //! fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
@@ -58,16 +56,12 @@
 //!         requirement: "an example must be small".into(),
 //!         specification: "n turns are made at least".into(),
 //!         subject: "A loop".into(),
-//!         quantity: Quantity::NanosecondsPerOperation,
 //!         variants: vec![
 //!             Variant::measured("one turn", "as asked"),
 //!             Variant::measured("two turns", "twice as many"),
 //!             Variant::sabotage("one turn short", "must fail the check"),
 //!         ],
 //!         margin: 0.01,
-//!         epoch: Picoseconds::from_micros(100),
-//!         privileges: "none".into(),
-//!         touches: "none".into(),
 //!         sources: vec![Source::new("this page", "everything")],
 //!         ..Descriptor::default()
 //!     }
@@ -79,7 +73,9 @@
 //! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(1));
 //! ```
 
-use crate::experiment::Experiment;
+use tenbin_model::words::counted;
+
+use crate::experiment::{Experiment, Request, Unfit};
 
 pub mod null;
 pub mod pipe;
@@ -97,6 +93,23 @@ pub mod mmap;
 pub mod fib;
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+
+/// 1, 2, 4, … and every CPU.
+fn doublings(cpus: usize) -> Vec<usize> {
+    std::iter::successors(Some(1), |count| Some(count * 2))
+        .take_while(|&count| count < cpus)
+        .chain([cpus])
+        .collect()
+}
+
+fn threads(request: &Request<'_>, usual: &[usize]) -> Result<Vec<usize>, Unfit> {
+    let expected = "a number of threads from 1 to 1024";
+    request.settings.list("threads", usual, expected, |count| (1..=1024).contains(count))
+}
+
+fn at_threads(threads: usize) -> String {
+    format!("at {}", counted(threads, "thread"))
+}
 
 #[cfg(test)]
 mod tests;

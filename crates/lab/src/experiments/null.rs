@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-use tenbin_model::{Arrangement, Comparison, Descriptor, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Arrangement, Comparison, Descriptor, Source, Variant};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
@@ -16,7 +16,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         cpus: request.cpus[..1].to_vec(),
         epoch: describe().epoch,
         variants: vec![LEFT, RIGHT],
-        comparisons: vec![Comparison { left: LEFT, right: RIGHT }],
+        comparisons: Comparison::of([(LEFT, RIGHT)]),
         headline: true,
         doubling: true,
         ..Arrangement::default()
@@ -68,16 +68,12 @@ fn describe() -> Descriptor {
             .into(),
         specification: "a loop asked for n turns makes n turns".into(),
         subject: "The same empty loop under two names".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: vec![
             Variant::measured("the left one", "a counted loop of dependent register additions"),
             Variant::measured("the right one", "the same code at the same address"),
             Variant::sabotage("one turn short", "stops before the last turn"),
         ],
         margin: 0.005,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new("fio, engines/null.c", "ship a null unit: template, self-test and overhead at once"),
             Source::new(

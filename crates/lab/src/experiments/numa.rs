@@ -14,12 +14,12 @@ use tenbin_model::machine::{Node, Observed, cpu_ranges};
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Quantity,
-    Refusal, Source, Variant,
+    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Refusal, Sizes,
+    Source, Variant,
 };
 
 use self::analysis::Nearness;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 use crate::walk::comes_back;
 
@@ -28,9 +28,6 @@ mod published;
 
 const BY_CHASE: &str = "by a chase";
 const BY_STORES: &str = "by the published stores";
-
-/// The buffer is so many times as large as the last cache: what is read comes from memory.
-const TIMES_THE_LAST_CACHE: u64 = 4;
 
 /// The published buffer, and the smallest.
 const SMALLEST: u64 = 16 << 20;
@@ -88,7 +85,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             ..Arrangement::default()
         };
         PlannedCell::new(arrangement, move |arrangement, request| {
-            open(arrangement, request, manner, buffer, &pairs)
+            Ok(Box::new(open(arrangement, request, manner, buffer, &pairs)?))
         })
     };
     let first_store = chases.len();
@@ -123,7 +120,6 @@ fn homes(request: &Request<'_>) -> Vec<Cpu> {
     homes
 }
 
-/// The firmware's node of `cpu`.
 fn node_of(request: &Request<'_>, cpu: Cpu) -> Option<u32> {
     let place = request.machine.cpus.iter().find(|place| place.cpu == cpu)?;
     place.node.known().copied()
@@ -176,7 +172,7 @@ fn readers(request: &Request<'_>, homes: &[Cpu]) -> Vec<Cpu> {
 /// The size from which on no cache helps. None if the size of the last cache is not known.
 fn beyond(request: &Request<'_>) -> Option<Bytes> {
     let sizes = request.sizes;
-    let times = |size: tenbin_model::Size| size.bytes.0.saturating_mul(TIMES_THE_LAST_CACHE);
+    let times = |size: tenbin_model::Size| size.bytes.0.saturating_mul(Sizes::BEYOND);
     let largest = sizes.levels.iter().copied().map(times).max();
     if let Some(beyond) = sizes.beyond {
         return Some(Bytes(beyond.0.max(largest.unwrap_or(0))));
@@ -187,7 +183,6 @@ fn beyond(request: &Request<'_>) -> Option<Bytes> {
     largest.filter(|_| known).map(Bytes)
 }
 
-/// The size of each home's buffer.
 fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
     let wanted = beyond(request).map_or(SMALLEST, |beyond| beyond.0.max(SMALLEST)).div_ceil(1 << 20);
     let expected = "a size from 1 to 65536 (MiB)";
@@ -233,7 +228,7 @@ fn open(
     manner: Manner,
     buffer: Bytes,
     pairs: &[(Cpu, Cpu)],
-) -> Opened {
+) -> Result<Matrix, Unfit> {
     let spacing = line_or_usual(request.machine, arrangement.cpus[0]).0 as usize;
     let mut random = Pcg64Mcg::seed_from_u64(request.seed);
     let mut below = move |bound: usize| random.random_range(0..bound);
@@ -258,7 +253,7 @@ fn open(
         ways.push(Way { reader, memory });
     }
     let broken = Chase::two_cycles(1 << 16, spacing, PageKind::Base, &mut below)?;
-    Ok(Box::new(Matrix {
+    Ok(Matrix {
         clock: request.clock,
         first: arrangement.variants[0],
         ways,
@@ -266,7 +261,7 @@ fn open(
         broken,
         due: true,
         counted: Vmstat::read().unwrap_or_default(),
-    }))
+    })
 }
 
 /// Whether every page that was looked at lies on the node where the firmware has `home`; true where it has it
@@ -305,7 +300,6 @@ fn at_home(placed: &Placement, home: Cpu, nodes: &[Node]) -> Result<(), Unfit> {
     }))
 }
 
-/// How a cell goes over its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     Chase,
@@ -336,7 +330,6 @@ struct Memory {
     placed: Answer,
 }
 
-/// How a buffer is gone over.
 enum Work {
     Chase(Arc<Chase>),
     Stores(Arc<Field>),
@@ -426,7 +419,6 @@ impl Memory {
     }
 }
 
-/// Who reads which memory.
 struct Way {
     reader: Cpu,
     memory: usize,
@@ -545,7 +537,6 @@ fn describe() -> Descriptor {
             .into(),
         specification: "a walk comes back after every line and not before, and no page that is looked at moves".into(),
         subject: "Reading memory".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         analysis: Nearness.name().into(),
         builds_on: vec!["caches".into()],
         variants: vec![
@@ -560,8 +551,6 @@ fn describe() -> Descriptor {
         )],
         margin: 0.05,
         epoch: Picoseconds::from_micros(200),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new("S. Takeuchi, \"Socionext SC0FQAA-B: NUMA or not\", 2018 (in Japanese)", "the question, the program, both published columns"),
             Source::new("S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986", "the single cycle"),

@@ -77,9 +77,6 @@ const ACCOUNTED: Picoseconds = Picoseconds::from_millis(100);
 /// Pipefuls of such a pass at the most.
 const MOST_ACCOUNTED: u64 = 1 << 16;
 
-/// The hazard is shown in a pipe of the default size.
-const HAZARD_SIZE: usize = 64 << 10;
-
 /// A line in this many is damaged by the planted fault: the 1000th.
 const DAMAGED_LINE: usize = 1_000;
 
@@ -128,9 +125,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
                 let mut all = Vec::new();
                 for &kib in &sizes {
                     for placement in &placements {
-                        all.extend(
-                            readers.iter().map(|reader| cell(request, pipe(kib, reader, placement), &works)),
-                        );
+                        let pipes = readers.iter().map(|reader| pipe(kib, reader, placement));
+                        all.extend(pipes.map(|pipe| cell(request, pipe, &works)));
                     }
                 }
                 all
@@ -145,7 +141,6 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     Ok(Plan { cells: cells.collect(), ..Plan::default() })
 }
 
-/// The line that every way sends.
 fn line(request: &Request<'_>) -> Result<String, Unfit> {
     let line = request.settings.given("line").unwrap_or("y");
     if Text::is_line(line) {
@@ -158,24 +153,15 @@ fn line(request: &Request<'_>) -> Result<String, Unfit> {
     )))
 }
 
-/// What the ways of a cell go through.
 struct Setup {
-    /// The line that is sent.
     line: String,
-    /// KiB that the pipe holds.
     kib: u64,
     /// Whether the reader splices it to /dev/null; else it reads it into a buffer.
     spliced: bool,
-    /// Whether writer and reader share one CPU.
     together: bool,
 }
 
 impl Setup {
-    /// What a way sends at a time.
-    fn pipeful(&self) -> u64 {
-        Text::of(&self.line).pipeful((self.kib as usize) << 10) as u64
-    }
-
     fn parameters(&self) -> Vec<(String, String)> {
         let mut parameters: Vec<(String, String)> = vec![
             ("size".into(), self.kib.to_string()),
@@ -188,7 +174,6 @@ impl Setup {
         parameters
     }
 
-    /// Ends every label where the line is not the usual one.
     fn of_line(&self) -> String {
         match self.line.as_str() {
             "y" => String::new(),
@@ -203,7 +188,7 @@ impl Setup {
     }
 }
 
-/// Puts writer and reader on their CPUs.
+/// Writer and reader on their CPUs, with what the setup decides.
 fn placed(cell: Arrangement, pipe: &Setup, request: &Request<'_>) -> Arrangement {
     let cpus = match pipe.together {
         true => vec![request.cpus[0]; 2],
@@ -213,7 +198,15 @@ fn placed(cell: Arrangement, pipe: &Setup, request: &Request<'_>) -> Arrangement
     // On two CPUs they run in step or wake each other, by how far apart a host puts them: the same pair of
     // ways was 0.82 and less, and 1.1 and more, in two runs of half an hour.
     let sway = (!pipe.together).then_some(1.0);
-    Arrangement { cpus, epoch: describe().epoch, least_iterations: LEAST_PIPEFULS, sway, ..cell }
+    Arrangement {
+        parameters: pipe.parameters(),
+        cpus,
+        work: Text::of(&pipe.line).pipeful((pipe.kib as usize) << 10) as u64,
+        epoch: describe().epoch,
+        least_iterations: LEAST_PIPEFULS,
+        sway,
+        ..cell
+    }
 }
 
 fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
@@ -226,24 +219,18 @@ fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setu
     let variants: Vec<u32> = works.iter().copied().filter(stands).collect();
     // The most telling first: the two ends of the scale, then everything against the first published
     // program (printf) and the last (vmsplice with two buffers).
-    let against = |right: u32| variants.iter().map(move |&left| Comparison { left, right });
-    let mut comparisons =
-        vec![Comparison { left: TEE_LARGE, right: WRITE }, Comparison { left: CONSTANT, right: WRITE }];
-    comparisons.extend(against(PUTS).chain(against(TWO_BUFFERS)));
-    comparisons.extend(
-        [(TEE, CONSTANT), (SPLICE, TEE), (TEE_LARGE, TEE)].map(|(left, right)| Comparison { left, right }),
-    );
-    comparisons.retain(|pair| {
+    let against = |right: u32| variants.iter().map(move |&left| (left, right));
+    let pairs = [(TEE_LARGE, WRITE), (CONSTANT, WRITE)].into_iter();
+    let pairs = pairs.chain(against(PUTS)).chain(against(TWO_BUFFERS));
+    let pairs = pairs.chain([(TEE, CONSTANT), (SPLICE, TEE), (TEE_LARGE, TEE)]).filter(|&(left, right)| {
         // The last program against the first is there already, the other way round.
-        let again = *pair == Comparison { left: PUTS, right: TWO_BUFFERS };
-        !again && pair.left != pair.right && variants.contains(&pair.left) && variants.contains(&pair.right)
+        let again = (left, right) == (PUTS, TWO_BUFFERS);
+        !again && left != right && variants.contains(&left) && variants.contains(&right)
     });
     let cell = Arrangement {
         label: format!("{} through {size}{}", pipe.course(), pipe.of_line()),
-        parameters: pipe.parameters(),
-        work: pipe.pipeful(),
+        comparisons: Comparison::of(pairs),
         variants,
-        comparisons,
         ..Arrangement::default()
     };
     (cell, pipe)
@@ -263,16 +250,13 @@ fn as_published(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
     let pairs = pairs.into_iter().filter(|(left, right)| works(left) && works(right));
     let cell = Arrangement {
         label: format!("{PUBLISHED_CELL}{}", pipe.of_line()),
-        parameters: pipe.parameters(),
-        work: pipe.pipeful(),
         variants: [PUTS, WRITE, TWO_BUFFERS, TWO_LARGE_BUFFERS].into_iter().filter(works).collect(),
-        comparisons: pairs.map(|(left, right)| Comparison { left, right }).collect(),
+        comparisons: Comparison::of(pairs),
         ..Arrangement::default()
     };
     (cell, pipe)
 }
 
-/// Where the published figures stand.
 const PUBLISHED_CELL: &str = "as published, spliced to /dev/null on two CPUs";
 
 /// What an iteration carries in the cell of the published programs: a pipeful of its largest pipe.
@@ -285,14 +269,8 @@ fn by_writes(pipe: Setup) -> (Arrangement, Setup) {
     let size = Bytes::from_kib(pipe.kib);
     let cell = Arrangement {
         label: format!("by write alone, {} through {size}{}", pipe.course(), pipe.of_line()),
-        parameters: pipe.parameters(),
-        work: pipe.pipeful(),
         variants: [WRITE].into_iter().chain(WRITES).collect(),
-        comparisons: [WRITE_64_KIB]
-            .into_iter()
-            .chain(others)
-            .map(|left| Comparison { left, right: WRITE })
-            .collect(),
+        comparisons: Comparison::of([WRITE_64_KIB].into_iter().chain(others).map(|left| (left, WRITE))),
         ..Arrangement::default()
     };
     (cell, pipe)
@@ -313,21 +291,16 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, pipe: &Setup) -> Opene
         as_published: arrangement.variants.contains(&TWO_LARGE_BUFFERS),
     };
     let work = arrangement.work as usize;
-    let mut lines = Vec::new();
-    for variant in 0..WAYS.len() as u32 {
+    let lay = |variant: u32| {
         let measured = arrangement.variants.contains(&variant);
-        lines.push(if measured {
-            Some(Line::lay(variant, capacities, pipe.spliced, &text, work)?)
-        } else {
-            None
-        });
-    }
+        measured.then(|| Link::lay(variant, capacities, pipe.spliced, &text, work)).transpose()
+    };
+    let links = (0..WAYS.len() as u32).map(lay).collect::<Result<_, _>>()?;
     let accounted = request.effort != Effort::Quick;
     let (clock, cpus) = (request.clock, arrangement.cpus.clone());
-    Ok(Box::new(Pipes { team, lines, capacities, text, accounted, clock, cpus }))
+    Ok(Box::new(Pipes { team, links, capacities, text, accounted, clock, cpus }))
 }
 
-/// How large each way's pipe is.
 #[derive(Clone, Copy)]
 struct Capacities {
     /// Of every way, but in the cell of the published programs.
@@ -348,7 +321,7 @@ impl Capacities {
 }
 
 /// One pipe with a writer and a reader, each worn out by its first error.
-struct Line {
+struct Link {
     sender: Mutex<Option<Box<dyn Writer>>>,
     receiver: Mutex<Option<Box<dyn Reader>>>,
     trouble: Mutex<Option<io::Error>>,
@@ -358,7 +331,8 @@ struct Line {
 
 struct Pipes {
     team: Team,
-    lines: Vec<Option<Arc<Line>>>,
+    /// By variant, of those that are measured.
+    links: Vec<Option<Arc<Link>>>,
     capacities: Capacities,
     text: Text,
     /// Whether user and system time are told apart, in passes of their own.
@@ -367,7 +341,7 @@ struct Pipes {
     cpus: Vec<Cpu>,
 }
 
-impl Line {
+impl Link {
     fn lay(
         variant: u32,
         capacities: Capacities,
@@ -379,13 +353,9 @@ impl Line {
         let pipe = Pipe::new(capacity)?;
         if pipe.capacity != capacity {
             // Two buffers of a smaller size than the pipe's would be written while they are read.
-            let size = |bytes: usize| Bytes(bytes as u64);
+            let [wanted, made] = [capacity, pipe.capacity].map(|bytes| Bytes(bytes as u64));
             return Err(Unfit::Refused(Refusal {
-                reached: format!(
-                    "the kernel made a pipe of {} into one of {}",
-                    size(capacity),
-                    size(pipe.capacity)
-                ),
+                reached: format!("the kernel made a pipe of {wanted} into one of {made}"),
                 needs: "a pipe of the size that was asked for, in whole pages of this machine".into(),
                 remedy: format!("--set size={}", pipe.capacity >> 10),
             }));
@@ -393,12 +363,12 @@ impl Line {
         let receiver: Box<dyn Reader> =
             if splices { Box::new(Discard::new(pipe.output)?) } else { Box::new(Keep::new(pipe.output)) };
         let sender = writer(WAYS[variant as usize], pipe.input, capacity, text)?;
-        Ok(Arc::new(Self::new(sender, Some(receiver), work)))
+        Ok(Self::new(sender, receiver, work))
     }
 
-    fn new(sender: Box<dyn Writer>, receiver: Option<Box<dyn Reader>>, work: usize) -> Self {
-        let (sender, receiver) = (Mutex::new(Some(sender)), Mutex::new(receiver));
-        Self { sender, receiver, trouble: Mutex::new(None), work }
+    fn new(sender: Box<dyn Writer>, receiver: Box<dyn Reader>, work: usize) -> Arc<Self> {
+        let (sender, receiver) = (Mutex::new(Some(sender)), Mutex::new(Some(receiver)));
+        Arc::new(Self { sender, receiver, trouble: Mutex::new(None), work })
     }
 
     /// The part of worker 0, the writer, or 1, the reader, in so many iterations.
@@ -424,24 +394,21 @@ impl Line {
         }
     }
 
-    /// Runs `iterations` through the line and reports what went wrong on the way.
     fn lap(self: &Arc<Self>, team: &mut Team, iterations: u64) -> Result<Lap, Fault> {
-        let line = Arc::clone(self);
+        let link = Arc::clone(self);
         let task: Task = Arc::new(move |worker, iterations| {
-            line.work(worker, iterations);
+            link.work(worker, iterations);
             0
         });
         let lap = team.lap(&task, iterations)?;
         let worn_out = lock(&self.sender).is_none() || lock(&self.receiver).is_none();
-        match lock(&self.trouble).take() {
-            None if worn_out => {
-                Err(Fault::system("use a pipe that failed before", io::ErrorKind::BrokenPipe))
-            }
-            None => Ok(lap),
-            Some(error) => Err(Fault::system(
-                format!("carry {} through a pipe", Bytes(iterations * self.work as u64)),
-                error,
-            )),
+        if let Some(error) = lock(&self.trouble).take() {
+            let bytes = Bytes(iterations * self.work as u64);
+            return Err(Fault::system(format!("carry {bytes} through a pipe"), error));
+        }
+        match worn_out {
+            true => Err(Fault::system("use a pipe that failed before", io::ErrorKind::BrokenPipe)),
+            false => Ok(lap),
         }
     }
 }
@@ -467,9 +434,8 @@ impl Pipes {
         let pipe = Pipe::new(capacity)?;
         let sender = writer(how, pipe.input, capacity, sent)?;
         let verify = Arc::new(Mutex::new(Verify::new(pipe.output, expected.clone())));
-        let receiver: Box<dyn Reader> = Box::new(Shared(Arc::clone(&verify)));
-        let line = Arc::new(Line::new(sender, Some(receiver), expected.pipeful(capacity)));
-        line.lap(&mut self.team, CHECKED_PIPEFULS)?;
+        let receiver = Box::new(Shared(Arc::clone(&verify)));
+        Link::new(sender, receiver, expected.pipeful(capacity)).lap(&mut self.team, CHECKED_PIPEFULS)?;
         let verdict = lock(&verify).verdict();
         Ok(match verdict {
             Ok(lines) => Seen::Met(format!("{lines} lines verified")),
@@ -497,9 +463,9 @@ impl Apparatus for Pipes {
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let line = self.lines.get(variant as usize).and_then(Option::as_ref);
-        let line = line.ok_or_else(|| Failure::Wrong("not a variant of this cell".into()))?;
-        Ok(line.lap(&mut self.team, iterations)?)
+        let link = self.links.get(variant as usize).and_then(Option::as_ref);
+        let link = link.ok_or_else(|| Failure::Wrong("not a variant of this cell".into()))?;
+        Ok(link.lap(&mut self.team, iterations)?)
     }
 
     fn shift(&mut self, layout: u32) {
@@ -509,16 +475,16 @@ impl Apparatus for Pipes {
     /// User and system time of both ends, of threads that do nothing else: the kernel tells the two apart by
     /// where its ticks met a thread over the whole of its life.
     fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
-        let Some(line) = self.lines.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted)
+        let Some(link) = self.links.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted)
         else {
             return Ok(Vec::new());
         };
         let mut team = Team::gather(self.clock, &self.cpus)?;
-        let first = line.lap(&mut team, LEAST_PIPEFULS)?;
+        let first = link.lap(&mut team, LEAST_PIPEFULS)?;
         let one = (first.elapsed.0 / LEAST_PIPEFULS).max(1);
         let count = (ACCOUNTED.0 / one).clamp(LEAST_PIPEFULS, MOST_ACCOUNTED);
-        let usage = line.lap(&mut team, count)?.usage;
-        let gib = (count * line.work as u64) as f64 / f64::from(1 << 30);
+        let usage = link.lap(&mut team, count)?.usage;
+        let gib = (count * link.work as u64) as f64 / f64::from(1 << 30);
         let gauge = |name: &str, time: Picoseconds| {
             let reading = Reading::Count(time.as_seconds() / gib);
             Gauge { variant, name: name.into(), reading }
@@ -530,12 +496,8 @@ impl Apparatus for Pipes {
         let names = describe().variants;
         let missing = WAYS.iter().zip(&names).filter_map(|(&how, variant)| {
             let fault = probe(how).err()?;
-            Some(Finding {
-                experiment: "pipe".into(),
-                sentence: format!("{} was not measured: it does not work here.", variant.name),
-                evidence: fault.to_string(),
-                confidence: "one page was tried".into(),
-            })
+            let sentence = format!("{} was not measured: it does not work here.", variant.name);
+            Some(finding(sentence, fault.to_string(), "one page was tried"))
         });
         let mut findings: Vec<Finding> = missing.collect();
         if findings.is_empty() {
@@ -549,7 +511,8 @@ impl Pipes {
     /// A reader that keeps pages by `tee` looks at them after the writer has gone on.
     fn hazard(&mut self) -> Result<Finding, Fault> {
         const ROUNDS: usize = 4;
-        let capacity = HAZARD_SIZE;
+        // The default.
+        let capacity = 64 << 10;
         let mut seen = Vec::new();
         for (name, how) in [
             ("vmsplice of two buffers", How::TwoBuffers { gift: false }),
@@ -568,10 +531,9 @@ impl Pipes {
             })?;
             seen.push((name, held));
         }
-        let evidence: Vec<String> = seen
+        let evidence = seen
             .iter()
-            .map(|(name, held)| format!("{name}: {} of {} lines changed", held.changed, held.lines))
-            .collect();
+            .map(|(name, held)| format!("{name}: {} of {} lines changed", held.changed, held.lines));
         let live = seen[0].1.changed;
         let sentence = if live > 0 {
             format!(
@@ -582,17 +544,16 @@ impl Pipes {
         } else {
             "This kernel copies what vmsplice is given: no line that a tee-ing reader held changed.".into()
         };
-        Ok(Finding {
-            experiment: "pipe".into(),
-            sentence,
-            evidence: semicolon(&evidence),
-            confidence: "deterministic: the writer fills its first buffer again before the reader looks"
-                .into(),
-        })
+        let confidence = "deterministic: the writer fills its first buffer again before the reader looks";
+        Ok(finding(sentence, semicolon(evidence), confidence))
     }
 }
 
-/// A reader that can be asked for its verdict after the line has used it.
+fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
+    Finding { experiment: "pipe".into(), sentence, evidence, confidence: confidence.into() }
+}
+
+/// A reader that can be asked for its verdict after it was used.
 struct Shared<R>(Arc<Mutex<R>>);
 
 impl<R: Reader> Reader for Shared<R> {

@@ -9,7 +9,7 @@ use tenbin_model::{
 };
 
 use super::EXPERIMENTS;
-use crate::experiment::{Apparatus, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, PlannedCell, Request, Seen, Unfit};
 use crate::rehearsal::{Planted, TestRequest, arrangements, headline, machine_with, rehearsed, settings};
 
 /// Calls `body` with the request of an ordinary run on this machine.
@@ -17,14 +17,12 @@ fn with_request(effort: Effort, body: impl Fn(&Request<'_>)) {
     with_cpus(&allowed_cpus().unwrap(), effort, body);
 }
 
-/// The same with these CPUs.
 fn with_cpus(cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
     // Enough for eight homes, and for a part of each thread.
     let free = Bytes((272 << 20).max((cpus.len() as u64) << 24));
     with_machine(&machine_with(free), cpus, effort, body);
 }
 
-/// The same on this machine.
 fn with_machine(machine: &Machine, cpus: &[Cpu], effort: Effort, body: impl Fn(&Request<'_>)) {
     let size = |level, kib| Size { level, bytes: Bytes::from_kib(kib), by: Word::Firmware };
     let sizes = Sizes { levels: vec![size(1, 32), size(2, 512), size(3, 4096)], ..Sizes::default() };
@@ -49,17 +47,28 @@ fn in_pieces(refusal: &Refusal) -> bool {
     refusal.reached.contains("huge pages")
 }
 
+/// Says aloud what is not looked at because memory is in pieces.
+fn skips(place: &str, refusal: &Refusal) -> bool {
+    if in_pieces(refusal) {
+        eprintln!("skipped: {place}: {}", refusal.reached);
+    }
+    in_pieces(refusal)
+}
+
 fn described() -> impl Iterator<Item = Descriptor> {
     EXPERIMENTS.iter().map(|experiment| (experiment.describe)())
 }
 
+fn named(name: &str) -> &'static Experiment<'static> {
+    EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap()
+}
+
 #[test]
 fn names_are_single_lower_case_words_and_unique() {
-    let names: Vec<String> = described().map(|descriptor| descriptor.name).collect();
-    assert!(
-        names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
-    );
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    let names: BTreeSet<String> = described().map(|descriptor| descriptor.name).collect();
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    assert!(names.iter().all(|name| name.bytes().all(plain)), "{names:?}");
+    assert_eq!(names.len(), EXPERIMENTS.len());
 }
 
 #[test]
@@ -74,10 +83,8 @@ fn every_descriptor_is_complete() {
         assert!((0.0..0.2).contains(&descriptor.margin), "{name}: margin {}", descriptor.margin);
         let variants: BTreeSet<_> = descriptor.variants.iter().map(|variant| &variant.name).collect();
         assert_eq!(variants.len(), descriptor.variants.len(), "{name}: variants share a name");
-        assert!(
-            descriptor.variants.iter().any(|variant| variant.role == Role::Sabotage),
-            "{name}: plants no fault, so its check is not known to be able to fail"
-        );
+        let plants = descriptor.variants.iter().any(|variant| variant.role == Role::Sabotage);
+        assert!(plants, "{name}: plants no fault, so its check is not known to be able to fail");
         // What has no ratio may be of a program that is no variant, such as GNU yes.
         for published in descriptor.published.iter().filter(|published| published.ratio.is_some()) {
             for variant in [&published.left, &published.right] {
@@ -93,10 +100,8 @@ fn every_description_names_the_analysis_of_its_experiment() {
     for experiment in EXPERIMENTS {
         let descriptor = (experiment.describe)();
         assert_eq!(descriptor.analysis.as_str(), experiment.analysis.name(), "{}", descriptor.name);
-        assert_eq!(
-            crate::analyses().of(&descriptor).map(|known| known.name()),
-            Some(experiment.analysis.name())
-        );
+        let known = crate::analyses().of(&descriptor).map(|known| known.name());
+        assert_eq!(known, Some(experiment.analysis.name()));
     }
 }
 
@@ -133,7 +138,7 @@ fn every_plan_is_sound_for_every_effort() {
 }
 
 #[test]
-fn every_variant_meets_the_specification_and_every_planted_fault_breaks_it() {
+fn every_variant_is_sound_and_every_planted_fault_is_seen() {
     with_request(Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
             let descriptor = (experiment.describe)();
@@ -184,7 +189,7 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
     let refused = std::cell::Cell::new(0);
     with_cpus(&allowed_cpus().unwrap()[..1], Effort::Quick, |request| {
         for experiment in EXPERIMENTS {
-            let said = |refusal: Refusal| {
+            let hold = |refusal: Refusal| {
                 assert!(refusal.reached.contains("1 CPU") && refusal.needs.starts_with('2'), "{refusal:?}");
                 refused.set(refused.get() + 1);
             };
@@ -192,7 +197,7 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
                 Ok(plan) => plan,
                 // The question itself is about several CPUs.
                 Err(Unfit::Refused(refusal)) => {
-                    said(refusal);
+                    hold(refusal);
                     continue;
                 }
                 Err(other) => panic!("{other:?}"),
@@ -201,12 +206,10 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
                 let cell = &planned.arrangement;
                 match planned.open(request) {
                     Ok(_) => {}
-                    Err(Unfit::Refused(refusal)) if in_pieces(&refusal) => {
-                        eprintln!("skipped: {}: {}", cell.label, refusal.reached);
-                    }
+                    Err(Unfit::Refused(refusal)) if skips(&cell.label, &refusal) => {}
                     Err(Unfit::Refused(refusal)) => {
                         assert!(!cell.headline, "{}: a headline that one CPU cannot answer", cell.label);
-                        said(refusal);
+                        hold(refusal);
                     }
                     Err(other) => panic!("{}: {other:?}", cell.label),
                 }
@@ -219,14 +222,12 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
 /// What was sound when it was checked and is not any more: in the third block, each measured variant does
 /// what a planted fault does. Those that can be looked at while they are timed are named here.
 #[test]
-fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
-    let looked_at = ["atomics", "c2c", "thrash", "faults", "calls", "timer", "fib"];
+fn a_fault_that_comes_up_while_timed_is_an_implementation_error() {
     with_request(Effort::Quick, |request| {
-        for experiment in
-            EXPERIMENTS.iter().filter(|experiment| looked_at.contains(&&*(experiment.describe)().name))
-        {
+        for name in ["atomics", "c2c", "thrash", "faults", "calls", "timer", "fib"] {
+            let experiment = named(name);
             if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
-                eprintln!("skipped: {}: {}", (experiment.describe)().name, refusal.reached);
+                eprintln!("skipped: {name}: {}", refusal.reached);
                 continue;
             }
             let (descriptor, planned_cell) = headline(experiment, request);
@@ -238,19 +239,16 @@ fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
                     Planted::later(apparatus, |inner, _, iterations| inner.epoch(planted, iterations));
                 let cell =
                     rehearsed((&descriptor, planned_cell.arrangement.clone()), request, &mut apparatus);
-                let place = format!("{}: {}", descriptor.name, fault.name);
+                let place = format!("{name}: {}", fault.name);
                 let refusal = cell.refusal.as_ref().unwrap_or_else(|| panic!("{place}: not seen"));
-                if in_pieces(refusal) {
-                    eprintln!("skipped: {place}: {}", refusal.reached);
+                if skips(&place, refusal) {
                     continue;
                 }
                 let last = cell.checks.last().unwrap();
-                let name = &descriptor.variants[last.variant as usize].name;
-                assert!(
-                    refusal.reached.contains(&format!("implementation error: `{name}` broke")),
-                    "{place}: {refusal:?}"
-                );
-                assert!(refusal.reached.contains(&last.seen), "{place}: {refusal:?}");
+                let variant = &descriptor.variants[last.variant as usize].name;
+                for words in [&format!("implementation error: `{variant}` broke"), &last.seen] {
+                    assert!(refusal.reached.contains(words), "{place}: {refusal:?}");
+                }
                 // What a report takes for a fault, and the exit status with it.
                 assert!(!last.as_expected() && !last.sabotage, "{place}: {last:?}");
                 assert!(!cell.samples.is_empty() && cell.ended.is_none(), "{place}: two blocks were sound");
@@ -259,7 +257,6 @@ fn a_fault_that_comes_up_while_it_is_timed_is_an_implementation_error() {
     });
 }
 
-/// Bytes of the buffers that a cell sets up.
 fn taken(experiment: &str, variants: &[Variant], cell: &Arrangement) -> u64 {
     let parameter = |name: &str| cell.parameter(name).and_then(|text| text.parse::<u64>().ok());
     let coordinate = |variant: &u32| variants[*variant as usize].coordinate("bytes");
@@ -274,48 +271,40 @@ fn taken(experiment: &str, variants: &[Variant], cell: &Arrangement) -> u64 {
 }
 
 #[test]
-fn where_little_memory_is_free_half_of_it_is_taken_at_most_or_it_is_refused_with_both_figures() {
+fn half_of_little_memory_is_taken_at_most_or_it_is_refused() {
     for free in [64_u64 << 20, 24 << 20, 2 << 20] {
         with_machine(&machine_with(Bytes(free)), &allowed_cpus().unwrap(), Effort::Normal, |request| {
             for name in ["caches", "numa", "thrash", "faults", "fork"] {
-                let experiment =
-                    EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
-                let said = |refusal: Refusal| {
-                    if in_pieces(&refusal) {
-                        eprintln!("skipped: {name}: {}", refusal.reached);
+                let hold = |refusal: Refusal| {
+                    if skips(name, &refusal) {
                         return;
                     }
+                    // With both figures.
                     let figures = format!("{} {} {}", refusal.reached, refusal.needs, refusal.remedy);
                     let either = |one: u64| figures.contains(&Bytes(one).to_string());
-                    assert!(
-                        request.cpus.len() < 2 || either(free) || either(free / 2),
-                        "{name}: {refusal:?}"
-                    );
-                    assert!(refusal.needs.contains("iB"), "{name}: {refusal:?}");
+                    let is_said = request.cpus.len() < 2 || either(free) || either(free / 2);
+                    assert!(is_said && refusal.needs.contains("iB"), "{name}: {refusal:?}");
                 };
-                let plan = match (experiment.plan)(request) {
+                let plan = match (named(name).plan)(request) {
                     Ok(plan) => plan,
                     Err(Unfit::Refused(refusal)) => {
-                        said(refusal);
+                        hold(refusal);
                         continue;
                     }
                     Err(other) => panic!("{name}: {other:?}"),
                 };
-                let variants = plan.variants.unwrap_or((experiment.describe)().variants);
+                let variants = plan.variants.unwrap_or((named(name).describe)().variants);
                 assert!(!plan.cells.is_empty(), "{name}");
                 for planned in plan.cells {
                     let cell = &planned.arrangement;
+                    let place = format!("{name}: {}", cell.label);
                     match planned.open(request) {
                         Ok(_) => {
                             let taken = taken(name, &variants, cell);
-                            assert!(
-                                taken > 0 && taken <= free / 2,
-                                "{name}: {}: {taken} of {free}",
-                                cell.label
-                            );
+                            assert!(taken > 0 && taken <= free / 2, "{place}: {taken} of {free}");
                         }
-                        Err(Unfit::Refused(refusal)) => said(refusal),
-                        Err(other) => panic!("{name}: {}: {other:?}", cell.label),
+                        Err(Unfit::Refused(refusal)) => hold(refusal),
+                        Err(other) => panic!("{place}: {other:?}"),
                     }
                 }
             }
@@ -349,8 +338,7 @@ fn memory_in_pieces_is_no_implementation_error() {
     let own = "experiments::tests::memory_in_pieces_is_no_implementation_error";
     let Some(name) = alone(own, &["caches", "faults", "fork"]) else { return };
     with_request(Effort::Quick, |request| {
-        let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
-        let (descriptor, planned) = headline(experiment, request);
+        let (descriptor, planned) = headline(named(&name), request);
         let cell = planned.arrangement.clone();
         let asks = cell.variants.iter().any(|&at| descriptor.variants[at as usize].name.contains("huge"));
         if !asks {
@@ -384,7 +372,7 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
     let own = "experiments::tests::what_is_resident_stays_within_half_of_what_is_free";
     let Some(name) = alone(own, &["caches", "numa", "thrash", "faults"]) else { return };
     with_machine(&machine_with(Bytes(FREE)), &allowed_cpus().unwrap(), Effort::Quick, |request| {
-        let experiment = EXPERIMENTS.iter().find(|experiment| (experiment.describe)().name == name).unwrap();
+        let experiment = named(&name);
         if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
             eprintln!("skipped: {name}: {}", refusal.reached);
             return;
@@ -393,8 +381,7 @@ fn what_is_resident_stays_within_half_of_what_is_free() {
         let (descriptor, planned) = headline(experiment, request);
         let Some(mut apparatus) = opened(&planned, request) else { return };
         let cell = rehearsed((&descriptor, planned.arrangement), request, &mut *apparatus);
-        if let Some(refusal) = cell.refusal.as_ref().filter(|refusal| in_pieces(refusal)) {
-            eprintln!("skipped: {name}: {}", refusal.reached);
+        if cell.refusal.as_ref().is_some_and(|refusal| skips(&name, refusal)) {
             return;
         }
         assert_eq!(cell.refusal, None, "{name}");
@@ -418,7 +405,7 @@ fn advice_about_memory_works_where_a_plan_gives_it() {
         ("numa", "buffer", "3000"),
         ("c2c", "samples", "20000"),
     ] {
-        let experiment = EXPERIMENTS.iter().find(|it| (it.describe)().name == name).unwrap();
+        let experiment = named(name);
         for mib in [1_u64, 5, 40, 700, 15_740] {
             let planned = |value: &str| {
                 let settings = settings(&(experiment.describe)(), &[(key, value)]).unwrap();

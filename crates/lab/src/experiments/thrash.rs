@@ -2,6 +2,7 @@
 //! from true.
 
 use std::ops::Range;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,36 +51,15 @@ impl Case {
     const ALL: [Self; 4] = [Self::A, Self::B, Self::C, Self::D];
 
     fn name(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-            Self::D => "D",
-        }
+        ["A", "B", "C", "D"][self as usize]
     }
 
-    fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|case| case.name() == name)
+    fn fits(self) -> String {
+        self.level().map_or_else(|| "fits into no cache".into(), |level| format!("fits into L{level}"))
     }
 
-    /// What the buffer fits into, as a clause.
-    fn fits(self) -> &'static str {
-        match self {
-            Self::A => "fits into L1",
-            Self::B => "fits into L2",
-            Self::C => "fits into L3",
-            Self::D => "fits into no cache",
-        }
-    }
-
-    /// The level of the cache that the buffer fits into; none for the case that fits into no cache.
     fn level(self) -> Option<u8> {
-        match self {
-            Self::A => Some(1),
-            Self::B => Some(2),
-            Self::C => Some(3),
-            Self::D => None,
-        }
+        (self != Self::D).then_some(self as u8 + 1)
     }
 
     /// The case of a buffer of this size: the innermost cache of both CPUs in which two of them fit.
@@ -102,10 +82,8 @@ impl Case {
     /// about the same size.
     fn bytes(self, request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
         let Some(level) = self.level() else { return beyond(request, pair) };
-        let smaller = |level: u8| {
-            let sizes = [pair.0, pair.1].map(|cpu| size(request, cpu, level));
-            sizes.into_iter().flatten().min()
-        };
+        let smaller =
+            |level: u8| [pair.0, pair.1].into_iter().filter_map(|cpu| size(request, cpu, level)).min();
         let Some(Bytes(whole)) = smaller(level) else {
             return Err(Refusal {
                 reached: format!("no L{level} of {} and {} is known", pair.0, pair.1),
@@ -128,6 +106,14 @@ impl Case {
     }
 }
 
+impl FromStr for Case {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|case| case.name() == name).ok_or(())
+    }
+}
+
 /// A buffer that fits into no cache of these CPUs: twice the last one, at least a quarter more.
 fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
     let levels = || (1..=4).rev().flat_map(|level| [pair.0, pair.1].map(|cpu| size(request, cpu, level)));
@@ -135,16 +121,13 @@ fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
     // Loads take memory's time from a quarter of this on.
     let flat = request.sizes.beyond.map_or(0, |beyond| beyond.0 / 4);
     let wanted = (2 * last).max(2 * flat).next_power_of_two();
-    let most = allowance(request.machine).0 / 2;
-    if wanted.min(most) >= last.max(flat) / 4 * 5 {
-        return Ok(Bytes(wanted.min(most)));
+    let (bytes, least) = (wanted.min(allowance(request.machine).0 / 2), last.max(flat) / 4 * 5);
+    if bytes >= least {
+        return Ok(Bytes(bytes));
     }
     Err(Refusal {
         reached: format!("{} may be taken for two buffers: half of what is free", allowance(request.machine)),
-        needs: format!(
-            "{} for each, a quarter more than the last cache holds",
-            Bytes(last.max(flat) / 4 * 5)
-        ),
+        needs: format!("{} for each, a quarter more than the last cache holds", Bytes(least)),
         remedy: "free memory".into(),
     })
 }
@@ -167,11 +150,8 @@ fn size(request: &Request<'_>, cpu: Cpu, level: u8) -> Option<Bytes> {
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     request.two_cpus("two threads must write at once")?;
     let quick = request.effort == Effort::Quick;
-    let usual = if quick { "A,C" } else { "A,B,C,D" };
-    let usual: Vec<String> = usual.split(',').map(String::from).collect();
-    let cases =
-        request.settings.list("case", &usual, "one of A, B, C, D", |name| Case::of(name).is_some())?;
-    let cases: Vec<Case> = cases.iter().filter_map(|name| Case::of(name)).collect();
+    let usual: &[Case] = if quick { &[Case::A, Case::C] } else { &Case::ALL };
+    let cases = request.settings.list("case", usual, "one of A, B, C, D", |_| true)?;
     let expected = "a number of bytes from 256 to 1073741824";
     let given = request.settings.list("size", &[], expected, |size| (256..=1_u64 << 30).contains(size))?;
     if !given.is_empty() && request.settings.given("case").is_some() {
@@ -250,10 +230,8 @@ fn representatives(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
     classes.into_iter().map(|(_, pair)| pair).take(most).collect()
 }
 
-/// What lies where in the buffers of a cell.
 struct Shape {
     case: Case,
-    /// Bytes of a buffer.
     bytes: usize,
     /// Bytes from one that is written to the next.
     spacing: usize,
@@ -285,13 +263,12 @@ fn cell(
     let size = shape.map_or_else(|| "a buffer".into(), |shape| Bytes(shape.bytes as u64).to_string());
     let stride = if say_spacing { format!(", a byte every {spacing}") } else { String::new() };
     let common = shared(request.machine, one, other);
-    let label = format!(
-        "in case {} ({size}, which {}{stride}) on {one} and {other}, which share {common}",
-        case.name(),
-        case.fits()
-    );
     Arrangement {
-        label,
+        label: format!(
+            "in case {} ({size}, which {}{stride}) on {one} and {other}, which share {common}",
+            case.name(),
+            case.fits()
+        ),
         parameters: vec![
             ("case".into(), case.name().into()),
             ("bytes".into(), shape.map_or_else(String::new, |shape| shape.bytes.to_string())),
@@ -301,16 +278,14 @@ fn cell(
         cpus: vec![one, other],
         epoch: describe().epoch,
         variants: (PRIVATE..LEFT_OUT).collect(),
-        comparisons: [
+        comparisons: Comparison::of([
             (PRIVATE, SHARED),
             (PRIVATE, OTHER_BYTES),
             (OTHER_BYTES, SHARED),
             (PRIVATE, READ_ONLY),
             (ALONE, PRIVATE),
             (ALONE_ON_TWICE, PRIVATE),
-        ]
-        .map(|(left, right)| Comparison { left, right })
-        .into(),
+        ]),
         headline,
         ..Arrangement::default()
     }
@@ -327,14 +302,9 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, shape: &Shape) -> Open
         (smallest.0 < bytes as u64 && both(smallest.0 as usize) <= room).then(|| "case=A".into())
     })?;
     let mut buffers = set_up(&arrangement.cpus, request.clock, shape)?;
-    buffers.sizes = said(request);
+    let levels = request.sizes.levels.iter();
+    buffers.sizes = comma(levels.map(|size| format!("L{} {} ({})", size.level, size.bytes, size.by)));
     Ok(Box::new(buffers))
-}
-
-/// The sizes that buffers are parts of, and whose word each is.
-fn said(request: &Request<'_>) -> String {
-    let one = |size: &tenbin_model::Size| format!("L{} {} ({})", size.level, size.bytes, size.by);
-    comma(request.sizes.levels.iter().map(one))
 }
 
 /// Both buffers and their threads. Each thread touches its own buffer first.
@@ -375,14 +345,12 @@ fn tracks(variant: u32, bytes: usize, spacing: usize, line: usize) -> [Option<Tr
 /// meets lines whose last use lies a whole round back, and short epochs go over all of a buffer in turn.
 #[derive(Default)]
 struct Course {
-    /// Lines gone over since the beginning.
     lines: AtomicU64,
     /// Counts turns. Each writes something else, so that what an earlier one left there does not pass for its
     /// work.
     turn: AtomicU64,
 }
 
-/// What the two threads of a variant do.
 struct Turns {
     variant: u32,
     spacing: usize,
@@ -400,7 +368,6 @@ impl Turns {
         self.course.lines.load(Ordering::Relaxed) % track.lines()
     }
 
-    /// Lines of the longer track.
     fn round(&self) -> u64 {
         self.tracks.iter().flatten().map(Track::lines).max().unwrap_or(0)
     }
@@ -467,7 +434,7 @@ struct Buffers {
     /// Whether the buffers are gone over once, untimed, before each epoch: the other variants have been
     /// there.
     warmed: bool,
-    /// What the buffers are parts of, in words.
+    /// What the buffers are parts of, and whose word each is.
     sizes: String,
 }
 
@@ -487,8 +454,8 @@ impl Apparatus for Buffers {
         }
         self.course.turn.fetch_add(1, Ordering::Relaxed);
         let mut lap = self.team.lap(task, iterations)?;
-        let looked = self.team.lap(&self.looks[variant as usize], iterations)?;
-        let lost: Vec<u64> = looked.shares.iter().map(|share| share.failures).collect();
+        let look = self.team.lap(&self.looks[variant as usize], iterations)?;
+        let lost: Vec<u64> = look.shares.iter().map(|share| share.failures).collect();
         if lost.iter().any(|&lost| lost > 0) {
             return Err(Failure::Wrong(format!(
                 "{} lines of the two threads, of {iterations} that each wrote last, do not hold what it left there",
@@ -518,7 +485,6 @@ impl Apparatus for Buffers {
     }
 }
 
-/// Whether every line of both tracks holds what was left there.
 fn held(field: &Field, turns: &Turns) -> Seen {
     let mut lines = 0;
     for (worker, track) in turns.tracks.iter().enumerate() {

@@ -3,8 +3,8 @@
 
 mod analysis;
 mod described;
-mod found;
 mod firing;
+mod surroundings;
 
 use std::fmt;
 use std::str::FromStr;
@@ -98,8 +98,8 @@ impl Time {
             .into_iter()
             .rev()
             .filter(|(unit, _)| !unit.ends_with("us") && *unit != "µs" || *unit == micro);
-        let found = units.into_iter().find(|(_, length)| self.0.0.is_multiple_of(*length));
-        found.map_or((self.0.0 / 1_000, "ns"), |(unit, length)| (self.0.0 / length, unit))
+        let largest = units.into_iter().find(|(_, length)| self.0.0.is_multiple_of(*length));
+        largest.map_or((self.0.0 / 1_000, "ns"), |(unit, length)| (self.0.0 / length, unit))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
@@ -18,13 +18,9 @@ const YIELD: u32 = 3;
 const SPIN: u32 = 4;
 const SKIPPED: u32 = 5;
 
-/// Turns of each worker on a pass that is checked.
 const CHECKED: u64 = 64;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
-    let compared = |pairs: &[(u32, u32)]| {
-        pairs.iter().map(|&(left, right)| Comparison { left, right }).collect::<Vec<_>>()
-    };
     let first = request.cpus[0];
     let other = request.cpus.get(1).copied().unwrap_or(first);
     let cell = |label: &str, cpus, variants, pairs: &[(u32, u32)]| Arrangement {
@@ -36,7 +32,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         // A first turn finds its worker anywhere: an epoch has many.
         least_iterations: 16,
         variants,
-        comparisons: compared(pairs),
+        comparisons: Comparison::of(pairs.iter().copied()),
         ..Arrangement::default()
     };
     // Who spins on the one CPU there is keeps the other from its turn until the kernel takes the CPU away.
@@ -54,24 +50,21 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     );
     // Who waits is woken, or finds the turn before it sleeps, by how far apart a host puts the two CPUs.
     let two = Arrangement { sway: Some(1.0), ..two };
-    let mut cells = vec![Arrangement { headline: true, ..one }];
-    if request.effort != Effort::Quick || request.cpus.len() < 2 {
-        cells.push(two);
-    } else {
-        cells.push(Arrangement {
+    let two = match request.effort {
+        Effort::Quick if request.cpus.len() > 1 => Arrangement {
             variants: vec![CONDVAR, PARK, PIPE, SPIN],
-            comparisons: compared(&[(SPIN, PARK), (CONDVAR, PIPE)]),
+            comparisons: Comparison::of([(SPIN, PARK), (CONDVAR, PIPE)]),
             ..two
-        });
-    }
-    Ok(Plan::new(cells, open))
+        },
+        _ => two,
+    };
+    Ok(Plan::new([Arrangement { headline: true, ..one }, two], open))
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    let pipe = || std::io::pipe().map_err(|error| Fault::system("make a pipe", error));
     let mailbox = || -> Result<Mailbox, Fault> {
-        let (reader, writer) = pipe()?;
+        let (reader, writer) = std::io::pipe().map_err(|error| Fault::system("make a pipe", error))?;
         Ok(Mailbox {
             turn: Turn::default(),
             latest: Mutex::new(0),
@@ -91,7 +84,6 @@ struct Mailbox {
     arrived: Condvar,
     reader: PipeReader,
     writer: PipeWriter,
-    /// The thread that waits here.
     owner: OnceLock<Thread>,
 }
 
@@ -199,11 +191,10 @@ impl Apparatus for Waking {
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+        let turns = 2 * iterations;
         match self.handed(variant, iterations)? {
             (lap, 0) => Ok(lap),
-            (_, wrong) => {
-                Err(Failure::Wrong(format!("{wrong} of {} turns came out of order", 2 * iterations)))
-            }
+            (_, wrong) => Err(Failure::Wrong(format!("{wrong} of {turns} turns came out of order"))),
         }
     }
 
@@ -221,33 +212,20 @@ fn describe() -> Descriptor {
                 .into(),
         specification: "every turn comes to the worker whose it is, once, in order".into(),
         subject: "A turn handed over".into(),
-        quantity: Quantity::NanosecondsPerOperation,
-        variants: vec![
-            Variant::measured(
-                "a condition variable",
-                "std's Mutex and Condvar: futex(2), to wait and to wake",
-            ),
-            Variant::measured(
-                "park",
-                "std's thread::park and unpark: futex(2) on a word of the thread's own",
-            ),
-            Variant::measured(
-                "a pipe",
-                "eight bytes written to one and read from it: a wait queue of the kernel's",
-            ),
-            Variant::measured("sched_yield", "the CPU given away until the number has come"),
-            Variant::measured("spinning", "the number read again and again"),
-            Variant::sabotage(
-                "a turn had twice",
-                "the last turn bears the number of one that was had before",
-            ),
-        ],
+        variants: Variant::list(
+            &[
+                ("a condition variable", "std's Mutex and Condvar: futex(2), to wait and to wake"),
+                ("park", "std's thread::park and unpark: futex(2) on a word of the thread's own"),
+                ("a pipe", "eight bytes written to one and read from it: a wait queue of the kernel's"),
+                ("sched_yield", "the CPU given away until the number has come"),
+                ("spinning", "the number read again and again"),
+            ],
+            &[("a turn had twice", "the last turn bears the number of one that was had before")],
+        ),
         margin: 0.05,
         // As two CPUs are near or far by where a host puts them.
         sway: 0.15,
         epoch: Picoseconds::from_micros(500),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new(
                 "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", 1996",

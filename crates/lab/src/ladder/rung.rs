@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_side_does_whole_operations_and_the_truth_is_their_ratio() {
+    fn the_truth_is_the_ratio_of_whole_operations() {
         assert_eq!(right_side(2_000, 0.001), 2_002);
         assert_eq!(truth(2_000, 0.001), 1.001);
         // Rounding moves the truth, and not what is held to be true.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tenbin_metal::allowed_cpus;
+use tenbin_model::machine::{Observed, Virtualisation};
 
 use super::*;
 use crate::rehearsal::After;
@@ -50,7 +51,7 @@ fn climbed_on(
 }
 
 #[test]
-fn every_question_is_weighed_as_often_as_asked_and_its_truth_is_known() {
+fn questions_are_weighed_as_often_as_asked_with_known_truth() {
     let (questions, weighed) = climbed(&order(Extent::Pairs(2)), Picoseconds(1));
     for (index, question) in questions.iter().enumerate() {
         let pairs = weighed.get(&index).map_or(&[][..], Vec::as_slice);
@@ -61,6 +62,9 @@ fn every_question_is_weighed_as_often_as_asked_and_its_truth_is_known() {
             assert_eq!(cell.samples.len(), 8 * 4);
             assert!(cell.checks.iter().all(|check| check.as_expected()) && cell.checks.len() == 3);
             assert!(pair.took > Picoseconds::ZERO);
+            // Both sides count the same iterations, but for a truth.
+            let same = cell.samples.iter().all(|sample| sample.iterations == cell.samples[0].iterations);
+            assert!(same || question.purpose() == Purpose::Truth, "{question:?}");
             match question.purpose() {
                 Purpose::Ladder if question.effect == 0.0 => assert_eq!(pair.truth, 1.0),
                 Purpose::Ladder => {
@@ -72,17 +76,6 @@ fn every_question_is_weighed_as_often_as_asked_and_its_truth_is_known() {
                 Purpose::Truth => assert!([2.0, 3.0].contains(&pair.truth)),
             }
         }
-    }
-}
-
-#[test]
-fn both_sides_of_a_rung_count_the_same_iterations() {
-    let (questions, weighed) = climbed(&order(Extent::Pairs(1)), Picoseconds(1));
-    for (index, pairs) in &weighed {
-        let samples = &pairs[0].trial.cells[0].samples;
-        let truth = questions[*index].purpose() == Purpose::Truth;
-        let same = samples.iter().all(|sample| sample.iterations == samples[0].iterations);
-        assert!(same || truth, "{:?}", questions[*index]);
     }
 }
 
@@ -105,25 +98,18 @@ fn an_effect_of_less_than_two_operations_is_not_asked_for() {
 }
 
 #[test]
-fn an_emulated_cpu_is_refused_before_the_first_pair() {
-    use tenbin_model::machine::Virtualisation;
-    let known = Machine::unobserved("a test");
-    assert_eq!(refusal(&known, &[Cpu(0)]), None);
-    let emulated = Machine { virtualisation: Virtualisation::Emulated("a test".into()), ..known };
+fn an_emulated_cpu_and_a_quota_below_the_load_are_refused() {
+    let machine = || Machine::unobserved("a test");
+    assert_eq!(refusal(&machine(), &[Cpu(0)]), None);
+    let emulated = Machine { virtualisation: Virtualisation::Emulated("a test".into()), ..machine() };
     assert!(refusal(&emulated, &[Cpu(0)]).is_some_and(|why| why.reached.contains("emulated")));
-}
-
-#[test]
-fn load_needs_a_quota_for_every_cpu_that_it_uses() {
-    use tenbin_model::machine::Observed;
-    let quota = Machine { cpu_quota: Observed::Known(Some(1.5)), ..Machine::unobserved("a test") };
+    let quota = Machine { cpu_quota: Observed::Known(Some(1.5)), ..machine() };
     assert_eq!(refusal(&quota, &[Cpu(0)]), None);
     assert!(refusal(&quota, &[Cpu(0), Cpu(1)]).is_some_and(|why| why.reached.contains("1.5")));
 }
 
 #[test]
-fn a_coarse_clock_makes_epochs_longer_and_refuses_nothing_that_a_run_would_answer() {
-    use tenbin_model::machine::Observed;
+fn a_coarse_clock_makes_epochs_longer_and_refuses_nothing() {
     let clock = tenbin_model::machine::Clock {
         name: "a timer of 24 MHz".into(),
         resolution_ps: 41_667.0,

@@ -90,13 +90,13 @@ impl Apparatus for Truth<'_> {
     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
         const TURNS: u64 = 10;
         let turns = if variant == SHORT { TURNS - 1 } else { TURNS };
-        let (found, expected) = if variant == RIGHT {
+        let (result, expected) = if variant == RIGHT {
             ((self.right)(turns), (self.expected)(TURNS))
         } else {
             (kernels::dependent_additions(turns), kernels::CHAIN * TURNS)
         };
-        let seen = format!("{found} after {TURNS} turns");
-        Ok(if found == expected { Seen::Met(seen) } else { Seen::Broken(seen) })
+        let seen = format!("{result} after {TURNS} turns");
+        Ok(if result == expected { Seen::Met(seen) } else { Seen::Broken(seen) })
     }
 
     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {

@@ -21,7 +21,6 @@ use crate::experiment::{Apparatus, Failure, Seen};
 /// Margin of equivalence: layout is a large noise, and a verdict has half a second.
 const MARGIN: f64 = 0.05;
 
-/// Where a side lies.
 #[derive(Clone, Copy)]
 struct Layout {
     region: usize,
@@ -45,7 +44,6 @@ impl<'a> Twins<'a> {
     }
 }
 
-/// The question for a pair of twins in this region of memory.
 pub(super) fn question(region: u32) -> Question {
     Question {
         subject: Subject::Twins(region),

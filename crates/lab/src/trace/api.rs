@@ -1,18 +1,15 @@
 //! The functions of the C library that can be traced, and how the probe calls each.
 
 use super::names;
-use super::signature::{Kind, Parameter};
+use super::signature::{Kind, Parameter, pointer};
 
-/// A function.
 #[derive(Debug)]
 pub(super) struct Api {
     /// Its name, which is that of its symbol.
     pub(super) name: &'static str,
     /// Its arguments that are passed in registers, in order.
     pub(super) parameters: &'static [Parameter],
-    /// What it gives back.
     pub(super) result: Given,
-    /// How it is called.
     pub(super) cases: &'static [Case],
 }
 
@@ -27,7 +24,6 @@ pub(super) enum Given {
     Unsigned,
     /// A number with a sign, as wide as the register.
     Long,
-    /// An address.
     Address,
 }
 
@@ -39,36 +35,30 @@ impl Given {
             Self::Int => (value as i32).to_string(),
             Self::Unsigned => (value as u32).to_string(),
             Self::Long => value.cast_signed().to_string(),
-            Self::Address if value == 0 => "NULL".into(),
-            Self::Address => format!("{value:#x}"),
+            Self::Address => pointer(value),
         })
     }
 }
 
-/// One way to call it.
 #[derive(Debug)]
 pub(super) struct Case {
-    /// What the probe is told.
-    pub(super) told: &'static str,
-    /// What is said of it behind the name: `to a pipe`. Empty where there is one way only.
-    pub(super) said: &'static str,
+    /// The argument by which the probe knows it.
+    pub(super) argument: &'static str,
+    /// What stands behind the function's name: ` to a pipe`. Empty where there is one way only.
+    pub(super) suffix: &'static str,
     /// Whether standard output is a terminal, and not a pipe.
     pub(super) terminal: bool,
     /// Whether what comes after it has returned belongs to it, to the end of the process.
     pub(super) to_the_end: bool,
 }
 
-/// A case that is called as the function is.
-const fn plain(name: &'static str) -> Case {
-    Case { told: name, said: "", terminal: false, to_the_end: false }
+const fn quiet(argument: &'static str, suffix: &'static str) -> Case {
+    Case { argument, suffix, terminal: false, to_the_end: false }
 }
 
-const fn sized(told: &'static str, said: &'static str) -> Case {
-    Case { told, said, terminal: false, to_the_end: false }
-}
-
-const fn printed(told: &'static str, terminal: bool) -> Case {
-    Case { told, said: if terminal { "to a terminal" } else { "to a pipe" }, terminal, to_the_end: true }
+const fn printed(argument: &'static str, terminal: bool) -> Case {
+    let suffix = if terminal { " to a terminal" } else { " to a pipe" };
+    Case { argument, suffix, terminal, to_the_end: true }
 }
 
 use Given::{Address, Int, Long, Nothing, Unsigned};
@@ -83,11 +73,10 @@ macro_rules! apis {
             cases: apis!(@cases $name $($case),*),
         }),*]
     };
-    (@cases $name:literal) => { &[plain($name)] };
+    (@cases $name:literal) => { &[quiet($name, "")] };
     (@cases $name:literal $($case:expr),+) => { &[$($case),+] };
 }
 
-/// All of them.
 pub(super) const APIS: &[Api] = apis! {
     "fork" () -> Int;
     "vfork" () -> Int;
@@ -100,8 +89,8 @@ pub(super) const APIS: &[Api] = apis! {
     "write" ("fd": Descriptor, "buf": Bytes(2), "count": Size) -> Long;
     "open" ("path": Text, "flags": Opening) -> Int;
     "close" ("fd": Descriptor) -> Int;
-    "malloc" ("size": Size) -> Address, sized("malloc-small", "of 100 bytes"), sized("malloc-large", "of 1 MiB");
-    "free" ("ptr": Pointer) -> Nothing, sized("free-small", "of 100 bytes"), sized("free-large", "of 1 MiB");
+    "malloc" ("size": Size) -> Address, quiet("malloc-small", " of 100 bytes"), quiet("malloc-large", " of 1 MiB");
+    "free" ("ptr": Pointer) -> Nothing, quiet("free-small", " of 100 bytes"), quiet("free-large", " of 1 MiB");
     "getpid" () -> Int;
     "getppid" () -> Int;
     "gettid" () -> Int;
@@ -152,7 +141,7 @@ mod tests {
     #[test]
     fn results_are_written_as_what_they_are() {
         let minus = u64::MAX;
-        for (given, value, said) in [
+        for (given, value, expected) in [
             (Given::Int, 77, Some("77")),
             // The upper half is what an earlier call left there.
             (Given::Int, 0x7fff_ffff_ffff, Some("-1")),
@@ -162,28 +151,29 @@ mod tests {
             (Given::Address, 0, Some("NULL")),
             (Given::Nothing, 77, None),
         ] {
-            assert_eq!(given.written(value).as_deref(), said, "{given:?}");
+            assert_eq!(given.written(value).as_deref(), expected, "{given:?}");
         }
     }
 
     #[test]
-    fn every_case_stands_in_the_probe_once_and_every_name_is_given_once() {
+    fn every_case_stands_in_the_probe_once() {
         let probe = include_str!("probe.c");
         let mut names = BTreeSet::new();
         for api in APIS {
             assert!(names.insert(api.name), "{}", api.name);
             assert!(!api.cases.is_empty());
             for case in api.cases {
-                let entry = format!("{{\"{}\", ", case.told);
+                let entry = format!("{{\"{}\", ", case.argument);
                 assert_eq!(probe.matches(&entry).count(), 1, "{entry}");
             }
-            assert!(api.cases.len() == 1 || api.cases.iter().all(|case| !case.said.is_empty()));
+            assert!(api.cases.len() == 1 || api.cases.iter().all(|case| !case.suffix.is_empty()));
             assert!(probe.contains(&format!("{}(", api.name)), "{}", api.name);
         }
         // One more: the case of a child that has nothing to do.
-        let told: BTreeSet<_> = APIS.iter().flat_map(|api| api.cases).map(|case| case.told).collect();
+        let arguments: BTreeSet<_> =
+            APIS.iter().flat_map(|api| api.cases).map(|case| case.argument).collect();
         let lines = probe.lines().filter(|line| line.starts_with("\t{\"")).count();
-        assert_eq!(lines, told.len() + 1);
+        assert_eq!(lines, arguments.len() + 1);
         assert!(USUAL.iter().all(|name| find(name).is_some()));
         assert!(find("no_such_function").is_none());
     }

@@ -17,12 +17,12 @@ use tenbin_metal::tracee::{Birth, Breakpoint, Entered, Stop, Thread, Tracee, Tro
 use tenbin_model::Architecture;
 
 use super::api::{Api, Case};
-use super::architecture::Convention as _;
+use super::architecture::Convention;
 use super::image::Image;
 use super::names::{CLONE_THREAD, signal};
 use super::place::{self, Mapping};
-use super::seen::{Argument, Bound, Call, Definition, Seen, Step, What};
 use super::signature::{self, Kind};
+use super::transcript::{Argument, Bound, Call, Definition, Step, Transcript, What};
 
 /// `AT_ENTRY` of the auxiliary vector (getauxval(3)).
 const AT_ENTRY: u64 = 9;
@@ -32,13 +32,10 @@ const CLONE_VM: u64 = 0x100;
 /// How far the program has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The dynamic linker works.
     Loading,
     /// The program has begun and not made the call yet.
     Waiting,
-    /// It is in the call.
     Inside,
-    /// The call has returned.
     Returned,
 }
 
@@ -76,21 +73,19 @@ pub(super) struct Follower<'t, 'a> {
     case: &'static Case,
     phase: Phase,
     actors: BTreeMap<Thread, Actor>,
-    /// The breakpoints of each address space.
     spaces: Vec<BTreeMap<u64, Breakpoint>>,
     images: BTreeMap<String, Option<Image>>,
     /// The file of the program, as the kernel names it.
     program: String,
     entry: u64,
     function: u64,
-    /// Where the call returns to.
     back: Option<u64>,
     /// Where a call returns to that did not come from the program.
     other: Option<u64>,
     /// Functions of the vDSO that a breakpoint stands at.
     kernel_functions: BTreeMap<u64, String>,
     reached: &'t mut Reached,
-    seen: Seen,
+    seen: Transcript,
 }
 
 /// Follows the tracee, which stands at its first instruction, through the call of `api`, and keeps in
@@ -101,11 +96,11 @@ pub(super) fn follow(
     case: &'static Case,
     probe: &Image,
     reached: &mut Reached,
-) -> Result<Seen, Trouble> {
+) -> Result<Transcript, Trouble> {
     *reached = Reached::Program;
     let leader = tracee.leader();
     let entry = entry_point(leader)?;
-    let program = place::at(&place::mappings(leader)?, entry).map(|found| found.path.clone());
+    let program = place::at(&place::mappings(leader)?, entry).map(|mapping| mapping.path.clone());
     let first = Actor { name: 0, space: 0, watched: false, returned: false, pending: None, asked: None };
     let mut follower = Follower {
         tracee,
@@ -122,7 +117,7 @@ pub(super) fn follow(
         other: None,
         kernel_functions: BTreeMap::new(),
         reached,
-        seen: Seen::new(),
+        seen: Transcript::new(),
     };
     follower.plant(leader, entry)?;
     follower.resume(leader, None)?;
@@ -181,8 +176,8 @@ impl Follower<'_, '_> {
         Ok(())
     }
 
-    fn note(&mut self, thread: Thread, said: String) {
-        self.step(thread, What::Note(said));
+    fn note(&mut self, thread: Thread, note: String) {
+        self.step(thread, What::Note(note));
     }
 
     fn step(&mut self, thread: Thread, what: What) {
@@ -219,17 +214,17 @@ impl Follower<'_, '_> {
         self.tracee.read(thread, bias.wrapping_add(import.slot), &mut word)?;
         self.function = u64::from_le_bytes(word);
         let mappings = place::mappings(thread)?;
-        let Some(found) = place::at(&mappings, self.function).cloned() else { return Ok(()) };
+        let Some(mapped) = place::at(&mappings, self.function).cloned() else { return Ok(()) };
         let name = self.api.name;
-        let offset = self.function - found.start + found.offset;
-        let image = self.image(thread, &found, &mappings);
+        let offset = self.function - mapped.start + mapped.offset;
+        let image = self.image(thread, &mapped, &mappings);
         let address = image.and_then(|image| image.address(offset));
         let here = image.and_then(|image| image.definition(name, address?, import.version.as_deref()));
         let definition =
-            here.map(|symbol| Definition { symbol: symbol.versioned(), library: found.path.clone() });
+            here.map(|symbol| Definition { symbol: symbol.versioned(), library: mapped.path.clone() });
         let family = image.and_then(|image| image.library.clone());
         // Code of the kernel's, or code that no name leads to, is what an indirect function chose.
-        let own = definition.is_some() && found.path != VDSO;
+        let own = definition.is_some() && mapped.path != VDSO;
         let chooser = if own { None } else { self.chooser(thread, &mappings, import.version.as_deref()) };
         let wanted = import.version.as_ref().map(|version| format!("{name}@{version}"));
         // The C library is named in any case: it is what was asked about, whoever defines the function.
@@ -240,7 +235,7 @@ impl Follower<'_, '_> {
             wanted: wanted.unwrap_or_else(|| name.into()),
             definition,
             chooser,
-            path: found.path,
+            path: mapped.path,
             library: family,
             c_library,
         });
@@ -252,19 +247,16 @@ impl Follower<'_, '_> {
     /// The indirect function of the call's name and version (`STT_GNU_IFUNC`), which chooses what is called.
     fn chooser(&mut self, thread: Thread, mappings: &[Mapping], version: Option<&str>) -> Option<Definition> {
         let name = self.api.name;
-        for mapping in mappings.iter().filter(|mapping| mapping.offset == 0 && !mapping.path.is_empty()) {
-            let defined = self.image(thread, mapping, mappings).map_or(&[][..], |image| &image.defined);
-            let same = |symbol: &&super::image::Symbol| {
-                symbol.indirect
-                    && symbol.name == name
-                    && (version.is_none() || symbol.version.as_deref() == version)
-            };
-            if let Some(symbol) = defined.iter().find(same) {
-                let (symbol, library) = (symbol.versioned(), mapping.path.clone());
-                return Some(Definition { symbol, library });
-            }
-        }
-        None
+        let same = |symbol: &&super::image::Symbol| {
+            symbol.indirect
+                && symbol.name == name
+                && (version.is_none() || symbol.version.as_deref() == version)
+        };
+        let mut files = mappings.iter().filter(|mapping| mapping.offset == 0 && !mapping.path.is_empty());
+        files.find_map(|file| {
+            let symbol = self.image(thread, file, mappings)?.defined.iter().find(same)?.versioned();
+            Some(Definition { symbol, library: file.path.clone() })
+        })
     }
 
     /// The function is entered; by the program, or by somebody else.
@@ -276,17 +268,17 @@ impl Follower<'_, '_> {
             self.other = Some(back);
             return self.plant(thread, back);
         }
-        let here = Architecture::HERE;
         let registers = self.tracee.registers(thread)?;
         let values: Vec<u64> =
             (0..self.api.parameters.len()).map_while(|number| registers.argument(number)).collect();
-        let named = self.api.parameters.iter().zip(here.function_arguments()).enumerate();
+        let here = Convention::of(Architecture::HERE);
+        let named = self.api.parameters.iter().zip(here.function_arguments).enumerate();
         self.seen.arguments = named
             .map(|(number, ((name, kind), register))| Argument {
                 register,
                 value: values.get(number).copied().unwrap_or_default(),
                 name,
-                text: signature::written(*kind, number, &values, here, &self.memory(thread)),
+                text: signature::written(*kind, number, &values, Architecture::HERE, &self.memory(thread)),
             })
             .collect();
         self.seen.called_from = caller;
@@ -347,9 +339,10 @@ impl Follower<'_, '_> {
     fn entered(&mut self, thread: Thread, entered: Entered) -> Result<(), Trouble> {
         let Some(actor) = self.actors.get(&thread).filter(|actor| actor.watched) else { return Ok(()) };
         let (name, after) = (actor.name, actor.returned);
-        let here = Architecture::HERE;
-        let called =
-            here.call_name(entered.number).map_or_else(|| format!("call {}", entered.number), str::to_owned);
+        let (here, convention) = (Architecture::HERE, Convention::of(Architecture::HERE));
+        let called = convention
+            .call_name(entered.number)
+            .map_or_else(|| format!("call {}", entered.number), str::to_owned);
         let parameters =
             signature::of(&called, here).map(|parameters| signature::taken(parameters, &entered.arguments));
         // Of a call that is not known, every register is shown.
@@ -358,7 +351,7 @@ impl Follower<'_, '_> {
         let arguments = parameters.unwrap_or(&unknown).iter().enumerate();
         let arguments = arguments
             .map(|(number, (name, kind))| Argument {
-                register: here.call_arguments()[number],
+                register: convention.call_arguments[number],
                 value: entered.arguments[number],
                 name,
                 text: signature::written(*kind, number, &entered.arguments, here, &self.memory(thread)),
@@ -442,11 +435,11 @@ impl Follower<'_, '_> {
     /// Which file's code, and which of its functions, `instruction` belongs to.
     fn issuer(&mut self, thread: Thread, instruction: u64) -> Result<String, Trouble> {
         let mappings = place::mappings(thread)?;
-        let Some(found) = place::at(&mappings, instruction) else { return Ok("code of no file".into()) };
-        let address = instruction - found.start + found.offset;
-        let image = self.image(thread, found, &mappings);
+        let Some(mapped) = place::at(&mappings, instruction) else { return Ok("code of no file".into()) };
+        let address = instruction - mapped.start + mapped.offset;
+        let image = self.image(thread, mapped, &mappings);
         let inside = image.and_then(|image| image.containing(image.address(address)?));
-        let file = place::short(&found.path);
+        let file = place::short(&mapped.path);
         Ok(match inside {
             Some(function) => format!("{file}, in {}", function.name),
             None => file.into(),
@@ -454,9 +447,9 @@ impl Follower<'_, '_> {
     }
 
     /// The file that is mapped there, read once.
-    fn image(&mut self, thread: Thread, found: &Mapping, mappings: &[Mapping]) -> Option<&Image> {
-        if !self.images.contains_key(&found.path) {
-            let bytes = if found.path == VDSO {
+    fn image(&mut self, thread: Thread, file: &Mapping, mappings: &[Mapping]) -> Option<&Image> {
+        if !self.images.contains_key(&file.path) {
+            let bytes = if file.path == VDSO {
                 let first = mappings.iter().find(|mapping| mapping.path == VDSO);
                 first.map(|vdso| {
                     let mut bytes = vec![0; (vdso.end - vdso.start) as usize];
@@ -465,12 +458,12 @@ impl Follower<'_, '_> {
                     bytes
                 })
             } else {
-                super::image::bytes(found.path.as_ref()).ok()
+                super::image::bytes(file.path.as_ref()).ok()
             };
             let image = bytes.and_then(|bytes| Image::parse(&bytes).ok());
-            self.images.insert(found.path.clone(), image);
+            self.images.insert(file.path.clone(), image);
         }
-        self.images.get(&found.path)?.as_ref()
+        self.images.get(&file.path)?.as_ref()
     }
 
     fn memory(&self, thread: Thread) -> impl Fn(u64, usize) -> Vec<u8> {
@@ -497,7 +490,6 @@ fn ended(end: End) -> String {
     }
 }
 
-/// Where the program begins.
 fn entry_point(thread: Thread) -> Result<u64, Fault> {
     let path = format!("/proc/{thread}/auxv");
     let vector = fs::read(&path).map_err(|error| Fault::system(format!("read {path}"), error))?;

@@ -17,20 +17,20 @@ const MOST: u64 = 64 << 20;
 /// Why they are not read, as the rest of a sentence that begins with its name.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let unreadable = |error| format!("cannot be read: {error}");
-    let found = fs::metadata(path).map_err(unreadable)?;
-    if found.is_dir() {
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_dir() {
         return Err("is a folder".into());
     }
-    if !found.is_file() {
+    if !metadata.is_file() {
         return Err("is neither a file nor a link to one".into());
     }
     let mut bytes = Vec::new();
-    if found.len() <= MOST {
+    if metadata.len() <= MOST {
         // It may have grown meanwhile, and what the kernel makes up has no length.
         let file = File::open(path).map_err(unreadable)?;
         file.take(MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
-    if found.len().max(bytes.len() as u64) > MOST {
+    if metadata.len().max(bytes.len() as u64) > MOST {
         return Err(format!("has more than {} MiB, which no probe needs", MOST >> 20));
     }
     Ok(bytes)
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_versions_at_one_address_the_wanted_one_is_the_definition() {
+    fn of_several_versions_at_one_address_the_wanted_one_is_it() {
         let symbol = |address, version: &str, default| Symbol {
             name: "dlopen".into(),
             address,
@@ -248,13 +248,14 @@ mod tests {
                 imported: Vec::new(),
                 segments: Vec::new(),
             };
-            let found = |address, version| image.definition("dlopen", address, version)?.version.as_deref();
-            assert_eq!(found(16, Some("NEW")), Some("NEW"));
-            assert_eq!(found(16, Some("OLD")), Some("OLD"));
-            assert_eq!(found(16, Some("NEVER")), Some("NEW"));
-            assert_eq!(found(16, None), Some("NEW"));
-            assert_eq!(found(32, Some("OLD")), Some("OTHER"));
-            assert_eq!(found(48, Some("OLD")), None);
+            let definition =
+                |address, version| image.definition("dlopen", address, version)?.version.as_deref();
+            assert_eq!(definition(16, Some("NEW")), Some("NEW"));
+            assert_eq!(definition(16, Some("OLD")), Some("OLD"));
+            assert_eq!(definition(16, Some("NEVER")), Some("NEW"));
+            assert_eq!(definition(16, None), Some("NEW"));
+            assert_eq!(definition(32, Some("OLD")), Some("OTHER"));
+            assert_eq!(definition(48, Some("OLD")), None);
             assert!(image.definition("dlclose", 16, None).is_none());
         }
     }
@@ -265,14 +266,17 @@ mod tests {
         let large = folder.path().join("large");
         // A hole: it takes no room.
         File::create(&large).unwrap().set_len(MOST + 1).unwrap();
-        for (path, said) in [
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for (path, reason) in [
             (large.as_path(), "more than 64 MiB"),
             (Path::new("/dev/zero"), "neither a file"),
+            (&pipe, "neither a file"),
             (folder.path(), "is a folder"),
             (&folder.path().join("nowhere"), "cannot be read"),
         ] {
             let why = bytes(path).unwrap_err();
-            assert!(why.contains(said), "{said}: {why}");
+            assert!(why.contains(reason), "{reason}: {why}");
         }
         let small = folder.path().join("small");
         fs::write(&small, b"tenbin").unwrap();

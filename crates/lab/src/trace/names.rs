@@ -7,35 +7,21 @@ use tenbin_model::Architecture;
 /// A number and what it is called.
 pub(super) type Named = (u64, &'static str);
 
+macro_rules! named {
+    ($($number:literal: $name:ident,)*) => { &[$(($number, stringify!($name))),*] };
+}
+
 /// clone(2), linux/sched.h. The lowest byte of clone's own flags is a signal.
-pub(super) const CLONE: &[Named] = &[
-    (0x100, "CLONE_VM"),
-    (0x200, "CLONE_FS"),
-    (0x400, "CLONE_FILES"),
-    (0x800, "CLONE_SIGHAND"),
-    (0x1000, "CLONE_PIDFD"),
-    (0x2000, "CLONE_PTRACE"),
-    (0x4000, "CLONE_VFORK"),
-    (0x8000, "CLONE_PARENT"),
-    (0x1_0000, "CLONE_THREAD"),
-    (0x2_0000, "CLONE_NEWNS"),
-    (0x4_0000, "CLONE_SYSVSEM"),
-    (0x8_0000, "CLONE_SETTLS"),
-    (0x10_0000, "CLONE_PARENT_SETTID"),
-    (0x20_0000, "CLONE_CHILD_CLEARTID"),
-    (0x40_0000, "CLONE_DETACHED"),
-    (0x80_0000, "CLONE_UNTRACED"),
-    (0x100_0000, "CLONE_CHILD_SETTID"),
-    (0x200_0000, "CLONE_NEWCGROUP"),
-    (0x400_0000, "CLONE_NEWUTS"),
-    (0x800_0000, "CLONE_NEWIPC"),
-    (0x1000_0000, "CLONE_NEWUSER"),
-    (0x2000_0000, "CLONE_NEWPID"),
-    (0x4000_0000, "CLONE_NEWNET"),
-    (0x8000_0000, "CLONE_IO"),
-    (0x1_0000_0000, "CLONE_CLEAR_SIGHAND"),
-    (0x2_0000_0000, "CLONE_INTO_CGROUP"),
-];
+pub(super) const CLONE: &[Named] = named! {
+    0x100: CLONE_VM, 0x200: CLONE_FS, 0x400: CLONE_FILES, 0x800: CLONE_SIGHAND, 0x1000: CLONE_PIDFD,
+    0x2000: CLONE_PTRACE, 0x4000: CLONE_VFORK, 0x8000: CLONE_PARENT, 0x1_0000: CLONE_THREAD,
+    0x2_0000: CLONE_NEWNS, 0x4_0000: CLONE_SYSVSEM, 0x8_0000: CLONE_SETTLS, 0x10_0000: CLONE_PARENT_SETTID,
+    0x20_0000: CLONE_CHILD_CLEARTID, 0x40_0000: CLONE_DETACHED, 0x80_0000: CLONE_UNTRACED,
+    0x100_0000: CLONE_CHILD_SETTID, 0x200_0000: CLONE_NEWCGROUP, 0x400_0000: CLONE_NEWUTS,
+    0x800_0000: CLONE_NEWIPC, 0x1000_0000: CLONE_NEWUSER, 0x2000_0000: CLONE_NEWPID,
+    0x4000_0000: CLONE_NEWNET, 0x8000_0000: CLONE_IO, 0x1_0000_0000: CLONE_CLEAR_SIGHAND,
+    0x2_0000_0000: CLONE_INTO_CGROUP,
+};
 
 /// `CLONE_THREAD`: what is made is a thread of the same process.
 pub(super) const CLONE_THREAD: u64 = 0x1_0000;
@@ -45,94 +31,51 @@ pub(super) const PROTECTION: &[Named] =
     &[(1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC"), (0x100_0000, "PROT_GROWSDOWN")];
 
 /// mmap(2), asm-generic/mman.h and mman-common.h.
-pub(super) const MAPPING: &[Named] = &[
-    (0x1, "MAP_SHARED"),
-    (0x2, "MAP_PRIVATE"),
-    (0x10, "MAP_FIXED"),
-    (0x20, "MAP_ANONYMOUS"),
-    (0x40, "MAP_32BIT"),
-    (0x100, "MAP_GROWSDOWN"),
-    (0x800, "MAP_DENYWRITE"),
-    (0x1000, "MAP_EXECUTABLE"),
-    (0x2000, "MAP_LOCKED"),
-    (0x4000, "MAP_NORESERVE"),
-    (0x8000, "MAP_POPULATE"),
-    (0x1_0000, "MAP_NONBLOCK"),
-    (0x2_0000, "MAP_STACK"),
-    (0x4_0000, "MAP_HUGETLB"),
-    (0x10_0000, "MAP_FIXED_NOREPLACE"),
-];
+pub(super) const MAPPING: &[Named] = named! {
+    0x1: MAP_SHARED, 0x2: MAP_PRIVATE, 0x10: MAP_FIXED, 0x20: MAP_ANONYMOUS, 0x40: MAP_32BIT,
+    0x100: MAP_GROWSDOWN, 0x800: MAP_DENYWRITE, 0x1000: MAP_EXECUTABLE, 0x2000: MAP_LOCKED,
+    0x4000: MAP_NORESERVE, 0x8000: MAP_POPULATE, 0x1_0000: MAP_NONBLOCK, 0x2_0000: MAP_STACK,
+    0x4_0000: MAP_HUGETLB, 0x10_0000: MAP_FIXED_NOREPLACE,
+};
 
 /// open(2), asm-generic/fcntl.h; the access mode is the two lowest bits.
-const OPENING: &[Named] = &[
-    (0o100, "O_CREAT"),
-    (0o200, "O_EXCL"),
-    (0o400, "O_NOCTTY"),
-    (0o1000, "O_TRUNC"),
-    (0o2000, "O_APPEND"),
-    (0o4000, "O_NONBLOCK"),
-    (0o2_0000, "O_ASYNC"),
-    (0o401_0000, "O_SYNC"),
-    (0o1_0000, "O_DSYNC"),
-    (0o100_0000, "O_NOATIME"),
-    (0o200_0000, "O_CLOEXEC"),
-    (0o1000_0000, "O_PATH"),
-];
+const OPENING: &[Named] = named! {
+    0o100: O_CREAT, 0o200: O_EXCL, 0o400: O_NOCTTY, 0o1000: O_TRUNC, 0o2000: O_APPEND, 0o4000: O_NONBLOCK,
+    0o2_0000: O_ASYNC, 0o401_0000: O_SYNC, 0o1_0000: O_DSYNC, 0o100_0000: O_NOATIME, 0o200_0000: O_CLOEXEC,
+    0o1000_0000: O_PATH,
+};
 
 /// Where the generic values and those of arm64 differ (arch/arm64/include/uapi/asm/fcntl.h).
-const OPENING_GENERIC: &[Named] = &[
-    (0o2020_0000, "O_TMPFILE"),
-    (0o4_0000, "O_DIRECT"),
-    (0o10_0000, "O_LARGEFILE"),
-    (0o20_0000, "O_DIRECTORY"),
-    (0o40_0000, "O_NOFOLLOW"),
-];
-const OPENING_AARCH64: &[Named] = &[
-    (0o2004_0000, "O_TMPFILE"),
-    (0o4_0000, "O_DIRECTORY"),
-    (0o10_0000, "O_NOFOLLOW"),
-    (0o20_0000, "O_DIRECT"),
-    (0o40_0000, "O_LARGEFILE"),
-];
+const OPENING_GENERIC: &[Named] = named! {
+    0o2020_0000: O_TMPFILE, 0o4_0000: O_DIRECT, 0o10_0000: O_LARGEFILE, 0o20_0000: O_DIRECTORY,
+    0o40_0000: O_NOFOLLOW,
+};
+const OPENING_AARCH64: &[Named] = named! {
+    0o2004_0000: O_TMPFILE, 0o4_0000: O_DIRECTORY, 0o10_0000: O_NOFOLLOW, 0o20_0000: O_DIRECT,
+    0o40_0000: O_LARGEFILE,
+};
 
 /// futex(2), linux/futex.h; the two highest are flags.
-const FUTEX: &[Named] = &[
-    (0, "FUTEX_WAIT"),
-    (1, "FUTEX_WAKE"),
-    (3, "FUTEX_REQUEUE"),
-    (4, "FUTEX_CMP_REQUEUE"),
-    (5, "FUTEX_WAKE_OP"),
-    (6, "FUTEX_LOCK_PI"),
-    (7, "FUTEX_UNLOCK_PI"),
-    (8, "FUTEX_TRYLOCK_PI"),
-    (9, "FUTEX_WAIT_BITSET"),
-    (10, "FUTEX_WAKE_BITSET"),
-];
+const FUTEX: &[Named] = named! {
+    0: FUTEX_WAIT, 1: FUTEX_WAKE, 3: FUTEX_REQUEUE, 4: FUTEX_CMP_REQUEUE, 5: FUTEX_WAKE_OP, 6: FUTEX_LOCK_PI,
+    7: FUTEX_UNLOCK_PI, 8: FUTEX_TRYLOCK_PI, 9: FUTEX_WAIT_BITSET, 10: FUTEX_WAKE_BITSET,
+};
 const FUTEX_FLAGS: &[Named] = &[(0x80, "FUTEX_PRIVATE_FLAG"), (0x100, "FUTEX_CLOCK_REALTIME")];
 
 /// `AT_FDCWD`, linux/fcntl.h, as an int.
 pub(super) const CURRENT_FOLDER: i32 = -100;
 
 /// The flags of the calls ending in `at`, linux/fcntl.h.
-pub(super) const AT: &[Named] = &[
-    (0x100, "AT_SYMLINK_NOFOLLOW"),
-    (0x200, "AT_REMOVEDIR"),
-    (0x400, "AT_SYMLINK_FOLLOW"),
-    (0x800, "AT_NO_AUTOMOUNT"),
-    (0x1000, "AT_EMPTY_PATH"),
-];
+pub(super) const AT: &[Named] = named! {
+    0x100: AT_SYMLINK_NOFOLLOW, 0x200: AT_REMOVEDIR, 0x400: AT_SYMLINK_FOLLOW, 0x800: AT_NO_AUTOMOUNT,
+    0x1000: AT_EMPTY_PATH,
+};
 
 /// linux/time.h.
-pub(super) const CLOCK: &[Named] = &[
-    (0, "CLOCK_REALTIME"),
-    (1, "CLOCK_MONOTONIC"),
-    (2, "CLOCK_PROCESS_CPUTIME_ID"),
-    (3, "CLOCK_THREAD_CPUTIME_ID"),
-    (4, "CLOCK_MONOTONIC_RAW"),
-    (5, "CLOCK_REALTIME_COARSE"),
-    (6, "CLOCK_MONOTONIC_COARSE"),
-    (7, "CLOCK_BOOTTIME"),
-];
+pub(super) const CLOCK: &[Named] = named! {
+    0: CLOCK_REALTIME, 1: CLOCK_MONOTONIC, 2: CLOCK_PROCESS_CPUTIME_ID, 3: CLOCK_THREAD_CPUTIME_ID,
+    4: CLOCK_MONOTONIC_RAW, 5: CLOCK_REALTIME_COARSE, 6: CLOCK_MONOTONIC_COARSE, 7: CLOCK_BOOTTIME,
+};
 
 /// clock_nanosleep(2).
 pub(super) const SLEEPING: &[Named] = &[(1, "TIMER_ABSTIME")];
@@ -141,14 +84,9 @@ pub(super) const SLEEPING: &[Named] = &[(1, "TIMER_ABSTIME")];
 pub(super) const MASKING: &[Named] = &[(0, "SIG_BLOCK"), (1, "SIG_UNBLOCK"), (2, "SIG_SETMASK")];
 
 /// linux/wait.h.
-pub(super) const WAITING: &[Named] = &[
-    (1, "WNOHANG"),
-    (2, "WUNTRACED"),
-    (4, "WEXITED"),
-    (8, "WCONTINUED"),
-    (0x100_0000, "WNOWAIT"),
-    (0x4000_0000, "__WALL"),
-];
+pub(super) const WAITING: &[Named] = named! {
+    1: WNOHANG, 2: WUNTRACED, 4: WEXITED, 8: WCONTINUED, 0x100_0000: WNOWAIT, 0x4000_0000: __WALL,
+};
 
 /// linux/random.h.
 pub(super) const RANDOM: &[Named] = &[(1, "GRND_NONBLOCK"), (2, "GRND_RANDOM"), (4, "GRND_INSECURE")];
@@ -162,52 +100,18 @@ pub(super) const CONTROL: &[Named] =
     &[(0x5401, "TCGETS"), (0x5413, "TIOCGWINSZ"), (0x541b, "FIONREAD"), (0x802c_542a, "TCGETS2")];
 
 /// linux/fcntl.h.
-pub(super) const FILE_CONTROL: &[Named] = &[
-    (0, "F_DUPFD"),
-    (1, "F_GETFD"),
-    (2, "F_SETFD"),
-    (3, "F_GETFL"),
-    (4, "F_SETFL"),
-    (1030, "F_DUPFD_CLOEXEC"),
-];
+pub(super) const FILE_CONTROL: &[Named] = named! {
+    0: F_DUPFD, 1: F_GETFD, 2: F_SETFD, 3: F_GETFL, 4: F_SETFL, 1030: F_DUPFD_CLOEXEC,
+};
 
 /// linux/prctl.h.
 pub(super) const PROCESS_CONTROL: &[Named] = &[(0x5356_4d41, "PR_SET_VMA")];
 
 /// asm/signal.h of x86 and asm-generic/signal.h, by number from 1.
-const SIGNALS: &[&str] = &[
-    "SIGHUP",
-    "SIGINT",
-    "SIGQUIT",
-    "SIGILL",
-    "SIGTRAP",
-    "SIGABRT",
-    "SIGBUS",
-    "SIGFPE",
-    "SIGKILL",
-    "SIGUSR1",
-    "SIGSEGV",
-    "SIGUSR2",
-    "SIGPIPE",
-    "SIGALRM",
-    "SIGTERM",
-    "SIGSTKFLT",
-    "SIGCHLD",
-    "SIGCONT",
-    "SIGSTOP",
-    "SIGTSTP",
-    "SIGTTIN",
-    "SIGTTOU",
-    "SIGURG",
-    "SIGXCPU",
-    "SIGXFSZ",
-    "SIGVTALRM",
-    "SIGPROF",
-    "SIGWINCH",
-    "SIGIO",
-    "SIGPWR",
-    "SIGSYS",
-];
+const SIGNALS: &str = "\
+    SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 SIGPIPE \
+    SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU SIGXFSZ \
+    SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS";
 
 /// A set of flags by their names, what is left as a number, and `0` where there are none.
 pub(super) fn set(value: u64, names: &[Named]) -> String {
@@ -233,8 +137,9 @@ pub(super) fn one(value: u64, names: &[Named]) -> String {
 
 /// A signal by its name, or as a number.
 pub(super) fn signal(number: u64) -> String {
-    let named = usize::try_from(number).ok().and_then(|number| SIGNALS.get(number.checked_sub(1)?));
-    named.map_or_else(|| number.to_string(), |name| (*name).to_owned())
+    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    let named = place.and_then(|place| SIGNALS.split(' ').nth(place));
+    named.map_or_else(|| number.to_string(), str::to_owned)
 }
 
 /// The flags of clone: names, and the signal that the parent gets at the child's end in the lowest byte.

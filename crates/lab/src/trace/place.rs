@@ -6,7 +6,6 @@ use std::io::ErrorKind;
 use tenbin_metal::Fault;
 use tenbin_metal::tracee::{Thread, Trouble};
 
-/// A part of an address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mapping {
     pub(super) start: u64,
@@ -17,7 +16,6 @@ pub(super) struct Mapping {
     pub(super) path: String,
 }
 
-/// The address space of a stopped thread.
 pub(super) fn mappings(thread: Thread) -> Result<Vec<Mapping>, Trouble> {
     let path = format!("/proc/{thread}/maps");
     let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
@@ -28,7 +26,6 @@ pub(super) fn mappings(thread: Thread) -> Result<Vec<Mapping>, Trouble> {
     Ok(text.lines().filter_map(mapping).collect())
 }
 
-/// The mapping that `address` lies in.
 pub(super) fn at(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
     mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address))
 }

@@ -15,7 +15,6 @@ pub(super) enum Kind {
     Number,
     /// A number without.
     Size,
-    /// An address.
     Pointer,
     /// A file descriptor, or the current folder.
     Descriptor,
@@ -27,21 +26,15 @@ pub(super) enum Kind {
     Vector(usize),
     /// Access rights of a file that is made, if the flags of open in the argument of that number make one.
     Mode(usize),
-    /// The number of a signal.
     Signal,
-    /// Flags.
     Set(&'static [Named]),
-    /// One of several.
     One(&'static [Named]),
-    /// The flags of clone.
     Clone,
     /// The address of a `struct clone_args`.
     CloneArguments,
-    /// The flags of open.
     Opening,
     /// The flags of a new descriptor: those of open without a way to access.
     DescriptorFlags,
-    /// The operation of futex.
     Futex,
     /// The address of a `struct timespec`.
     Time,
@@ -50,114 +43,78 @@ pub(super) enum Kind {
 /// An argument: its name and what it is.
 pub(super) type Parameter = (&'static str, Kind);
 
+macro_rules! parameters {
+    ($name:ident => $($($call:literal)|+ $(if $guard:expr)? => $($argument:ident: $kind:expr),*;)*) => {
+        Some(match $name {
+            $($($call)|+ $(if $guard)? => &[$((stringify!($argument), $kind)),*],)*
+            _ => return None,
+        })
+    };
+}
+
 /// What the arguments of the system call `name` are on the architecture `on`; none where the table lacks it.
 pub(super) fn of(name: &str, on: Architecture) -> Option<&'static [Parameter]> {
     use Kind::*;
-    Some(match name {
+    parameters! { name =>
         // clone(2): the two last change places with the architecture.
-        "clone" if on == Architecture::X86_64 => &[
-            ("flags", Clone),
-            ("stack", Pointer),
-            ("parent_tid", Pointer),
-            ("child_tid", Pointer),
-            ("tls", Pointer),
-        ],
-        "clone" => &[
-            ("flags", Clone),
-            ("stack", Pointer),
-            ("parent_tid", Pointer),
-            ("tls", Pointer),
-            ("child_tid", Pointer),
-        ],
-        "clone3" => &[("cl_args", CloneArguments), ("size", Size)],
-        "fork" | "vfork" | "getpid" | "getppid" | "gettid" | "sched_yield" | "rt_sigreturn" | "getuid"
-        | "geteuid" | "getgid" | "getegid" => &[],
-        "execve" => &[("path", Text), ("argv", Pointer), ("envp", Pointer)],
-        "exit" | "exit_group" => &[("status", Number)],
-        "wait4" => {
-            &[("pid", Number), ("status", Pointer), ("options", Set(names::WAITING)), ("rusage", Pointer)]
-        }
-        "waitid" => &[
-            ("which", Number),
-            ("pid", Number),
-            ("info", Pointer),
-            ("options", Set(names::WAITING)),
-            ("rusage", Pointer),
-        ],
-        "read" => &[("fd", Descriptor), ("buf", Pointer), ("count", Size)],
-        "write" => &[("fd", Descriptor), ("buf", Bytes(2)), ("count", Size)],
-        "pread64" => &[("fd", Descriptor), ("buf", Pointer), ("count", Size), ("offset", Size)],
-        "readv" => &[("fd", Descriptor), ("iov", Pointer), ("iovcnt", Number)],
-        "writev" => &[("fd", Descriptor), ("iov", Vector(2)), ("iovcnt", Number)],
-        "lseek" => &[("fd", Descriptor), ("offset", Number), ("whence", Number)],
-        "open" => &[("path", Text), ("flags", Opening), ("mode", Mode(1))],
-        "openat" => &[("dirfd", Descriptor), ("path", Text), ("flags", Opening), ("mode", Mode(2))],
-        "close" => &[("fd", Descriptor)],
-        "pipe2" => &[("fds", Pointer), ("flags", DescriptorFlags)],
-        "dup" => &[("fd", Descriptor)],
-        "dup2" => &[("old", Descriptor), ("new", Descriptor)],
-        "dup3" => &[("old", Descriptor), ("new", Descriptor), ("flags", DescriptorFlags)],
-        "fcntl" => &[("fd", Descriptor), ("command", One(names::FILE_CONTROL)), ("argument", Pointer)],
-        "ioctl" => &[("fd", Descriptor), ("request", One(names::CONTROL)), ("argument", Pointer)],
-        "stat" | "lstat" => &[("path", Text), ("buf", Pointer)],
-        "fstat" => &[("fd", Descriptor), ("buf", Pointer)],
-        "newfstatat" => &[("dirfd", Descriptor), ("path", Text), ("buf", Pointer), ("flags", Set(names::AT))],
-        "statx" => &[
-            ("dirfd", Descriptor),
-            ("path", Text),
-            ("flags", Set(names::AT)),
-            ("mask", Pointer),
-            ("buf", Pointer),
-        ],
-        "access" => &[("path", Text), ("mode", Number)],
-        "faccessat" => &[("dirfd", Descriptor), ("path", Text), ("mode", Number)],
-        "getdents64" => &[("fd", Descriptor), ("buf", Pointer), ("count", Size)],
-        "brk" => &[("end", Pointer)],
-        "mmap" => &[
-            ("addr", Pointer),
-            ("length", Size),
-            ("prot", Set(names::PROTECTION)),
-            ("flags", Set(names::MAPPING)),
-            ("fd", Descriptor),
-            ("offset", Size),
-        ],
-        "munmap" => &[("addr", Pointer), ("length", Size)],
-        "mremap" => &[("addr", Pointer), ("old", Size), ("new", Size), ("flags", Size)],
-        "mprotect" => &[("addr", Pointer), ("length", Size), ("prot", Set(names::PROTECTION))],
-        "madvise" => &[("addr", Pointer), ("length", Size), ("advice", One(names::ADVICE))],
-        "futex" => &[
-            ("addr", Pointer),
-            ("op", Futex),
-            ("val", Size),
-            ("timeout", Pointer),
-            ("addr2", Pointer),
-            ("val3", Size),
-        ],
-        "set_robust_list" => &[("head", Pointer), ("length", Size)],
-        "set_tid_address" => &[("tidptr", Pointer)],
-        "rseq" => &[("rseq", Pointer), ("length", Size), ("flags", Size), ("signature", Pointer)],
-        "rt_sigaction" => &[("signal", Signal), ("act", Pointer), ("oldact", Pointer), ("setsize", Size)],
-        "rt_sigprocmask" => {
-            &[("how", One(names::MASKING)), ("set", Pointer), ("oldset", Pointer), ("setsize", Size)]
-        }
-        "kill" => &[("pid", Number), ("signal", Signal)],
-        "tkill" => &[("tid", Number), ("signal", Signal)],
-        "tgkill" => &[("tgid", Number), ("tid", Number), ("signal", Signal)],
-        "clock_gettime" => &[("clock", One(names::CLOCK)), ("time", Pointer)],
-        "gettimeofday" => &[("time", Pointer), ("zone", Pointer)],
-        "time" => &[("time", Pointer)],
-        "nanosleep" => &[("request", Time), ("remain", Pointer)],
-        "clock_nanosleep" => &[
-            ("clock", One(names::CLOCK)),
-            ("flags", Set(names::SLEEPING)),
-            ("request", Time),
-            ("remain", Pointer),
-        ],
-        "getrandom" => &[("buf", Pointer), ("count", Size), ("flags", Set(names::RANDOM))],
-        "prctl" => &[("option", One(names::PROCESS_CONTROL)), ("first", Pointer), ("second", Pointer)],
-        "prlimit64" => &[("pid", Number), ("resource", Number), ("new", Pointer), ("old", Pointer)],
-        _ => return None,
-    })
+        "clone" if on == Architecture::X86_64 => flags: Clone, stack: Pointer, parent_tid: Pointer,
+            child_tid: Pointer, tls: Pointer;
+        "clone" => flags: Clone, stack: Pointer, parent_tid: Pointer, tls: Pointer, child_tid: Pointer;
+        "clone3" => cl_args: CloneArguments, size: Size;
+        "fork" | "vfork" | "getpid" | "getppid" | "gettid" | "sched_yield" | "rt_sigreturn" | "getuid" |
+            "geteuid" | "getgid" | "getegid" =>;
+        "execve" => path: Text, argv: Pointer, envp: Pointer;
+        "exit" | "exit_group" => status: Number;
+        "wait4" => pid: Number, status: Pointer, options: Set(names::WAITING), rusage: Pointer;
+        "waitid" => which: Number, pid: Number, info: Pointer, options: Set(names::WAITING), rusage: Pointer;
+        "read" => fd: Descriptor, buf: Pointer, count: Size;
+        "write" => fd: Descriptor, buf: Bytes(2), count: Size;
+        "pread64" => fd: Descriptor, buf: Pointer, count: Size, offset: Size;
+        "readv" => fd: Descriptor, iov: Pointer, iovcnt: Number;
+        "writev" => fd: Descriptor, iov: Vector(2), iovcnt: Number;
+        "lseek" => fd: Descriptor, offset: Number, whence: Number;
+        "open" => path: Text, flags: Opening, mode: Mode(1);
+        "openat" => dirfd: Descriptor, path: Text, flags: Opening, mode: Mode(2);
+        "close" => fd: Descriptor;
+        "pipe2" => fds: Pointer, flags: DescriptorFlags;
+        "dup" => fd: Descriptor;
+        "dup2" => old: Descriptor, new: Descriptor;
+        "dup3" => old: Descriptor, new: Descriptor, flags: DescriptorFlags;
+        "fcntl" => fd: Descriptor, command: One(names::FILE_CONTROL), argument: Pointer;
+        "ioctl" => fd: Descriptor, request: One(names::CONTROL), argument: Pointer;
+        "stat" | "lstat" => path: Text, buf: Pointer;
+        "fstat" => fd: Descriptor, buf: Pointer;
+        "newfstatat" => dirfd: Descriptor, path: Text, buf: Pointer, flags: Set(names::AT);
+        "statx" => dirfd: Descriptor, path: Text, flags: Set(names::AT), mask: Pointer, buf: Pointer;
+        "access" => path: Text, mode: Number;
+        "faccessat" => dirfd: Descriptor, path: Text, mode: Number;
+        "getdents64" => fd: Descriptor, buf: Pointer, count: Size;
+        "brk" => end: Pointer;
+        "mmap" => addr: Pointer, length: Size, prot: Set(names::PROTECTION), flags: Set(names::MAPPING),
+            fd: Descriptor, offset: Size;
+        "munmap" => addr: Pointer, length: Size;
+        "mremap" => addr: Pointer, old: Size, new: Size, flags: Size;
+        "mprotect" => addr: Pointer, length: Size, prot: Set(names::PROTECTION);
+        "madvise" => addr: Pointer, length: Size, advice: One(names::ADVICE);
+        "futex" => addr: Pointer, op: Futex, val: Size, timeout: Pointer, addr2: Pointer, val3: Size;
+        "set_robust_list" => head: Pointer, length: Size;
+        "set_tid_address" => tidptr: Pointer;
+        "rseq" => rseq: Pointer, length: Size, flags: Size, signature: Pointer;
+        "rt_sigaction" => signal: Signal, act: Pointer, oldact: Pointer, setsize: Size;
+        "rt_sigprocmask" => how: One(names::MASKING), set: Pointer, oldset: Pointer, setsize: Size;
+        "kill" => pid: Number, signal: Signal;
+        "tkill" => tid: Number, signal: Signal;
+        "tgkill" => tgid: Number, tid: Number, signal: Signal;
+        "clock_gettime" => clock: One(names::CLOCK), time: Pointer;
+        "gettimeofday" => time: Pointer, zone: Pointer;
+        "time" => time: Pointer;
+        "nanosleep" => request: Time, remain: Pointer;
+        "clock_nanosleep" => clock: One(names::CLOCK), flags: Set(names::SLEEPING), request: Time,
+            remain: Pointer;
+        "getrandom" => buf: Pointer, count: Size, flags: Set(names::RANDOM);
+        "prctl" => option: One(names::PROCESS_CONTROL), first: Pointer, second: Pointer;
+        "prlimit64" => pid: Number, resource: Number, new: Pointer, old: Pointer;
+    }
 }
 
 /// Those of `parameters` that a call with these values takes. Access rights are passed only with flags that
@@ -245,21 +202,10 @@ const CLONE_ARGUMENTS: usize = 88;
 
 /// `struct clone_args` by its fields; those that are zero are left out.
 fn clone_arguments(bytes: &[u8]) -> String {
-    const FIELDS: [&str; 11] = [
-        "flags",
-        "pidfd",
-        "child_tid",
-        "parent_tid",
-        "exit_signal",
-        "stack",
-        "stack_size",
-        "tls",
-        "set_tid",
-        "set_tid_size",
-        "cgroup",
-    ];
-    let fields = FIELDS.iter().zip(words(bytes)).filter(|(_, value)| *value != 0);
-    let fields = fields.map(|(&field, value)| match field {
+    const FIELDS: &str = "flags pidfd child_tid parent_tid exit_signal stack stack_size tls \
+                          set_tid set_tid_size cgroup";
+    let fields = FIELDS.split(' ').zip(words(bytes)).filter(|(_, value)| *value != 0);
+    let fields = fields.map(|(field, value)| match field {
         "flags" => format!("flags={}", names::set(value, names::CLONE)),
         "exit_signal" => format!("exit_signal={}", names::signal(value)),
         "stack_size" | "set_tid_size" => format!("{field}={value}"),
@@ -282,7 +228,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     words.iter().map(|&word| u64::from_le_bytes(word)).collect()
 }
 
-fn pointer(value: u64) -> String {
+pub(super) fn pointer(value: u64) -> String {
     if value == 0 { "NULL".into() } else { format!("{value:#x}") }
 }
 
@@ -303,7 +249,7 @@ pub(super) fn outcome(name: &str, result: i64) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::architecture::Convention as _;
+    use super::super::architecture::Convention;
     use super::*;
 
     /// A page at 0x1000 that holds `bytes` and then ends.
@@ -328,10 +274,9 @@ mod tests {
         use Architecture::*;
         let text = b"/dev/null\0behind";
         let time = [3_u64.to_le_bytes(), 250_u64.to_le_bytes()].concat();
-        type Row<'a> = (&'a str, Architecture, &'a [u64], &'a [u8], &'a str);
+        type Row<'a> = (Architecture, &'a [u64], &'a [u8], &'a str);
         let table: &[Row<'_>] = &[
             (
-                "clone",
                 X86_64,
                 &[0x0120_0011, 0, 0, 0xa10, 0],
                 b"",
@@ -339,7 +284,6 @@ mod tests {
                  child_tid=0xa10, tls=NULL)",
             ),
             (
-                "clone",
                 Aarch64,
                 &[0x0120_0011, 0, 0, 0, 0xa10],
                 b"",
@@ -347,7 +291,6 @@ mod tests {
                  tls=NULL, child_tid=0xa10)",
             ),
             (
-                "clone",
                 Riscv64,
                 &[0x4111, 0x7000, 0, 0, 0],
                 b"",
@@ -355,64 +298,54 @@ mod tests {
                  child_tid=NULL)",
             ),
             (
-                "openat",
                 Aarch64,
                 &[u64::MAX - 99, 0x1000, 0o4_0000, 0],
                 text,
                 "openat(dirfd=AT_FDCWD, path=\"/dev/null\", flags=O_RDONLY|O_DIRECTORY)",
             ),
             // What an earlier call left in the register is no mode.
+            (X86_64, &[0x1000, 0o1001, 0o7777], text, "open(path=\"/dev/null\", flags=O_WRONLY|O_TRUNC)"),
             (
-                "open",
-                X86_64,
-                &[0x1000, 0o1001, 0o7777],
-                text,
-                "open(path=\"/dev/null\", flags=O_WRONLY|O_TRUNC)",
-            ),
-            (
-                "openat",
                 Riscv64,
                 &[u64::MAX - 99, 0x1000, 0o101, 0o640],
                 text,
                 "openat(dirfd=AT_FDCWD, path=\"/dev/null\", flags=O_WRONLY|O_CREAT, mode=0o640)",
             ),
             (
-                "open",
                 X86_64,
                 &[0x1000, 0o2020_0002, 0o600],
                 text,
                 "open(path=\"/dev/null\", flags=O_RDWR|O_TMPFILE, mode=0o600)",
             ),
-            ("pipe2", Aarch64, &[0x2000, 0o200_0000], b"", "pipe2(fds=0x2000, flags=O_CLOEXEC)"),
-            ("pipe2", X86_64, &[0x2000, 0], b"", "pipe2(fds=0x2000, flags=0)"),
-            ("dup3", X86_64, &[3, 4, 0o200_0000], b"", "dup3(old=3, new=4, flags=O_CLOEXEC)"),
-            ("write", Riscv64, &[1, 0x1000, 3], text, "write(fd=1, buf=\"/de\", count=3)"),
-            ("write", X86_64, &[1, 0x9000, 3], text, "write(fd=1, buf=0x9000, count=3)"),
+            (Aarch64, &[0x2000, 0o200_0000], b"", "pipe2(fds=0x2000, flags=O_CLOEXEC)"),
+            (X86_64, &[0x2000, 0], b"", "pipe2(fds=0x2000, flags=0)"),
+            (X86_64, &[3, 4, 0o200_0000], b"", "dup3(old=3, new=4, flags=O_CLOEXEC)"),
+            (Riscv64, &[1, 0x1000, 3], text, "write(fd=1, buf=\"/de\", count=3)"),
+            (X86_64, &[1, 0x9000, 3], text, "write(fd=1, buf=0x9000, count=3)"),
             (
-                "clock_nanosleep",
                 X86_64,
                 &[0, 0, 0x1000, 0],
                 &time,
                 "clock_nanosleep(clock=CLOCK_REALTIME, flags=0, request={3 s, 250 ns}, remain=NULL)",
             ),
             (
-                "mmap",
                 X86_64,
                 &[0, 4096, 3, 0x22, 0xffff_ffff, 0],
                 b"",
                 "mmap(addr=NULL, length=4096, prot=PROT_READ|PROT_WRITE, flags=MAP_PRIVATE|MAP_ANONYMOUS, fd=-1, \
                  offset=0)",
             ),
-            ("exit_group", X86_64, &[0xffff_ffff], b"", "exit_group(status=-1)"),
-            ("tgkill", X86_64, &[7, 7, 6], b"", "tgkill(tgid=7, tid=7, signal=SIGABRT)"),
+            (X86_64, &[0xffff_ffff], b"", "exit_group(status=-1)"),
+            (X86_64, &[7, 7, 6], b"", "tgkill(tgid=7, tid=7, signal=SIGABRT)"),
         ];
-        for (name, on, values, memory, expected) in table {
+        for (on, values, memory, expected) in table {
+            let (name, _) = expected.split_once('(').unwrap();
             assert_eq!(call(name, *on, values, memory), *expected);
         }
     }
 
     #[test]
-    fn the_arguments_of_clone3_are_read_from_memory_as_far_as_their_size_says() {
+    fn the_arguments_of_clone3_are_read_as_far_as_their_size_says() {
         let mut bytes = Vec::new();
         for word in [0x4100_u64, 0, 0, 0, 17, 0x7000, 0x9000, 0, 0, 0, 0] {
             bytes.extend(word.to_le_bytes());
@@ -468,9 +401,9 @@ mod tests {
     }
 
     #[test]
-    fn no_call_has_more_arguments_than_registers_and_lengths_are_arguments() {
+    fn no_call_has_more_arguments_than_registers() {
         for on in Architecture::ALL {
-            for name in (0..600).filter_map(|number| on.call_name(number)) {
+            for name in (0..600).filter_map(|number| Convention::of(on).call_name(number)) {
                 let parameters = of(name, on).unwrap_or_default();
                 assert!(parameters.len() <= 6, "{name}");
                 for (_, kind) in parameters {

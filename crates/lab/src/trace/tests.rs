@@ -1,20 +1,20 @@
 use tenbin_model::Architecture;
 
-use super::architecture::Convention as _;
+use super::architecture::Convention;
 use super::*;
 
-use seen::{Call, Definition, What};
 use std::fs;
 use tenbin_metal::tracee::Trouble;
+use transcript::{Call, Definition, What};
 
 /// A probe, compiled, in a folder that vanishes with it.
-struct Bench {
+struct Fixture {
     workshop: Workshop,
     path: PathBuf,
     image: Image,
 }
 
-impl Bench {
+impl Fixture {
     fn new() -> Self {
         let workshop = Workshop::open("a test traces").unwrap();
         let path = workshop.compile("probe", PROBE, Kind::Program, OPTIONS).unwrap();
@@ -34,13 +34,13 @@ impl Bench {
     }
 
     /// Every case of a function, traced.
-    fn seen(&self, name: &str) -> Vec<Seen> {
+    fn seen(&self, name: &str) -> Vec<Transcript> {
         let asked = self.asked(&[name]);
         let api = api::find(name).unwrap();
         api.cases.iter().map(|case| trace(&asked, &self.path, &self.image, api, case).unwrap()).collect()
     }
 
-    fn one(&self, name: &str) -> Seen {
+    fn one(&self, name: &str) -> Transcript {
         let mut seen = self.seen(name);
         assert_eq!(seen.len(), 1);
         seen.remove(0)
@@ -58,11 +58,11 @@ fn names<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<&'a str> {
 }
 
 /// The place of an actor of that name.
-fn actor(seen: &Seen, name: &str) -> usize {
+fn actor(seen: &Transcript, name: &str) -> usize {
     seen.actors.iter().position(|actor| actor == name).unwrap_or_else(|| panic!("{:?}", seen.actors))
 }
 
-fn notes(seen: &Seen, actor: usize) -> Vec<&str> {
+fn notes(seen: &Transcript, actor: usize) -> Vec<&str> {
     let own = seen.steps.iter().filter(|step| step.actor == actor);
     own.filter_map(|step| match &step.what {
         What::Note(note) => Some(note.as_str()),
@@ -72,7 +72,7 @@ fn notes(seen: &Seen, actor: usize) -> Vec<&str> {
 }
 
 /// The functions of the vDSO that the process ran.
-fn of_the_vdso(seen: &Seen) -> Vec<&str> {
+fn of_the_vdso(seen: &Transcript) -> Vec<&str> {
     let steps = seen.steps.iter().filter(|step| step.actor == 0);
     steps
         .filter_map(|step| match &step.what {
@@ -83,7 +83,7 @@ fn of_the_vdso(seen: &Seen) -> Vec<&str> {
 }
 
 /// The one call of several names that makes a process or thread, and the text of its flags.
-fn birth<'a>(seen: &'a Seen, among: &[&str]) -> (&'a Call, &'a str) {
+fn birth<'a>(seen: &'a Transcript, among: &[&str]) -> (&'a Call, &'a str) {
     let calls: Vec<&Call> = seen.calls(0, false).filter(|call| among.contains(&call.name.as_str())).collect();
     match calls.as_slice() {
         [call] => (call, call.arguments.first().map_or("", |argument| argument.text.as_str())),
@@ -93,13 +93,13 @@ fn birth<'a>(seen: &'a Seen, among: &[&str]) -> (&'a Call, &'a str) {
 
 #[test]
 fn fork_issues_clone_and_both_processes_are_followed() {
-    let seen = Bench::new().one("fork");
+    let seen = Fixture::new().one("fork");
     assert_eq!(names(seen.calls(0, false)), ["clone"]);
     let (call, flags) = birth(&seen, &["clone"]);
     assert_eq!(flags, "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD");
-    assert_eq!(Architecture::HERE.call_name(call.number), Some("clone"));
+    assert_eq!(Convention::of(Architecture::HERE).call_name(call.number), Some("clone"));
     let registers: Vec<&str> = call.arguments.iter().map(|argument| argument.register).collect();
-    assert_eq!(registers, Architecture::HERE.call_arguments()[..5]);
+    assert_eq!(registers, Convention::of(Architecture::HERE).call_arguments[..5]);
     assert!(call.issuer.starts_with("libc.so.6"), "{}", call.issuer);
     // What the system call answers is what the function returns.
     let child = seen.result.unwrap();
@@ -119,8 +119,8 @@ fn fork_issues_clone_and_both_processes_are_followed() {
 }
 
 #[test]
-fn a_child_that_shares_its_parents_memory_leaves_it_the_breakpoint() {
-    let seen = Bench::new().one("vfork");
+fn a_child_that_shares_memory_leaves_the_breakpoint() {
+    let seen = Fixture::new().one("vfork");
     let expected = if cfg!(target_arch = "x86_64") { "vfork" } else { "clone" };
     assert_eq!(names(seen.calls(0, false)), [expected]);
     let place = actor(&seen, "the child");
@@ -131,7 +131,7 @@ fn a_child_that_shares_its_parents_memory_leaves_it_the_breakpoint() {
 
 #[test]
 fn a_spawned_process_is_followed_until_it_is_another_program() {
-    let seen = Bench::new().one("posix_spawn");
+    let seen = Fixture::new().one("posix_spawn");
     let (_, flags) = birth(&seen, &["clone", "clone3"]);
     assert!(flags.contains("CLONE_VM|CLONE_VFORK") && flags.contains("SIGCHLD"), "{flags}");
     let place = actor(&seen, "the child");
@@ -145,7 +145,7 @@ fn a_spawned_process_is_followed_until_it_is_another_program() {
 
 #[test]
 fn a_thread_is_told_from_a_process_and_followed_to_its_end() {
-    let seen = Bench::new().one("pthread_create");
+    let seen = Fixture::new().one("pthread_create");
     let (_, flags) = birth(&seen, &["clone", "clone3"]);
     assert!(flags.contains("CLONE_THREAD") && flags.contains("CLONE_SETTLS"), "{flags}");
     assert_eq!(seen.actors, ["the process", "the thread"]);
@@ -155,10 +155,10 @@ fn a_thread_is_told_from_a_process_and_followed_to_its_end() {
 
 #[test]
 fn printf_writes_to_a_terminal_at_once_and_to_a_pipe_at_the_end() {
-    let bench = Bench::new();
+    let fixture = Fixture::new();
     for (name, written) in [("printf", "\"tenbin 42\\n\""), ("puts", "\"tenbin\\n\"")] {
-        let [pipe, terminal] = bench.seen(name).try_into().unwrap();
-        let writes = |seen: &Seen, after| {
+        let [pipe, terminal] = fixture.seen(name).try_into().unwrap();
+        let writes = |seen: &Transcript, after| {
             let calls = seen.calls(0, after).filter(|call| call.name == "write");
             calls.map(|call| call.arguments[1].text.clone()).collect::<Vec<_>>()
         };
@@ -170,7 +170,7 @@ fn printf_writes_to_a_terminal_at_once_and_to_a_pipe_at_the_end() {
 
 #[test]
 fn functions_become_the_calls_that_they_should() {
-    let bench = Bench::new();
+    let fixture = Fixture::new();
     for (name, expected) in [
         ("getpid", vec!["getpid"]),
         ("getppid", vec!["getppid"]),
@@ -184,13 +184,13 @@ fn functions_become_the_calls_that_they_should() {
         ("sem_wait", vec![]),
         ("pthread_mutex_lock", vec![]),
     ] {
-        assert_eq!(names(bench.one(name).calls(0, false)), expected, "{name}");
+        assert_eq!(names(fixture.one(name).calls(0, false)), expected, "{name}");
     }
-    let [small, large] = bench.seen("malloc").try_into().unwrap();
+    let [small, large] = fixture.seen("malloc").try_into().unwrap();
     assert!(!names(small.calls(0, false)).contains(&"mmap"));
     assert!(names(large.calls(0, false)).contains(&"mmap"));
     // What was read is shown, though it was not there when the call began.
-    let read = bench.one("read");
+    let read = fixture.one("read");
     let text = &read.calls(0, false).next().unwrap().arguments[1].text;
     assert_eq!(*text, "\"tenbin\\n\"");
     assert_eq!((read.arguments.len(), read.result), (3, Some(7)));
@@ -198,15 +198,15 @@ fn functions_become_the_calls_that_they_should() {
 }
 
 #[test]
-fn the_clock_is_read_without_a_system_call_where_there_is_a_vdso() {
-    let bench = Bench::new();
-    let seen = bench.one("clock_gettime");
+fn where_there_is_a_vdso_the_clock_is_read_without_a_call() {
+    let fixture = Fixture::new();
+    let seen = fixture.one("clock_gettime");
     let calls = names(seen.calls(0, false));
     let answered = of_the_vdso(&seen).iter().any(|function| function.ends_with("_clock_gettime"));
     // A kernel or a clock source that the vDSO cannot read leaves the system call.
     assert!(answered || calls == ["clock_gettime"], "{calls:?}");
     if answered {
-        let finding = findings(&bench.asked(&["clock_gettime"])).unwrap().remove(0);
+        let finding = findings(&fixture.asked(&["clock_gettime"])).unwrap().remove(0);
         assert!(
             finding.sentence.starts_with("glibc's clock_gettime() issues no system call here"),
             "{}",
@@ -219,12 +219,12 @@ fn the_clock_is_read_without_a_system_call_where_there_is_a_vdso() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn an_indirect_function_is_named_as_what_chose() {
-    let bench = Bench::new();
-    let seen = bench.one("time");
+    let fixture = Fixture::new();
+    let seen = fixture.one("time");
     let chooser = seen.bound.as_ref().and_then(|bound| bound.chooser.clone()).unwrap();
     assert!(chooser.symbol.starts_with("time@@GLIBC_2."), "{chooser:?}");
     assert_eq!(place::short(&chooser.library), "libc.so.6");
-    let finding = findings(&bench.asked(&["time"])).unwrap().remove(0);
+    let finding = findings(&fixture.asked(&["time"])).unwrap().remove(0);
     assert!(finding.sentence.starts_with("glibc's time() issues "), "{}", finding.sentence);
     assert!(
         finding.evidence.contains("chosen by the indirect function time@@GLIBC_2."),
@@ -235,15 +235,15 @@ fn an_indirect_function_is_named_as_what_chose() {
 
 #[test]
 fn every_function_that_is_known_can_be_traced() {
-    let bench = Bench::new();
+    let fixture = Fixture::new();
     let (mut traced, mut versions) = (0, 0);
     for api in api::APIS {
-        if bench.image.import(api.name).is_none() {
+        if fixture.image.import(api.name).is_none() {
             // An old C library has neither.
             assert!(["gettid", "arc4random"].contains(&api.name), "{}", api.name);
             continue;
         }
-        for seen in bench.seen(api.name) {
+        for seen in fixture.seen(api.name) {
             let end = if api.name == "abort" { End::Signalled(6) } else { End::Exited(0) };
             assert_eq!((seen.called, seen.ended), (true, Some(end)), "{}: {seen:?}", api.name);
             assert_eq!(seen.result.is_none(), ["exit", "abort"].contains(&api.name));
@@ -272,17 +272,17 @@ fn every_function_that_is_known_can_be_traced() {
 }
 
 #[test]
-fn a_function_that_was_put_before_the_librarys_is_named_as_the_definer() {
+fn a_function_put_before_the_librarys_is_named_as_the_definer() {
     const PLANTED: &str = "#define _GNU_SOURCE\n#include <signal.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
         pid_t fork(void) { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }\n";
-    let bench = Bench::new();
-    let found = findings(&bench.preloaded("fork", PLANTED)).unwrap().remove(0);
+    let fixture = Fixture::new();
+    let finding = findings(&fixture.preloaded("fork", PLANTED)).unwrap().remove(0);
     assert!(
-        found.sentence.starts_with("planted.so's fork() issues clone(flags=SIGCHLD, …) here"),
+        finding.sentence.starts_with("planted.so's fork() issues clone(flags=SIGCHLD, …) here"),
         "{}",
-        found.sentence
+        finding.sentence
     );
-    let first = found.evidence.lines().next().unwrap();
+    let first = finding.evidence.lines().next().unwrap();
     assert!(
         first.contains("is bound to fork in ") && first.contains("/planted.so; C library: glibc 2."),
         "{first}"
@@ -290,15 +290,15 @@ fn a_function_that_was_put_before_the_librarys_is_named_as_the_definer() {
 }
 
 #[test]
-fn a_call_that_does_not_come_from_the_program_is_not_taken_for_its_own() {
+fn a_call_from_elsewhere_is_not_taken_for_the_programs_own() {
     // The probe makes its pipe first, and this pipe() closes something.
     const PLANTED: &str = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <unistd.h>\n\
         int pipe(int ends[2]) { int failed = close(-1); return failed == -1 ? pipe2(ends, 0) : -1; }\n";
-    let bench = Bench::new();
-    let asked = bench.preloaded("close", PLANTED);
+    let fixture = Fixture::new();
+    let asked = fixture.preloaded("close", PLANTED);
     let api = api::find("close").unwrap();
-    let seen = trace(&asked, &bench.path, &bench.image, api, &api.cases[0]).unwrap();
-    assert_eq!(Path::new(&seen.called_from), bench.path);
+    let seen = trace(&asked, &fixture.path, &fixture.image, api, &api.cases[0]).unwrap();
+    assert_eq!(Path::new(&seen.called_from), fixture.path);
     assert_ne!(seen.arguments[0].text, "-1");
     assert_eq!(seen.calls(0, false).next().unwrap().outcome, Some(Ok("0".into())));
 }
@@ -306,8 +306,8 @@ fn a_call_that_does_not_come_from_the_program_is_not_taken_for_its_own() {
 #[test]
 fn a_call_that_hangs_ends_at_the_deadline_and_is_refused() {
     const PLANTED: &str = "#include <unistd.h>\npid_t fork(void) { for (;;) pause(); }\n";
-    let bench = Bench::new();
-    let asked = Asked { deadline: Duration::from_secs(1), ..bench.preloaded("fork", PLANTED) };
+    let fixture = Fixture::new();
+    let asked = Asked { deadline: Duration::from_secs(1), ..fixture.preloaded("fork", PLANTED) };
     match findings(&asked) {
         Err(Unfit::Refused(refusal)) => {
             assert!(refusal.reached.contains("still running"), "{refusal:?}");
@@ -319,7 +319,7 @@ fn a_call_that_hangs_ends_at_the_deadline_and_is_refused() {
 
 fn usage(answer: Result<Vec<Finding>, Unfit>) -> String {
     match answer {
-        Err(Unfit::Usage(said)) => said,
+        Err(Unfit::Usage(message)) => message,
         other => panic!("{other:?}"),
     }
 }
@@ -327,32 +327,32 @@ fn usage(answer: Result<Vec<Finding>, Unfit>) -> String {
 #[test]
 fn a_name_that_is_no_functions_is_answered_with_those_that_are() {
     assert_eq!("fork".parse::<Function>(), Ok(api::find("fork").map(Function).unwrap()));
-    let said = "frok".parse::<Function>().unwrap_err();
-    assert!(said.contains("`frok`"), "{said}");
-    assert!(known().all(|name| said.contains(name)), "{said}");
+    let message = "frok".parse::<Function>().unwrap_err();
+    assert!(message.contains("`frok`"), "{message}");
+    assert!(known().all(|name| message.contains(name)), "{message}");
 }
 
 #[test]
 fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
-    let bench = Bench::new();
-    let folder = bench.workshop.path();
-    let with = |path: PathBuf| usage(findings(&Asked { probe: Some(path), ..bench.asked(&["fork"]) }));
+    let fixture = Fixture::new();
+    let folder = fixture.workshop.path();
+    let with = |path: PathBuf| usage(findings(&Asked { probe: Some(path), ..fixture.asked(&["fork"]) }));
     let compiled = |name: &str, source: &str, options: &[&str]| {
-        bench.workshop.compile(name, source, Kind::Program, options).unwrap()
+        fixture.workshop.compile(name, source, Kind::Program, options).unwrap()
     };
     let written = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
         fs::write(&path, bytes).unwrap();
         path
     };
-    let own = fs::read(&bench.path).unwrap();
+    let own = fs::read(&fixture.path).unwrap();
     let foreign = |machine: u16| {
         let mut bytes = own.clone();
         bytes[18..20].copy_from_slice(&machine.to_le_bytes());
         bytes
     };
     let other = if cfg!(target_arch = "aarch64") { 243_u16 } else { 183 };
-    for (path, said) in [
+    for (path, reason) in [
         (folder.join("nowhere"), "cannot be found"),
         (folder.to_path_buf(), "is a folder"),
         ("/dev/zero".into(), "neither a file"),
@@ -374,18 +374,18 @@ fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
         ),
     ] {
         // What can be seen without running it is said beforehand, in the same words.
-        let checked = check(&Asked { probe: Some(path.clone()), ..bench.asked(&["fork"]) });
+        let checked = check(&Asked { probe: Some(path.clone()), ..fixture.asked(&["fork"]) });
         let message = with(path);
-        assert!(message.contains(said), "{said}: {message}");
+        assert!(message.contains(reason), "{reason}: {message}");
         match checked {
             Ok(()) => {
                 let seen_by_running = ["does not know how to call fork", "cannot be started"];
-                assert!(seen_by_running.contains(&said), "{said}: not found beforehand");
+                assert!(seen_by_running.contains(&reason), "{reason}: not found beforehand");
             }
             Err(_) => assert_eq!(usage(checked.map(|()| Vec::new())), message),
         }
     }
-    assert!(check(&bench.asked(&["fork"])).is_ok());
+    assert!(check(&fixture.asked(&["fork"])).is_ok());
 }
 
 /// Imports fork, read and getpid; calls fork only if it is told to, and ends or hangs otherwise.
@@ -398,17 +398,17 @@ const UNWILLING: &str = "#include <stdio.h>\n#include <string.h>\n#include <unis
     }\n";
 
 #[test]
-fn a_given_program_that_does_not_come_to_the_call_is_a_usage_error_that_quotes_it() {
-    let bench = Bench::new();
-    let asked = bench.asked_of("unwilling", UNWILLING, &["fork"]);
-    let said = usage(findings(&asked));
+fn a_program_that_does_not_come_to_the_call_is_quoted() {
+    let fixture = Fixture::new();
+    let asked = fixture.asked_of("unwilling", UNWILLING, &["fork"]);
+    let message = usage(findings(&asked));
     let expected =
         "ended with status 3 before it called fork(); it wrote: I will; not; a probe is compiled from";
-    assert!(said.contains(expected), "{said}");
+    assert!(message.contains(expected), "{message}");
     // Of one that is compiled here it would be a fault of ours.
     let api = api::find("fork").unwrap();
-    let seen = Seen { ended: Some(End::Signalled(11)), ..Seen::new() };
-    match uncalled(&Asked { probe: None, ..asked }, &bench.path, api, &seen) {
+    let seen = Transcript { ended: Some(End::Signalled(11)), ..Transcript::new() };
+    match uncalled(&Asked { probe: None, ..asked }, &fixture.path, api, &seen) {
         Unfit::Fault(fault) => {
             assert!(fault.to_string().contains("was ended by SIGSEGV before it made the call"), "{fault}");
         }
@@ -417,22 +417,23 @@ fn a_given_program_that_does_not_come_to_the_call_is_a_usage_error_that_quotes_i
 }
 
 #[test]
-fn a_given_program_that_hangs_before_the_call_is_not_told_that_the_call_hangs() {
-    let bench = Bench::new();
-    let asked = bench.asked_of("unwilling", UNWILLING, &["read", "read", "read"]);
-    let said = usage(findings(&Asked { deadline: Duration::from_millis(700), ..asked }));
+fn of_a_program_that_hangs_before_the_call_the_call_does_not() {
+    let fixture = Fixture::new();
+    let asked = fixture.asked_of("unwilling", UNWILLING, &["read", "read", "read"]);
+    let message = usage(findings(&Asked { deadline: Duration::from_millis(700), ..asked }));
     assert!(
-        said.contains("still running after") && said.contains("had not called read(); it wrote: I will"),
-        "{said}"
+        message.contains("still running after")
+            && message.contains("had not called read(); it wrote: I will"),
+        "{message}"
     );
-    assert!(!said.contains("hangs"), "{said}");
+    assert!(!message.contains("hangs"), "{message}");
 }
 
 #[test]
 fn what_cannot_be_traced_stands_beside_what_can() {
-    let bench = Bench::new();
-    let found = findings(&bench.asked_of("unwilling", UNWILLING, &["fork", "getpid", "gettid"])).unwrap();
-    let sentences: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+    let fixture = Fixture::new();
+    let traced = findings(&fixture.asked_of("unwilling", UNWILLING, &["fork", "getpid", "gettid"])).unwrap();
+    let sentences: Vec<&str> = traced.iter().map(|finding| finding.sentence.as_str()).collect();
     let [fork, getpid, gettid] = sentences.try_into().unwrap();
     assert!(
         fork.starts_with("fork() was not traced: the probe ") && fork.contains("with status 3"),
@@ -444,19 +445,11 @@ fn what_cannot_be_traced_stands_beside_what_can() {
         "{gettid}"
     );
     // Nothing at all is no finding.
-    usage(findings(&bench.asked_of("unwilling", UNWILLING, &["fork", "gettid"])));
+    usage(findings(&fixture.asked_of("unwilling", UNWILLING, &["fork", "gettid"])));
 }
 
 #[test]
-fn a_pipe_is_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    assert!(matches!(probe(&path), Err(Unfit::Usage(said)) if said.contains("neither a file")));
-}
-
-#[test]
-fn of_standard_error_the_beginning_is_kept_in_a_line_and_all_is_read() {
+fn of_standard_error_a_line_is_kept_and_all_is_read() {
     assert_eq!(complaint(&b""[..]), "");
     assert_eq!(complaint(&b"\n a\x1b[1m \n\nb\xff\nc\nd\n"[..]), "a [1m; b\u{fffd}; c");
     let mut long = std::io::repeat(b'x').take(1 << 20);
@@ -470,7 +463,7 @@ fn where_tracing_is_not_permitted_it_is_refused_with_a_remedy() {
     let denied = || std::io::Error::from_raw_os_error(1);
     let path = Path::new("/given");
     let standing = Standing { reached: Reached::Nothing, given: Some(path), tracer: Some(0), complaint: "" };
-    for (trouble, tracer, said) in [
+    for (trouble, tracer, remedy) in [
         (Trouble::Forbidden(denied()), Some(0), "ptrace_scope"),
         (Trouble::Forbidden(denied()), None, "ptrace_scope"),
         (Trouble::Forbidden(denied()), Some(81), "tenbin itself is traced, by process 81"),
@@ -478,7 +471,7 @@ fn where_tracing_is_not_permitted_it_is_refused_with_a_remedy() {
     ] {
         match unfit(trouble, api, Standing { tracer, ..standing }) {
             Untraced { why: Unfit::Refused(refusal), of_all: true } => {
-                assert!(refusal.remedy.contains(said), "{refusal:?}");
+                assert!(refusal.remedy.contains(remedy), "{refusal:?}");
             }
             other => panic!("{other:?}"),
         }

@@ -7,11 +7,11 @@ use tenbin_model::words::{and, comma};
 use tenbin_model::{Architecture, Finding};
 
 use super::api::{Api, Case};
-use super::architecture::Convention as _;
+use super::architecture::Convention;
 use super::image::Library;
 use super::names::signal;
 use super::place::short;
-use super::seen::{Argument, Bound, Call, Definition, Seen, What};
+use super::transcript::{Argument, Bound, Call, Definition, Transcript, What};
 
 /// What is said of how sure it is.
 const CONFIDENCE: &str = "traced, not sampled: ptrace stopped every system call of this one call, in every process and \
@@ -23,7 +23,7 @@ pub(super) fn finding(
     experiment: &str,
     api: &Api,
     case: &Case,
-    seen: &Seen,
+    seen: &Transcript,
     bound: &Bound,
     on: Architecture,
 ) -> Finding {
@@ -36,13 +36,12 @@ pub(super) fn finding(
 }
 
 /// `glibc's fork() issues clone(flags=…, …) here.`
-fn sentence(api: &Api, case: &Case, seen: &Seen, bound: &Bound) -> String {
+fn sentence(api: &Api, case: &Case, seen: &Transcript, bound: &Bound) -> String {
     // What glibc has the kernel's own code do is glibc's choice.
     let chosen = bound.chooser.as_ref().and(bound.c_library.as_ref());
     let owner =
         bound.library.as_ref().or(chosen).map_or_else(|| short(&bound.path), |library| library.family);
-    let said = if case.said.is_empty() { String::new() } else { format!(" {}", case.said) };
-    let mut text = format!("{owner}'s {}(){said} ", api.name);
+    let mut text = format!("{owner}'s {}(){} ", api.name, case.suffix);
     let own: Vec<&Call> = seen.calls(0, false).collect();
     if own.is_empty() {
         let during = seen.steps.iter().filter(|step| step.actor == 0 && !step.after);
@@ -87,8 +86,8 @@ fn listed(calls: &[&Call], program: &str) -> String {
             None => parts.push((part, 1)),
         }
     }
-    let said = |(part, times)| if times == 1 { part } else { format!("{part} ({times} times)") };
-    and(parts.into_iter().map(said))
+    let counted = |(part, times)| if times == 1 { part } else { format!("{part} ({times} times)") };
+    and(parts.into_iter().map(counted))
 }
 
 fn makes(call: &Call) -> bool {
@@ -131,16 +130,15 @@ fn names(text: &str, program: &str) -> bool {
 }
 
 /// The same call, or the same two in turns, several times without another one between.
-struct Row<'s> {
+struct Repetition<'s> {
     /// What comes again.
     first: &'s [&'s Call],
     /// Of each of those the one argument that is not the same every time, by its place, if there is one.
     differs: Vec<Option<usize>>,
-    /// The calls that came again.
     more: &'s [&'s Call],
 }
 
-impl<'s> Row<'s> {
+impl<'s> Repetition<'s> {
     /// The longest one that `calls` begin with, of one call or of two; alone if nothing comes again.
     fn of(calls: &'s [&'s Call]) -> Self {
         let one = Self::turns(calls, 1);
@@ -151,9 +149,9 @@ impl<'s> Row<'s> {
     /// As far as the first `length` calls come again.
     fn turns(calls: &'s [&'s Call], length: usize) -> Self {
         let (first, rest) = calls.split_at(length.min(calls.len()));
-        let mut row = Self { first, differs: vec![None; first.len()], more: &[] };
+        let mut repetition = Self { first, differs: vec![None; first.len()], more: &[] };
         for turn in rest.chunks_exact(length) {
-            let known = first.iter().zip(turn).zip(&row.differs);
+            let known = first.iter().zip(turn).zip(&repetition.differs);
             let fitting: Option<Vec<_>> =
                 known.map(|((one, other), &differs)| again(one, other, differs)).collect();
             let Some(differs) = fitting else { break };
@@ -161,17 +159,16 @@ impl<'s> Row<'s> {
             let about = |(call, place): (&&'s Call, &Option<usize>)| {
                 place.map(|place| (call.arguments[place].name, call.arguments[place].text.as_str()))
             };
-            let told: BTreeSet<_> = turn.iter().zip(&differs).filter_map(about).collect();
-            if told.len() > 1 {
+            let objects: BTreeSet<_> = turn.iter().zip(&differs).filter_map(about).collect();
+            if objects.len() > 1 {
                 break;
             }
-            row.differs = differs;
-            row.more = &rest[..row.more.len() + length];
+            repetition.differs = differs;
+            repetition.more = &rest[..repetition.more.len() + length];
         }
-        row
+        repetition
     }
 
-    /// How many calls it is.
     fn length(&self) -> usize {
         self.first.len() + self.more.len()
     }
@@ -181,8 +178,8 @@ impl<'s> Row<'s> {
         let turns = self.more.len() / self.first.len().max(1);
         let what = match self.first {
             _ if turns == 0 => return None,
-            [call] => format!("  and {turns} more {} in a row", call.name),
-            _ => format!("  and these two {turns} more times in a row"),
+            [call] => format!("  and {turns} more {} in a repetition", call.name),
+            _ => format!("  and these two {turns} more times in a repetition"),
         };
         let Some((of, place)) = (0..).zip(&self.differs).find_map(|(of, place)| Some((of, (*place)?))) else {
             return Some(what);
@@ -228,8 +225,7 @@ fn again(first: &Call, call: &Call, differs: Option<usize>) -> Option<Option<usi
 /// The most values of an argument that are listed.
 const LISTED: usize = 8;
 
-/// The steps, a line each.
-fn evidence(api: &Api, seen: &Seen, bound: &Bound, on: Architecture) -> String {
+fn evidence(api: &Api, seen: &Transcript, bound: &Bound, on: Architecture) -> String {
     let mut lines = vec![api_line(bound), abi_line(api, seen, on)];
     for (number, actor) in seen.actors.iter().enumerate() {
         for after in [false, true] {
@@ -252,17 +248,17 @@ fn evidence(api: &Api, seen: &Seen, bound: &Bound, on: Architecture) -> String {
                     }
                     What::Call(_) => {
                         let calls: Vec<&Call> = steps.iter().map_while(|what| what.call()).collect();
-                        let row = Row::of(&calls);
-                        lines.extend(row.first.iter().flat_map(|call| call_lines(call, on)));
-                        lines.extend(row.line());
-                        &steps[row.length()..]
+                        let repetition = Repetition::of(&calls);
+                        lines.extend(repetition.first.iter().flat_map(|call| call_lines(call, on)));
+                        lines.extend(repetition.line());
+                        &steps[repetition.length()..]
                     }
                 };
             }
         }
     }
     lines.push(match seen.result.map(|result| api.result.written(result)) {
-        Some(Some(result)) => format!("Result: {} = {result}", on.result()),
+        Some(Some(result)) => format!("Result: {} = {result}", Convention::of(on).result),
         Some(None) => "The function returns and has no result".into(),
         None => "Result: none; the function does not return".into(),
     });
@@ -305,7 +301,7 @@ fn named(library: &Library) -> String {
 }
 
 /// The function's arguments as the calling convention has them.
-fn abi_line(api: &Api, seen: &Seen, on: Architecture) -> String {
+fn abi_line(api: &Api, seen: &Transcript, on: Architecture) -> String {
     let arguments = match seen.arguments.as_slice() {
         [] if api.parameters.is_empty() => "no argument".into(),
         arguments => comma(arguments.iter().map(register)),
@@ -313,7 +309,7 @@ fn abi_line(api: &Api, seen: &Seen, on: Architecture) -> String {
     format!(
         "ABI: {}, {}; called from {}: {arguments}",
         on.names().sentence,
-        on.convention(),
+        Convention::of(on).document,
         short(&seen.called_from)
     )
 }
@@ -331,11 +327,12 @@ fn register(argument: &Argument) -> String {
 
 /// A system call, register by register.
 fn call_lines(call: &Call, on: Architecture) -> Vec<String> {
-    let mut lines = vec![format!("  {} by `{}` of {}", call.name, on.instruction(), call.issuer)];
-    lines.push(format!("    {}={} {}", on.call_number(), call.number, call.name));
+    let mut lines =
+        vec![format!("  {} by `{}` of {}", call.name, Convention::of(on).instruction, call.issuer)];
+    lines.push(format!("    {}={} {}", Convention::of(on).call_number, call.number, call.name));
     lines.extend(call.arguments.iter().map(|argument| format!("    {}", register(argument))));
     lines.push(match &call.outcome {
-        Some(Ok(result)) => format!("    result: {} = {result}", on.result()),
+        Some(Ok(result)) => format!("    result: {} = {result}", Convention::of(on).result),
         Some(Err(error)) => format!("    error: {error}"),
         None => "    does not return".into(),
     });
@@ -355,7 +352,7 @@ fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::trace::api;
-    use crate::trace::seen::Step;
+    use crate::trace::transcript::Step;
 
     fn argument(register: &'static str, value: u64, name: &'static str, text: &str) -> Argument {
         Argument { register, value, name, text: text.into() }
@@ -373,7 +370,7 @@ mod tests {
     }
 
     /// A fork on arm64, as glibc has it.
-    fn fork() -> (Seen, Bound) {
+    fn fork() -> (Transcript, Bound) {
         let glibc = Some(Library { family: "glibc", version: Some("2.36".into()) });
         let library = "/usr/lib/aarch64-linux-gnu/libc.so.6".to_owned();
         let bound = Bound {
@@ -384,8 +381,12 @@ mod tests {
             library: glibc.clone(),
             c_library: glibc,
         };
-        let mut seen =
-            Seen { called: true, called_from: "/tmp/.tmpAbCd/probe".into(), result: Some(77), ..Seen::new() };
+        let mut seen = Transcript {
+            called: true,
+            called_from: "/tmp/.tmpAbCd/probe".into(),
+            result: Some(77),
+            ..Transcript::new()
+        };
         let child = seen.name("child");
         let clone = vec![
             argument("x0", 0x0120_0011, "flags", "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD"),
@@ -405,7 +406,7 @@ mod tests {
         (seen, bound)
     }
 
-    fn told(name: &str, seen: &Seen, bound: &Bound) -> Finding {
+    fn finding_of(name: &str, seen: &Transcript, bound: &Bound) -> Finding {
         let api = api::find(name).unwrap();
         finding("calls", api, &api.cases[0], seen, bound, Architecture::Aarch64)
     }
@@ -413,9 +414,9 @@ mod tests {
     #[test]
     fn a_trace_is_a_sentence_and_its_steps_register_by_register() {
         let (seen, bound) = fork();
-        let found = told("fork", &seen, &bound);
+        let finding = finding_of("fork", &seen, &bound);
         assert_eq!(
-            found.sentence,
+            finding.sentence,
             "glibc's fork() issues clone(flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, …) here."
         );
         let lines = [
@@ -439,9 +440,9 @@ mod tests {
             "    does not return",
             "Result: x0 = 77",
         ];
-        assert_eq!(found.evidence, lines.join("\n"));
-        assert_eq!(found.experiment, "calls");
-        assert!(found.confidence.starts_with("traced, not sampled"));
+        assert_eq!(finding.evidence, lines.join("\n"));
+        assert_eq!(finding.experiment, "calls");
+        assert!(finding.confidence.starts_with("traced, not sampled"));
     }
 
     #[test]
@@ -455,18 +456,22 @@ mod tests {
             [mask(), mask(), mask(), clone, failed].map(|what| Step { actor: 0, after: false, what }).into();
         bound.library = None;
         bound.path = "/opt/planted.so".into();
-        let found = told("fork", &seen, &bound);
+        let finding = finding_of("fork", &seen, &bound);
         assert_eq!(
-            found.sentence,
+            finding.sentence,
             "planted.so's fork() issues rt_sigprocmask (3 times), \
              clone3(flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD, …) and openat here."
         );
-        assert!(found.evidence.contains("  and 2 more rt_sigprocmask in a row\n"), "{}", found.evidence);
-        assert!(found.evidence.contains("    error: ENOENT\n"), "{}", found.evidence);
+        assert!(
+            finding.evidence.contains("  and 2 more rt_sigprocmask in a repetition\n"),
+            "{}",
+            finding.evidence
+        );
+        assert!(finding.evidence.contains("    error: ENOENT\n"), "{}", finding.evidence);
     }
 
     #[test]
-    fn a_call_that_the_vdso_answers_is_the_librarys_and_no_system_call() {
+    fn what_the_vdso_answers_is_the_librarys_and_no_system_call() {
         let (mut seen, mut bound) = fork();
         let (wanted, time) = ("time@GLIBC_2.17".to_owned(), "time@@GLIBC_2.17".to_owned());
         let libc = bound.definition.take().unwrap().library;
@@ -479,30 +484,33 @@ mod tests {
             library: None,
             c_library: bound.c_library,
         };
-        let found = told("time", &seen, &bound);
+        let finding = finding_of("time", &seen, &bound);
         assert_eq!(
-            found.sentence,
+            finding.sentence,
             "glibc's time() issues no system call here: __vdso_time() of the vDSO answers in user mode."
         );
-        assert!(found.evidence.starts_with(
+        assert!(finding.evidence.starts_with(
             "API: the call of time@GLIBC_2.17 is bound to time@@LINUX_2.6 in [vdso], chosen by the indirect function \
              time@@GLIBC_2.17 of /usr/lib/aarch64-linux-gnu/libc.so.6; C library: glibc 2.36\n"
         ));
         assert!(
-            found.evidence.contains("\n  runs __vdso_time() of the vDSO, in user mode\n"),
+            finding.evidence.contains("\n  runs __vdso_time() of the vDSO, in user mode\n"),
             "{}",
-            found.evidence
+            finding.evidence
         );
         seen.steps.clear();
         bound.library.clone_from(&bound.c_library);
-        assert_eq!(told("getpid", &seen, &bound).sentence, "glibc's getpid() issues no system call here.");
+        assert_eq!(
+            finding_of("getpid", &seen, &bound).sentence,
+            "glibc's getpid() issues no system call here."
+        );
     }
 
     /// The lines of a process that makes `calls`, without those that show an argument.
     fn lines(calls: impl IntoIterator<Item = What>) -> Vec<String> {
         let (mut seen, bound) = fork();
         seen.steps = calls.into_iter().map(|what| Step { actor: 0, after: false, what }).collect();
-        let evidence = told("fork", &seen, &bound).evidence;
+        let evidence = finding_of("fork", &seen, &bound).evidence;
         evidence
             .lines()
             .filter(|line| line.starts_with("  ") && !line.starts_with("    "))
@@ -511,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_differ_in_more_than_one_argument_or_in_what_came_of_them_all_stand_there() {
+    fn calls_that_differ_in_more_than_one_argument_all_stand_there() {
         let write = |fd: u64, at: u64, outcome| {
             let arguments = vec![
                 argument("x0", fd, "fd", &fd.to_string()),
@@ -539,7 +547,7 @@ mod tests {
         // One argument after the other is two that differ.
         let three = [write(1, 1, Ok("3")), write(2, 1, Ok("3")), write(1, 2, Ok("3"))];
         let first = shown(three[0].clone());
-        assert_eq!(lines(three), [first.as_str(), "  and 1 more write in a row, with fd=2", &first]);
+        assert_eq!(lines(three), [first.as_str(), "  and 1 more write in a repetition, with fd=2", &first]);
         // Another call between them is seen.
         let between = [write(1, 1, Ok("3")), brk("NULL", "0x1000"), write(1, 1, Ok("3"))];
         assert_eq!(lines(between.clone()), between.map(shown));
@@ -556,9 +564,9 @@ mod tests {
         };
         let first = "  rt_sigaction by `svc #0` of libc.so.6, in _Fork".to_owned();
         let sweep = lines((1..=64).map(action));
-        let folded = "  and 63 more rt_sigaction in a row, with signal=SIGINT, SIGQUIT, SIGILL, …, 64";
+        let folded = "  and 63 more rt_sigaction in a repetition, with signal=SIGINT, SIGQUIT, SIGILL, …, 64";
         assert_eq!(sweep, [first.clone(), folded.into()]);
-        let few = "  and 2 more rt_sigaction in a row, with signal=SIGINT, SIGQUIT";
+        let few = "  and 2 more rt_sigaction in a repetition, with signal=SIGINT, SIGQUIT";
         assert_eq!(lines((1..=3).map(action)), [first.clone(), few.into()]);
         // Each is asked for and then set, in turns.
         let asked = |number: u64, at: &str| {
@@ -571,18 +579,19 @@ mod tests {
             call("rt_sigaction", 134, arguments, Some(Ok("0")))
         };
         let turns = (1..=64).flat_map(|number| [asked(number, "NULL"), asked(number, "0x9")]);
-        let folded = "  and these two 63 more times in a row, with signal=SIGINT, SIGQUIT, SIGILL, …, 64";
+        let folded =
+            "  and these two 63 more times in a repetition, with signal=SIGINT, SIGQUIT, SIGILL, …, 64";
         assert_eq!(lines(turns), [first.clone(), first.clone(), folded.into()]);
         // What is not about the same signal is not one of them.
         let odd = [(1, "NULL"), (1, "0x9"), (2, "NULL"), (3, "0x9")].map(|(number, at)| asked(number, at));
         assert_eq!(lines(odd), [first.as_str(); 4]);
         // The same error for the same question.
         let failed = || call("rt_sigaction", 134, vec![], Some(Err("EINVAL")));
-        assert_eq!(lines([failed(), failed()]), [first, "  and 1 more rt_sigaction in a row".into()]);
+        assert_eq!(lines([failed(), failed()]), [first, "  and 1 more rt_sigaction in a repetition".into()]);
     }
 
     #[test]
-    fn the_programs_own_file_is_told_without_the_folder_that_vanishes() {
+    fn the_programs_own_file_is_shown_without_its_folder() {
         let (seen, _) = fork();
         let program = seen.called_from.as_str();
         let execve = |path: &str| {
@@ -598,11 +607,11 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_a_result_has_none_and_an_end_is_told_in_words() {
+    fn a_function_without_a_result_has_none_and_an_end_is_named() {
         let (mut seen, bound) = fork();
         seen.ended = Some(End::Exited(70));
         seen.complaint = "free(): invalid pointer".into();
-        let evidence = told("free", &seen, &bound).evidence;
+        let evidence = finding_of("free", &seen, &bound).evidence;
         let last = "\nThe function returns and has no result\n\
                     The probe then ended with status 70: what it called did not do what it should\n\
                     On standard error: free(): invalid pointer";

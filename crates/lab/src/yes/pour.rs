@@ -52,7 +52,7 @@ pub trait Kernel {
     /// Makes an empty source with so many places.
     ///
     /// # Errors
-    /// The system call's, here and below.
+    /// Those of the system call, here and below.
     fn open(&mut self, load: Load, places: usize) -> io::Result<()>;
     /// Copies a piece to the end of the source; returns what there was room for.
     ///
@@ -60,36 +60,18 @@ pub trait Kernel {
     /// `WouldBlock` when there is none.
     fn load(&mut self, piece: &[u8]) -> io::Result<usize>;
     /// Copies out what the front begins with and leaves it there.
-    ///
-    /// # Errors
-    /// The system call's.
     fn look(&mut self, into: &mut [u8]) -> io::Result<usize>;
     /// Hands references to the front's buffers to the output.
-    ///
-    /// # Errors
-    /// The system call's.
     fn tee(&mut self) -> io::Result<usize>;
     /// Moves up to `bytes` bytes from the front to the spare pipe.
-    ///
-    /// # Errors
-    /// The system call's.
     fn turn(&mut self, bytes: usize) -> io::Result<usize>;
     /// Throws away bytes from the front, which must hold some.
-    ///
-    /// # Errors
-    /// The system call's.
     fn drop_front(&mut self, into: &mut [u8]) -> io::Result<usize>;
     /// Front and spare pipe change places.
     fn swap(&mut self);
     /// Gives the pages of bytes that are never written again to the output.
-    ///
-    /// # Errors
-    /// The system call's.
     fn give(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Copies bytes to the output.
-    ///
-    /// # Errors
-    /// The system call's.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 }
 
@@ -281,15 +263,15 @@ fn look(kernel: &mut impl Kernel, text: &Text, phase: usize, bytes: usize) -> io
     let mut seen = vec![0; bytes];
     let mut at = 0;
     while at < bytes {
-        let found = kernel.look(&mut seen[at..])?;
-        if found == 0 {
+        let bytes_seen = kernel.look(&mut seen[at..])?;
+        if bytes_seen == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        if found == bytes {
+        if bytes_seen == bytes {
             break;
         }
-        turn(kernel, found)?;
-        at += found;
+        turn(kernel, bytes_seen)?;
+        at += bytes_seen;
         if at == bytes {
             kernel.swap();
         }

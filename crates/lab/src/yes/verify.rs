@@ -22,16 +22,16 @@ const READ_ON: usize = 4 * SHOWN;
 
 /// What a test found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Report {
     /// Right lines, from the first on.
     pub lines: u64,
     /// Why it looked no further.
-    pub end: End,
+    pub end: Halt,
 }
 
 /// Why a test looked no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum Halt {
     /// It saw as many lines as it was asked to.
     Enough,
     /// The input ended. This many right bytes of another line came before: whoever cut it, cut it there.
@@ -58,29 +58,29 @@ pub struct Wrong {
     /// What should have come, around that byte.
     pub expected: String,
     /// What came there.
-    pub found: String,
+    pub actual: String,
 }
 
-impl Finding {
+impl Report {
     /// Whether what was examined is at fault.
     pub fn is_fault(&self) -> bool {
-        matches!(self.end, End::Wrong(_) | End::TooFew { .. })
+        matches!(self.end, Halt::Wrong(_) | Halt::TooFew { .. })
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines;
         let (number, are) = (counted(lines as usize, "line"), if lines == 1 { "is" } else { "are" });
         let right = format!("{number} {are} right");
         match &self.end {
-            End::Enough => write!(f, "{right}, as many as were asked for."),
-            End::Input { of_a_line: 0 } => write!(f, "{right}; then the input ended."),
-            End::Input { of_a_line } => {
+            Halt::Enough => write!(f, "{right}, as many as were asked for."),
+            Halt::Input { of_a_line: 0 } => write!(f, "{right}; then the input ended."),
+            Halt::Input { of_a_line } => {
                 let bytes = counted(*of_a_line, "right byte");
                 write!(f, "{right}; then the input ended within a line, after {bytes} of it.")
             }
-            End::TooFew { asked } => {
+            Halt::TooFew { asked } => {
                 let (right, were) =
                     (counted(lines as usize, "right line"), if *asked == 1 { "was" } else { "were" });
                 write!(
@@ -88,12 +88,12 @@ impl fmt::Display for Finding {
                     "Implementation error of what was examined: it ended after {right}, and {asked} {were} asked for."
                 )
             }
-            End::Nothing => write!(f, "Refused: no byte came, so there is nothing to say about it."),
-            End::Wrong(Wrong { byte, expected, found }) => write!(
+            Halt::Nothing => write!(f, "Refused: no byte came, so there is nothing to say about it."),
+            Halt::Wrong(Wrong { byte, expected, actual }) => write!(
                 f,
                 "Implementation error of what was examined: line {} is wrong from its byte {byte} on.\n\
                  expected: {expected}\n\
-                 found:    {found}",
+                 found:    {actual}",
                 lines.saturating_add(1)
             ),
         }
@@ -107,7 +107,7 @@ impl fmt::Display for Finding {
 ///
 /// # Panics
 /// If the line is empty.
-pub fn verify(input: &mut impl Read, line: &[u8], lines: Lines) -> io::Result<Finding> {
+pub fn verify(input: &mut impl Read, line: &[u8], lines: Lines) -> io::Result<Report> {
     assert!(!line.is_empty(), "a line has at least its newline");
     let mut expected = vec![0; line.len() + BLOCK];
     fill(&mut expected, line);
@@ -116,33 +116,33 @@ pub fn verify(input: &mut impl Read, line: &[u8], lines: Lines) -> io::Result<Fi
     let mut seen: u128 = 0;
     while seen < most {
         let room = usize::try_from(most - seen).map_or(BLOCK, |left| left.min(BLOCK));
-        let came = read(input, &mut block[..room])?;
+        let length = read(input, &mut block[..room])?;
         let phase = (seen % line.len() as u128) as usize;
-        if came == 0 {
+        if length == 0 {
             return Ok(ended(seen, phase, line.len(), lines));
         }
-        let (found, expected) = (&block[..came], &expected[phase..phase + came]);
-        if found != expected {
-            let right = found.iter().zip(expected).take_while(|(found, expected)| found == expected).count();
+        let (actual, expected) = (&block[..length], &expected[phase..phase + length]);
+        if actual != expected {
+            let right = actual.iter().zip(expected).take_while(|(one, other)| one == other).count();
             let right_lines = (seen + right as u128) / line.len() as u128;
             let place = (phase + right) % line.len();
-            let mut rest = found[right..].to_vec();
+            let mut rest = actual[right..].to_vec();
             read_on(input, &mut rest)?;
-            return Ok(Finding { lines: right_lines as u64, end: End::Wrong(wrong(line, place, &rest)) });
+            return Ok(Report { lines: right_lines as u64, end: Halt::Wrong(wrong(line, place, &rest)) });
         }
-        seen += came as u128;
+        seen += length as u128;
     }
-    Ok(Finding { lines: lines.most(), end: End::Enough })
+    Ok(Report { lines: lines.most(), end: Halt::Enough })
 }
 
 /// What it means that the input ended after `seen` right bytes, `phase` of them of an unfinished line.
-fn ended(seen: u128, phase: usize, line: usize, lines: Lines) -> Finding {
+fn ended(seen: u128, phase: usize, line: usize, lines: Lines) -> Report {
     let end = match lines {
-        Lines::Exactly(asked) => End::TooFew { asked },
-        Lines::Seed | Lines::All if seen == 0 => End::Nothing,
-        Lines::Seed | Lines::All => End::Input { of_a_line: phase },
+        Lines::Exactly(asked) => Halt::TooFew { asked },
+        Lines::Seed | Lines::All if seen == 0 => Halt::Nothing,
+        Lines::Seed | Lines::All => Halt::Input { of_a_line: phase },
     };
-    Finding { lines: (seen / line as u128) as u64, end }
+    Report { lines: (seen / line as u128) as u64, end }
 }
 
 /// One read, however often a signal interrupts it.
@@ -161,7 +161,7 @@ fn read_on(input: &mut impl Read, rest: &mut Vec<u8>) -> io::Result<()> {
         let mut more = [0; READ_ON];
         match read(input, &mut more)? {
             0 => break,
-            came => rest.extend_from_slice(&more[..came]),
+            length => rest.extend_from_slice(&more[..length]),
         }
     }
     Ok(())
@@ -171,7 +171,7 @@ fn read_on(input: &mut impl Read, rest: &mut Vec<u8>) -> io::Result<()> {
 fn wrong(line: &[u8], place: usize, rest: &[u8]) -> Wrong {
     let from = place.saturating_sub(SHOWN);
     // The last byte that came may be the wrong one itself, a newline too early.
-    let found = [&line[from..place], rest].concat();
+    let actual = [&line[from..place], rest].concat();
     let shown = |bytes: &[u8]| {
         let whole = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
         let end = whole.min(place - from + SHOWN);
@@ -180,7 +180,7 @@ fn wrong(line: &[u8], place: usize, rest: &[u8]) -> Wrong {
             String::from_utf8_lossy(&bytes[..end]).chars().flat_map(char::escape_debug).collect();
         format!("{before}{text}{after}")
     };
-    Wrong { byte: place + 1, expected: shown(&line[from..]), found: shown(&found) }
+    Wrong { byte: place + 1, expected: shown(&line[from..]), actual: shown(&actual) }
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    fn found(input: &[u8], line: &[u8], lines: Lines) -> Finding {
+    fn verified(input: &[u8], line: &[u8], lines: Lines) -> Report {
         let whole = verify(&mut Pieces(input, usize::MAX), line, lines).unwrap();
         for length in [1, 2, 3, 7] {
             assert_eq!(verify(&mut Pieces(input, length), line, lines).unwrap(), whole, "by {length}");
@@ -210,23 +210,23 @@ mod tests {
         whole
     }
 
-    fn wrong(lines: u64, byte: usize, expected: &str, found: &str) -> Finding {
-        let wrong = Wrong { byte, expected: expected.into(), found: found.into() };
-        Finding { lines, end: End::Wrong(wrong) }
+    fn wrong(lines: u64, byte: usize, expected: &str, actual: &str) -> Report {
+        let wrong = Wrong { byte, expected: expected.into(), actual: actual.into() };
+        Report { lines, end: Halt::Wrong(wrong) }
     }
 
     #[test]
     fn every_way_to_end_is_told_from_the_others() {
-        let finding = |lines, end| Finding { lines, end };
-        let cases: &[(&[u8], &[u8], Lines, Finding)] = &[
-            (b"y\ny\ny\n", b"y\n", Lines::Seed, finding(3, End::Input { of_a_line: 0 })),
-            (b"y\ny\ny", b"y\n", Lines::All, finding(2, End::Input { of_a_line: 1 })),
-            (b"abc\nab", b"abc\n", Lines::All, finding(1, End::Input { of_a_line: 2 })),
-            (b"", b"y\n", Lines::All, finding(0, End::Nothing)),
-            (b"", b"y\n", Lines::Exactly(1), finding(0, End::TooFew { asked: 1 })),
-            (b"y\ny\nx\n", b"y\n", Lines::Exactly(2), finding(2, End::Enough)),
-            (b"y\ny", b"y\n", Lines::Exactly(2), finding(1, End::TooFew { asked: 2 })),
-            (b"\n\n", b"\n", Lines::All, finding(2, End::Input { of_a_line: 0 })),
+        let report = |lines, end| Report { lines, end };
+        let cases: &[(&[u8], &[u8], Lines, Report)] = &[
+            (b"y\ny\ny\n", b"y\n", Lines::Seed, report(3, Halt::Input { of_a_line: 0 })),
+            (b"y\ny\ny", b"y\n", Lines::All, report(2, Halt::Input { of_a_line: 1 })),
+            (b"abc\nab", b"abc\n", Lines::All, report(1, Halt::Input { of_a_line: 2 })),
+            (b"", b"y\n", Lines::All, report(0, Halt::Nothing)),
+            (b"", b"y\n", Lines::Exactly(1), report(0, Halt::TooFew { asked: 1 })),
+            (b"y\ny\nx\n", b"y\n", Lines::Exactly(2), report(2, Halt::Enough)),
+            (b"y\ny", b"y\n", Lines::Exactly(2), report(1, Halt::TooFew { asked: 2 })),
+            (b"\n\n", b"\n", Lines::All, report(2, Halt::Input { of_a_line: 0 })),
             // The two published runs that must fail.
             (b"y\ny\n", b"aaaaaaaa\n", Lines::Seed, wrong(0, 1, "aaaaaaaa", "y")),
             (b"aaaaaaaa\naaaaaaaa\n", b"y\n", Lines::Seed, wrong(0, 1, "y", "aaaaaaaa")),
@@ -237,7 +237,7 @@ mod tests {
             (b"ab\nax", b"ab\n", Lines::All, wrong(1, 2, "ab", "ax")),
         ];
         for (input, line, lines, expected) in cases {
-            assert_eq!(found(input, line, *lines), *expected, "{:?}", String::from_utf8_lossy(input));
+            assert_eq!(verified(input, line, *lines), *expected, "{:?}", String::from_utf8_lossy(input));
         }
     }
 
@@ -246,30 +246,30 @@ mod tests {
         let cases = [
             (
                 0,
-                End::Input { of_a_line: 1 },
+                Halt::Input { of_a_line: 1 },
                 "0 lines are right; then the input ended within a line, after 1 right byte of it.",
             ),
             (
                 1,
-                End::Input { of_a_line: 2 },
+                Halt::Input { of_a_line: 2 },
                 "1 line is right; then the input ended within a line, after 2 right bytes of it.",
             ),
-            (2, End::Input { of_a_line: 0 }, "2 lines are right; then the input ended."),
-            (1, End::Enough, "1 line is right, as many as were asked for."),
+            (2, Halt::Input { of_a_line: 0 }, "2 lines are right; then the input ended."),
+            (1, Halt::Enough, "1 line is right, as many as were asked for."),
             (
                 0,
-                End::TooFew { asked: 1 },
+                Halt::TooFew { asked: 1 },
                 "Implementation error of what was examined: it ended after 0 right lines, and 1 was asked for.",
             ),
             (
                 1,
-                End::TooFew { asked: 2 },
+                Halt::TooFew { asked: 2 },
                 "Implementation error of what was examined: it ended after 1 right line, and 2 were asked for.",
             ),
-            (0, End::Nothing, "Refused: no byte came, so there is nothing to say about it."),
+            (0, Halt::Nothing, "Refused: no byte came, so there is nothing to say about it."),
         ];
         for (lines, end, expected) in cases {
-            assert_eq!(Finding { lines, end }.to_string(), expected);
+            assert_eq!(Report { lines, end }.to_string(), expected);
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
         let mut input = line.repeat(2);
         input[1001 + 500] = b'b';
         let around = |byte| format!("…{}{byte}{}…", "a".repeat(32), "a".repeat(31));
-        assert_eq!(found(&input, &line, Lines::All), wrong(1, 501, &around('a'), &around('b')));
+        assert_eq!(verified(&input, &line, Lines::All), wrong(1, 501, &around('a'), &around('b')));
     }
 
     proptest! {
@@ -294,11 +294,11 @@ mod tests {
             let mut input = line.repeat(count);
             let place = place.index(input.len());
             input[place] ^= 0x20;
-            let finding = verify(&mut Pieces(&input, pieces), &line, Lines::All).unwrap();
-            prop_assert_eq!(finding.lines, (place / line.len()) as u64);
-            let End::Wrong(wrong) = finding.end else { panic!("not found") };
+            let report = verify(&mut Pieces(&input, pieces), &line, Lines::All).unwrap();
+            prop_assert_eq!(report.lines, (place / line.len()) as u64);
+            let Halt::Wrong(wrong) = report.end else { panic!("not found") };
             prop_assert_eq!(wrong.byte, place % line.len() + 1);
-            prop_assert_ne!(wrong.expected, wrong.found);
+            prop_assert_ne!(wrong.expected, wrong.actual);
         }
     }
 }

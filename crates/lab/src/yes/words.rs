@@ -12,7 +12,7 @@ const OPTIONS: [(&str, Asked); 2] = [("help", Asked::Help), ("version", Asked::V
 
 /// Where options may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Placement {
     /// Anywhere before `--`, as GNU has it.
     Any,
     /// Before the first word that is none, as POSIX has it (`POSIXLY_CORRECT`).
@@ -67,7 +67,7 @@ pub struct Test {
 }
 
 /// What the words after the program's name ask for.
-pub fn read(words: &[OsString], order: Order) -> Asked {
+pub fn read(words: &[OsString], placement: Placement) -> Asked {
     let mut strings = Vec::new();
     for (place, word) in words.iter().enumerate() {
         let bytes = word.as_bytes();
@@ -78,7 +78,7 @@ pub fn read(words: &[OsString], order: Order) -> Asked {
         if bytes.len() > 1 && bytes[0] == b'-' {
             return option(bytes);
         }
-        if order == Order::First {
+        if placement == Placement::First {
             strings.extend(&words[place..]);
             break;
         }
@@ -105,8 +105,8 @@ fn option(word: &[u8]) -> Asked {
         [(_, asked)] => asked.clone(),
         several => {
             let names: String = several.iter().map(|(known, _)| format!(" '--{known}'")).collect();
-            let said = [b"option '", word, b"' is ambiguous; possibilities:", names.as_bytes()];
-            Asked::Nothing(said.concat())
+            let message = [b"option '", word, b"' is ambiguous; possibilities:", names.as_bytes()];
+            Asked::Nothing(message.concat())
         }
     }
 }
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn words_mean_what_they_mean_to_gnu() {
-        use Order::{Any, First};
-        let cases: &[(Order, &[&[u8]], Asked)] = &[
+        use Placement::{Any, First};
+        let cases: &[(Placement, &[&[u8]], Asked)] = &[
             (Any, &[], line(b"y\n")),
             (Any, &[b"a", b"b"], line(b"a b\n")),
             (Any, &[b""], line(b"\n")),
@@ -218,8 +218,8 @@ mod tests {
             (First, &[b"--", b"a", b"--", b"-x"], line(b"a -- -x\n")),
             (First, &[b"--version", b"a"], Asked::Version),
         ];
-        for (order, given, expected) in cases {
-            assert_eq!(read(&words(given), *order), *expected, "{order:?} {:?}", words(given));
+        for (placement, given, expected) in cases {
+            assert_eq!(read(&words(given), *placement), *expected, "{placement:?} {:?}", words(given));
         }
     }
 

@@ -25,27 +25,20 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PC: u8 = 32;
 
 /// Why there is no answer from the debugger's port.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Trouble {
     /// Nobody is at the other end any more.
+    #[error("the emulator is gone")]
     Gone,
     /// No answer came within the time to this packet.
+    #[error("no answer came to the packet `{0}`")]
     Late(String),
     /// An answer that cannot be meant, in words.
+    #[error("{0}")]
     Unexpected(String),
     /// The system's reason.
+    #[error("the debugger's port: {0}")]
     System(String),
-}
-
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Gone => f.write_str("the emulator is gone"),
-            Self::Late(packet) => write!(f, "no answer came to the packet `{packet}`"),
-            Self::Unexpected(what) => f.write_str(what),
-            Self::System(reason) => write!(f, "the debugger's port: {reason}"),
-        }
-    }
 }
 
 /// What is asked of a machine whose harts stand still. A register is a number, 0 to 31.
@@ -111,13 +104,13 @@ impl Debugger {
     pub(crate) fn monitor(&mut self, command: &str) -> Result<String, Trouble> {
         let packet = format!("qRcmd,{}", packet::digits(command.as_bytes()));
         let mut answer = self.ask(&packet)?;
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         while let Some(bytes) = answer.strip_prefix(b"O").and_then(packet::bytes) {
-            said.extend(bytes);
+            output.extend(bytes);
             answer = self.answer(&packet, PATIENCE)?;
         }
         match answer.as_slice() {
-            b"OK" => Ok(String::from_utf8_lossy(&said).into_owned()),
+            b"OK" => Ok(String::from_utf8_lossy(&output).into_owned()),
             other => Err(unexpected("an answer of the monitor", other)),
         }
     }

@@ -53,8 +53,8 @@ pub(super) fn received(stream: &[u8]) -> Received {
     };
     let Some(digits) = stream.get(end + 1..end + 3) else { return Received::Part };
     let payload = &stream[1..end];
-    let said = std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok());
-    if said != Some(sum(payload)) {
+    let checksum = std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    if checksum != Some(sum(payload)) {
         let digits = String::from_utf8_lossy(digits);
         return Received::Broken(format!(
             "a packet with the checksum {digits}, where {:02x} is right",

@@ -106,7 +106,7 @@ fn number(version: &str) -> &str {
 fn explained(trouble: &Trouble, complaints: &File) -> Error {
     let (program, _) = Architecture::Riscv64.names().emulator;
     let complaints = tail(complaints);
-    let said =
+    let cause =
         if complaints.is_empty() { trouble.to_string() } else { format!("{trouble}; it said: {complaints}") };
-    Error::Replay { program, said }
+    Error::Replay { program, cause }
 }

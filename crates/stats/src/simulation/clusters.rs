@@ -16,7 +16,7 @@
 //!   it. With few clusters, and with only one above all, longer measuring makes the wrong answer surer.
 
 use super::noise::{Host, Noise, Shape};
-use super::{Observed, Stopper, alarm, tally};
+use super::{Frequency, Stopper, alarm, tally};
 use crate::LEVEL;
 use crate::sign::Signs;
 
@@ -34,7 +34,6 @@ fn run(seed: u64, clusters: usize, size: usize) -> Vec<Vec<f64>> {
     (0..clusters).map(|_| cluster()).collect()
 }
 
-/// One number a cluster.
 fn mean(log_ratios: &[f64]) -> f64 {
     log_ratios.iter().sum::<f64>() / log_ratios.len() as f64
 }
@@ -45,7 +44,7 @@ fn clusters_common_to_both_keep_the_false_alarm_rate() {
     // The machine's state is the shift. It is drawn when a cluster begins and not by the epoch.
     let shape: Shape = |noise, shift, cost| cost * (*shift + 0.02 * noise.normal()).exp();
     for size in SIZES {
-        let observed = Observed::of((0..8_000).map(|number| {
+        let observed = Frequency::of((0..8_000).map(|number| {
             let mut host = Host::new(30_000_000 + 100_000 * size as u64 + number, shape);
             let budget = host.budget(80.0);
             let (mut stopper, mut signs) = (Stopper::new(LEVEL, 1), Signs::default());
@@ -72,10 +71,10 @@ fn clusters_common_to_both_keep_the_false_alarm_rate() {
 #[test]
 fn clusters_that_favour_a_variant_must_be_the_unit() {
     for clusters in [5, 20, 60] {
-        let mut of_means = Observed::default();
+        let mut of_means = Frequency::default();
         for size in SIZES {
             let runs = if size == 1 { 8_000 } else { 1_500 };
-            let (mut of_blocks, mut means) = (Observed::default(), Observed::default());
+            let (mut of_blocks, mut means) = (Frequency::default(), Frequency::default());
             for number in 0..runs {
                 let seed = 40_000_000 + 1_000_000 * clusters as u64 + 10_000 * size as u64 + number;
                 let run = run(seed, clusters, size);
@@ -101,7 +100,7 @@ fn clusters_that_favour_a_variant_must_be_the_unit() {
 #[test]
 fn a_state_of_the_whole_run_makes_surer_and_no_righter() {
     for (blocks, wrong_at_least) in [(20, 0.15), (100, 0.6), (400, 0.8)] {
-        let observed = Observed::of((0..1_500).map(|number| {
+        let observed = Frequency::of((0..1_500).map(|number| {
             let seed = 50_000_000 + 100_000 * blocks as u64 + number;
             alarm(LEVEL, run(seed, 1, blocks).concat())
         }));

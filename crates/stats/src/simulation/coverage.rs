@@ -1,6 +1,6 @@
 //! How often intervals contain the truth, and which side they err to, where there is a difference.
 
-use super::Observed;
+use super::Frequency;
 use super::noise::{COARSE, Host, Noise, SHAPES, SHARED, Shape};
 use crate::LEVEL;
 use crate::order::{Ordered, Ranks};
@@ -9,7 +9,7 @@ use crate::{overhead, sign};
 
 /// What happened to the intervals of one run, over all its looks.
 #[derive(Default)]
-struct Run {
+struct IntervalErrors {
     /// One of them does not contain the true ratio.
     missed: bool,
     /// One of them lies wholly on the wrong side of 1.
@@ -19,11 +19,11 @@ struct Run {
 }
 
 /// A run of two variants, the second of which costs `ratio` times the first, for the time of `blocks`.
-fn run(seed: u64, shape: Shape, ratio: f64, blocks: f64) -> Run {
+fn run(seed: u64, shape: Shape, ratio: f64, blocks: f64) -> IntervalErrors {
     let plan = Plan::new(LEVEL, 1).unwrap();
     let mut host = Host::new(seed, shape);
     let budget = 2.0 * (1.0 + ratio) * blocks;
-    let (mut run, mut values, mut spent) = (Run::default(), Vec::<f64>::new(), 0.0);
+    let (mut run, mut values, mut spent) = (IntervalErrors::default(), Vec::<f64>::new(), 0.0);
     let mut judge = |values: &[f64], level: f64| {
         let Some(detected) = sign::interval(&Ordered::new(values.to_vec()).unwrap(), level) else { return };
         let (interval, truth) = (detected.interval, ratio.ln());
@@ -57,17 +57,17 @@ fn run(seed: u64, shape: Shape, ratio: f64, blocks: f64) -> Run {
 fn true_differences_lie_in_their_intervals() {
     const RUNS: u64 = 2_500;
     const RATIOS: [f64; 3] = [1.002, 1.05, 3.0];
-    let mut wrong_below_noise = Observed::default();
+    let mut wrong_below_noise = Frequency::default();
     for (index, (name, shape)) in SHAPES.into_iter().chain(SHARED).enumerate() {
-        let mut missed_at_any = Observed::default();
+        let mut missed_at_any = Frequency::default();
         for (place, ratio) in RATIOS.into_iter().enumerate() {
             let (mut missed, mut wrong, mut detected) = Default::default();
             for number in 0..RUNS {
                 let seed = 80_000_000 + 1_000_000 * index as u64 + 100_000 * place as u64 + number;
                 let run = run(seed, shape, ratio, 40.0);
-                Observed::count(&mut missed, run.missed);
-                Observed::count(&mut wrong, run.wrong_sign);
-                Observed::count(&mut detected, run.detected);
+                Frequency::count(&mut missed, run.missed);
+                Frequency::count(&mut wrong, run.wrong_sign);
+                Frequency::count(&mut detected, run.detected);
             }
             println!(
                 "{name}, {ratio}: missed {missed}; wrong sign {}; found {:.3}",
@@ -96,8 +96,8 @@ fn true_differences_lie_in_their_intervals() {
 fn a_coarse_clock_is_wrong_by_less_than_its_step() {
     const STEP: f64 = 0.01;
     let truth = 1.002_f64.ln();
-    let mut by_a_step = Observed::default();
-    let missed = Observed::of((0..150).map(|number| {
+    let mut by_a_step = Frequency::default();
+    let missed = Frequency::of((0..150).map(|number| {
         let mut host = Host::new(94_000_000 + number, COARSE.1);
         let values = (0..2_000).map(|_| host.block(1.002).0.log_ratio()).collect();
         let interval = sign::interval(&Ordered::new(values).unwrap(), LEVEL).unwrap().interval;
@@ -114,7 +114,7 @@ fn intervals_cover_the_median_as_often_as_they_say() {
     const RUNS: u64 = 4_000;
     for (index, count) in [6_usize, 17, 60].into_iter().enumerate() {
         let mut noise = Noise::new(42 + index as u64);
-        let missed = Observed::of((0..RUNS).map(|_| {
+        let missed = Frequency::of((0..RUNS).map(|_| {
             let values = Ordered::new((0..count).map(|_| noise.cauchy()).collect()).unwrap();
             let interval = sign::interval(&values, 0.05).unwrap().interval;
             interval.low > 0.0 || interval.high < 0.0
@@ -137,7 +137,7 @@ fn overhead_is_recovered_from_noisy_epochs() {
                     overhead::Doubling { iterations: 20, once, twice: epoch(40.0) }
                 })
                 .collect();
-            let slope = overhead::line(&pairs, 0.05).unwrap().slope.interval.unwrap().interval;
+            let slope = overhead::epoch_cost(&pairs, 0.05).unwrap().slope.interval.unwrap().interval;
             // The noise multiplies, so the medians are those of the distorted times: near, not exact.
             slope.low > 2.2 || slope.high < 1.8
         })

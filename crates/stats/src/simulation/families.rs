@@ -3,7 +3,7 @@
 use rand::RngExt;
 
 use super::noise::Noise;
-use super::{Observed, Stopper};
+use super::{Frequency, Stopper};
 use crate::LEVEL;
 use crate::paired::Block;
 use crate::sign::Signs;
@@ -60,7 +60,7 @@ fn any_alarm(seed: u64, family: usize, shares: usize) -> bool {
 fn a_family_with_one_baseline_keeps_the_false_alarm_rate() {
     for (family, runs) in [(2, 8_000), (5, 8_000), (10, 8_000), (20, 6_000), (50, 5_000)] {
         let seed = 100_000_000 * family as u64;
-        let observed = Observed::of((0..runs).map(|number| any_alarm(seed + number, family, family)));
+        let observed = Frequency::of((0..runs).map(|number| any_alarm(seed + number, family, family)));
         println!("any of {family} against one baseline: {observed}");
         assert!(observed.is_at_most(LEVEL), "{family}: {observed}");
     }
@@ -69,7 +69,7 @@ fn a_family_with_one_baseline_keeps_the_false_alarm_rate() {
 /// The sabotage: the same family, in which each comparison takes the whole level for itself.
 #[test]
 fn a_family_that_does_not_share_the_level_raises_more() {
-    let observed = Observed::of((0..1_000).map(|number| any_alarm(90_000_000 + number, 20, 1)));
+    let observed = Frequency::of((0..1_000).map(|number| any_alarm(90_000_000 + number, 20, 1)));
     println!("any of 20 that do not share the level: {observed}");
     assert!(observed.is_above(2.0 * LEVEL));
 }

@@ -1,6 +1,6 @@
 //! Whether the smallest detectable effect that a verdict names is the one that is found.
 
-use super::Observed;
+use super::Frequency;
 use super::noise::{Host, Shape, preempted};
 use crate::LEVEL;
 use crate::detectable::{self, POWER};
@@ -42,7 +42,7 @@ fn the_detectable_effect_is_detected_nine_times_of_ten() {
                     (estimate.interval.low, effect.unwrap())
                 })
                 .unzip();
-            let detected = Observed::of(
+            let detected = Frequency::of(
                 std::iter::zip(&claimed, lows[1..].iter().chain(&lows))
                     .map(|(effect, low)| effect + low > 0.0),
             );

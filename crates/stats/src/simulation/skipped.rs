@@ -1,7 +1,7 @@
 //! Blocks that lost an epoch: they are skipped, and more of them for one variant than for the other.
 
 use super::noise::{Host, SHAPES};
-use super::{Observed, Stopper};
+use super::{Frequency, Stopper};
 use crate::LEVEL;
 use crate::order::Ordered;
 use crate::paired::{Epoch, LogRatios, Side, log_ratios};
@@ -51,7 +51,7 @@ fn epochs_lost_in_one_variant_keep_the_false_alarm_rate() {
     ];
     for (index, (name, lost)) in losses.into_iter().enumerate() {
         let (mut kept, mut skipped) = (0, 0);
-        let observed = Observed::of((0..8_000).map(|number| {
+        let observed = Frequency::of((0..8_000).map(|number| {
             let (alarm, blocks, complete, seen) = run(60_000_000 + 100_000 * index as u64 + number, lost);
             assert_eq!((blocks.values.len(), blocks.skipped), (complete, seen - complete));
             kept += blocks.values.len();
@@ -68,7 +68,7 @@ fn epochs_lost_in_one_variant_keep_the_false_alarm_rate() {
 #[test]
 fn losing_the_slow_epochs_of_one_variant_raises_false_alarms() {
     let lost: Loss = |side, time, _| side == Side::Right && time > 1.01;
-    let observed = Observed::of((0..1_000).map(|number| run(70_000_000 + number, lost).0));
+    let observed = Frequency::of((0..1_000).map(|number| run(70_000_000 + number, lost).0));
     println!("slow epochs of one variant lost: {observed}");
     assert!(observed.is_above(2.0 * LEVEL));
 }

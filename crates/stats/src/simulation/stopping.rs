@@ -1,7 +1,7 @@
 //! False alarms of two variants that are the same thing, whoever stops the run and whatever the noise.
 
 use super::noise::{COARSE, Host, Noise, SHAPES, SHARED, Shape};
-use super::{LEVELS, Observed, Stopper, tally};
+use super::{Frequency, LEVELS, Stopper, tally};
 use crate::sign::Signs;
 
 /// One run of equal variants: whether the stopper raised an alarm, at each of the levels.
@@ -23,7 +23,7 @@ fn run(seed: u64, shape: Shape) -> [bool; 2] {
 fn hold_the_level(seed: u64, shapes: &[(&str, Shape)]) {
     const RUNS: u64 = 8_000;
     for (index, &(name, shape)) in shapes.iter().enumerate() {
-        let mut observed = [Observed::default(); 2];
+        let mut observed = [Frequency::default(); 2];
         for number in 0..RUNS {
             let alarms = run(seed + 1_000_000 * index as u64 + number, shape);
             std::iter::zip(&mut observed, alarms).for_each(|(observed, alarm)| observed.count(alarm));
@@ -52,7 +52,7 @@ fn the_noise_of_shared_machines_keeps_the_false_alarm_rate() {
 fn stopping_when_significant_without_a_plan_does_not() {
     let (name, shape) = SHAPES[0];
     for level in LEVELS {
-        let observed = Observed::of((0..2_000).map(|number| {
+        let observed = Frequency::of((0..2_000).map(|number| {
             let mut host = Host::new(9_000_000 + number, shape);
             let mut signs = Signs::default();
             (0..100).any(|_| {
@@ -70,7 +70,7 @@ fn stopping_when_significant_without_a_plan_does_not() {
 #[test]
 fn a_sign_that_is_related_to_time_costs_little() {
     for level in LEVELS {
-        let observed = Observed::of((0..8_000).map(|number| {
+        let observed = Frequency::of((0..8_000).map(|number| {
             let mut noise = Noise::new(7_000_000 + number);
             let budget = 4.0 * 8.0 * 40.0_f64.powf(noise.uniform());
             let (mut stopper, mut signs) = (Stopper::new(level, 1), Signs::default());

@@ -19,7 +19,7 @@ pub(crate) const CHUNK: usize = 65_536;
 /// The codec of a chunk, by the tag that the file holds. Tags are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Codec {
+pub(crate) enum Codec {
     /// Eight bytes a value, little endian.
     Plain = 0,
     /// First value and constant step; a constant column has step 0.
@@ -31,16 +31,14 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Every codec.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::Line, Self::Delta, Self::Grid];
+    pub(crate) const ALL: [Self; 4] = [Self::Plain, Self::Line, Self::Delta, Self::Grid];
 
     /// The number that stands in the file.
-    pub fn tag(self) -> u8 {
+    pub(crate) fn tag(self) -> u8 {
         self as u8
     }
 
-    /// The codec with this number, if there is one.
-    pub fn from_tag(tag: u8) -> Option<Self> {
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|codec| codec.tag() == tag)
     }
 }

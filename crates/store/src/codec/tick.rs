@@ -162,19 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_fixed_point_grid_is_found_exactly() {
+    fn a_cut_and_a_rounded_grid_are_found_exactly() {
         let scale = (385.139_27 * 2f64.powi(32)) as u64;
-        let values: Vec<u64> =
-            indices().map(|k| ((u128::from(k) * u128::from(scale)) >> 32) as u64).collect();
-        let grid = find(&values).unwrap();
-        assert!(values.iter().zip(indices()).all(|(&value, k)| grid.split(value) == (k, 0)), "{grid:?}");
-    }
-
-    #[test]
-    fn a_rounded_grid_is_found_exactly() {
-        let values: Vec<u64> = indices().map(|k| (k as f64 * 385.14).round() as u64).collect();
-        let grid = find(&values).unwrap();
-        assert!(values.iter().zip(indices()).all(|(&value, k)| grid.split(value) == (k, 0)), "{grid:?}");
+        let fixed_point = |k: u64| ((u128::from(k) * u128::from(scale)) >> 32) as u64;
+        let rounded = |k: u64| (k as f64 * 385.14).round() as u64;
+        for place in [&fixed_point as &dyn Fn(u64) -> u64, &rounded] {
+            let grid = find(&indices().map(place).collect::<Vec<_>>()).unwrap();
+            assert!(indices().all(|k| grid.split(place(k)) == (k, 0)), "{grid:?}");
+        }
     }
 
     #[test]

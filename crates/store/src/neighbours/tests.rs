@@ -170,7 +170,6 @@ fn names_are_made_safe_and_stay_apart() {
     );
     assert_eq!(go_name(""), "_");
     assert_eq!(go_name("()"), "_");
-    assert_eq!(capitalised("c2c"), "C2c");
     assert_eq!(distinct(["a", "a", "a_2", "b"].map(String::from).into_iter()), ["a", "a_2", "a_2_2", "b"]);
     assert_eq!(csv_field("a\nb"), "\"a\nb\"");
 }

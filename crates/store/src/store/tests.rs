@@ -8,7 +8,7 @@ use tenbin_model::sample::METRICS;
 use tenbin_model::{Picoseconds, Sample, Share};
 
 use super::*;
-use crate::codec;
+use crate::codec::{self, Codec};
 use crate::kind_of_file::Foreign;
 
 fn store() -> (TempDir, Store) {
@@ -183,22 +183,23 @@ fn a_value_that_json_cannot_hold_is_refused() {
 #[test]
 fn runs_are_listed_by_start_and_found_by_prefix() {
     let (_folder, mut store) = store();
-    assert!(matches!(store.find("latest"), Err(Error::UnknownRun { newest, .. }) if newest.is_empty()));
+    assert!(matches!(store.find("latest"), Err(Error::UnknownRun(_, newest)) if newest.is_empty()));
     let ids: Vec<RunId> = [30_000, 10_000, 20_000].map(|seed| store.keep(&small_run(seed)).unwrap()).to_vec();
     let entries = store.runs().unwrap();
     assert_eq!(entries.iter().map(|entry| entry.id).collect::<Vec<_>>(), [ids[1], ids[2], ids[0]]);
-    assert_eq!(entries[0].experiments, ["atomics", "numa"]);
-    assert_eq!(entries[0].cpu_model.known().unwrap(), "AMD EPYC");
+    assert_eq!(entries[0].summary.experiments, ["atomics", "numa"]);
+    assert_eq!(entries[0].summary.cpu_model.known().unwrap(), "AMD EPYC");
     let samples: usize = small_run(10_000).trials[0].cells.iter().map(|cell| cell.samples.len()).sum();
-    assert_eq!(entries[0].samples, samples as u64);
-    let columns: u64 = store.column_sizes(&ids[1]).unwrap().iter().map(|column| column.bytes).sum();
-    assert!(columns > 0 && columns < entries[0].bytes);
+    assert_eq!(entries[0].summary.samples, samples as u64);
+    let chunks = "SELECT sum(length(data)) FROM chunk JOIN run ON run = key WHERE id = ?1";
+    let columns: i64 = store.connection.query_row(chunks, [ids[1].to_string()], |row| row.get(0)).unwrap();
+    assert!(columns > 0 && (columns as u64) < entries[0].summary.bytes);
 
     assert_eq!(store.find("latest").unwrap(), ids[0]);
     assert_eq!(store.find(&ids[1].to_string()).unwrap(), ids[1]);
     assert_eq!(store.find(&ids[1].short().to_uppercase()).unwrap(), ids[1]);
-    assert!(matches!(store.find(""), Err(Error::UnknownRun { newest, .. }) if newest.len() == 3));
-    let Err(Error::UnknownRun { newest, .. }) = store.find("no such run") else { panic!() };
+    assert!(matches!(store.find(""), Err(Error::UnknownRun(_, newest)) if newest.len() == 3));
+    let Err(Error::UnknownRun(_, newest)) = store.find("no such run") else { panic!() };
     assert_eq!(newest, [ids[0], ids[2], ids[1]]);
 }
 
@@ -264,7 +265,8 @@ fn errors_say_what_was_tried_on_what_and_what_to_do() {
         path.display()
     );
     assert_eq!(error.to_string(), shown);
-    let error = Place { tried: Attempt::Import, path: &path }.not_a_store(Foreign::Empty);
+    let task = Place { tried: Attempt::Import, path: &path }.task();
+    let error = Error::NotAStore(task, Foreign::Empty);
     assert!(error.to_string().ends_with("it is empty and no store of tenbin; name a file that tenbin wrote"));
     let io = |errno: Errno| Place { tried: Attempt::Read, path: &path }.io(errno.into()).to_string();
     assert!(io(Errno::MFILE).ends_with("raise the limit on open files (ulimit -n)"), "{}", io(Errno::MFILE));

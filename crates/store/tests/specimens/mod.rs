@@ -5,9 +5,9 @@
 
 use tenbin_model::machine::{Clock, Machine, Observed, Virtualisation};
 use tenbin_model::{
-    Arrangement, Bytes, Calibration, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Finding, Found,
-    Gauge, Interval, Load, Pair, Parameter, Picoseconds, Provenance, Purpose, Quantity, Reading, Refusal,
-    Run, Sample, Series, Share, Source, Trial, Variant, Verdict,
+    Arrangement, Bytes, Calibration, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Finding, Gauge,
+    Interval, Load, MeasuredRatio, Pair, Parameter, Picoseconds, Provenance, Purpose, Reading, Refusal, Run,
+    Sample, Series, Share, Source, Trial, Variant, Verdict,
 };
 
 /// SplitMix64 (Steele, Lea and Flood 2014): numbers that look random and never change.
@@ -37,9 +37,7 @@ impl Numbers {
     }
 }
 
-/// What epochs look like.
 pub(crate) struct Shape {
-    /// Variants in a block.
     pub(crate) variants: usize,
     /// Blocks; each holds every variant twice, mirrored.
     pub(crate) blocks: u32,
@@ -49,7 +47,6 @@ pub(crate) struct Shape {
     pub(crate) noise: f64,
     /// Standard deviation of the machine's pace, as a fraction, which lasts for about 30 epochs.
     pub(crate) drift: f64,
-    /// Workers of an epoch.
     pub(crate) workers: usize,
 }
 
@@ -183,7 +180,7 @@ pub(crate) fn calibration(seed: u64) -> Calibration {
     let mut pair = |layout| Pair {
         truth: 1.01,
         verdict: [Verdict::Different, Verdict::Equivalent, Verdict::Refused][numbers.below(3) as usize],
-        found: (layout != Some(2)).then(|| Found {
+        measured: (layout != Some(2)).then(|| MeasuredRatio {
             ratio: 1.0 + 0.01 * numbers.normal(),
             interval: Interval { low: numbers.fraction(), high: 1.0 + numbers.fraction() },
         }),
@@ -241,7 +238,6 @@ pub(crate) fn descriptor(name: &str) -> Descriptor {
         requirement: "seed 004 asks".into(),
         specification: "the counter equals the sum".into(),
         subject: "One shared counter".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: vec![
             Variant::measured("lock xadd", "adds"),
             Variant::measured("lock cmpxchg", "compares"),
@@ -250,9 +246,6 @@ pub(crate) fn descriptor(name: &str) -> Descriptor {
         ],
         parameters: vec![Parameter::new("threads", "2", "number of threads")],
         margin: 0.03,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![Source::new("seed 004", "the question")],
         ..Descriptor::default()
     }

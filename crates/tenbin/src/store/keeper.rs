@@ -98,7 +98,7 @@ impl Keeper {
 fn is_wrong_input(error: &Error) -> bool {
     match error {
         Error::IsDirectory { .. } | Error::NotAStore { .. } => true,
-        Error::Io { source, .. } => {
+        Error::Io(_, source) => {
             matches!(source.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory)
         }
         _ => false,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub use keeper::Keeper;
 use tenbin_model::Run;
 use tenbin_model::words::comma;
-use tenbin_store::{Attempt, Error, Label, RunId, Store};
+use tenbin_store::{Attempt, Error, Label, Lookup, RunId, Store, Task};
 
 use crate::output::{Exit, Trouble, say};
 
@@ -40,7 +40,7 @@ pub fn open_to_change() -> Result<Store, Trouble> {
 
 fn absent(error: Error) -> Trouble {
     match error {
-        Error::NoSuchFile { path, .. } => Trouble::usage(format!(
+        Error::NoSuchFile(Task { path, .. }) => Trouble::usage(format!(
             "there is no store at {} yet; `tenbin` or `tenbin run` makes one, TENBIN_STORE names another",
             path.display()
         )),
@@ -120,13 +120,13 @@ pub fn path_shown() -> String {
 pub fn trouble(error: Error) -> Trouble {
     let exit = match &error {
         // A path that cannot be a file's is the request's fault and not the disk's.
-        Error::Io { source, .. }
+        Error::Io(_, source)
             if matches!(source.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) =>
         {
             Exit::Usage
         }
         // Which file is imported, the user says. What became of the own store is no fault of the request.
-        Error::Damaged { tried: Attempt::Import, .. } => Exit::Usage,
+        Error::Damaged(Task { tried: Attempt::Import, .. }, _) => Exit::Usage,
         Error::Io { .. }
         | Error::Sqlite { .. }
         | Error::Locked { .. }
@@ -156,7 +156,7 @@ pub fn find(store: &Store, which: &str) -> Result<RunId, Trouble> {
 }
 
 fn no_run(store: &Store, error: Error) -> Trouble {
-    if let Error::UnknownRun { wanted, .. } = &error
+    if let Error::UnknownRun(Lookup { wanted, .. }, _) = &error
         && let Ok(Some(id)) = store.find_calibration(wanted)
     {
         return Trouble::usage(format!(

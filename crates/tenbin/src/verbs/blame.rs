@@ -7,9 +7,8 @@ use std::time::Duration;
 use clap::Args;
 
 use tenbin_analysis::report;
-use tenbin_lab::Unfit;
 use tenbin_lab::blame::{self, CONTRACTS, Examined, Request};
-use tenbin_model::{Blame as Found, Contracted};
+use tenbin_model::Contracted;
 
 use super::{Outlet, Schema, Verb, Work};
 use crate::output::{Answer, Exit, Trouble};
@@ -55,7 +54,7 @@ pub struct Blame {
 }
 
 pub const VERB: Verb = Verb {
-    schemas: &[Schema::of::<Found>(
+    schemas: &[Schema::of::<tenbin_model::Blame>(
         "blame",
         "What `blame` found; its part `Contracted` is each element of `blame --list`",
     )],
@@ -94,34 +93,23 @@ fn examined(name: &str, arguments: &Blame) -> Result<(String, Exit), Trouble> {
         program: arguments.program.clone(),
         output_aside: arguments.outlet.form.json && arguments.outlet.output.is_none(),
     };
-    let contract = blame::contract(name).map_err(trouble)?;
+    let contract = blame::contract(name)?;
     let progress = Progress::new();
-    let told = |what: Option<&str>| match what {
+    let show = |what: Option<&str>| match what {
         Some(what) => progress.doing(what),
         None => progress.finish(),
     };
-    let found = contract.examine(&request, &told);
+    let judgement = contract.examine(&request, &show);
     progress.finish();
-    let found = found.map_err(trouble)?;
-    let exit = if found.is_fault() { Exit::Fault } else { Exit::Answered };
-    let text = arguments.outlet.form.text(&found, |found, width| report::blame(found).text(width))?;
+    let judgement = judgement?;
+    let exit = if judgement.is_fault() { Exit::Fault } else { Exit::Answered };
+    let text =
+        arguments.outlet.form.text(&judgement, |judgement, width| report::blame(judgement).text(width))?;
     Ok((text, exit))
 }
 
 fn list(arguments: &Blame) -> Result<String, Trouble> {
-    let described = |contract: &&dyn Examined| contract.described(None).map_err(trouble);
+    let described = |contract: &&dyn Examined| contract.described(None);
     let contracts: Vec<Contracted> = CONTRACTS.iter().map(described).collect::<Result<_, _>>()?;
     arguments.outlet.form.text(&contracts, |contracts, width| report::contracts(contracts).text(width))
-}
-
-fn trouble(unfit: Unfit) -> Trouble {
-    match unfit {
-        Unfit::Usage(message) => Trouble::usage(message),
-        Unfit::Missing(missing) => Trouble::missing(&missing),
-        Unfit::Refused(refusal) => {
-            Trouble { exit: Exit::Refused, message: tenbin_analysis::verdict::refused_in_words(&refusal) }
-        }
-        Unfit::Fault(fault) => Trouble::internal(fault.to_string()),
-        Unfit::Stopped => Trouble::internal("it was interrupted"),
-    }
 }

@@ -86,8 +86,9 @@ fn others(store: &Store, two: [&RunId; 2]) -> Vec<Run> {
     let asked: Vec<&Entry> = entries.iter().filter(|entry| two.contains(&&entry.id)).collect();
     let alike = |entry: &&Entry| {
         let like = |other: &Entry| {
-            (&entry.version, entry.effort) == (&other.version, other.effort)
-                && entry.experiments.iter().any(|name| other.experiments.contains(name))
+            let (one, other) = (&entry.summary, &other.summary);
+            (&one.version, one.effort) == (&other.version, other.effort)
+                && one.experiments.iter().any(|name| other.experiments.contains(name))
         };
         !two.contains(&&entry.id) && asked.iter().any(|other| like(other))
     };

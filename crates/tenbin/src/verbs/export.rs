@@ -67,7 +67,7 @@ impl Work for Export {
         if let Destination::File(path) = &destination
             && same_file(path, store.path())
         {
-            return Err(trouble(Error::IsTheStore { path: output.clone() }));
+            return Err(trouble(Error::IsTheStore(output.clone())));
         }
         if let Destination::File(path) = &destination
             && path.exists()
@@ -169,7 +169,7 @@ fn all_intact(store: &Store) -> Result<Chosen, Trouble> {
     for entry in listing.runs {
         match store.load(&entry.id) {
             Ok(_) => runs.push(entry.id),
-            Err(Error::Damaged { what, .. }) => left_out.push(Damage { name: entry.id.short(), what }),
+            Err(Error::Damaged(_, what)) => left_out.push(Damage { name: entry.id.short(), what }),
             Err(error) => return Err(trouble(error)),
         }
     }

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use tenbin_analysis::report;
+use tenbin_lab::survey::descriptors;
 use tenbin_model::Descriptor;
 
 use super::{Form, Schema, Verb, Work};
-use crate::measurement::descriptors;
 use crate::output::{Answer, Trouble};
 
 /// List the experiments, a question each

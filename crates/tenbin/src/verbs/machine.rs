@@ -2,9 +2,10 @@
 
 use clap::Args;
 use tenbin_analysis::report;
+use tenbin_lab::survey::cpus;
 
 use super::{Form, Schema, Verb, Work};
-use crate::measurement::{cpus, observed};
+use crate::measurement::observed;
 use crate::output::{Answer, Trouble};
 
 /// Say what this machine is: CPUs, caches, memory nodes, kernel, clock, settings

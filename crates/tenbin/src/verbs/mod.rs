@@ -29,9 +29,9 @@ use clap::{ArgMatches, Args, Command};
 pub use run::{Measure, survey};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tenbin_lab::survey::names;
 use tenbin_store::{Label, NotALabel};
 
-use crate::measurement::names;
 use crate::output::{self, Answer, Trouble};
 use crate::terminal;
 

@@ -1,12 +1,12 @@
 //! `tenbin runs`: what the store holds; labels, and removal.
 
 use clap::Args;
-use tenbin_model::ListedRun;
+use tenbin_lab::survey::{named, names};
 use tenbin_model::words::comma;
+use tenbin_model::{ListedRun, RunSummary};
 use tenbin_store::{Damage, Error, Label, Listing, RunId, Store};
 
 use super::{Form, Schema, Verb, Work, label};
-use crate::measurement::{named, names};
 use crate::output::{Answer, Trouble};
 use crate::store::{open_existing, open_to_change, resolve, shorts, trouble};
 
@@ -164,12 +164,13 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
     }
     if let Some(name) = &arguments.experiment {
         named(std::slice::from_ref(name))?;
-        entries.retain(|entry| entry.experiments.contains(name));
+        entries.retain(|entry| entry.summary.experiments.contains(name));
     }
     if let Some(machine) = &arguments.machine {
         let machine = machine.to_lowercase();
         entries.retain(|entry| {
-            format!("{} {}", entry.architecture, entry.cpu_model).to_lowercase().contains(&machine)
+            let RunSummary { architecture, cpu_model, .. } = &entry.summary;
+            format!("{architecture} {cpu_model}").to_lowercase().contains(&machine)
         });
     }
     if let Some(last) = arguments.last {
@@ -180,14 +181,7 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
         .map(|entry| ListedRun {
             id: entry.id.to_string(),
             labels: of(&entry.id).iter().map(Label::to_string).collect(),
-            started: entry.started.clone(),
-            version: entry.version.clone(),
-            architecture: entry.architecture.clone(),
-            cpu_model: entry.cpu_model.clone(),
-            effort: entry.effort,
-            experiments: entry.experiments.clone(),
-            samples: entry.samples,
-            bytes: entry.bytes,
+            summary: entry.summary.clone(),
         })
         .collect();
     let calibrations = store.list_calibrations().map_err(trouble)?;
@@ -235,14 +229,13 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
 
 fn line(run: &ListedRun) -> String {
     let labels = run.labels.iter().map(|label| format!(" [{label}]")).collect::<String>();
-    let noun = if run.samples == 1 { "epoch " } else { "epochs" };
+    let RunSummary { started, cpu_model, experiments, samples, .. } = &run.summary;
+    let noun = if *samples == 1 { "epoch " } else { "epochs" };
     format!(
-        "{}  {}  {:>8} {noun}  {}  {}{labels}\n",
+        "{}  {}  {samples:>8} {noun}  {cpu_model}  {}{labels}\n",
         &run.id[..12],
-        to_seconds(&run.started),
-        run.samples,
-        run.cpu_model,
-        run.experiments.join(" ")
+        to_seconds(started),
+        experiments.join(" ")
     )
 }
 

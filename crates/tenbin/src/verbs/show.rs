@@ -3,11 +3,12 @@
 use clap::Args;
 use tenbin_analysis::{Reported, calibration as analysis, report};
 use tenbin_lab::analyses;
+use tenbin_lab::survey::{cpus, descriptors};
 use tenbin_model::Calibration;
 use tenbin_store::{Error, Store};
 
 use super::{Form, Verb, Work, calibrate, run};
-use crate::measurement::{cpus, descriptors, observed};
+use crate::measurement::observed;
 use crate::output::{Answer, Exit, Trouble};
 use crate::store::{find, open_existing, path, trouble};
 

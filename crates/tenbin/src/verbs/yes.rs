@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use clap::Args;
-use tenbin_lab::yes::{Asked, End, Order, Text, pour, read, read_test, verify};
+use tenbin_lab::yes::{Asked, Halt, Placement, Text, pour, read, read_test, verify};
 use tenbin_metal::inherited;
 use tenbin_metal::outlet::Outlet;
 
@@ -79,7 +79,8 @@ impl Invocation {
 
     /// Writes lines, help or the version.
     fn write(&self) -> Exit {
-        let order = if std::env::var_os("POSIXLY_CORRECT").is_some() { Order::First } else { Order::Any };
+        let order =
+            if std::env::var_os("POSIXLY_CORRECT").is_some() { Placement::First } else { Placement::Any };
         let asked = read(&self.words, order);
         if let Err(error) = inherited::restore_pipe_signal() {
             return self.fail("SIGPIPE", &error);
@@ -176,15 +177,14 @@ A STRING that begins with a dash comes after `--`. As `tenbin yes`, and in the f
                  after N lines, or at 268435454 as the test did that this one is made after
 ";
 
-/// `tenbin yes --verify`.
 fn test(words: &[OsString]) -> Result<Answer, Trouble> {
     let asked = read_test(words).map_err(Trouble::usage)?;
-    let found = verify(&mut io::stdin().lock(), &asked.line, asked.lines)
+    let reading = verify(&mut io::stdin().lock(), &asked.line, asked.lines)
         .map_err(|error| Trouble::internal(format!("read standard input: {}", reason(&error))))?;
-    let exit = match found.end {
-        End::Nothing => Exit::Refused,
-        _ if found.is_fault() => Exit::Fault,
+    let exit = match reading.end {
+        Halt::Nothing => Exit::Refused,
+        _ if reading.is_fault() => Exit::Fault,
         _ => Exit::Answered,
     };
-    Ok(Answer { exit, ..Answer::text(format!("{found}\n")) })
+    Ok(Answer { exit, ..Answer::text(format!("{reading}\n")) })
 }

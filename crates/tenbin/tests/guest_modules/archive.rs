@@ -69,23 +69,26 @@ fn image(desk: &Desk) -> String {
 #[test]
 fn headers_of_the_kernel_that_is_here_are_put_beside_it() {
     let Some(desk) = desk(NEW) else { return };
-    let (status, out, said) = desk.tenbin(&["modules", "--headers"]);
-    assert_eq!(status, 0, "{said}");
+    let (status, out, stderr) = desk.tenbin(&["modules", "--headers"]);
+    assert_eq!(status, 0, "{stderr}");
     assert!(out.ends_with("/headers/usr/src/linux-headers-6.1.0-1-amd64\n"), "{out}");
-    assert!(said.contains("fetched the headers of Debian's bookworm for x86_64, version 6.1.2-1"), "{said}");
+    assert!(
+        stderr.contains("fetched the headers of Debian's bookworm for x86_64, version 6.1.2-1"),
+        "{stderr}"
+    );
     assert_eq!(image(&desk), "image");
 }
 
 #[test]
 fn a_kernel_whose_headers_are_gone_is_replaced_and_that_is_said() {
     let Some(desk) = desk(OLD) else { return };
-    let (status, out, said) = desk.tenbin(&["modules", "--into", "out"]);
-    assert_eq!(status, 0, "{said}");
-    assert_eq!((out.lines().count(), said.trim_end()), (MODULES.len(), REPLACED));
+    let (status, out, stderr) = desk.tenbin(&["modules", "--into", "out"]);
+    assert_eq!(status, 0, "{stderr}");
+    assert_eq!((out.lines().count(), stderr.trim_end()), (MODULES.len(), REPLACED));
     assert_eq!(image(&desk), "new");
     assert_eq!(desk.names("cache"), ["bookworm-x86_64", "lock"]);
-    let (status, _, said) = desk.tenbin(&["modules", "--into", "out"]);
-    assert_eq!((status, &*said), (0, ""));
+    let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out"]);
+    assert_eq!((status, &*stderr), (0, ""));
 }
 
 #[test]
@@ -96,17 +99,21 @@ fn what_was_fetched_is_said_when_something_after_it_fails() {
     ] {
         let Some(desk) = desk(OLD) else { return };
         desk.program("make", "exit 2");
-        let (status, _, said) = desk.tenbin(command);
-        assert!(status == 1 && said.starts_with(begins), "{status}: {said}");
-        assert!(said.trim_end().ends_with(REPLACED), "{said}");
+        let (status, _, stderr) = desk.tenbin(command);
+        assert!(status == 1 && stderr.starts_with(begins), "{status}: {stderr}");
+        assert!(stderr.trim_end().ends_with(REPLACED), "{stderr}");
     }
     // A usage error that is found late is no exception: what a folder to carry holds.
     let Some(desk) = desk(OLD) else { return };
     fs::create_dir(desk.path("tree")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, desk.path("tree/pipe"), 0o600.into()).unwrap();
-    let (status, _, said) = desk.tenbin(&["run", "--module", "fibdrv", "--carry-tree", "tree", "--", "true"]);
-    assert!(status == 2 && said.starts_with("tenbin: usage error: carry tree/pipe: "), "{status}: {said}");
-    assert!(said.contains(REPLACED), "{said}");
+    let (status, _, stderr) =
+        desk.tenbin(&["run", "--module", "fibdrv", "--carry-tree", "tree", "--", "true"]);
+    assert!(
+        status == 2 && stderr.starts_with("tenbin: usage error: carry tree/pipe: "),
+        "{status}: {stderr}"
+    );
+    assert!(stderr.contains(REPLACED), "{stderr}");
 }
 
 #[test]
@@ -114,11 +121,11 @@ fn a_kernel_without_its_headers_is_said_to_be_fetched() {
     let Some(desk) = desk(OLD) else { return };
     fs::remove_dir_all(desk.path("cache/bookworm-x86_64")).unwrap();
     desk.program("apt-cache", &SHOW.replace("linux-headers-6.1.0-1-amd64=6.1.2-1)", "nothing)"));
-    let (status, _, said) = desk.tenbin(&["modules", "--headers"]);
-    assert!(status == 1 && said.contains("it is not in Debian's lists of packages"), "{status}: {said}");
+    let (status, _, stderr) = desk.tenbin(&["modules", "--headers"]);
+    assert!(status == 1 && stderr.contains("it is not in Debian's lists of packages"), "{status}: {stderr}");
     assert!(
-        said.contains("tenbin: fetched the kernel of Debian's bookworm for x86_64, which is kept"),
-        "{said}"
+        stderr.contains("tenbin: fetched the kernel of Debian's bookworm for x86_64, which is kept"),
+        "{stderr}"
     );
     assert_eq!(image(&desk), "new");
 }
@@ -132,13 +139,13 @@ fn lists_that_are_not_whole_replace_no_kernel() {
             "apt-get",
             &GET.replace("exit 0", "exec sh -c 'echo E: the mirror is away >&2; exit 100'"),
         );
-        let (status, _, said) = desk.tenbin(&["modules", "--headers"]);
-        assert!(status == 1 && said.contains("E: the mirror is away"), "{origin}: {status}: {said}");
+        let (status, _, stderr) = desk.tenbin(&["modules", "--headers"]);
+        assert!(status == 1 && stderr.contains("E: the mirror is away"), "{origin}: {status}: {stderr}");
         assert_eq!(image(&desk), "image", "{origin}");
     }
     // What is in the lists that came is taken all the same.
     let Some(desk) = desk(NEW) else { return };
     desk.program("apt-get", &GET.replace("exit 0", "exit 100"));
-    let (status, _, said) = desk.tenbin(&["modules", "--headers"]);
-    assert_eq!(status, 0, "{said}");
+    let (status, _, stderr) = desk.tenbin(&["modules", "--headers"]);
+    assert_eq!(status, 0, "{stderr}");
 }

@@ -18,9 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A pair of programs, each on its CPU.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'a> {
-    /// Its row.
     pub(super) writer: usize,
-    /// Its column.
     pub(super) reader: usize,
     pub(super) source: &'a Program,
     pub(super) program: &'a Program,
@@ -102,7 +100,6 @@ impl Cell<'_> {
     }
 }
 
-/// A program on one CPU.
 fn on(cpu: usize, words: &[String]) -> process::Command {
     let mut command = process::Command::new("taskset");
     command.args(["--cpu-list", &cpu.to_string()]).args(words);
@@ -117,17 +114,17 @@ fn right_bytes(mut input: impl Read, bytes: u64) -> u64 {
     let mut right = 0;
     while right < bytes {
         let room = (bytes - right).min(block.len() as u64) as usize;
-        let came = match input.read(&mut block[..room]) {
+        let count = match input.read(&mut block[..room]) {
             Ok(0) | Err(_) => return right,
-            Ok(came) => came,
+            Ok(count) => count,
         };
         let phase = (right % EXPECTED.len() as u64) as usize;
-        if block[..came] != expected[phase..phase + came] {
+        if block[..count] != expected[phase..phase + count] {
             let same =
-                block[..came].iter().zip(&expected[phase..]).take_while(|(found, wanted)| found == wanted);
+                block[..count].iter().zip(&expected[phase..]).take_while(|(byte, wanted)| byte == wanted);
             return right + same.count() as u64;
         }
-        right += came as u64;
+        right += count as u64;
     }
     right
 }

@@ -18,8 +18,8 @@ fn one_call_is_one_call() {
         (2, 1, "./a made 2 calls, 1 of which broke what a caller must see to, and ended with status 0."),
         (9, 0, "./a made 9 calls, 0 of which broke what a caller must see to, and ended with status 0."),
     ];
-    for (calls, outside, said) in table {
-        assert_eq!(watched(calls, outside), said);
+    for (calls, outside, expected) in table {
+        assert_eq!(watched(calls, outside), expected);
     }
     assert!(watched(0, 0).starts_with("./a made no call of memcpy()"));
 }
@@ -59,7 +59,7 @@ fn blame() -> Blame {
 }
 
 #[test]
-fn what_was_not_judged_and_what_was_not_called_is_said_and_counts_for_nothing() {
+fn what_was_not_judged_or_called_is_said_and_not_counted() {
     let whole = Called {
         library: "./lib.so".into(),
         inputs: 10,
@@ -69,15 +69,15 @@ fn what_was_not_judged_and_what_was_not_called_is_said_and_counts_for_nothing() 
         cut: None,
         largest: "300 persons".into(),
     };
-    let said = called_in_words(&blame(), &whole);
+    let text = called_in_words(&blame(), &whole);
     assert_eq!(
-        said,
+        text,
         "No fault of ./lib.so was found with 10 inputs, each with guard pages behind and in front of what it \
          may touch (the largest of 300 persons; seed 1)."
     );
     let part =
         Called { met: 6, unjudged: 4, uncalled: 5, cut: Some("3 calls did not return".into()), ..whole };
-    let said = called_in_words(&blame(), &part);
-    assert!(said.contains("found with 6 inputs") && said.contains("of 4 more nothing was judged"), "{said}");
-    assert!(said.ends_with("; 5 more were not called, because 3 calls did not return."), "{said}");
+    let text = called_in_words(&blame(), &part);
+    assert!(text.contains("found with 6 inputs") && text.contains("of 4 more nothing was judged"), "{text}");
+    assert!(text.ends_with("; 5 more were not called, because 3 calls did not return."), "{text}");
 }

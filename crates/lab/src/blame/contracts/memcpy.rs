@@ -14,7 +14,6 @@ use crate::blame::wire::{Reader, Writer};
 /// What the function is called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::blame) struct Regions {
-    /// How many bytes.
     pub(in crate::blame) n: i32,
     /// The bytes; fewer than `n`, and none at all, in a call that was only watched.
     pub(in crate::blame) bytes: Vec<u8>,
@@ -186,14 +185,13 @@ fn smaller(regions: &Regions) -> Vec<Regions> {
     if count > 600 {
         let plain = vec![0; count];
         smaller.extend((*bytes != plain).then(|| Regions::new(plain, gap)));
-        smaller.retain(|it| it.gap.is_none() || it.overlap());
-        return smaller;
-    }
-    for (place, &byte) in bytes.iter().enumerate() {
-        for less in [0, byte / 2, byte.saturating_sub(1)].into_iter().filter(|&less| less < byte) {
-            let mut bytes = bytes.clone();
-            bytes[place] = less;
-            smaller.push(Regions::new(bytes, gap));
+    } else {
+        for (place, &byte) in bytes.iter().enumerate() {
+            for less in [0, byte / 2, byte.saturating_sub(1)].into_iter().filter(|&less| less < byte) {
+                let mut bytes = bytes.clone();
+                bytes[place] = less;
+                smaller.push(Regions::new(bytes, gap));
+            }
         }
     }
     // Regions that came to lie apart have no place of their own.
@@ -251,15 +249,15 @@ fn show_copied(regions: &Regions, copied: &Copied) -> String {
 }
 
 fn decode_regions(bytes: &[u8]) -> Option<Regions> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = Reader(bytes);
     let (n, placed, gap) = (reader.word()?, reader.word()?, reader.word()?);
-    let bytes = if reader.is_empty() { &[] } else { reader.bytes(usize::try_from(n).ok()?)? };
+    let bytes = if reader.0.is_empty() { &[] } else { reader.bytes(usize::try_from(n).ok()?)? };
     reader.end()?;
     Some(Regions { n, bytes: bytes.to_vec(), gap: (placed != 0).then_some(gap) })
 }
 
 fn decode_copied(regions: &Regions, bytes: &[u8]) -> Option<Copied> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = Reader(bytes);
     let (returned, outside) = (reader.word()? != 0, reader.word()? != 0);
     let (from, to) = (reader.bytes(regions.bytes.len())?, reader.bytes(regions.bytes.len())?);
     reader.end()?;
@@ -337,7 +335,6 @@ void *__memcpy_chk(void *to, const void *from, size_t n, size_t room)
 }
 "#;
 
-/// The contract.
 pub(in crate::blame) static CONTRACT: Contract<Regions, Copied> = Contract {
     name: "memcpy",
     symbol: "memcpy",
@@ -373,7 +370,7 @@ pub(in crate::blame) static CONTRACT: Contract<Regions, Copied> = Contract {
     show_outcome: show_copied,
     encode: |regions| {
         let writer = Writer::default().word(regions.n).word(regions.gap.is_some().into());
-        writer.word(regions.gap.unwrap_or(0)).bytes(&regions.bytes).done()
+        writer.word(regions.gap.unwrap_or(0)).bytes(&regions.bytes).0
     },
     decode_input: decode_regions,
     decode: decode_copied,

@@ -11,7 +11,6 @@ use crate::blame::wire::{Reader, Writer};
 /// What the function is called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::blame) struct People {
-    /// The ages of the persons in the array.
     pub(in crate::blame) ages: Vec<i32>,
     /// The length that is passed.
     pub(in crate::blame) len: i32,
@@ -48,7 +47,6 @@ impl People {
 /// What came of a call that returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::blame) struct Sorted {
-    /// The value that was returned.
     pub(in crate::blame) returned: i32,
     /// Which person each place of the array holds, by its place before the call: negative for nobody (−1 a
     /// null pointer, −2 a stranger). A pointer says who a person is, and its age does not.
@@ -304,7 +302,7 @@ fn show_sorted(people: &People, sorted: &Sorted) -> String {
 }
 
 fn decode_people(bytes: &[u8]) -> Option<People> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = Reader(bytes);
     let (len, partly_seen, count) = (reader.word()?, reader.word()? != 0, reader.word()?);
     let ages = reader.words(usize::try_from(count).ok()?)?;
     reader.end()?;
@@ -312,7 +310,7 @@ fn decode_people(bytes: &[u8]) -> Option<People> {
 }
 
 fn decode_sorted(people: &People, bytes: &[u8]) -> Option<Sorted> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = Reader(bytes);
     let (returned, altered, outside) = (reader.word()?, reader.word()?, reader.word()?);
     let places = reader.words(people.ages.len())?;
     reader.end()?;
@@ -376,17 +374,17 @@ int sort(struct person *a[], int len)
     int (*next)(struct person **, int) = (int (*)(struct person **, int))next_function();
     if (!enter())
         return next(a, len);
-    int count = 0, looked = 1, most = len < 0 ? 0 : len > 100000 ? 100000 : len;
+    int count = 0, readable = 1, most = len < 0 ? 0 : len > 100000 ? 100000 : len;
     struct seen *seen = pages((size_t)most * sizeof *seen);
     for (; seen && count < most; count++) {
-        looked = peek(&seen[count].who, &a[count], sizeof seen->who);
-        if (looked == 1)
-            looked = peek(&seen[count].was, seen[count].who, sizeof seen->was);
-        if (looked != 1)
+        readable = peek(&seen[count].who, &a[count], sizeof seen->who);
+        if (readable == 1)
+            readable = peek(&seen[count].was, seen[count].who, sizeof seen->was);
+        if (readable != 1)
             break;
     }
     /* Who is missing was looked for; of others nothing is known. */
-    int partly_seen = looked < 0 || !seen || (count == most && most < len);
+    int partly_seen = readable < 0 || !seen || (count == most && most < len);
     open_record((size_t)count * sizeof(int) + 64);
     give(len);
     give(partly_seen);
@@ -435,7 +433,6 @@ int sort(struct person *a[], int len)
 }
 "#;
 
-/// The contract.
 pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
     name: "sort",
     symbol: "sort",
@@ -484,7 +481,7 @@ pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
     encode: |people| {
         let count = i32::try_from(people.ages.len()).unwrap_or(i32::MAX);
         let writer = Writer::default().word(people.len).word(people.partly_seen.into());
-        writer.word(count).words(&people.ages).done()
+        writer.word(count).words(&people.ages).0
     },
     decode_input: decode_people,
     decode: decode_sorted,

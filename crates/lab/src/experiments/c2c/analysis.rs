@@ -16,7 +16,7 @@ use tenbin_model::topology::shared;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Cell, Cpu, Descriptor, Figure, Machine, Refusal, Role, Trial, Verdict};
 
-use self::gap::{Gap, Outcome, Size, Why};
+use self::gap::{Gap, GapSize, Outcome, Why};
 use self::pair::{Class, Drift, Pair, classes, drift};
 use self::picture::{ByClass, by_class, figures, grids};
 use self::relabelings::{Labels, Relabelings, Timed};
@@ -92,8 +92,8 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&D
     let weighed = each.iter().find(|answer| answer.cell == first.label);
     let apart = weighed.map(|answer| match (&answer.evidence, &answer.refusal) {
         (_, Some(refusal)) => {
-            let said = sentence::refusal(refusal);
-            format!(". Which protocol is cheaper was refused: {}", said.trim_start_matches("Refused: "))
+            let reason = sentence::refusal(refusal);
+            format!(". Which protocol is cheaper was refused: {}", reason.trim_start_matches("Refused: "))
         }
         (Some(evidence), None) => {
             let (times, range) = (show(evidence.ratio, evidence.interval), outward(evidence.interval));
@@ -140,15 +140,11 @@ fn unsteady(drift: &Drift) -> String {
 fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drift: Option<&Drift>) -> Answer {
     let descriptor = &trial.descriptor;
     let (way, variant) = last_protocol(descriptor, classes);
-    let said: Vec<String> = classes.iter().filter_map(|class| class.in_words(variant)).collect();
-    let reached = format!("a line moves by {way} in {}", said.join(", in "));
+    let by_class: Vec<String> = classes.iter().filter_map(|class| class.in_words(variant)).collect();
+    let reached = format!("a line moves by {way} in {}", by_class.join(", in "));
     let refused = |beside: &str, needs: String, remedy: &str| {
         let refusal = Refusal { reached: format!("{reached}{beside}"), needs, remedy: remedy.into() };
-        Answer {
-            sentence: sentence::refusal(&refusal),
-            refusal: Some(refusal),
-            ..empty(descriptor, "", true)
-        }
+        comparisons::refused(descriptor, "", true, &refusal)
     };
     match drift {
         None => {
@@ -185,7 +181,7 @@ fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drif
             });
             Answer {
                 verdict,
-                sentence: format!("A line moves by {way} in {}. {far}.", said.join(", in ")),
+                sentence: format!("A line moves by {way} in {}. {far}.", by_class.join(", in ")),
                 ..empty(descriptor, "", true)
             }
         }
@@ -204,7 +200,6 @@ fn last_protocol(descriptor: &Descriptor, classes: &[Class<'_>]) -> (String, u32
     timed.max_by_key(|(_, variant)| *variant).unwrap_or_else(|| ("no known protocol".into(), u32::MAX))
 }
 
-/// The nearest and the farthest class, weighed.
 fn weighed(machine: &Machine, descriptor: &Descriptor, classes: &[Class<'_>], variant: u32) -> Gap {
     let mut cpus: Vec<Cpu> = Vec::new();
     for pair in classes.iter().flat_map(|class| &class.pairs) {
@@ -236,7 +231,7 @@ fn in_percent(gap: f64) -> String {
     if more < 1.0 { percent(more) } else { format!("{}x", three_digits(1.0 + more)) }
 }
 
-fn from_nearest(size: &Size) -> String {
+fn from_nearest(size: &GapSize) -> String {
     let interval = as_ratios(size.interval);
     let times = show(size.gap.exp(), interval);
     format!(
@@ -249,10 +244,7 @@ fn from_nearest(size: &Size) -> String {
 fn undecided(why: Why, weighed: &Gap) -> (String, String, &'static str) {
     const MORE: &str = "measure all pairs (without --quick), or use more CPUs of each group";
     let size = weighed.size.as_ref();
-    let beside = size.map_or_else(String::new, |size| {
-        let said = from_nearest(size);
-        format!(". {said}")
-    });
+    let beside = size.map_or_else(String::new, |size| format!(". {}", from_nearest(size)));
     match why {
         Why::SlowOrFar => (
             beside,
@@ -283,7 +275,6 @@ fn undecided(why: Why, weighed: &Gap) -> (String, String, &'static str) {
     }
 }
 
-/// The figures that the weighing of classes rests on.
 fn sizes(weighed: &Gap) -> Vec<Figure> {
     let factor = |name: &str, log: f64| {
         let value = log.exp();

@@ -35,7 +35,7 @@ fn a_partner_that_is_waited_for_in_vain_is_the_machine_s_fault() {
 }
 
 #[test]
-fn a_partner_that_stops_short_fails_the_check_however_long_it_is_waited_for() {
+fn a_partner_that_stops_short_fails_the_check_at_any_patience() {
     for patience in [0, 100, PATIENCE_WITH_A_FAULT] {
         with_lines(patience, |_, _, _, mut lines| {
             let seen = lines.check(SHORT);
@@ -94,7 +94,7 @@ fn large() -> Machine {
 }
 
 #[test]
-fn of_many_cpus_some_are_measured_with_all_their_pairs_of_every_class() {
+fn of_many_cpus_some_are_measured_in_all_pairs_of_every_class() {
     for (effort, count) in [(Effort::Quick, 8), (Effort::Normal, 16)] {
         let cpus = (0..128).map(Cpu).collect();
         let asked = TestRequest { machine: large(), cpus, effort, seed: 3, ..TestRequest::default() };

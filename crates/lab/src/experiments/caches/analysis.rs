@@ -11,7 +11,7 @@ use tenbin_model::{
     Verdict, Word,
 };
 
-use self::capacity::{Capacities, Curve, Level, Point, Stated};
+use self::capacity::{Capacities, Curve, Level, LevelOutcome, Point, Stated};
 use tenbin_analysis::verdict::comparisons::{empty, refused};
 use tenbin_analysis::verdict::refused_in_words;
 use tenbin_analysis::{Analysis, Basis, Judged, topology};
@@ -53,7 +53,6 @@ const STEADY: f64 = capacity::AGREE;
 /// MiB, and of an L2 of 1 MiB 192 and 768 KiB.
 const OTHERS: f64 = 24.0;
 
-/// What one CPU walked through.
 struct Walked {
     cpu: Cpu,
     /// In the order of the cells: one a kind of page.
@@ -104,15 +103,15 @@ fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
     for level in &mut whole.levels {
         let in_half = |half: &Capacities| {
             let level = half.levels.iter().find(|other| other.level == level.level)?;
-            Some((level.measured()?, level.judged().verdict()))
+            Some((level.measured()?, level.outcome().verdict()))
         };
-        let (Some((before, said)), Some((after, says))) = (in_half(early), in_half(late)) else {
+        let (Some((before, word)), Some((after, word_after))) = (in_half(early), in_half(late)) else {
             continue;
         };
         let factor = before.0.max(after.0) as f64 / before.0.min(after.0) as f64;
-        if factor > STEADY || said != says {
+        if factor > STEADY || word != word_after {
             level.ended_by = None;
-            level.found = Err(Refusal {
+            level.rise = Err(Refusal {
                 reached: format!(
                     "the knee of L{} was at {before} in the first half and at {after} in the second",
                     level.level
@@ -137,12 +136,10 @@ fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
     if !machine.is_guest() {
         return None;
     }
-    let (stated, end) = match level.judged() {
-        capacity::Judged::Differ(stated, rise) => (stated, rise.knee),
-        capacity::Judged::Ended(stated, by) => (stated, by),
-        capacity::Judged::Agree(..) | capacity::Judged::Alone(_) | capacity::Judged::Undecided(_) => {
-            return None;
-        }
+    let (stated, end) = match level.outcome() {
+        LevelOutcome::Differ(stated, rise) => (stated, rise.knee),
+        LevelOutcome::Ended(stated, by) => (stated, by),
+        LevelOutcome::Agree(..) | LevelOutcome::Alone(_) | LevelOutcome::Undecided(_) => return None,
     };
     let may_be_others = end < stated && stated.0 as f64 <= OTHERS * end.0 as f64;
     may_be_others.then(|| Refusal {
@@ -157,7 +154,6 @@ fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
     })
 }
 
-/// The times by size of those blocks of one cell.
 fn curve(machine: &Machine, trial: &Trial, cell: &Cell, blocks: impl Fn(u32) -> bool) -> Curve {
     let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for sample in cell.samples.iter().filter(|sample| blocks(sample.block)) {
@@ -172,7 +168,6 @@ fn curve(machine: &Machine, trial: &Trial, cell: &Cell, blocks: impl Fn(u32) -> 
     }
 }
 
-/// What the firmware says of the caches of `cpu`.
 fn stated(machine: &Machine, cpu: Cpu) -> Vec<Stated> {
     let of = |cache: &&tenbin_model::machine::Cache| Stated {
         level: cache.level,
@@ -185,22 +180,18 @@ fn stated(machine: &Machine, cpu: Cpu) -> Vec<Stated> {
 fn answers(machine: &Machine, trial: &Trial, walked: &[Walked]) -> Vec<Answer> {
     let mut answers = Vec::new();
     for (place, walked) in walked.iter().enumerate() {
+        let none = |refusal: &Refusal| {
+            refused(&trial.descriptor, &format!("on {}", walked.cpu), place == 0, refusal)
+        };
         match &walked.judged {
-            Err(refusal) => {
-                let label = format!("on {}", walked.cpu);
-                answers.push(refused(&trial.descriptor, &label, place == 0, refusal));
-            }
+            Err(refusal) => answers.push(none(refusal)),
             Ok(capacities) if capacities.levels.is_empty() => {
-                let refusal = Refusal {
-                    reached: format!(
-                        "no cache is stated, and loads are equally fast up to {}",
-                        capacities.largest
-                    ),
+                let largest = capacities.largest;
+                answers.push(none(&Refusal {
+                    reached: format!("no cache is stated, and loads are equally fast up to {largest}"),
                     needs: "a knee, or firmware that states a cache".into(),
                     remedy: "measure larger sizes with --set largest=…".into(),
-                };
-                let label = format!("on {}", walked.cpu);
-                answers.push(refused(&trial.descriptor, &label, place == 0, &refusal));
+                }));
             }
             Ok(capacities) => {
                 // The last level is what memory lies behind, and what firmware is most often wrong about.
@@ -223,18 +214,15 @@ fn answers(machine: &Machine, trial: &Trial, walked: &[Walked]) -> Vec<Answer> {
 
 /// A cache that several CPUs share is shared with a host's other guests as well, and what they leave changes.
 fn shared_with_guests(machine: &Machine, level: &Level) -> Option<String> {
-    if !machine.is_guest() {
-        return None;
-    }
-    level.shared_by.is_some_and(|cpus| cpus > 1).then(|| {
+    (machine.is_guest() && level.shared_by.is_some_and(|cpus| cpus > 1)).then(|| {
         "Holds for what the host's other guests leave of a cache that they share, and while they leave it.".into()
     })
 }
 
 fn of_level(machine: &Machine, trial: &Trial, cpu: Cpu, capacities: &Capacities, level: &Level) -> Answer {
-    let judged = level.judged();
+    let judged = level.outcome();
     let refusal = match judged {
-        capacity::Judged::Undecided(refusal) => Some(refusal.clone()),
+        LevelOutcome::Undecided(refusal) => Some(refusal.clone()),
         _ => held_by_others(machine, level),
     };
     let witness = format!("by {cpu} in pages of {}", capacities.page);
@@ -282,16 +270,15 @@ fn grid(curves: &[Curve]) -> Grid {
     }
 }
 
-/// The machine's shape in words, as the firmware has it.
 fn findings(machine: &Machine, trial: &Trial) -> Vec<Finding> {
-    let found = |sentence: String| Finding {
+    let sentences = topology::sentences(machine);
+    let finding = (!sentences.is_empty()).then(|| Finding {
         experiment: trial.descriptor.name.clone(),
-        sentence,
+        sentence: sentences.join(" "),
         evidence: "as the kernel publishes it".into(),
         confidence: "the firmware's word, which a virtual machine's maker may choose".into(),
-    };
-    let sentences = topology::sentences(machine);
-    if sentences.is_empty() { Vec::new() } else { vec![found(sentences.join(" "))] }
+    });
+    finding.into_iter().collect()
 }
 
 /// The sizes to build on: those of the first CPU that walked, else what the firmware says of the first CPU.
@@ -359,10 +346,17 @@ mod tests {
         Knees.judge(&machine, &trial).answers.remove(0)
     }
 
+    const MIB: u64 = 1 << 20;
+
+    #[track_caller]
+    fn says(answer: &Answer, verdict: Verdict, words: &str) {
+        assert_eq!(answer.verdict, verdict, "{}", answer.sentence);
+        assert!(answer.sentence.contains(words), "{words}: {}", answer.sentence);
+    }
+
     #[test]
     fn halves_that_say_the_opposite_of_the_firmware_are_no_answer() {
-        const MIB: u64 = 1 << 20;
-        for (knees, verdict, said) in [
+        for (knees, verdict, words) in [
             (
                 [8 * MIB, 8 * MIB],
                 Verdict::Equivalent,
@@ -373,24 +367,19 @@ mod tests {
             ([4 * MIB, 2 * MIB], Verdict::Refused, "all the time, or never"),
             ([8 * MIB, 2 * MIB], Verdict::Refused, "a knee that stays within 2x of itself"),
         ] {
-            let answer = walk(Virtualisation::None, knees);
-            assert_eq!(answer.verdict, verdict, "{knees:?}: {}", answer.sentence);
-            assert!(answer.sentence.contains(said), "{knees:?}: {}", answer.sentence);
+            says(&walk(Virtualisation::None, knees), verdict, words);
         }
     }
 
     #[test]
     fn what_other_guests_may_hold_is_not_held_against_the_firmware() {
-        const MIB: u64 = 1 << 20;
-        for (knee, verdict, said) in [
+        for (knee, verdict, words) in [
             (4 * MIB, Verdict::Equivalent, "the measured knee is at 4 MiB"),
             (2 * MIB, Verdict::Refused, "the host's other guests may hold"),
             (MIB / 2, Verdict::Refused, "it ended at 512 KiB, which is what other experiments build on"),
             (MIB / 4, Verdict::Different, "the measured knee of 256 KiB"),
         ] {
-            let answer = walk(Virtualisation::Hypervisor("KVM".into()), [knee, knee]);
-            assert_eq!(answer.verdict, verdict, "{knee}: {}", answer.sentence);
-            assert!(answer.sentence.contains(said), "{knee}: {}", answer.sentence);
+            says(&walk(Virtualisation::Hypervisor("KVM".into()), [knee, knee]), verdict, words);
         }
     }
 }

@@ -1,5 +1,6 @@
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::{Pin, allowed_cpus};
+use tenbin_model::Picoseconds;
 use tenbin_model::topology::USUAL_LINE;
 
 use super::*;
@@ -23,25 +24,12 @@ fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
         variants: vec![0, 1],
         ..Arrangement::default()
     };
-    let mut random = Pcg64Mcg::seed_from_u64(1);
-    let mut below = move |bound: usize| random.random_range(0..bound);
-    let spacing = USUAL_LINE.0 as usize;
-    let chases: Vec<Arc<Chase>> = bytes
-        .into_iter()
-        .map(|bytes| Arc::new(Chase::new(bytes as usize, spacing, PageKind::Base, &mut below).unwrap()))
-        .collect();
-    let walks = Walks {
-        team: Team::gather(request.clock, cpus).unwrap(),
-        first: 0,
-        tasks: chases.iter().map(|chase| walk(Arc::clone(chase))).collect(),
-        chases,
-        broken: Chase::two_cycles(SMALLEST as usize, spacing, PageKind::Base, &mut below).unwrap(),
-    };
+    let walks = open(&arrangement, &request, PageKind::Base, &bytes).unwrap();
     body(&request, descriptor, arrangement, walks);
 }
 
 #[test]
-fn sizes_are_half_octaves_then_octaves_and_stay_within_the_allowance() {
+fn sizes_are_half_octaves_then_octaves_within_the_allowance() {
     let sizes = up_to(256 << 20);
     assert_eq!(sizes[..5], [4 << 10, 6 << 10, 8 << 10, 12 << 10, 16 << 10]);
     assert_eq!(sizes[sizes.len() - 4..], [48 << 20, 64 << 20, 128 << 20, 256 << 20]);
@@ -104,8 +92,8 @@ fn a_walker_that_is_moved_to_another_cpu_refuses_the_cell() {
         });
         let cell = rehearsed((&descriptor, arrangement), request, &mut walks);
         let refusal = cell.refusal.as_ref().unwrap();
-        let said = format!("worker 0 was pinned to {} and ran on {elsewhere}", all[0]);
-        assert!(refusal.reached.contains(&said), "{refusal:?}");
+        let message = format!("worker 0 was pinned to {} and ran on {elsewhere}", all[0]);
+        assert!(refusal.reached.contains(&message), "{refusal:?}");
         assert!(refusal.needs.contains("every worker on its CPU"), "{refusal:?}");
         assert!(
             !cell.samples.is_empty() && cell.ended.is_none(),

@@ -1,6 +1,6 @@
 //! What `calls` says about itself.
 
-use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Descriptor, Parameter, Source, Variant};
 
 use super::rungs::RUNGS;
 use crate::trace;
@@ -21,7 +21,6 @@ pub(super) fn describe() -> Descriptor {
                         the parent's number, the CPU that is held, ENOSYS; a sum is the number of its calls"
                 .into(),
         subject: "Calls".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: variants.collect(),
         parameters: vec![
             Parameter::new(
@@ -37,28 +36,23 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         margin: 0.02,
-        epoch: Picoseconds::from_micros(100),
         privileges: "for the figures none; for the trace a C compiler and permission to ptrace".into(),
-        touches: "none".into(),
-        sources: vec![
-            Source::new(
+        sources: Source::list(&[
+            (
                 "S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)",
                 "the question, and the sum that is called",
             ),
-            Source::new("vdso(7)", "names and versions of the functions by architecture"),
-            Source::new(
+            ("vdso(7)", "names and versions of the functions by architecture"),
+            (
                 "Linux, tools/testing/selftests/vDSO/vdso_test_correctness.c",
                 "a time of the vDSO lies between two of the kernel's",
             ),
-            Source::new(
+            (
                 "System V ABI, AMD64 supplement; ELF for the Arm 64-bit Architecture; RISC-V ELF psABI",
                 "the stub of a linkage table, and the registers of a call",
             ),
-            Source::new(
-                "Linux, Documentation/admin-guide/hw-vuln",
-                "which mitigations work at each system call",
-            ),
-        ],
+            ("Linux, Documentation/admin-guide/hw-vuln", "which mitigations work at each system call"),
+        ]),
         ..Descriptor::default()
     }
 }

@@ -29,7 +29,6 @@ pub(super) struct Promise {
 }
 
 impl Promise {
-    /// That of calls of `what` made on `cpu`.
     pub(super) fn of(what: What, cpu: Cpu) -> Self {
         Self { what, cpu, parent: parent_id(), reached: 0, before: Answer::default() }
     }
@@ -63,9 +62,9 @@ impl Promise {
             }
             Question::Random => Seen::Met(format!("{RANDOM_BYTES} bytes, and others the next time")),
             Question::Resolution(_) => {
-                let (stated, said) = (answers[1].nanoseconds(), before);
-                let seen = format!("{stated} ns, and {said} ns by system call");
-                if stated == said { Seen::Met(seen) } else { Seen::Broken(seen) }
+                let stated = answers[1].nanoseconds();
+                let seen = format!("{stated} ns, and {before} ns by system call");
+                if stated == before { Seen::Met(seen) } else { Seen::Broken(seen) }
             }
             Question::Clock(_) | Question::TimeOfDay | Question::Seconds => {
                 let unit = unit(question);
@@ -159,18 +158,17 @@ fn by_the_kernel(question: Question) -> u128 {
 /// second is not waited for, and neither is a clock of the kernel's that stands still itself.
 fn moved_beyond(question: Question, answer: &Answer) -> u128 {
     let answer = in_answer(question, answer);
-    let looks = match question {
+    let mut looks = match question {
         Question::Clock(_) | Question::TimeOfDay => LOOKS,
         _ => 1,
     };
-    let mut now = by_the_kernel(question);
-    for _ in 1..looks {
-        if now > answer {
-            break;
+    loop {
+        let now = by_the_kernel(question);
+        looks -= 1;
+        if looks == 0 || now > answer {
+            return now;
         }
-        now = by_the_kernel(question);
     }
-    now
 }
 
 /// The time that this answer says, in the unit of the question.

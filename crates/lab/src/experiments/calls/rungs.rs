@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use tenbin_metal::calls::{Answer, Call, ClockName, Question, Sum};
+use tenbin_metal::calls::ClockName::{Monotonic, MonotonicCoarse, MonotonicRaw, ProcessCpu, Realtime};
+use tenbin_metal::calls::Question::{Clock, Resolution};
+use tenbin_metal::calls::{Answer, Call, Question, Sum};
 use tenbin_metal::vdso::{NoVdso, VERSION, Vdso};
 
 /// Names that are compared or looked for, as they read inside a sentence.
@@ -17,23 +19,19 @@ pub(super) const UNKNOWN_CALL: &str = "an unknown system call";
 pub(super) const PARENT_BY_SYSTEM_CALL: &str = "getppid by system call";
 pub(super) const PARENT_BY_LIBRARY: &str = "libc's getppid";
 
-/// One rung of the ladder.
 pub(super) struct Rung {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) what_is_called: What,
-    /// What is done wrong, on purpose.
     pub(super) plant: Option<Plant>,
 }
 
-/// What is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Sum(Sum),
     Asked(Through, Question),
 }
 
-/// Who is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Through {
     Vdso,
@@ -45,7 +43,6 @@ pub(super) enum Through {
 /// A fault that a check has to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plant {
-    /// One call less than was asked for.
     OneShort,
     /// The first answer, again and again.
     Still,
@@ -63,67 +60,45 @@ pub(super) const RUNGS: &[Rung] = &[
         "the same function as a shared library's: the call goes to a stub, which jumps where a slot in memory says",
         Sum::Linked,
     ),
-    asked("time in the vDSO", "the date in seconds, from memory", Through::Vdso, Question::Seconds),
-    asked("getcpu in the vDSO", "the CPU and its memory node", Through::Vdso, Question::Cpu),
-    asked(
+    vdso("time in the vDSO", "the date in seconds, from memory", Question::Seconds),
+    vdso("getcpu in the vDSO", "the CPU and its memory node", Question::Cpu),
+    vdso(
         "clock_getres(MONOTONIC) in the vDSO",
         "the step of a clock, which does not change",
-        Through::Vdso,
-        Question::Resolution(ClockName::Monotonic),
+        Resolution(Monotonic),
     ),
-    asked(
+    vdso(
         "clock_gettime(MONOTONIC_COARSE) in the vDSO",
         "the time of the kernel's last tick: memory is read and no counter",
-        Through::Vdso,
-        Question::Clock(ClockName::MonotonicCoarse),
+        Clock(MonotonicCoarse),
     ),
-    asked(
-        CLOCK_IN_THE_VDSO,
-        "the counter is read and scaled as the kernel's page says",
-        Through::Vdso,
-        Question::Clock(ClockName::Monotonic),
-    ),
-    asked(
-        "clock_gettime(REALTIME) in the vDSO",
-        "the same for the date",
-        Through::Vdso,
-        Question::Clock(ClockName::Realtime),
-    ),
-    asked(
+    vdso(CLOCK_IN_THE_VDSO, "the counter is read and scaled as the kernel's page says", Clock(Monotonic)),
+    vdso("clock_gettime(REALTIME) in the vDSO", "the same for the date", Clock(Realtime)),
+    vdso(
         "clock_gettime(MONOTONIC_RAW) in the vDSO",
         "the same without the corrections of NTP",
-        Through::Vdso,
-        Question::Clock(ClockName::MonotonicRaw),
+        Clock(MonotonicRaw),
     ),
-    asked("gettimeofday in the vDSO", "the date in microseconds", Through::Vdso, Question::TimeOfDay),
-    asked(
-        "getrandom in the vDSO",
-        "32 random bytes of a generator that the kernel seeds",
-        Through::Vdso,
-        Question::Random,
-    ),
-    asked(
+    vdso("gettimeofday in the vDSO", "the date in microseconds", Question::TimeOfDay),
+    vdso("getrandom in the vDSO", "32 random bytes of a generator that the kernel seeds", Question::Random),
+    library(
         CLOCK_BY_LIBRARY,
         "the C library's function, which asks the vDSO if it found it",
-        Through::Library,
-        Question::Clock(ClockName::Monotonic),
+        Clock(Monotonic),
     ),
-    asked(
+    kernel(
         UNKNOWN_CALL,
         "a number that stands for none: into the kernel and back with ENOSYS",
-        Through::Kernel,
         Question::Unknown,
     ),
-    asked(
+    kernel(
         PARENT_BY_SYSTEM_CALL,
         "one instruction; the least that a call does which does something",
-        Through::Kernel,
         Question::Parent,
     ),
-    asked(
+    library(
         PARENT_BY_LIBRARY,
         "the C library's function. It is linked into this program, so no linkage table is on the way",
-        Through::Library,
         Question::Parent,
     ),
     asked(
@@ -132,29 +107,18 @@ pub(super) const RUNGS: &[Rung] = &[
         Through::LibrarysSyscall,
         Question::Parent,
     ),
-    asked(
-        CLOCK_BY_SYSTEM_CALL,
-        "what the vDSO spares: the kernel reads the same counter",
-        Through::Kernel,
-        Question::Clock(ClockName::Monotonic),
-    ),
-    asked(
-        "getrandom by system call",
-        "the same 32 bytes of the kernel's own generator",
-        Through::Kernel,
-        Question::Random,
-    ),
-    asked(
+    kernel(CLOCK_BY_SYSTEM_CALL, "what the vDSO spares: the kernel reads the same counter", Clock(Monotonic)),
+    kernel("getrandom by system call", "the same 32 bytes of the kernel's own generator", Question::Random),
+    vdso(
         "clock_gettime(PROCESS_CPUTIME_ID) in the vDSO",
         "a clock that the kernel alone knows: the vDSO has to pass it on",
-        Through::Vdso,
-        Question::Clock(ClockName::ProcessCpu),
+        Clock(ProcessCpu),
     ),
     planted("a call left out", "one call less than was asked for", What::Sum(Sum::Called), Plant::OneShort),
     planted(
         "a clock that stands still",
         "answers what it answered first",
-        What::Asked(Through::Kernel, Question::Clock(ClockName::Monotonic)),
+        What::Asked(Through::Kernel, Clock(Monotonic)),
         Plant::Still,
     ),
     planted(
@@ -173,6 +137,18 @@ const fn asked(name: &'static str, what: &'static str, through: Through, questio
     Rung { name, what, what_is_called: What::Asked(through, question), plant: None }
 }
 
+const fn vdso(name: &'static str, what: &'static str, question: Question) -> Rung {
+    asked(name, what, Through::Vdso, question)
+}
+
+const fn kernel(name: &'static str, what: &'static str, question: Question) -> Rung {
+    asked(name, what, Through::Kernel, question)
+}
+
+const fn library(name: &'static str, what: &'static str, question: Question) -> Rung {
+    asked(name, what, Through::Library, question)
+}
+
 const fn planted(name: &'static str, what: &'static str, called: What, plant: Plant) -> Rung {
     Rung { name, what, what_is_called: called, plant: Some(plant) }
 }
@@ -182,16 +158,12 @@ pub(super) fn index(name: &str) -> u32 {
     RUNGS.iter().position(|rung| rung.name == name).map_or(u32::MAX, |index| index as u32)
 }
 
-/// Why a rung is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// There is no vDSO.
     NoVdso(NoVdso),
-    /// The vDSO does not offer the function.
     NotOffered,
     /// This architecture has no such system call, or the library no such function.
     NoWay,
-    /// Something stands before the kernel.
     Filtered(String),
 }
 
@@ -208,7 +180,6 @@ impl fmt::Display for Absent {
 }
 
 impl Rung {
-    /// What it calls, ready to be called.
     pub(super) fn subject(&self, vdso: Result<&Vdso, NoVdso>) -> Result<Subject, Absent> {
         let (through, question) = match self.what_is_called {
             What::Sum(sum) => {

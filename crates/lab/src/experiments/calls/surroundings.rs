@@ -4,7 +4,7 @@
 use tenbin_metal::calls::{Seccomp, Watchers};
 use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_model::machine::{Observed, Virtualisation, Wsl};
-use tenbin_model::words::{comma, semicolon};
+use tenbin_model::words::{capitalised, comma, semicolon};
 use tenbin_model::{Finding, Machine};
 
 use super::rungs::Absent;
@@ -58,15 +58,11 @@ fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "calls".into(), sentence, evidence, confidence: confidence.into() }
 }
 
-/// What the vDSO has in its table.
 fn offered(vdso: &Result<Vdso, NoVdso>) -> Finding {
     match vdso {
         Ok(vdso) => {
-            let own = |name: &str| name.starts_with("__");
-            let mut names: Vec<String> = vdso
-                .functions()
-                .iter()
-                .filter(|symbol| own(&symbol.name))
+            let own = vdso.functions().iter().filter(|symbol| symbol.name.starts_with("__"));
+            let mut names: Vec<String> = own
                 .map(|symbol| match &symbol.version {
                     Some(version) => format!("{}@@{version}", symbol.name),
                     None => symbol.name.clone(),
@@ -87,7 +83,6 @@ fn offered(vdso: &Result<Vdso, NoVdso>) -> Finding {
     }
 }
 
-/// The rungs that are not there.
 fn left_out(absent: &[(&str, &Absent)]) -> Option<Finding> {
     let sentence = match absent.len() {
         0 => return None,
@@ -109,7 +104,6 @@ fn left_out(absent: &[(&str, &Absent)]) -> Option<Finding> {
 
 /// What the kernel keeps time by, and whether the vDSO, if there is one, can do without the kernel.
 fn clock_source(source: &Observed<String>, has_vdso: bool) -> Finding {
-    let confidence = "the kernel's word; the comparison with the system call shows it";
     let name = match source {
         Observed::Known(name) => name.trim(),
         Observed::NotObservable(why) => {
@@ -118,23 +112,22 @@ fn clock_source(source: &Observed<String>, has_vdso: bool) -> Finding {
             return finding(sentence.into(), why.clone(), "none");
         }
     };
-    let known = READ_IN_THE_VDSO.iter().find(|(known, _)| *known == name);
-    let sentence = match known {
-        _ if !has_vdso => format!("The kernel keeps time by `{name}`."),
-        Some((_, None)) => format!("The kernel keeps time by `{name}`, which the vDSO reads itself."),
-        Some((_, Some(condition))) => {
-            format!("The kernel keeps time by `{name}`, which the vDSO reads itself {condition}.")
+    let reads = match READ_IN_THE_VDSO.iter().find(|(known, _)| *known == name) {
+        _ if !has_vdso => String::new(),
+        Some((_, None)) => ", which the vDSO reads itself".into(),
+        Some((_, Some(condition))) => format!(", which the vDSO reads itself {condition}"),
+        None => {
+            ", which no vDSO is known to read: expect clocks in the vDSO to cost a system call and a little \
+                 more"
+                .into()
         }
-        None => format!(
-            "The kernel keeps time by `{name}`, which no vDSO is known to read: expect clocks in the vDSO to cost a \
-             system call and a little more."
-        ),
     };
+    let confidence = "the kernel's word; the comparison with the system call shows it";
+    let sentence = format!("The kernel keeps time by `{name}`{reads}.");
     finding(sentence, format!("current_clocksource is {name}"), confidence)
 }
 
 fn mitigations(flaws: &Observed<Vec<(String, String)>>) -> Finding {
-    const CONFIDENCE: &str = "the kernel's word";
     let flaws = match flaws {
         Observed::Known(flaws) => flaws,
         Observed::NotObservable(why) => {
@@ -158,35 +151,29 @@ fn mitigations(flaws: &Observed<Vec<(String, String)>>) -> Finding {
         1 => "One mitigation works at each system call, and is in its price.".to_owned(),
         count => format!("{count} mitigations work at each system call, and are in its price."),
     };
-    let evidence = if at_work.is_empty() {
-        format!("{} flaws looked at in /sys/devices/system/cpu/vulnerabilities", flaws.len())
-    } else {
-        semicolon(&at_work)
+    let evidence = match at_work.len() {
+        0 => format!("{} flaws looked at in /sys/devices/system/cpu/vulnerabilities", flaws.len()),
+        _ => semicolon(&at_work),
     };
-    finding(sentence, evidence, CONFIDENCE)
+    finding(sentence, evidence, "the kernel's word")
 }
 
-/// Filters and tracers.
 fn watched(watchers: &Result<Watchers, String>) -> Finding {
-    const CONFIDENCE: &str = "the kernel's word, in /proc/self/status";
     let seen = match watchers {
         Ok(seen) => seen,
         Err(why) => {
             return finding("Who looks at system calls here is not to be seen.".into(), why.clone(), "none");
         }
     };
-    let filters = match seen.seccomp {
-        None => "whether seccomp filters system calls the kernel does not say".to_owned(),
-        Some(Seccomp::Off) => "no seccomp filter looks at system calls".into(),
-        Some(Seccomp::Filters(None)) => {
-            "seccomp filters look at each system call, and are in its price".into()
-        }
+    let several = "seccomp filters look at each system call, and are in its price";
+    let (mode, filters) = match seen.seccomp {
+        None => ("not said", "whether seccomp filters system calls the kernel does not say".to_owned()),
+        Some(Seccomp::Off) => ("0", "no seccomp filter looks at system calls".into()),
+        Some(Seccomp::Filters(None)) => ("2", several.into()),
         Some(Seccomp::Filters(Some(1))) => {
-            "a seccomp filter looks at each system call, and is in its price".into()
+            ("2", "a seccomp filter looks at each system call, and is in its price".into())
         }
-        Some(Seccomp::Filters(Some(count))) => {
-            format!("{count} seccomp filters look at each system call, and are in its price")
-        }
+        Some(Seccomp::Filters(Some(count))) => ("2", format!("{count} {several}")),
     };
     let tracer = match seen.tracer {
         None => "whether this process is traced the kernel does not say".to_owned(),
@@ -195,20 +182,15 @@ fn watched(watchers: &Result<Watchers, String>) -> Finding {
             "process {process} traces this one: if it stops it at system calls, those say nothing about the kernel"
         ),
     };
-    let mut sentence = format!("{filters}; {tracer}.");
-    if let Some(first) = sentence.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    let number = |value: Option<u64>| value.map_or("not said".into(), |value| value.to_string());
-    let mode = match seen.seccomp {
-        None => "not said",
-        Some(Seccomp::Off) => "0",
-        Some(Seccomp::Filters(_)) => "2",
-    };
-    finding(sentence, format!("Seccomp {mode}, TracerPid {}", number(seen.tracer)), CONFIDENCE)
+    let sentence = capitalised(&format!("{filters}; {tracer}."));
+    let process = seen.tracer.map_or("not said".into(), |process| process.to_string());
+    finding(
+        sentence,
+        format!("Seccomp {mode}, TracerPid {process}"),
+        "the kernel's word, in /proc/self/status",
+    )
 }
 
-/// What is below this kernel.
 fn below(machine: &Machine) -> Option<Finding> {
     if machine.wsl.known() == Some(&Wsl::One) {
         return Some(finding(

@@ -7,15 +7,21 @@ use tenbin_model::Effort;
 
 use super::rungs::{Plant, Through};
 use super::*;
-use crate::experiment::Settings;
-use crate::rehearsal::TestRequest;
+use crate::rehearsal::{TestRequest, settings};
 
 fn with_request<T>(body: impl Fn(&Request<'_>) -> T) -> T {
     body(&TestRequest::default().request())
 }
 
-fn rung(what: What, plant: Option<Plant>) -> Rung {
-    Rung { name: "a rung of a test", what: "", what_is_called: what, plant }
+/// What calls `what` without a vDSO.
+fn subject(what: What, plant: Option<Plant>) -> Subject {
+    let rung = Rung { name: "a rung of a test", what: "", what_is_called: what, plant };
+    rung.subject(Err(NoVdso::NotGiven)).unwrap()
+}
+
+fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Plan, Unfit> {
+    let settings = settings(&describe(), given)?;
+    with_request(|request| plan(&Request { settings: &settings, effort, ..*request }))
 }
 
 #[test]
@@ -35,8 +41,8 @@ fn no_rung_is_left_out_in_silence() {
         let planned = plan(request).unwrap().cells.remove(0);
         let mut apparatus = planned.open(request).unwrap();
         let cell = planned.arrangement;
-        let said = apparatus.findings().unwrap();
-        let absent = said.iter().find(|finding| finding.sentence.contains("left out"));
+        let findings = apparatus.findings().unwrap();
+        let absent = findings.iter().find(|finding| finding.sentence.contains("left out"));
         for (index, rung) in (0..).zip(RUNGS).filter(|(_, rung)| rung.plant.is_none()) {
             let ends = [",", ":"].map(|end| format!("{}{end}", rung.name));
             let named = absent.is_some_and(|finding| ends.iter().any(|end| finding.evidence.contains(end)));
@@ -98,10 +104,8 @@ fn every_kind_of_answer_is_looked_at() {
     ];
     with_request(|request| {
         let team = Team::gather(request.clock, &request.cpus[..1]).unwrap();
-        let no_vdso = || Err(NoVdso::NotGiven);
         for (what, plant) in cases {
-            let sound = rung(what, None).subject(no_vdso()).unwrap();
-            let broken = rung(what, Some(plant)).subject(no_vdso()).unwrap();
+            let (sound, broken) = (subject(what, None), subject(what, Some(plant)));
             let promise = Promise::of(what, team.cpus()[0]);
             let seen = (promise.held(&sound), promise.held(&broken));
             assert!(matches!(seen, (Seen::Met(_), Seen::Broken(_))), "{what:?} {plant:?}: {seen:?}");
@@ -121,9 +125,7 @@ fn what_comes_up_while_it_is_timed_is_seen() {
     with_request(|request| {
         let team = Team::gather(request.clock, &request.cpus[..1]).unwrap();
         for (what, plant) in cases {
-            let no_vdso = || Err(NoVdso::NotGiven);
-            let sound = rung(what, None).subject(no_vdso()).unwrap();
-            let broken = rung(what, Some(plant)).subject(no_vdso()).unwrap();
+            let (sound, broken) = (subject(what, None), subject(what, Some(plant)));
             let mut promise = Promise::of(what, team.cpus()[0]);
             for _ in 0..3 {
                 promise.held_while_timed(&sound.call(50), 50).unwrap();
@@ -140,44 +142,38 @@ fn what_comes_up_while_it_is_timed_is_seen() {
 
 #[test]
 fn a_trace_alone_times_nothing_and_a_survey_traces_nothing() {
-    let with = |effort, given: &[(&str, &str)]| {
-        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let settings = Settings::new(given, &describe()).unwrap();
-        with_request(|request| plan(&Request { settings: &settings, effort, ..*request }))
+    let parts = |effort, given: &[(&str, &str)]| {
+        let plan = planned(effort, given).unwrap();
+        (!plan.cells.is_empty(), plan.look.is_some())
     };
-    let traced = with(Effort::Quick, &[("trace", "fork,read")]).unwrap();
-    assert!(traced.cells.is_empty() && traced.look.is_some());
-    let survey = with(Effort::Quick, &[]).unwrap();
-    assert!(!survey.cells.is_empty() && survey.look.is_none());
-    let run = with(Effort::Normal, &[]).unwrap();
-    assert!(!run.cells.is_empty() && run.look.is_some());
-    assert!(
-        matches!(with(Effort::Normal, &[("trace", "frok")]), Err(Unfit::Usage(said)) if said.contains("frok"))
-    );
+    assert_eq!(parts(Effort::Quick, &[("trace", "fork,read")]), (false, true));
+    assert_eq!(parts(Effort::Quick, &[]), (true, false));
+    assert_eq!(parts(Effort::Normal, &[]), (true, true));
+    let unknown = planned(Effort::Normal, &[("trace", "frok")]);
+    assert!(matches!(unknown, Err(Unfit::Usage(message)) if message.contains("frok")));
 }
 
 /// A plan starts nothing, so a probe that is wrong costs no measurement.
 #[test]
 fn a_probe_is_looked_at_in_the_plan() {
-    let said = |effort, given: &[(&str, &str)]| {
-        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let settings = Settings::new(given, &describe()).unwrap();
-        match with_request(|request| plan(&Request { settings: &settings, effort, ..*request })) {
-            Err(Unfit::Usage(said)) => said,
-            Err(other) => panic!("{other:?}"),
-            Ok(_) => panic!("it was planned"),
+    let (nowhere, fork) = (("probe", "/nowhere/probe"), ("trace", "fork"));
+    let (missing, unused) = (
+        "/nowhere/probe cannot be found",
+        "probe=/nowhere/probe: with --quick nothing is traced, but by --set trace=",
+    );
+    for (effort, given, words) in [
+        (Effort::Quick, &[nowhere, fork][..], missing),
+        (Effort::Normal, &[nowhere, fork], missing),
+        (Effort::Thorough, &[nowhere, fork], missing),
+        (Effort::Normal, &[nowhere], missing),
+        // A probe may be sound and still be of no use.
+        (Effort::Quick, &[nowhere], unused),
+    ] {
+        match planned(effort, given) {
+            Err(Unfit::Usage(message)) => assert!(message.contains(words), "{message}"),
+            other => panic!("{given:?}: {other:?}"),
         }
-    };
-    let nowhere = ("probe", "/nowhere/probe");
-    for effort in [Effort::Quick, Effort::Normal, Effort::Thorough] {
-        let said = said(effort, &[nowhere, ("trace", "fork")]);
-        assert!(said.contains("/nowhere/probe cannot be found"), "{said}");
     }
-    let usual = said(Effort::Normal, &[nowhere]);
-    assert!(usual.contains("/nowhere/probe cannot be found"), "{usual}");
-    // A probe may be sound and still be of no use.
-    let unused = said(Effort::Quick, &[nowhere]);
-    assert!(unused.contains("probe=/nowhere/probe") && unused.contains("--set trace="), "{unused}");
 }
 
 /// What lies below what the place of code costs is shown and not judged.

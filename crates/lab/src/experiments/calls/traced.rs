@@ -26,19 +26,13 @@ pub(super) fn alone(request: &Request<'_>) -> Result<bool, Unfit> {
     Ok(alone)
 }
 
-/// What is to be traced.
 fn asked(request: &Request<'_>) -> Result<Asked, Unfit> {
     let probe = request.settings.given("probe").map(Into::into);
-    Ok(Asked { probe, ..Asked::new("calls", functions(request)?) })
-}
-
-/// The functions to trace.
-fn functions(request: &Request<'_>) -> Result<Vec<Function>, Unfit> {
     let expected = format!("one of {}", comma(trace::known()));
-    request.settings.list("trace", &Function::usual(), &expected, |_| true)
+    let functions = request.settings.list("trace", &Function::usual(), &expected, |_| true)?;
+    Ok(Asked { probe, ..Asked::new("calls", functions) })
 }
 
-/// Traces what was asked for.
 pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     trace::findings(&asked(request)?)
 }

@@ -1,6 +1,5 @@
 //! The published work, once: faults that are counted against faults that are expected, and the rest by name.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,14 +33,12 @@ const COUNTERS: [(&str, &str); 7] = [
     ("thp_split_pmd", "huge mappings split"),
 ];
 
-/// What the pass counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     /// Minor faults of all workers.
     pub(super) faults: u64,
     /// Base pages that are there afterwards.
     pub(super) touched: u64,
-    /// Huge pages among them.
     pub(super) huge: u64,
     /// Base pages in a huge one.
     pub(super) of_a_huge: u64,
@@ -68,17 +65,15 @@ impl Counts {
             return "none more than expected".into();
         }
         let hints = self.hints.unwrap_or(0).min(excess);
-        let mut text = format!("{excess} more than expected: ");
-        let _ = match self.hints {
-            Some(_) => write!(text, "{hints} by hints of NUMA balancing"),
-            None => write!(text, "this kernel does not count hints of NUMA balancing"),
+        let by_hints = match self.hints {
+            Some(_) => format!("{hints} by hints of NUMA balancing"),
+            None => "this kernel does not count hints of NUMA balancing".into(),
         };
-        let _ = write!(
-            text,
-            ", {} that remain (threads that met on one fresh page are charged a fault each)",
+        format!(
+            "{excess} more than expected: {by_hints}, {} that remain (threads that met on one fresh page are \
+             charged a fault each)",
             excess - hints
-        );
-        text
+        )
     }
 }
 
@@ -87,7 +82,6 @@ impl Counts {
 pub(super) enum Until {
     /// Until the last part of the work is done, or so much time is spent.
     Either(Picoseconds),
-    /// For so much time, whatever is done.
     Spent(Picoseconds),
     /// Until the last part is done and so much time is spent, ten times that at the most.
     Both(Picoseconds),
@@ -107,18 +101,15 @@ impl Until {
 pub(super) struct Pass {
     pub(super) counts: Counts,
     pub(super) usage: Usage,
-    pub(super) spent: Picoseconds,
-    /// Bytes of the mapping.
-    pub(super) bytes: u64,
-    /// Writes of all workers.
+    spent: Picoseconds,
+    bytes: u64,
     writes: u64,
     laps: u64,
-    /// The kernel's counters before and after.
+    /// Before and after.
     vmstat: [Vmstat; 2],
 }
 
 impl Pass {
-    /// Runs the work on the team.
     pub(super) fn run(team: &mut Team, machine: &Machine, until: Until, chosen: u64) -> Result<Self, Fault> {
         let bytes = (seed("bytes") as u64).min(allowance(machine).0);
         let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
@@ -156,14 +147,8 @@ impl Pass {
         let writes = writes * laps * workers as u64;
         Ok(Self { counts, usage, spent, bytes, writes, laps, vmstat: [before, after] })
     }
-
-    fn grown(&self, name: &str) -> Option<u64> {
-        let [before, after] = &self.vmstat;
-        after.grown_since(before, name)
-    }
 }
 
-/// Runs the work on the team and says what was counted, whose time it was and what was not tested.
 pub(super) fn look(
     team: &mut Team,
     machine: &Machine,
@@ -181,10 +166,9 @@ pub(super) fn look(
     let balanced = machine.numa_balancing.known() == Some(&true);
     let until = if balanced { Until::Spent(limit) } else { Until::Either(limit) };
     let pass = Pass::run(team, machine, until, chosen)?;
-    let grown = |name: &str| pass.grown(name);
-    let Pass { counts, usage, spent, bytes, writes, laps, .. } = &pass;
+    let Pass { counts, usage, spent, bytes, writes, laps, vmstat: [before, after] } = &pass;
 
-    let counters = COUNTERS.map(|(name, words)| match grown(name) {
+    let counters = COUNTERS.map(|(name, words)| match after.grown_since(before, name) {
         Some(count) => format!("{words} {count}"),
         None => format!("{words} not counted by this kernel"),
     });
@@ -199,11 +183,10 @@ pub(super) fn look(
         String::new()
     };
     let evidence = format!(
-        "{} made {} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
+        "{} made {writes} random writes over {bytes} bytes{scaled}{unfinished}; {}; meanwhile, on the whole \
          machine: {}; its author expected {} faults, which is 1 GiB in pages, where {asked} bytes are {} pages, \
          or {} huge ones of 2 MiB",
         counted(workers, "thread"),
-        writes,
         counts.excess(),
         comma(&counters),
         seed("page_faults_the_author_expects"),
@@ -234,7 +217,6 @@ pub(super) fn look(
     Ok(findings)
 }
 
-/// Counted against expected, here and as published.
 pub(super) fn sentence(counts: &Counts) -> String {
     let expected = counts.expected();
     let because = match counts.huge {
@@ -261,34 +243,25 @@ fn pages(count: u64) -> String {
 
 /// The published explanation of its excess, and why it was or was not tested here.
 fn balancing(machine: &Machine, hints: Option<u64>) -> Finding {
-    let nodes = machine.nodes.known().map(Vec::len);
-    let (sentence, evidence) = match (&machine.numa_balancing, nodes) {
+    let untested = |why: &str| {
+        format!("NUMA balancing, by which the author explains these faults, was not tested: {why}.")
+    };
+    let off = |nodes: &str| format!("/proc/sys/kernel/numa_balancing is 0; {nodes}");
+    let (sentence, evidence) = match (&machine.numa_balancing, machine.nodes.known().map(Vec::len)) {
         (Observed::Known(true), _) => (
             "NUMA balancing is on here, and its hints are part of the faults that were counted; `--set remedy=yes`, as \
              root, counts them with it and without."
                 .into(),
             hints.map_or_else(|| "hints are not counted by this kernel".into(), |hints| format!("{hints} hint faults")),
         ),
-        (Observed::Known(false), Some(1)) => (
-            "NUMA balancing, by which the author explains these faults, was not tested: this machine has one memory node, \
-             and balancing is off."
-                .to_owned(),
-            "/proc/sys/kernel/numa_balancing is 0; one node".to_owned(),
-        ),
+        (Observed::Known(false), Some(1)) => {
+            (untested("this machine has one memory node, and balancing is off"), off("one node"))
+        }
         (Observed::Known(false), nodes) => (
-            "NUMA balancing, by which the author explains these faults, was not tested: it is off here; `--set remedy=yes`, \
-             as root, counts them with it and without."
-                .to_owned(),
-            format!(
-                "/proc/sys/kernel/numa_balancing is 0; {}",
-                nodes.map_or_else(|| "nodes unknown".into(), |nodes| format!("{nodes} nodes"))
-            ),
+            untested("it is off here; `--set remedy=yes`, as root, counts them with it and without"),
+            off(&nodes.map_or_else(|| "nodes unknown".into(), |nodes| format!("{nodes} nodes"))),
         ),
-        (Observed::NotObservable(why), _) => (
-            "NUMA balancing, by which the author explains these faults, was not tested: whether it is on cannot be seen."
-                .to_owned(),
-            why.clone(),
-        ),
+        (Observed::NotObservable(why), _) => (untested("whether it is on cannot be seen"), why.clone()),
     };
     finding(sentence, evidence, "the kernel's word")
 }

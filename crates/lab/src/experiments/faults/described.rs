@@ -1,7 +1,7 @@
 //! What `faults` says about itself: its variants, its parameters, its sources and the published figures.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Descriptor, Parameter, Picoseconds, Published, Quantity, Source, Variant};
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Published, Source, Variant};
 
 use super::{BASE_AT_RANDOM, BASE_IN_ORDER, MEASURED, WAYS, at_threads, seed};
 
@@ -13,28 +13,21 @@ pub(super) fn published() -> Vec<Published> {
         what,
         measure: measure.into(),
         cell: at_threads(64),
-        left: describe_name(BASE_IN_ORDER),
-        right: describe_name(BASE_AT_RANDOM),
+        left: NAMES[BASE_IN_ORDER as usize].0.into(),
+        right: NAMES[BASE_AT_RANDOM as usize].0.into(),
         ratio: None,
     };
     let (faults, pages) = (seed("page_faults_counted"), seed("pages_of_4096"));
+    let each = three_digits(faults / pages);
+    let [system, user, all] = ["sys_s", "user_s", "elapsed_s"].map(|figure| three_digits(seed(figure)));
     vec![
         publish(
             "page faults",
             format!(
-                "{faults} page faults for {pages} pages, {} a page, with NUMA balancing and huge pages on",
-                three_digits(faults / pages)
+                "{faults} page faults for {pages} pages, {each} a page, with NUMA balancing and huge pages on"
             ),
         ),
-        publish(
-            "CPU time",
-            format!(
-                "{} s in the kernel and {} s in user mode within {} s",
-                three_digits(seed("sys_s")),
-                three_digits(seed("user_s")),
-                three_digits(seed("elapsed_s"))
-            ),
-        ),
+        publish("CPU time", format!("{system} s in the kernel and {user} s in user mode within {all} s")),
     ]
 }
 
@@ -53,10 +46,6 @@ const NAMES: [(&str, &str); WAYS.len()] = [
     ("a page left out by processes", "each process leaves its last page out"),
 ];
 
-fn describe_name(variant: u32) -> String {
-    NAMES[variant as usize].0.into()
-}
-
 pub(super) fn describe() -> Descriptor {
     let variants = NAMES.iter().enumerate().map(|(index, (name, what))| {
         if index < MEASURED { Variant::measured(name, what) } else { Variant::sabotage(name, what) }
@@ -69,7 +58,6 @@ pub(super) fn describe() -> Descriptor {
             .into(),
         specification: "every page that was asked for is there afterwards and no other is".into(),
         subject: "Touching fresh memory".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: variants.collect(),
         parameters: vec![
             Parameter::new("threads", "1,2,4,… all CPUs", "numbers of workers, 1 to 1024"),
@@ -97,28 +85,25 @@ pub(super) fn describe() -> Descriptor {
         privileges: "none; with CAP_PERFMON or perf_event_paranoid of 1 it also says where the kernel's time goes"
             .into(),
         touches: "none; with remedy=yes kernel.numa_balancing and transparent_hugepage/enabled, put back afterwards".into(),
-        sources: vec![
-            Source::new("F. Wu, \"RISC-V Atomic LR/SC vs AMO\", 2024-02-24", "the question, the work, the figures"),
-            Source::new(
+        sources: Source::list(&[
+            ("F. Wu, \"RISC-V Atomic LR/SC vs AMO\", 2024-02-24", "the question, the work, the figures"),
+            (
                 "vm-scalability, usemem.c",
                 "what --prealloc --random does: one private mapping, and threads that write words at random \
                  over all of it",
             ),
-            Source::new(
+            (
                 "Linux, Documentation/mm/process_addrs.rst",
                 "which locks of an address space a fault takes: what processes do not share",
             ),
-            Source::new(
+            (
                 "Linux, Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
                 "what the first half of the published remedy switches off",
             ),
-            Source::new("Linux, mm/memory.c, mm_account_fault", "which faults are counted for a thread"),
-            Source::new("madvise(2), MADV_POPULATE_WRITE", "how to fill pages without an exception for each"),
-            Source::new(
-                "Linux, Documentation/admin-guide/mm/transhuge.rst",
-                "how huge pages are asked for and told",
-            ),
-        ],
+            ("Linux, mm/memory.c, mm_account_fault", "which faults are counted for a thread"),
+            ("madvise(2), MADV_POPULATE_WRITE", "how to fill pages without an exception for each"),
+            ("Linux, Documentation/admin-guide/mm/transhuge.rst", "how huge pages are asked for and told"),
+        ]),
         published: published(),
         ..Descriptor::default()
     }

@@ -1,6 +1,7 @@
 //! Workers that are processes: each touches its own copy of one mapping, in an address space of its own.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,7 +22,6 @@ const FORBID_HUGE: usize = 4;
 type Work = fn(&Region, &[AtomicU32], usize) -> u64;
 const TASKS: [Work; 5] = [touch, give_back, count, count_all, forbid_huge];
 
-/// What a task answers that could not count.
 const UNCOUNTED: u64 = u64::MAX;
 
 /// A crew whose children have a part of the memory each.
@@ -61,13 +61,13 @@ impl Processes {
         self.crew.shift_stack(layout);
     }
 
-    /// Says from which page on and in which order the children touch from here on.
+    /// From which page on and in which order the children touch from here on.
     pub(super) fn note(&self, first: usize, order: &[u32]) {
         let words = std::iter::once(first as u32).chain(order.iter().copied());
         self.noted.iter().zip(words).for_each(|(noted, word)| noted.store(word, Ordering::Relaxed));
     }
 
-    /// Lets every child touch the first `pages` of the order.
+    /// Has every child touch the first `pages` of the order.
     pub(super) fn touch(&mut self, pages: usize) -> Result<Lap, Fault> {
         self.crew.lap(TOUCH, pages as u64)
     }
@@ -75,13 +75,9 @@ impl Processes {
     /// Lets every child give `pages` of its window back: it alone can, as the pages are in its address space.
     pub(super) fn give_back(&mut self, pages: usize) -> Result<(), Fault> {
         let lap = self.crew.lap(GIVE_BACK, pages as u64)?;
-        match lap.shares.iter().map(|share| share.failures).find(|&number| number != 0) {
-            None => Ok(()),
-            Some(number) => {
-                let error = io::Error::from_raw_os_error(number as i32);
-                Err(Fault::system(format!("madvise(MADV_DONTNEED) of {pages} pages in a child"), error))
-            }
-        }
+        let Some(share) = lap.shares.iter().find(|share| share.failures != 0) else { return Ok(()) };
+        let error = io::Error::from_raw_os_error(share.failures as i32);
+        Err(Fault::system(format!("madvise(MADV_DONTNEED) of {pages} pages in a child"), error))
     }
 
     /// How many pages of all windows are there, by the children's count: of `pages` in each.
@@ -89,7 +85,6 @@ impl Processes {
         self.counted(COUNT, pages)
     }
 
-    /// How many pages are there in and beside the windows.
     pub(super) fn present_anywhere(&mut self) -> Result<usize, Fault> {
         self.counted(COUNT_ALL, self.region.pages())
     }
@@ -110,26 +105,24 @@ impl Processes {
     }
 }
 
-fn first(noted: &[AtomicU32]) -> usize {
-    noted[0].load(Ordering::Relaxed) as usize
+/// So many pages from the one that is noted.
+fn window(noted: &[AtomicU32], pages: usize) -> Range<usize> {
+    let first = noted[0].load(Ordering::Relaxed) as usize;
+    first..first + pages
 }
 
 fn touch(region: &Region, noted: &[AtomicU32], pages: usize) -> u64 {
-    region.touch_as_noted(first(noted), &noted[1..=pages]);
+    region.touch_as_noted(window(noted, pages).start, &noted[1..=pages]);
     0
 }
 
 fn give_back(region: &Region, noted: &[AtomicU32], pages: usize) -> u64 {
-    let first = first(noted);
-    match region.try_discard(first..first + pages) {
-        Ok(()) => 0,
-        Err(error) => error.raw_os_error().map_or(1, |number| number as u64),
-    }
+    let discarded = region.try_discard(window(noted, pages));
+    discarded.map_or_else(|error| error.raw_os_error().map_or(1, |number| number as u64), |()| 0)
 }
 
 fn count(region: &Region, noted: &[AtomicU32], pages: usize) -> u64 {
-    let first = first(noted);
-    region.try_present(first..first + pages).map_or(UNCOUNTED, |pages| pages as u64)
+    region.try_present(window(noted, pages)).map_or(UNCOUNTED, |pages| pages as u64)
 }
 
 fn count_all(region: &Region, _noted: &[AtomicU32], pages: usize) -> u64 {

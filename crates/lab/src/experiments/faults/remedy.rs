@@ -7,7 +7,7 @@ use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Effort, Finding, Machine, Picoseconds, Refusal};
 
-use super::counted::{Pass, Until};
+use super::counted::{Counts, Pass, Until};
 use super::finding;
 use crate::experiment::{Request, Unfit};
 
@@ -60,9 +60,10 @@ fn lacking(nodes: Option<usize>, settings: &[(&str, Result<(), String>)]) -> Opt
     let few = nodes.filter(|&nodes| nodes < 2).map(|nodes| {
         (format!("there is {nodes} memory node"), "2 memory nodes: balancing moves pages between nodes")
     });
-    let denied = settings.iter().filter_map(|(_, result)| result.as_ref().err());
-    let denied = denied
-        .map(|why| (why.clone(), "root, and a kernel with NUMA balancing and huge pages that may be set"));
+    let denied = settings.iter().filter_map(|(_, result)| {
+        let why = result.as_ref().err()?.clone();
+        Some((why, "root, and a kernel with NUMA balancing and huge pages that may be set"))
+    });
     let (reached, mut needs): (Vec<String>, Vec<&str>) = few.into_iter().chain(denied).unzip();
     needs.dedup();
     (!reached.is_empty()).then(|| Refusal {
@@ -73,7 +74,6 @@ fn lacking(nodes: Option<usize>, settings: &[(&str, Result<(), String>)]) -> Opt
     })
 }
 
-/// Switches, counts and puts back.
 pub(super) fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let settings = [BALANCING, HUGE].map(|path| (path, can_be_set(path).map_err(|fault| fault.to_string())));
     if let Some(refusal) = lacking(request.machine.nodes.known().map(Vec::len), &settings) {
@@ -90,44 +90,27 @@ pub(super) fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let mut passes = Vec::new();
     for state in STATES.into_iter().chain(STATES.into_iter().rev()) {
         state.set(&switched)?;
-        passes.push((state, Pass::run(&mut team, request.machine, Until::Both(limit), request.seed)?));
+        let Pass { counts, usage, .. } =
+            Pass::run(&mut team, request.machine, Until::Both(limit), request.seed)?;
+        passes.push((state, counts, usage.system));
     }
     switched.restore()?;
-    let counted = passes.iter().map(|(state, pass)| (*state, Counted::of(pass))).collect::<Vec<_>>();
-    Ok(vec![told(&counted, &before, limit, request.machine)])
+    Ok(vec![in_words(&passes, &before, limit, request.machine)])
 }
 
-/// What a pass counted.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted {
-    faults: u64,
-    /// One for each base page and one for each huge one.
-    expected: u64,
-    pages: u64,
-    huge: u64,
-    hints: Option<u64>,
-    system: Picoseconds,
-}
-
-impl Counted {
-    fn of(pass: &Pass) -> Self {
-        let counts = &pass.counts;
-        let (faults, expected, system) = (counts.faults, counts.expected(), pass.usage.system);
-        Self { faults, expected, pages: counts.touched, huge: counts.huge, hints: counts.hints, system }
-    }
-}
+/// What was switched on, what was counted then, and how long the kernel took.
+type Counted = (State, Counts, Picoseconds);
 
 /// Faults of both passes in this state, those to be expected, and their ratio, in words.
-fn of_state(passes: &[(State, Counted)], wanted: State) -> (u64, u64, String) {
-    let (mut faults, mut expected) = (0, 0);
-    for (_, counted) in passes.iter().filter(|(state, _)| *state == wanted) {
-        faults += counted.faults;
-        expected += counted.expected;
-    }
+fn of_state(passes: &[Counted], wanted: State) -> (u64, u64, String) {
+    let of_both = passes.iter().filter(|(state, ..)| *state == wanted);
+    let (faults, expected) = of_both.fold((0, 0), |(faults, expected), (_, counts, _)| {
+        (faults + counts.faults, expected + counts.expected())
+    });
     (faults, expected, three_digits(faults as f64 / expected.max(1) as f64))
 }
 
-fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, machine: &Machine) -> Finding {
+fn in_words(passes: &[Counted], before: &[String; 2], limit: Picoseconds, machine: &Machine) -> Finding {
     let [published, .., remedied] = STATES;
     let ((faults, expected, ratio), (less, least, lesser)) =
         (of_state(passes, published), of_state(passes, remedied));
@@ -138,16 +121,12 @@ fn told(passes: &[(State, Counted)], before: &[String; 2], limit: Picoseconds, m
     let is_timed = machine.virtualisation.timing_can_be_trusted();
     let each: Vec<String> = passes
         .iter()
-        .map(|(state, counted)| {
-            let hints =
-                counted.hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
-            let system = if is_timed { format!(", {} in the kernel", counted.system) } else { String::new() };
+        .map(|(state, Counts { faults, touched, huge, hints, .. }, system)| {
+            let hints = hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
+            let system = if is_timed { format!(", {system} in the kernel") } else { String::new() };
+            let state = state.in_words();
             format!(
-                "{}: {} faults for {} pages, {} huge ones among them, {hints}{system}",
-                state.in_words(),
-                counted.faults,
-                counted.pages,
-                counted.huge
+                "{state}: {faults} faults for {touched} pages, {huge} huge ones among them, {hints}{system}"
             )
         })
         .collect();
@@ -190,24 +169,23 @@ mod tests {
     #[test]
     fn counts_before_and_after_are_said_with_what_each_half_does() {
         let passes = STATES.into_iter().chain(STATES.into_iter().rev()).map(|state| {
-            let expected = if state.huge { 100 } else { 1_000 };
-            let faults = expected + if state.balancing { 500 } else { 0 };
-            (state, Counted { faults, expected, pages: 1_000, hints: Some(500), ..Counted::default() })
+            let touched = if state.huge { 100 } else { 1_000 };
+            let faults = touched + if state.balancing { 500 } else { 0 };
+            let counts = Counts { faults, touched, hints: Some(500), ..Counts::default() };
+            (state, counts, Picoseconds::ZERO)
         });
-        let passes: Vec<(State, Counted)> = passes.collect();
+        let passes: Vec<Counted> = passes.collect();
         let before = ["1".to_owned(), "madvise".to_owned()];
-        let said = told(&passes, &before, Picoseconds::from_millis(4_000), &Machine::unobserved("a test"));
+        let limit = Picoseconds::from_millis(4_000);
+        let Finding { sentence, evidence, .. } =
+            in_words(&passes, &before, limit, &Machine::unobserved("a test"));
         assert_eq!(
-            said.sentence,
+            sentence,
             "With NUMA balancing and huge pages on the published work took 1200 faults where 200 were to be expected, 6.00x; with both \
              off, which is the published remedy, 2000 where 2000 were, 1.00x (1.00x with balancing off, huge pages on, 1.50x with \
              balancing on, huge pages off). Both settings are as they were."
         );
-        assert!(said.evidence.starts_with("8 passes of 4.00 s each"), "{}", said.evidence);
-        assert!(
-            said.evidence.contains("enabled madvise") && said.evidence.contains("500 hints"),
-            "{}",
-            said.evidence
-        );
+        assert!(evidence.starts_with("8 passes of 4.00 s each"), "{evidence}");
+        assert!(evidence.contains("enabled madvise") && evidence.contains("500 hints"), "{evidence}");
     }
 }

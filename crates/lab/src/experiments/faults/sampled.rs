@@ -22,16 +22,13 @@ const ENOUGH: Picoseconds = Picoseconds::from_millis(600);
 /// machine, they take seconds.
 const ITERATIONS: usize = 4;
 
-/// Symbols that the evidence names.
 const NAMED: usize = 5;
-
-/// What all workers of all laps saw together, or why one of them could not.
-type Gathered = Result<Sampled, Unsampled>;
 
 /// Samples the workers while all of them touch fresh base pages at random.
 pub(super) fn look(touching: &mut Touching) -> Result<Finding, Fault> {
     let workers = touching.team.size();
-    let gathered: Arc<Mutex<Gathered>> = Arc::new(Mutex::new(Ok(Sampled::default())));
+    // What all workers of all laps saw together, or why one of them could not.
+    let gathered: Arc<Mutex<Result<Sampled, Unsampled>>> = Arc::new(Mutex::new(Ok(Sampled::default())));
     let mut spent = Picoseconds::default();
     for layout in 0..LAPS {
         touching.layout = layout;
@@ -56,32 +53,21 @@ pub(super) fn look(touching: &mut Touching) -> Result<Finding, Fault> {
             break;
         }
     }
-    let gathered = std::mem::replace(
-        &mut *gathered.lock().unwrap_or_else(PoisonError::into_inner),
-        Ok(Sampled::default()),
-    );
-    let sampled = match gathered {
-        Ok(sampled) => sampled,
-        Err(why) => return Ok(not_looked_at(&why.to_string())),
-    };
-    Ok(match Symbols::of_the_kernel() {
-        Ok(symbols) => told(&sampled, &symbols, workers, std::env::consts::ARCH, |address| {
+    let gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+    let named = gathered.as_ref().map_err(Unsampled::to_string).and_then(|sampled| {
+        let symbols = Symbols::of_the_kernel().map_err(|why| why.to_string())?;
+        Ok(in_words(sampled, &symbols, workers, std::env::consts::ARCH, |address| {
             image::around(address, symbols.address("_text").or_else(|| symbols.address("_stext")))
-        }),
-        Err(why) => not_looked_at(&why.to_string()),
-    })
-}
-
-fn not_looked_at(why: &str) -> Finding {
-    finding(
-        "Where the kernel spends the time of a fault was not looked at.".into(),
-        why.into(),
-        "the kernel's word",
-    )
+        }))
+    });
+    Ok(named.unwrap_or_else(|why| {
+        let sentence = "Where the kernel spends the time of a fault was not looked at.";
+        finding(sentence.into(), why, "the kernel's word")
+    }))
 }
 
 /// The samples in words. `code` reads the bytes around an address, or says why it cannot.
-pub(super) fn told(
+pub(super) fn in_words(
     sampled: &Sampled,
     symbols: &Symbols,
     workers: usize,
@@ -104,19 +90,18 @@ pub(super) fn told(
             "too few samples to tell",
         );
     };
-    let within = sampled
-        .kernel
-        .iter()
-        .filter(|&(&address, _)| symbols.at(address).is_some_and(|place| place.symbol == first));
-    let hottest = within.max_by_key(|&(_, count)| *count);
-    let place = hottest.map_or_else(String::new, |(&address, &count)| {
-        let offset = symbols.at(address).map_or(0, |place| place.offset);
-        let instruction = match code(address) {
-            Ok(code) => instruction_in_words(architecture, &code),
-            Err(why) => format!("which instruction that is cannot be read ({why})"),
-        };
-        format!("; {first}+{offset:#x} alone {}, {instruction}", share(count))
+    let within = sampled.kernel.iter().filter_map(|(&address, &count)| {
+        let place = symbols.at(address).filter(|place| place.symbol == first)?;
+        Some((address, place.offset, count))
     });
+    let place =
+        within.max_by_key(|&(_, _, count)| count).map_or_else(String::new, |(address, offset, count)| {
+            let instruction = match code(address) {
+                Ok(code) => instruction_in_words(architecture, &code),
+                Err(why) => format!("which instruction that is cannot be read ({why})"),
+            };
+            format!("; {first}+{offset:#x} alone {}, {instruction}", share(count))
+        });
     let named: Vec<String> =
         ranked.iter().take(NAMED).map(|(symbol, count)| format!("{symbol} {}", share(*count))).collect();
     finding(

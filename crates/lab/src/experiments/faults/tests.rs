@@ -8,8 +8,9 @@ use tenbin_model::{Machine, Reading};
 
 use super::counted::{Counts, sentence};
 use super::described::published;
+use super::sampled::in_words;
 use super::*;
-use crate::experiment::Failure;
+use crate::experiment::{Apparatus, Failure};
 use crate::rehearsal::{TestRequest, arrangements, machine_with, settings};
 
 /// Calls `body` with a request on a machine of so much memory, with these settings.
@@ -24,34 +25,35 @@ fn opened(request: &Request<'_>) -> Opened {
     plan(request).unwrap().cells.last().unwrap().open(request)
 }
 
-fn refusal(opened: Opened) -> Refusal {
-    match opened {
-        Err(Unfit::Refused(refusal)) => refusal,
-        Err(other) => panic!("{other:?}"),
-        Ok(_) => panic!("it was not refused"),
+fn faults(apparatus: &mut dyn Apparatus, variant: u32) -> f64 {
+    let gauges = apparatus.gauges(variant).unwrap();
+    match gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap().reading {
+        Reading::Count(count) => count,
+        Reading::Time(_) => panic!("a count is no time"),
     }
 }
 
 #[test]
-fn memory_is_bounded_by_half_of_what_is_available_and_a_request_for_more_is_refused_with_the_figures() {
-    let bytes = |request: &Request<'_>| -> Vec<u64> {
-        let cells = arrangements(&plan(request).unwrap()).into_iter();
-        cells.map(|cell| cell.parameter("bytes").unwrap().parse().unwrap()).collect()
-    };
-    with_request(1 << 40, &[("threads", "1,2,64")], |request| {
-        assert_eq!(bytes(request), [OF_A_WORKER, 2 * OF_A_WORKER, OF_ALL]);
-    });
-    with_request(128 << 20, &[("threads", "1,2")], |request| {
-        assert_eq!(bytes(request), [64 << 20, 64 << 20]);
-    });
-    with_request(128 << 20, &[("bytes", "67108865"), ("threads", "1")], |request| {
-        let refusal = refusal(opened(request));
-        assert!(refusal.reached.contains("64") && refusal.remedy.contains("bytes=60000000"), "{refusal:?}");
-    });
-    with_request(128 << 20, &[("bytes", "4096"), ("threads", "1")], |request| {
-        let refusal = refusal(opened(request));
-        assert!(refusal.reached.ends_with("at 1 thread"), "{refusal:?}");
-    });
+fn half_of_free_memory_at_most_and_more_is_refused_with_figures() {
+    let cases: [(u64, &str, &[u64]); 2] = [
+        (1 << 40, "1,2,64", &[OF_A_WORKER, 2 * OF_A_WORKER, OF_ALL]),
+        (128 << 20, "1,2", &[64 << 20, 64 << 20]),
+    ];
+    for (memory, threads, expected) in cases {
+        with_request(memory, &[("threads", threads)], |request| {
+            let cells = arrangements(&plan(request).unwrap()).into_iter();
+            let bytes = cells.map(|cell| cell.parameter("bytes").unwrap().parse().unwrap());
+            assert_eq!(bytes.collect::<Vec<u64>>(), expected);
+        });
+    }
+    for (bytes, reached, remedy) in [("67108865", "64", "bytes=60000000"), ("4096", "at 1 thread", "")] {
+        with_request(128 << 20, &[("bytes", bytes), ("threads", "1")], |request| match opened(request) {
+            Err(Unfit::Refused(refusal)) => {
+                assert!(refusal.reached.contains(reached) && refusal.remedy.contains(remedy), "{refusal:?}")
+            }
+            other => panic!("{bytes}: {:?}", other.map(drop)),
+        });
+    }
     with_request(1 << 40, &[("bytes", "1,2")], |request| {
         assert!(matches!(plan(request), Err(Unfit::Usage(_))));
     });
@@ -65,21 +67,18 @@ fn advice_about_memory_works_for_bytes_of_faults() {
         for threads in ["1", "2", "64"] {
             for bytes in [None, Some("1"), Some("5000000"), Some("99999999999999")] {
                 let given = |bytes: Option<&str>, threads: &str| {
-                    let both: Vec<(&str, &str)> = bytes
-                        .map(|bytes| ("bytes", bytes))
-                        .into_iter()
-                        .chain([("threads", threads)])
-                        .collect();
+                    let mut both = vec![("threads", threads)];
+                    both.extend(bytes.map(|bytes| ("bytes", bytes)));
                     let mut result = Ok(0);
                     with_request(memory, &both, |request| result = mapped(request, threads.parse().unwrap()));
                     result
                 };
                 let Err(unfit) = given(bytes, threads) else { continue };
-                let again = match crate::memory::advised(&unfit) {
-                    Some((key, value)) if key == "bytes" => given(Some(&value), threads),
-                    Some((key, value)) if key == "threads" => given(bytes, &value),
-                    Some(other) => panic!("{other:?}"),
-                    None => continue,
+                let Some((key, value)) = crate::memory::advised(&unfit) else { continue };
+                let again = match &*key {
+                    "bytes" => given(Some(&value), threads),
+                    "threads" => given(bytes, &value),
+                    other => panic!("{other}"),
                 };
                 again.unwrap_or_else(|unfit| panic!("{memory} {threads} {bytes:?}: {unfit:?}"));
                 advice += 1;
@@ -92,15 +91,13 @@ fn advice_about_memory_works_for_bytes_of_faults() {
 #[test]
 fn the_headline_is_the_cell_with_the_most_threads() {
     with_request(1 << 40, &[("threads", "4,1,2")], |request| {
-        let plan = arrangements(&plan(request).unwrap());
-        let headlines: Vec<&str> =
-            plan.iter().filter(|cell| cell.headline).map(|cell| cell.label.as_str()).collect();
-        assert_eq!(headlines, ["at 4 threads"]);
+        let cells = arrangements(&plan(request).unwrap()).into_iter().filter(|cell| cell.headline);
+        assert_eq!(cells.map(|cell| cell.label).collect::<Vec<_>>(), ["at 4 threads"]);
     });
 }
 
 #[test]
-fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_was_chosen() {
+fn processes_stand_beside_threads_unless_one_kind_was_chosen() {
     const PROCESSES: [u32; 2] = [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES];
     // What was chosen; for 1 and for 2 workers whether threads and processes stand in the cell; how many
     // planted faults there are.
@@ -135,7 +132,7 @@ fn processes_stand_beside_threads_where_there_are_two_workers_unless_one_kind_wa
 }
 
 #[test]
-fn the_first_comparison_is_huge_against_base_and_else_processes_against_threads() {
+fn huge_against_base_is_first_else_processes_against_threads() {
     let first = |variants: &[u32]| comparisons(variants).first().map(|first| (first.left, first.right));
     let all: Vec<u32> = (0..MEASURED as u32).collect();
     let without = |missing: &[u32]| -> Vec<u32> {
@@ -148,17 +145,13 @@ fn the_first_comparison_is_huge_against_base_and_else_processes_against_threads(
 }
 
 #[test]
-fn every_process_takes_a_fault_for_each_page_of_its_own_and_one_that_was_not_asked_for_is_said() {
+fn every_process_takes_a_fault_for_each_page_of_its_own() {
     for threads in ["1", "3"] {
         with_request(256 << 20, &[("threads", threads), ("as", "processes")], |request| {
             let mut apparatus = opened(request).unwrap();
             for variant in [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES] {
-                let gauges = apparatus.gauges(variant).unwrap();
-                let faults = gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap();
-                assert!(
-                    matches!(faults.reading, Reading::Count(count) if (1.0..1.1).contains(&count)),
-                    "{faults:?}"
-                );
+                let faults = faults(&mut *apparatus, variant);
+                assert!((1.0..1.1).contains(&faults), "{faults}");
             }
         });
     }
@@ -197,7 +190,7 @@ fn a_page_that_is_lost_while_it_is_timed_spoils_the_epoch() {
 }
 
 #[test]
-fn more_fresh_pages_than_there_are_is_a_fault_and_touching_again_goes_round() {
+fn too_many_fresh_pages_are_a_fault_and_touching_again_is_none() {
     with_request(64 << 20, &[("threads", "1")], |request| {
         let part = part(32 << 20, 1) as u64;
         let whole = part / span() as u64;
@@ -212,16 +205,10 @@ fn more_fresh_pages_than_there_are_is_a_fault_and_touching_again_goes_round() {
 }
 
 #[test]
-fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
+fn base_pages_take_a_fault_each_and_those_there_hardly_any() {
     with_request(256 << 20, &[("threads", "1")], |request| {
         let mut apparatus = opened(request).unwrap();
-        let mut faults = |variant| {
-            let gauges = apparatus.gauges(variant).unwrap();
-            match gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap().reading {
-                Reading::Count(count) => count,
-                Reading::Time(_) => panic!("a count is no time"),
-            }
-        };
+        let mut faults = |variant| faults(&mut *apparatus, variant);
         assert!((1.0..1.1).contains(&faults(BASE_IN_ORDER)));
         assert!((1.0..1.1).contains(&faults(BASE_AT_RANDOM)));
         assert!(faults(AGAIN) < 0.1);
@@ -240,18 +227,17 @@ fn base_pages_take_a_fault_each_and_pages_that_are_there_take_hardly_any() {
 fn published_work_fits_the_memory_and_its_findings_are_whole() {
     with_request(64 << 20, &[("threads", "2")], |request| {
         let findings = opened(request).unwrap().findings().unwrap();
-        let said = |words: &str| {
-            let found = findings.iter().find(|finding| finding.sentence.contains(words));
-            found.unwrap_or_else(|| panic!("nothing says `{words}`: {findings:#?}"))
+        let with = |words: &str| {
+            let finding = findings.iter().find(|finding| finding.sentence.contains(words));
+            finding.unwrap_or_else(|| panic!("nothing says `{words}`: {findings:#?}"))
         };
-        let counted = said("The published work took");
-        let pages = (32 << 20) / page();
-        assert!(counted.sentence.contains("1626092 for 257769 pages"), "{}", counted.sentence);
-        assert!(counted.sentence.contains(&format!("to touch {pages} pages")), "{}", counted.sentence);
-        assert!(counted.evidence.contains("half of the memory available"), "{}", counted.evidence);
-        assert!(counted.evidence.contains("262144 faults, which is 1 GiB"), "{}", counted.evidence);
-        said("was not tested");
-        said("the kernel");
+        let Finding { sentence, evidence, .. } = with("The published work took");
+        let pages = format!("to touch {} pages", (32 << 20) / page());
+        assert!(sentence.contains("1626092 for 257769 pages") && sentence.contains(&pages), "{sentence}");
+        assert!(evidence.contains("half of the memory available"), "{evidence}");
+        assert!(evidence.contains("262144 faults, which is 1 GiB"), "{evidence}");
+        with("was not tested");
+        with("the kernel");
         for finding in &findings {
             assert!(finding.sentence.ends_with('.') && !finding.evidence.is_empty(), "{finding:?}");
         }
@@ -271,16 +257,13 @@ fn an_excess_is_named_and_what_remains_is_said() {
         (Counts { faults: 257_000, ..seed.clone() }, &["769 fewer than expected"]),
     ];
     for (counts, words) in cases {
-        let said = counts.excess();
-        assert!(words.iter().all(|words| said.contains(words)), "{said}");
+        let excess = counts.excess();
+        assert!(words.iter().all(|words| excess.contains(words)), "{excess}");
     }
     assert_eq!(huge.expected(), 10);
-    let said = sentence(&huge);
-    assert!(
-        said.contains("520 faults to touch 1032 pages (10 faults were to be expected, as 1024 pages lie"),
-        "{said}"
-    );
-    assert!(said.contains("52.0x") && said.contains("6.31x"), "{said}");
+    let sentence = sentence(&huge);
+    let counted = "520 faults to touch 1032 pages (10 faults were to be expected, as 1024 pages lie";
+    assert!([counted, "52.0x", "6.31x"].iter().all(|words| sentence.contains(words)), "{sentence}");
 }
 
 /// What the author saw, as samples: 98.30 % on the branch after `lr.d`.
@@ -303,21 +286,13 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
         let before = 0x1004_b62f_u32.to_le_bytes().to_vec();
         Ok(Code { before, from: 0x00f6_1063_u32.to_le_bytes().to_vec(), source: "a test".into() })
     };
-    let told = sampled::told(&sampled, &symbols, 64, "riscv64", code);
-    assert!(told.sentence.contains("99.0 % of the time was the kernel's"), "{}", told.sentence);
-    assert!(
-        told.sentence.contains("`down_read_trylock` held the largest share: 97.0 %"),
-        "{}",
-        told.sentence
-    );
-    assert!(
-        told.evidence.contains("down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"),
-        "{}",
-        told.evidence
-    );
-    let unread = sampled::told(&sampled, &symbols, 64, "riscv64", |_| Err("no such file".into()));
+    let Finding { sentence, evidence, .. } = in_words(&sampled, &symbols, 64, "riscv64", code);
+    assert!(sentence.contains("99.0 % of the time was the kernel's"), "{sentence}");
+    assert!(sentence.contains("`down_read_trylock` held the largest share: 97.0 %"), "{sentence}");
+    assert!(evidence.contains("down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"), "{evidence}");
+    let unread = in_words(&sampled, &symbols, 64, "riscv64", |_| Err("no such file".into()));
     assert!(unread.evidence.contains("cannot be read (no such file)"), "{}", unread.evidence);
-    let none = sampled::told(&Sampled::default(), &symbols, 1, "riscv64", |_| Err(String::new()));
+    let none = in_words(&Sampled::default(), &symbols, 1, "riscv64", |_| Err(String::new()));
     assert!(none.sentence.contains("no sample"), "{}", none.sentence);
 }
 
@@ -325,18 +300,15 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
 fn published_figures_are_those_of_the_source() {
     assert_eq!(seed("page_faults_counted"), 1_626_092.0);
     let published = published();
-    assert!(
-        published[0].what.contains("1626092 page faults for 257769 pages, 6.31 a page"),
-        "{}",
-        published[0].what
-    );
+    let what = &published[0].what;
+    assert!(what.contains("1626092 page faults for 257769 pages, 6.31 a page"), "{what}");
     assert!(published.iter().all(|published| published.cell == "at 64 threads"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn windows_lie_inside_each_workers_part_and_orders_hold_every_page_once(
+    fn windows_lie_in_their_parts_and_orders_hold_every_page_once(
         layout: u32, spans in 1_usize..8, worker in 0_usize..2,
     ) {
         with_request(64 << 20, &[("threads", "2")], |request| {

@@ -66,7 +66,6 @@ impl Decimal {
         self.size = other.size;
     }
 
-    /// The sum of both.
     fn sum(&mut self, left: &Self, right: &Self) {
         self.assign(left);
         self.add(right);
@@ -97,7 +96,6 @@ impl Decimal {
         self.trim();
     }
 
-    /// The difference of both; the left one is no smaller.
     fn difference(&mut self, left: &Self, right: &Self) {
         self.assign(left);
         self.subtract(right);

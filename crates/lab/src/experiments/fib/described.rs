@@ -1,7 +1,7 @@
 //! What `fib` says about itself.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Descriptor, Parameter, Published, Quantity, Source};
+use tenbin_model::{Descriptor, Parameter, Published, Source};
 
 use crate::published::{Row, rows};
 
@@ -16,7 +16,6 @@ pub(super) fn describe() -> Descriptor {
             .into(),
         specification: "every number is the sum of the two before it, to the last digit".into(),
         subject: "Fibonacci numbers".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         variants: user::variants(),
         parameters: vec![
             Parameter::new("where", "user", "`user`, or `kernel`: read from /dev/fibonacci, whose algorithms are the variants then"),

@@ -11,14 +11,11 @@ use tenbin_model::Missing;
 
 use super::oracle::Base;
 
-/// An algorithm of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Algorithm {
     /// Its name, in sysfs and as a variant.
     pub(super) name: &'static str,
-    /// What it does, in a line.
     pub(super) what: &'static str,
-    /// What its numbers are written in.
     pub(super) base: Base,
     /// Whether a large number takes so long that only few are asked for.
     pub(super) slow: bool,
@@ -54,7 +51,6 @@ pub(super) fn room(n: u64) -> usize {
     n as usize / 10 + 8
 }
 
-/// The driver, loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
     device: PathBuf,
@@ -68,12 +64,12 @@ impl Default for Driver {
 }
 
 /// What reads a number, so that a test can put something else in a driver's place.
-pub(super) trait Source {
+pub(super) trait NumberSource {
     /// Puts F(n) into the front of `buffer` and returns how many bytes it has.
     fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
-impl Source for File {
+impl NumberSource for File {
     fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.read_at(buffer, n)
     }
@@ -81,19 +77,13 @@ impl Source for File {
 
 /// What the driver says of its last finished read, in nanoseconds of its clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct DriverTimes {
     pub(super) allocate: u64,
     pub(super) compute: u64,
     pub(super) copy: u64,
 }
 
 impl Driver {
-    /// The driver with these files: a test has others.
-    #[cfg(test)]
-    pub(super) fn at(device: PathBuf, attributes: PathBuf) -> Self {
-        Self { device, attributes }
-    }
-
     /// Whether it is loaded; else what is missing, with the commands that bring it.
     pub(super) fn there(&self) -> Result<(), Missing> {
         if self.device.exists() {
@@ -125,7 +115,6 @@ impl Driver {
         fs::read_to_string(&path).map_err(|error| read(&path, error))
     }
 
-    /// Whether this process may choose.
     pub(super) fn may_choose(&self) -> bool {
         File::options().write(true).open(self.attribute("algorithm")).is_ok()
     }
@@ -173,7 +162,7 @@ impl Driver {
 
     /// What it says of its last read; none where that was of another number than `n`, or where another one
     /// ended between two readings of it all.
-    pub(super) fn said(&self, n: u64) -> Result<Option<Said>, Fault> {
+    pub(super) fn last_read(&self, n: u64) -> Result<Option<DriverTimes>, Fault> {
         let figure = |name: &str| {
             let path = self.attribute(name);
             let text = fs::read_to_string(&path).map_err(|error| read(&path, error))?;
@@ -181,19 +170,18 @@ impl Driver {
         };
         let whole = || {
             let place = figure("last_n")?;
-            let said = Said {
+            let times = DriverTimes {
                 allocate: figure("allocate_ns")?,
                 compute: figure("compute_ns")?,
                 copy: figure("copy_ns")?,
             };
-            Ok::<_, Fault>((place, said))
+            Ok::<_, Fault>((place, times))
         };
         Ok(settled(n, whole()?, whole()?))
     }
 }
 
-/// What was said of `n`, where it was said twice.
-fn settled(n: u64, first: (u64, Said), second: (u64, Said)) -> Option<Said> {
+fn settled(n: u64, first: (u64, DriverTimes), second: (u64, DriverTimes)) -> Option<DriverTimes> {
     (first == second && first.0 == n).then_some(first.1)
 }
 
@@ -265,12 +253,13 @@ mod tests {
     #[test]
     fn without_a_driver_the_commands_that_load_one_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        let driver = Driver::at(folder.path().join("fibonacci"), folder.path().join("misc"));
-        let said = driver.there().unwrap_err().to_string();
+        let driver =
+            Driver { device: folder.path().join("fibonacci"), attributes: folder.path().join("misc") };
+        let message = driver.there().unwrap_err().to_string();
         assert!(
-            said.contains("insmod kmod/fibdrv/fibdrv.ko")
-                && said.contains("tenbin guest run --module fibdrv"),
-            "{said}"
+            message.contains("insmod kmod/fibdrv/fibdrv.ko")
+                && message.contains("tenbin guest run --module fibdrv"),
+            "{message}"
         );
         fs::write(folder.path().join("fibonacci"), "").unwrap();
         assert!(driver.there().is_ok());
@@ -281,7 +270,7 @@ mod tests {
     fn the_choice_is_put_back_and_what_the_last_read_took_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let driver = Driver::at(path("fibonacci"), folder.path().to_owned());
+        let driver = Driver { device: path("fibonacci"), attributes: folder.path().to_owned() };
         fs::write(path("fibonacci"), [0; 300]).unwrap();
         fs::write(path("algorithm"), "doubling [iterative] decimal\n").unwrap();
         let (there, chosen) = driver.algorithms().unwrap();
@@ -294,18 +283,21 @@ mod tests {
         {
             fs::write(path(name), figure).unwrap();
         }
-        assert_eq!(driver.said(99).unwrap(), Some(Said { allocate: 200, compute: 3_000, copy: 40 }));
-        assert_eq!(driver.said(98).unwrap(), None, "another reader came in between");
+        assert_eq!(
+            driver.last_read(99).unwrap(),
+            Some(DriverTimes { allocate: 200, compute: 3_000, copy: 40 })
+        );
+        assert_eq!(driver.last_read(98).unwrap(), None, "another reader came in between");
         fs::write(path("copy_ns"), "forty").unwrap();
-        assert!(driver.said(99).is_err());
+        assert!(driver.last_read(99).is_err());
     }
 
     /// A newer driver may have chosen what this program does not know.
     #[test]
-    fn what_is_not_known_is_put_back_and_nobody_else_chooses_meanwhile() {
+    fn an_unknown_choice_is_put_back_and_nobody_chooses_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let driver = Driver::at(path("fibonacci"), folder.path().to_owned());
+        let driver = Driver { device: path("fibonacci"), attributes: folder.path().to_owned() };
         fs::write(path("algorithm"), "doubling [newest] decimal\n").unwrap();
         let (there, chosen) = driver.algorithms().unwrap();
         assert_eq!((there.len(), chosen), (2, None));
@@ -328,13 +320,13 @@ mod tests {
         let run = |before, choose: &dyn Fn(&str) -> io::Result<()>| {
             in_turn(&ALGORITHMS[..2], before, Path::new("/sys/algorithm"), choose, || Ok(()))
         };
-        let said = run(Some("newest"), &refused).unwrap_err().to_string();
+        let message = run(Some("newest"), &refused).unwrap_err().to_string();
         for words in [
             "write doubling to /sys/algorithm: no doubling; then",
             "`echo newest > /sys/algorithm`",
             "no newest",
         ] {
-            assert!(said.contains(words), "{said}");
+            assert!(message.contains(words), "{message}");
         }
         // What fails in the middle is put back all the same.
         let asked = std::cell::RefCell::new(Vec::new());
@@ -342,16 +334,18 @@ mod tests {
             asked.borrow_mut().push(name.to_owned());
             if name == ALGORITHMS[1].name { refused(name) } else { Ok(()) }
         };
-        let said = run(Some("newest"), &second).unwrap_err().to_string();
-        assert!(said.contains("no branchless") && !said.contains("echo"), "{said}");
+        let message = run(Some("newest"), &second).unwrap_err().to_string();
+        assert!(message.contains("no branchless") && !message.contains("echo"), "{message}");
         assert_eq!(*asked.borrow(), ["doubling", "branchless", "newest"]);
     }
 
     /// The figures are files of their own: another read may end between two of them.
     #[test]
     fn what_is_said_of_two_reads_is_of_none() {
-        let (one, other) =
-            (Said { allocate: 1, compute: 2, copy: 3 }, Said { allocate: 1, compute: 2, copy: 4 });
+        let (one, other) = (
+            DriverTimes { allocate: 1, compute: 2, copy: 3 },
+            DriverTimes { allocate: 1, compute: 2, copy: 4 },
+        );
         assert_eq!(settled(99, (99, one), (99, one)), Some(one));
         assert_eq!(settled(99, (99, one), (99, other)), None);
         assert_eq!(settled(99, (99, one), (98, one)), None);

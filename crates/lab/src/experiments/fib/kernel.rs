@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Effort, Refusal, Variant};
+use tenbin_model::{Arrangement, Comparison, Effort, Finding, Refusal, Variant};
 
-use super::device::{ALGORITHMS, Algorithm, Driver, Source, room};
+use super::device::{ALGORITHMS, Algorithm, Driver, NumberSource, room};
 use super::oracle::{Base, Table};
-use super::user::{HEADLINE, PLANTED_EVERY, places};
-use super::{looked, soak};
+use super::user::{EPOCH, HEADLINE, PLANTED_EVERY, places, samples};
 use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 /// Places of an ordinary run.
@@ -40,7 +39,6 @@ const COMPARISONS: [(&str, &str); 6] = [
     ("decimal-sized", "iterative"),
 ];
 
-/// The variants: an algorithm each, and a planted fault.
 fn variants() -> Vec<Variant> {
     let mut variants: Vec<Variant> =
         ALGORITHMS.iter().map(|algorithm| Variant::measured(algorithm.name, algorithm.what)).collect();
@@ -61,26 +59,26 @@ fn index(name: &str) -> Option<u32> {
     ALGORITHMS.iter().position(|algorithm| algorithm.name == name).map(|index| index as u32)
 }
 
-pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
+/// The last place of the driver that is there; a refusal where it has too few of them.
+pub(super) fn largest(request: &Request<'_>) -> Result<u64, Unfit> {
     let driver = Driver::default();
-    let soak = soak::Soak::asked(request)?;
-    looked::traced(request)?;
     // What is wrong in a request is said before what is missing on a machine.
     places(request, usual(request), u64::MAX)?;
     driver.there().map_err(Unfit::Missing)?;
     let largest = driver.largest()?;
     enough(largest)?;
-    if let Some(soak) = soak {
-        return Ok(soak.plan(request));
-    }
+    Ok(largest)
+}
+
+pub(super) fn plan(request: &Request<'_>, largest: u64) -> Result<Plan, Unfit> {
     let places = asked(request, largest)?;
-    let available = available(&driver)?;
+    let available = available(&Driver::default())?;
     let headline = places.iter().position(|&place| place == HEADLINE).unwrap_or(0);
     let cells = places.iter().enumerate().map(|(number, &place)| {
         let arrangement = cell(request, place, &available, number == headline);
         PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, place))
     });
-    Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: Some(looked::findings) })
+    Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: None })
 }
 
 fn usual(request: &Request<'_>) -> &'static [u64] {
@@ -111,7 +109,7 @@ fn enough(largest: u64) -> Result<(), Unfit> {
 
 /// Larger places for a check of a driver that ends at `largest`, beside all up to `dense`.
 pub(super) fn larger(seed: u64, dense: u64, largest: u64, count: usize) -> Vec<u64> {
-    super::samples(seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, count)
+    samples(seed, dense + 1..largest.min(SAMPLED_UP_TO) + 1, count)
 }
 
 fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bool) -> Arrangement {
@@ -123,7 +121,7 @@ fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bo
         label: format!("for F({place}) read from the kernel"),
         parameters: vec![("where".into(), "kernel".into()), ("n".into(), place.to_string())],
         cpus: request.cpus[..1].to_vec(),
-        epoch: super::user::EPOCH,
+        epoch: EPOCH,
         variants,
         comparisons,
         headline,
@@ -210,9 +208,8 @@ fn decoded(base: Base, bytes: &[u8]) -> Option<Natural> {
     }
 }
 
-/// Asks `source` for every place of the check and compares.
 pub(super) fn held(
-    source: &dyn Source,
+    source: &dyn NumberSource,
     algorithm: Algorithm,
     truth: &Truth,
     asked: impl Fn(u64) -> u64,
@@ -234,7 +231,10 @@ pub(super) fn reading(place: u64, error: io::Error) -> Fault {
     Fault::system(format!("read F({place}) from the driver"), error)
 }
 
-/// One cell: a file for each algorithm.
+pub(super) fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
+    Finding { experiment: "fib".into(), sentence, evidence, confidence: confidence.into() }
+}
+
 struct Reads {
     team: Team,
     sources: Vec<(Algorithm, Arc<File>)>,
@@ -249,12 +249,12 @@ impl Reads {
     /// there.
     fn source(&self, variant: u32) -> Result<(Algorithm, Arc<File>, bool), Fault> {
         let name = ALGORITHMS.get(variant as usize).map(|algorithm| algorithm.name);
-        let found = match name {
+        let source = match name {
             Some(name) => self.sources.iter().find(|(algorithm, _)| algorithm.name == name),
             None => self.sources.first(),
         };
         let (algorithm, file) =
-            found.ok_or_else(|| Fault::system("read by this algorithm", io::ErrorKind::NotFound))?;
+            source.ok_or_else(|| Fault::system("read by this algorithm", io::ErrorKind::NotFound))?;
         Ok((*algorithm, Arc::clone(file), name.is_none()))
     }
 }

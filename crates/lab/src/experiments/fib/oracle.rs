@@ -79,14 +79,13 @@ impl Table {
         Self { rows: (0..=dense).chain(beyond).map(|place| (place, walk.to(place))).collect() }
     }
 
-    /// Every row: a place, and the bytes of its number.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.rows.iter().map(|(place, bytes)| (*place, bytes.as_slice()))
     }
 
     /// The bytes of F(n), if it is one of them.
     pub(super) fn number(&self, n: u64) -> Option<&[u8]> {
-        let found = self.rows.binary_search_by_key(&n, |&(place, _)| place).ok()?;
-        Some(&self.rows[found].1)
+        let row = self.rows.binary_search_by_key(&n, |&(place, _)| place).ok()?;
+        Some(&self.rows[row].1)
     }
 }

@@ -9,8 +9,9 @@ use tenbin_metal::{Clock, Fault, Lap, Pin};
 use tenbin_model::words::comma;
 use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant};
 
-use super::device::{Algorithm, Driver, Source, room};
-use super::kernel::{DENSE, SAMPLES, Truth, available, larger, one_before, planted_every, reading};
+use super::device::{Algorithm, Driver, NumberSource, room};
+use super::kernel::{DENSE, SAMPLES, Truth, available, finding, larger, one_before, planted_every, reading};
+use super::user::EPOCH;
 use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 const MOST_READERS: u32 = 1_024;
@@ -23,7 +24,6 @@ const TOO_MANY_FILES: i32 = 24;
 /// Reads of the planted fault: among so many there is a place that it reads wrong.
 const PLANTED_READS: u64 = 5_000;
 
-/// How many read, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Soak {
     readers: u32,
@@ -73,7 +73,7 @@ impl Soak {
                 ("seconds".into(), self.seconds.to_string()),
             ],
             cpus: request.cpus[..1].to_vec(),
-            epoch: super::user::EPOCH,
+            epoch: EPOCH,
             // Checked, and not timed.
             most_blocks: 0,
             variants: vec![0],
@@ -119,7 +119,6 @@ fn unopened(fault: Fault, readers: u32) -> Unfit {
     }
 }
 
-/// The readers' files, and what came of the reads.
 struct Soaking {
     clock: Clock,
     soak: Soak,
@@ -133,16 +132,12 @@ struct Soaking {
     tally: Option<Tally>,
 }
 
-/// What readers saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// Numbers that were read.
     pub(super) reads: u64,
-    /// Those that were wrong.
     pub(super) wrong: u64,
     /// The place of one of them.
     pub(super) at: Option<u64>,
-    /// The largest place that was asked for.
     pub(super) up_to: u64,
 }
 
@@ -159,7 +154,7 @@ impl Tally {
 
 /// Reads at random places of `truth` until `more` says that it is enough, and compares each number.
 pub(super) fn read(
-    source: &dyn Source,
+    source: &dyn NumberSource,
     algorithm: Algorithm,
     truth: &Truth,
     seed: u64,
@@ -184,7 +179,7 @@ pub(super) fn read(
 }
 
 /// All of them at once, a thread each, until the time is over or one of them fails.
-pub(super) fn at_once<S: Source + Sync>(
+pub(super) fn at_once<S: NumberSource + Sync>(
     sources: &[(Algorithm, S)],
     truth: &Truth,
     seed: u64,
@@ -243,7 +238,7 @@ impl Apparatus for Soaking {
                 names.push(algorithm.name);
             }
         }
-        Ok(self.tally.iter().map(|tally| told(tally, self.soak, &names)).collect())
+        Ok(self.tally.iter().map(|tally| in_words(tally, self.soak, &names)).collect())
     }
 }
 
@@ -257,13 +252,12 @@ fn seen(tally: Tally, who: &str) -> Seen {
     }
 }
 
-/// The reads in words.
-fn told(tally: &Tally, soak: Soak, names: &[&str]) -> Finding {
+fn in_words(tally: &Tally, soak: Soak, names: &[&str]) -> Finding {
     let wrong = match tally.at {
         None => "none was wrong".into(),
         Some(place) => format!("{} were wrong, F({place}) among them", tally.wrong),
     };
-    super::finding(
+    finding(
         format!(
             "{} readers at once read {} numbers in {} s at random places up to {}; {wrong}.",
             soak.readers, tally.reads, soak.seconds, tally.up_to
@@ -282,7 +276,7 @@ mod tests {
     use crate::experiments::fib::kernel::tests::InUserSpace;
 
     #[test]
-    fn readers_see_nothing_wrong_in_what_is_right_and_one_place_that_is_not() {
+    fn readers_see_one_wrong_place_and_nothing_wrong_elsewhere() {
         let truth = Truth::of(300, &[1_000, 4_000], 0);
         let sources: Vec<_> = InUserSpace::every().into_iter().cycle().take(4).collect();
         let (time, cpus) = (Picoseconds::ZERO, tenbin_metal::allowed_cpus().unwrap());
@@ -296,7 +290,7 @@ mod tests {
                     .unwrap();
             assert!(tally.wrong > 0 && tally.at.is_some_and(|place| place % 100 == 0), "{tally:?}");
             assert!(
-                matches!(seen(tally, "1 reader"), Seen::Broken(said) if said.contains("of 1500 reads by 1 reader"))
+                matches!(seen(tally, "1 reader"), Seen::Broken(reason) if reason.contains("of 1500 reads by 1 reader"))
             );
         }
     }
@@ -316,13 +310,13 @@ mod tests {
     fn what_was_read_is_told_with_its_readers() {
         let soak = Soak { readers: 8, seconds: 60 };
         let tally = Tally { reads: 123_456, wrong: 0, at: None, up_to: 99_990 };
-        let said = told(&tally, soak, &["doubling", "decimal"]);
+        let finding = in_words(&tally, soak, &["doubling", "decimal"]);
         assert_eq!(
-            said.sentence,
+            finding.sentence,
             "8 readers at once read 123456 numbers in 60 s at random places up to 99990; none was wrong."
         );
-        assert!(said.evidence.starts_with("by doubling, decimal;"));
-        let wrong = told(&Tally { wrong: 2, at: Some(77), ..tally }, soak, &["doubling"]);
+        assert!(finding.evidence.starts_with("by doubling, decimal;"));
+        let wrong = in_words(&Tally { wrong: 2, at: Some(77), ..tally }, soak, &["doubling"]);
         assert!(wrong.sentence.ends_with("2 were wrong, F(77) among them."), "{}", wrong.sentence);
     }
 }

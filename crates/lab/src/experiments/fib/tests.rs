@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::decimal::{self, IDLE_ROUNDS, Start};
 use super::oracle::{Base, Table, Walk};
+use super::user::samples;
 use super::*;
 
 #[test]
@@ -29,11 +30,15 @@ fn little(bytes: &[u8], width: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_table_holds_all_up_to_a_place_and_the_samples_beyond_once_each() {
+fn a_table_holds_all_up_to_a_place_and_samples_beyond_once() {
     let table = Table::of(Base::Words, 5, &[9, 3, 7, 9]);
     assert_eq!(table.rows().map(|(place, _)| place).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 7, 9]);
     assert_eq!(table.number(9), Some(&34_u64.to_le_bytes()[..]));
     assert_eq!((table.number(0), table.number(8)), (Some(&[][..]), None));
+}
+
+fn digits(n: u32, start: Start) -> Vec<u8> {
+    decimal::fibonacci(n, start).iter().flat_map(|digit| digit.to_le_bytes()).collect()
 }
 
 /// The buffers that the published way sizes once are never too small, and both ways to start agree with the
@@ -44,15 +49,11 @@ fn published_digits_are_right_up_to_ten_thousand() {
     for n in 0..=1_500 {
         let right = walk.to(n);
         for start in [Start::AsPublished, Start::Corrected] {
-            let digits: Vec<u8> =
-                decimal::fibonacci(n as u32, start).iter().flat_map(|digit| digit.to_le_bytes()).collect();
-            assert_eq!(digits, right, "F({n}), {start:?}");
+            assert_eq!(digits(n as u32, start), right, "F({n}), {start:?}");
         }
     }
     for n in (1_501..10_000_u32).step_by(97) {
-        let digits: Vec<u8> =
-            decimal::fibonacci(n, Start::Corrected).iter().flat_map(|digit| digit.to_le_bytes()).collect();
-        assert_eq!(digits, walk.to(n.into()), "F({n})");
+        assert_eq!(digits(n, Start::Corrected), walk.to(n.into()), "F({n})");
     }
 }
 

@@ -1,8 +1,11 @@
 //! F(n) in user mode: ours, the sum, and what was published.
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds, Variant};
@@ -12,12 +15,9 @@ use super::oracle::{Base, Table};
 use super::words;
 use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
-/// A way to F(n).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Ours: fast doubling over limbs of 64 bits.
     Doubling,
-    /// n additions of limbs of 64 bits.
     Sum,
     /// The published digits of 10⁹.
     Billions(Start),
@@ -67,7 +67,6 @@ pub(super) const METHODS: [(Method, &str, &str); 9] = [
 /// most cells.
 pub(super) const PLANTED_EVERY: u64 = 100;
 
-/// The variants of the descriptor.
 pub(super) fn variants() -> Vec<Variant> {
     METHODS
         .iter()
@@ -188,6 +187,13 @@ pub(super) fn places(request: &Request<'_>, usual: &[u64], largest: u64) -> Resu
     request.settings.list("n", usual, &format!("a number from 0 to {largest}"), |&place| place <= largest)
 }
 
+/// Places within `range` at random; none where it is empty.
+pub(super) fn samples(seed: u64, range: Range<u64>, count: usize) -> Vec<u64> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let count = if range.is_empty() { 0 } else { count };
+    (0..count).map(|_| random.random_range(range.clone())).collect()
+}
+
 fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
     let index = |wanted: Method| METHODS.iter().position(|(method, ..)| *method == wanted);
     // Where one word holds the number, the question is the branch; beyond, it is the big number.
@@ -236,15 +242,15 @@ const SAMPLES: usize = 20;
 const SAMPLED_UP_TO: u64 = 20_000;
 
 fn open(arrangement: &Arrangement, request: &Request<'_>, place: u64) -> Opened {
-    let mut samples = super::samples(request.seed, ALL_FAST..SAMPLED_UP_TO, SAMPLES);
-    samples.push(place);
+    let mut sampled = samples(request.seed, ALL_FAST..SAMPLED_UP_TO, SAMPLES);
+    sampled.push(place);
     // A survey wants to be quick.
     let dense = if request.effort == Effort::Quick { ALL_SLOW } else { ALL_FAST };
     Ok(Box::new(InUserMode {
         team: Team::gather(request.clock, &arrangement.cpus)?,
         place,
-        words: Table::of(Base::Words, dense, &samples),
-        billions: Table::of(Base::Billions, ALL_SLOW, &samples),
+        words: Table::of(Base::Words, dense, &sampled),
+        billions: Table::of(Base::Billions, ALL_SLOW, &sampled),
     }))
 }
 

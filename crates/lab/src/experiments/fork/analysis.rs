@@ -15,7 +15,7 @@
 mod view;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenbin_model::{
     Answer, Arrangement, Bytes, Cell, Descriptor, Figure, Grid, Interval, Machine, Refusal, Role, Sample,
@@ -42,7 +42,7 @@ const RESTLESS: f64 = 2.0;
 const FEWEST_SIZES: usize = 3;
 
 /// A way over all its sizes, in one kind of pages.
-pub(super) struct Line {
+pub(super) struct LawLine {
     /// What its variant with the least memory is called.
     pub(super) name: String,
     /// The same for both kinds of pages.
@@ -50,10 +50,9 @@ pub(super) struct Line {
     huge: bool,
     /// Smallest first.
     pub(super) sizes: Vec<Size>,
-    pub(super) found: Result<Found, Refusal>,
+    pub(super) fitted: Result<Fitted, Refusal>,
 }
 
-/// What one size cost.
 pub(super) struct Size {
     pub(super) memory: Bytes,
     pages: f64,
@@ -62,11 +61,9 @@ pub(super) struct Size {
 }
 
 /// What the blocks of a line came to. Times are picoseconds, slopes picoseconds a page.
-pub(super) struct Found {
+pub(super) struct Fitted {
     law: Law,
-    /// Where the constant lies.
     constant: Interval,
-    /// Where the slope lies.
     slope: Interval,
     /// A slope nearer to 0 than this makes the largest size cost no more than the margin beyond none. 0 where
     /// none costs nothing or less by the line.
@@ -75,13 +72,11 @@ pub(super) struct Found {
     shape: Shape,
 }
 
-impl Found {
-    /// The slope itself.
+impl Fitted {
     pub(super) fn page(&self) -> f64 {
         self.law.slope.median
     }
 
-    /// Where the slope lies, in nanoseconds.
     pub(super) fn page_within(&self) -> String {
         words::nanoseconds(self.slope)
     }
@@ -105,15 +100,16 @@ impl Found {
 /// What more memory does.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Growth {
-    /// It costs more.
     Grows,
-    /// It costs less.
     Falls,
     /// Every size costs the same, within the margin.
     Same,
     /// The line lies level, but this size is not surely within the margin: so far off the constant, as a part
     /// of it.
-    Uneven { memory: Bytes, interval: Interval },
+    Uneven {
+        memory: Bytes,
+        interval: Interval,
+    },
     /// It may be either.
     Open,
 }
@@ -127,6 +123,12 @@ enum Shape {
     Bent { memory: Bytes, part: f64, interval: Interval, nothing: bool },
     /// Neither.
     Unsure { memory: Bytes, interval: Interval },
+}
+
+impl LawLine {
+    fn at(&self, memory: Bytes) -> Option<&Size> {
+        self.sizes.iter().find(|size| size.memory == memory)
+    }
 }
 
 /// How many intervals share the level of a trial with so many comparisons.
@@ -146,7 +148,7 @@ fn place(variant: &Variant) -> Option<((u64, bool), u64)> {
 }
 
 /// The lines of a cell that was timed, in the order of its variants.
-pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Line> {
+pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<LawLine> {
     let mut lines: Vec<((u64, bool), Vec<u32>)> = Vec::new();
     for &number in &cell.arrangement.variants {
         let variant = trial.descriptor.variants.get(number as usize);
@@ -170,25 +172,34 @@ pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Line> 
             })
         };
         let sizes: Vec<Size> = variants.iter().filter_map(size).collect();
-        let points = |sample: &Sample| {
-            let number = variants.iter().find(|&&number| number == sample.variant)?;
-            Some((sample.block, Point { size: pages(number) as f64, cost: cost(sample) }))
-        };
-        let mut blocks: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
-        for (block, point) in cell.samples.iter().filter_map(points) {
-            blocks.entry(block).or_default().push(point);
-        }
-        let blocks: Vec<Vec<Point>> = blocks.into_values().collect();
+        let blocks = points(trial, cell, (way, huge), |_| true);
         let name = variants.first().map(|&number| trial.descriptor.variants[number as usize].name.clone());
-        Line {
+        LawLine {
             name: name.unwrap_or_default(),
             way,
             huge,
-            found: found(&blocks, &sizes, level, trial.descriptor.margin),
+            fitted: fitted(&blocks, &sizes, level, trial.descriptor.margin),
             sizes,
         }
     };
     lines.into_iter().map(line).collect()
+}
+
+/// The points of one line in these blocks of a cell, block by block.
+fn points(trial: &Trial, cell: &Cell, line: (u64, bool), wanted: impl Fn(u32) -> bool) -> Vec<Vec<Point>> {
+    let mut blocks: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+    for sample in cell.samples.iter().filter(|sample| wanted(sample.block)) {
+        if let Some(pages) = pages(trial, sample, line) {
+            blocks.entry(sample.block).or_default().push(Point { size: pages as f64, cost: cost(sample) });
+        }
+    }
+    blocks.into_values().collect()
+}
+
+/// Pages of a sample of this line; none of another line's.
+fn pages(trial: &Trial, sample: &Sample, line: (u64, bool)) -> Option<u64> {
+    let at = trial.descriptor.variants.get(sample.variant as usize).and_then(place);
+    at.filter(|(of, _)| *of == line).map(|(_, pages)| pages)
 }
 
 /// Picoseconds for one child.
@@ -196,8 +207,7 @@ fn cost(sample: &Sample) -> f64 {
     sample.elapsed.0 as f64 / sample.iterations as f64
 }
 
-/// The law of these blocks, judged.
-fn found(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64) -> Result<Found, Refusal> {
+fn fitted(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64) -> Result<Fitted, Refusal> {
     let largest = sizes.last().map_or(0.0, |size| size.pages);
     if sizes.len() < FEWEST_SIZES {
         return Err(Refusal {
@@ -235,7 +245,7 @@ fn found(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64)
         Growth::Open
     };
     let shape = shape(&law, sizes, &deviations);
-    Ok(Found { law, constant, slope, negligible, growth, shape })
+    Ok(Fitted { law, constant, slope, negligible, growth, shape })
 }
 
 /// Whether every size of a line that lies level costs the same, within the margin.
@@ -316,7 +326,7 @@ impl Analysis for Laws {
 }
 
 /// The law of the first way, which answers for the experiment, those of the others, then the comparisons.
-fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, lines: &[Line]) -> Vec<Answer> {
+fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, lines: &[LawLine]) -> Vec<Answer> {
     let Trial { descriptor, .. } = trial;
     let page = machine.page_size;
     let mut answers: Vec<Answer> = lines.iter().map(|line| of_line(descriptor, line, page)).collect();
@@ -336,14 +346,14 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, lines: &[Line]) -> Vec
     answers
 }
 
-fn of_line(descriptor: &Descriptor, line: &Line, page: Bytes) -> Answer {
+fn of_line(descriptor: &Descriptor, line: &LawLine, page: Bytes) -> Answer {
     let unanswered = empty(descriptor, &line.name, false);
-    let found = match &line.found {
-        Ok(found) => found,
+    let fitted = match &line.fitted {
+        Ok(fitted) => fitted,
         Err(refusal) => return refused(descriptor, &line.name, false, refusal),
     };
-    let refusal = words::open(line, found, page, descriptor.margin);
-    let verdict = match (found.growth, &refusal) {
+    let refusal = words::open(line, fitted, page, descriptor.margin);
+    let verdict = match (fitted.growth, &refusal) {
         (_, Some(_)) => Verdict::Refused,
         (Growth::Same, None) => Verdict::Equivalent,
         (_, None) => Verdict::Different,
@@ -352,42 +362,43 @@ fn of_line(descriptor: &Descriptor, line: &Line, page: Bytes) -> Answer {
         verdict,
         sentence: refusal
             .as_ref()
-            .map_or_else(|| words::of(line, found, page, descriptor.margin), sentence::refusal),
+            .map_or_else(|| words::of(line, fitted, page, descriptor.margin), sentence::refusal),
         refusal,
-        figures: figures(line, found, page),
+        figures: figures(line, fitted, page),
         ..unanswered
     }
 }
 
-fn figures(line: &Line, found: &Found, page: Bytes) -> Vec<Figure> {
+fn figures(line: &LawLine, fitted: &Fitted, page: Bytes) -> Vec<Figure> {
     let time = |name: &str, picoseconds: f64| Figure::new(name, picoseconds / 1e3, "ns");
     let furthest =
-        found.law.deviations.iter().map(|deviation| deviation.part.median.abs()).fold(0.0, f64::max);
+        fitted.law.deviations.iter().map(|deviation| deviation.part.median.abs()).fold(0.0, f64::max);
     vec![
-        time("constant", found.law.constant.median),
-        time("constant, low end", found.constant.low),
-        time("constant, high end", found.constant.high),
-        time("a resident page", found.page()),
-        time("a resident page, low end", found.slope.low),
-        time("a resident page, high end", found.slope.high),
-        time("a resident page, what counts as none", found.negligible),
+        time("constant", fitted.law.constant.median),
+        time("constant, low end", fitted.constant.low),
+        time("constant, high end", fitted.constant.high),
+        time("a resident page", fitted.page()),
+        time("a resident page, low end", fitted.slope.low),
+        time("a resident page, high end", fitted.slope.high),
+        time("a resident page, what counts as none", fitted.negligible),
         Figure::new("size of a page", page.0 as f64, "B"),
         Figure::new("largest size", line.sizes.last().map_or(0.0, |size| size.memory.0 as f64), "B"),
         Figure::new("largest deviation of a size from the line", furthest, "1"),
-        Figure::new("blocks", found.law.blocks as f64, "1"),
+        Figure::new("blocks", fitted.law.blocks as f64, "1"),
     ]
 }
 
-/// Medians, a row a way and a column a size.
-fn grid(lines: &[Line]) -> Grid {
-    let mut sizes: Vec<Bytes> =
+/// Every size of these lines once, ascending.
+fn sizes(lines: &[LawLine]) -> Vec<Bytes> {
+    let all: BTreeSet<Bytes> =
         lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let median = |line: &Line, memory: Bytes| {
-        let size = line.sizes.iter().find(|size| size.memory == memory)?;
-        Some(size.median / 1e3)
-    };
+    all.into_iter().collect()
+}
+
+/// Medians, a row a way and a column a size.
+fn grid(lines: &[LawLine]) -> Grid {
+    let sizes = sizes(lines);
+    let median = |line: &LawLine, memory| Some(line.at(memory)?.median / 1e3);
     Grid {
         name: "median cost".into(),
         unit: "ns".into(),
@@ -400,18 +411,12 @@ fn grid(lines: &[Line]) -> Grid {
 /// A slope that was one thing in the first half of a cell and another in the second, in words.
 ///
 /// As for comparisons: the interval of the whole is then between two truths. None if the halves agree.
-fn changed(trial: &Trial, cell: &Cell, line: &Line, page: Bytes) -> Option<String> {
-    let whole = line.found.as_ref().ok()?;
+fn changed(trial: &Trial, cell: &Cell, line: &LawLine, page: Bytes) -> Option<String> {
+    let whole = line.fitted.as_ref().ok()?;
     let middle = cell.samples.last().map_or(0, |sample| sample.block / 2);
     let level = bonferroni(LEVEL, 2 * trial.cells.len())?;
     let half = |late: bool| {
-        let mut blocks: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
-        for sample in cell.samples.iter().filter(|sample| (sample.block > middle) == late) {
-            let at = trial.descriptor.variants.get(sample.variant as usize).and_then(place);
-            let Some((_, pages)) = at.filter(|(of, _)| *of == (line.way, line.huge)) else { continue };
-            blocks.entry(sample.block).or_default().push(Point { size: pages as f64, cost: cost(sample) });
-        }
-        let blocks: Vec<Vec<Point>> = blocks.into_values().collect();
+        let blocks = points(trial, cell, (line.way, line.huge), |block| (block > middle) == late);
         Some(law(&blocks, level)?.slope.interval?.interval)
     };
     let (early, late) = (half(false)?, half(true)?);
@@ -428,11 +433,10 @@ fn changed(trial: &Trial, cell: &Cell, line: &Line, page: Bytes) -> Option<Strin
 ///
 /// Where others want the CPU, a long call is stopped in its middle and a short one is not: the law is then
 /// that of the waiting as well, and no interval says so.
-fn restless(trial: &Trial, cell: &Cell, line: &Line) -> Option<String> {
+fn restless(trial: &Trial, cell: &Cell, line: &LawLine) -> Option<String> {
     let largest = line.sizes.last()?;
     let stands = |sample: &&Sample| {
-        let at = trial.descriptor.variants.get(sample.variant as usize).and_then(place);
-        at.is_some_and(|(of, pages)| of == (line.way, line.huge) && pages as f64 == largest.pages)
+        pages(trial, sample, (line.way, line.huge)).is_some_and(|pages| pages as f64 == largest.pages)
     };
     let costs = Ordered::new(cell.samples.iter().filter(stands).map(cost).collect())?;
     let (low, high) = (costs.quantile(0.1)?, costs.quantile(0.9)?);

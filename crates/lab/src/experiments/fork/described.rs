@@ -1,7 +1,7 @@
 //! What `fork` says about itself: its question, its parameters, its sources.
 
 use tenbin_analysis::Analysis;
-use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Source, Variant};
 
 use super::analysis::Laws;
 
@@ -21,7 +21,6 @@ pub(super) fn describe() -> Descriptor {
                         its way says, and ends with the status that was asked for; the memory is resident as was asked"
             .into(),
         subject: "A new process".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         analysis: Laws.name().into(),
         variants,
         parameters: vec![Parameter::new(
@@ -32,8 +31,6 @@ pub(super) fn describe() -> Descriptor {
         margin: 0.05,
         // Some tens of the cheapest children, and one of the dearest.
         epoch: Picoseconds::from_micros(500),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new("S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)", "the question, from fork() to the system call"),
             Source::new(

@@ -6,7 +6,6 @@ use tenbin_metal::spawn::{Spawner, Way};
 use tenbin_metal::touch::{self, page};
 use tenbin_model::{Bytes, Comparison, Effort, Variant};
 
-/// Which time of a child is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timed {
     /// From the call until the child has ended and was waited for.
@@ -16,7 +15,7 @@ pub(super) enum Timed {
 }
 
 /// A way over all sizes: what becomes a law.
-pub(super) struct Line {
+pub(super) struct WayLine {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) way: Way,
@@ -40,134 +39,104 @@ pub(super) const CLONE3: usize = 7;
 pub(super) const CLONE3_SHARED: usize = 8;
 pub(super) const THREAD: usize = 9;
 
-/// All sizes.
-const ANY: u64 = u64::MAX;
-
 /// MiB for a way that says the same as `fork` of what grows, or writes to every page before each child.
 const LITTLE: u64 = 64;
 
+/// What most lines are.
+const USUAL: WayLine = WayLine {
+    name: "",
+    what: "",
+    way: Way::Fork,
+    huge: false,
+    timed: Timed::Life,
+    written: false,
+    number: 0,
+    quickly: true,
+    most: u64::MAX,
+};
+
 /// In the order of tables. The first answers for the experiment.
-pub(super) const LINES: [Line; 11] = [
-    Line {
+pub(super) const LINES: [WayLine; 11] = [
+    WayLine {
         name: "fork",
         what: "clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD), the system call of glibc's fork()",
-        way: Way::Fork,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
-        number: 0,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "fork in huge pages",
         what: "the same call where the memory lies in huge pages",
-        way: Way::Fork,
         huge: true,
-        timed: Timed::Life,
-        written: false,
-        number: 0,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "the call of fork alone",
         what: "the same call, until the parent goes on",
-        way: Way::Fork,
-        huge: false,
         timed: Timed::Call,
-        written: false,
         number: 1,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "fork of written pages",
         what: "the same call after every page was written to: the kernel must protect each from writing again",
-        way: Way::Fork,
-        huge: false,
-        timed: Timed::Life,
         written: true,
         number: 2,
         quickly: false,
         most: LITTLE,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "vfork",
         what: "clone(CLONE_VM | CLONE_VFORK | SIGCHLD): the child borrows the memory while the parent waits",
         way: Way::Vfork,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
         number: 3,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "posix_spawn and exec",
         what: "the C library's posix_spawn() of a program of three instructions in memory",
         way: Way::PosixSpawn,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
         number: 4,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "fork and exec",
         what: "the call of fork(), then execveat() of the same program",
         way: Way::ForkExec,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
         number: 5,
-        quickly: true,
         most: LITTLE,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "clone3",
         what: "clone3() with the flags of fork()",
         way: Way::Clone3,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
         number: 6,
         quickly: false,
         most: LITTLE,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "clone3 with shared memory",
         what: "clone3(CLONE_VM): a process that runs beside its parent in the same memory",
         way: Way::Clone3Shared,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
         number: 7,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "a thread",
         what: "clone() with the flags of pthread_create(), on a stack that is there",
         way: Way::Thread,
-        huge: false,
-        timed: Timed::Life,
-        written: false,
         number: 8,
-        quickly: true,
-        most: ANY,
+        ..USUAL
     },
-    Line {
+    WayLine {
         name: "the call of fork alone in huge pages",
         what: "the call, until the parent goes on, where the memory lies in huge pages",
-        way: Way::Fork,
         huge: true,
         timed: Timed::Call,
-        written: false,
         number: 1,
         quickly: false,
-        most: ANY,
+        ..USUAL
     },
 ];
 
@@ -205,11 +174,10 @@ impl Place {
         }
     }
 
-    /// What it is called, what it does, and where it stands.
     pub(super) fn variant(self) -> Variant {
         match self {
             Self::Measured { line, mib } => {
-                let Line { name, what, huge, number, .. } = LINES[line];
+                let WayLine { name, what, huge, number, .. } = LINES[line];
                 // A line is called what its variant with the least memory is called.
                 let name = if mib == 0 { name.into() } else { format!("{name} with {}", Bytes(mib << 20)) };
                 let pages = (mib << 20) / page() as u64;
@@ -268,7 +236,7 @@ pub(super) fn places(lines: impl Iterator<Item = usize>, sizes: &[u64]) -> Vec<P
         let few = sizes.iter().filter(|&&mib| mib <= LINES[line].most).count() <= 2;
         let stands = move |&&mib: &&u64| match &LINES[line] {
             line if mib > line.most && !few => false,
-            Line { huge: true, .. } => {
+            WayLine { huge: true, .. } => {
                 modest_huge_page().is_some_and(|huge| (mib << 20).is_multiple_of(huge as u64))
             }
             _ => true,

@@ -80,8 +80,8 @@ impl Parent {
                 other.repeat(way, &clock, children, || fill(&region, pages));
                 0
             }));
-            tasks.push(Arc::new(move |_, said| {
-                third.watch(way, said);
+            tasks.push(Arc::new(move |_, word| {
+                third.watch(way, word);
                 0
             }));
         }
@@ -110,12 +110,11 @@ impl Parent {
     }
 
     /// Makes one child that leaves word of itself.
-    pub(super) fn watch(&mut self, way: Way, said: u64) -> Result<Watched, Fault> {
-        self.crew.lap(number(way, WATCH), said)?;
+    pub(super) fn watch(&mut self, way: Way, word: u64) -> Result<Watched, Fault> {
+        self.crew.lap(number(way, WATCH), word)?;
         self.spawner.watched(way)
     }
 
-    /// Pages that are to be resident.
     pub(super) fn asked(&self) -> usize {
         self.pages
     }
@@ -135,7 +134,6 @@ impl Parent {
         huge_bytes_of(self.process(), self.addresses.clone()).ok()
     }
 
-    /// What the process has in memory.
     pub(super) fn footprint(&self) -> Result<Footprint, Fault> {
         footprint(self.process())
     }
@@ -160,7 +158,6 @@ impl Parent {
         }
     }
 
-    /// See [`Crew::shift_stack`].
     pub(super) fn shift_stack(&mut self, layout: u32) {
         self.crew.shift_stack(layout);
     }

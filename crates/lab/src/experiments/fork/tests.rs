@@ -20,7 +20,7 @@ fn planned(request: &Request<'_>) -> (Vec<Variant>, PlannedCell) {
 }
 
 #[test]
-fn as_many_sizes_are_measured_as_half_of_what_is_free_holds_in_both_kinds_of_pages() {
+fn half_of_free_memory_holds_the_sizes_in_both_kinds_of_pages() {
     let table: [(u64, Effort, Option<&str>, &[u64]); 6] = [
         (8 << 10, Effort::Normal, None, &[0, 4, 16, 64, 256]),
         (8 << 10, Effort::Quick, None, &[0, 4, 16, 64]),
@@ -66,18 +66,18 @@ fn advice_about_memory_works_for_sizes_of_fork() {
 }
 
 #[test]
-fn too_little_memory_is_refused_with_both_figures_and_too_few_sizes_are_a_usage_error() {
+fn too_little_memory_is_refused_and_too_few_sizes_are_wrong() {
     with(2 * 2 * 20 - 1, Effort::Normal, None, |request| match plan(request) {
         Err(Unfit::Refused(refusal)) => {
             assert!(refusal.reached.contains("40 MiB") && refusal.needs.contains("80 MiB"), "{refusal:?}");
         }
         other => panic!("{other:?}"),
     });
-    for (mib, said) in
+    for (mib, part) in
         [("4", "2 sizes or more"), ("0,4", "`0` is not"), ("4,x", "`x` is not"), ("4,4", "twice")]
     {
         with(8 << 10, Effort::Normal, Some(mib), |request| match plan(request) {
-            Err(Unfit::Usage(message)) => assert!(message.contains(said), "{mib}: {message}"),
+            Err(Unfit::Usage(message)) => assert!(message.contains(part), "{mib}: {message}"),
             other => panic!("{mib}: {other:?}"),
         });
     }
@@ -154,7 +154,7 @@ fn small(body: impl FnOnce(&[Variant], &Arrangement, &mut dyn Apparatus)) {
 }
 
 #[test]
-fn each_planted_fault_breaks_what_it_says_and_leaves_the_rest_as_it_was() {
+fn each_planted_fault_breaks_what_it_says_and_nothing_after() {
     small(|variants, cell, apparatus| {
         let mut seen = Vec::new();
         for (number, variant) in (0..).zip(variants) {
@@ -184,7 +184,7 @@ fn each_planted_fault_breaks_what_it_says_and_leaves_the_rest_as_it_was() {
 }
 
 #[test]
-fn what_is_timed_is_within_the_epoch_and_a_child_that_ends_otherwise_is_seen_there_too() {
+fn epochs_have_a_time_and_see_a_child_that_ends_otherwise() {
     small(|variants, cell, apparatus| {
         apparatus.shift(7);
         for &variant in &cell.variants {
@@ -229,8 +229,10 @@ fn every_way_to_break_the_specification_is_told_apart() {
     ];
     for (way, watched, expected) in table {
         match (child(way, &watched, 7), expected) {
-            (Ok(said), Ok(part)) | (Err(said), Err(part)) => assert!(said.contains(part), "{way:?}: {said}"),
-            (found, expected) => panic!("{way:?}: {found:?} and not {expected:?}"),
+            (Ok(sentence), Ok(part)) | (Err(sentence), Err(part)) => {
+                assert!(sentence.contains(part), "{way:?}: {sentence}")
+            }
+            (outcome, expected) => panic!("{way:?}: {outcome:?} and not {expected:?}"),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tenbin_model::machine::{Node, Observed};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Sample, Trial, Variant, Verdict,
+    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Variant, Verdict,
 };
 
 use self::distance::{
@@ -56,13 +56,11 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
     let buffers = buffers(cell);
     // By what was planned: a cell that was cut before anything was repeated asked the same question.
     let mut planned = cell.arrangement.variants.iter().filter_map(|&index| variant(trial, index));
-    let mut answer = if planned.any(repeats) {
-        by_column(machine, &times, buffers)
-    } else {
-        by_swap(machine, &times, buffers)
-    };
-    if let Some(unread) = unread(cell) {
-        answer.sentence = format!("{} {unread}", answer.sentence);
+    let weigh = if planned.any(repeats) { by_column } else { by_swap };
+    let blank = empty(&trial.descriptor, label, cell.arrangement.headline);
+    let mut answer = weigh(machine, &times, buffers, Answer { grids: vec![times.grid()], ..blank });
+    if let Some(unread) = cell.arrangement.parameter("unread") {
+        answer.sentence = format!("{} Left out for want of time: {unread} other CPUs.", answer.sentence);
     }
     // What was refused needs no further doubt.
     if answer.verdict == Verdict::Refused {
@@ -71,18 +69,9 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
         let caveats = [answer.caveat, caveat::placement(machine, cell)];
         answer.caveat = caveats.into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
     }
-    Answer {
-        verdict: answer.verdict,
-        sentence: answer.sentence,
-        refusal: answer.refusal,
-        caveat: answer.caveat,
-        figures: answer.figures,
-        grids: vec![times.grid()],
-        ..empty(&trial.descriptor, label, cell.arrangement.headline)
-    }
+    answer
 }
 
-/// The variant that a sample or an arrangement means.
 fn variant(trial: &Trial, index: u32) -> Option<&Variant> {
     trial.descriptor.variants.get(index as usize)
 }
@@ -99,22 +88,6 @@ fn buffers(cell: &Cell) -> Buffers {
     Buffers { each: bytes("buffer"), beyond: bytes("beyond") }
 }
 
-/// The CPUs that the plan left out (`unread`), as a sentence.
-fn unread(cell: &Cell) -> Option<String> {
-    let unread = cell.arrangement.parameter("unread")?;
-    Some(format!("Left out for want of time: {unread} other CPUs."))
-}
-
-/// What the times of one cell come to.
-struct Weighed {
-    verdict: Verdict,
-    sentence: String,
-    refusal: Option<Refusal>,
-    caveat: Option<String>,
-    figures: Vec<Figure>,
-}
-
-/// The times of one cell.
 struct Times {
     /// Every pair of reader and home, in nanoseconds an access.
     observations: Vec<Observation>,
@@ -128,20 +101,16 @@ impl Times {
         let mut times = Self { observations: Vec::new(), repeats: BTreeMap::new() };
         for sample in &cell.samples {
             let Some(variant) = variant(trial, sample.variant) else { continue };
-            times.take(variant, sample);
+            let cpu = |name: &str| variant.coordinate(name).map(|number| Cpu(number as u32));
+            let (Some(reader), Some(home)) = (cpu("reader"), cpu("home")) else { continue };
+            let time = sample.elapsed.as_nanos() / sample.iterations as f64;
+            if repeats(variant) {
+                times.repeats.entry(sample.variant).or_default().push(time);
+            } else {
+                times.observations.push(Observation { reader, home, block: sample.block, time });
+            }
         }
         times
-    }
-
-    fn take(&mut self, variant: &Variant, sample: &Sample) {
-        let cpu = |name: &str| variant.coordinate(name).map(|number| Cpu(number as u32));
-        let (Some(reader), Some(home)) = (cpu("reader"), cpu("home")) else { return };
-        let time = sample.elapsed.as_nanos() / sample.iterations as f64;
-        if repeats(variant) {
-            self.repeats.entry(sample.variant).or_default().push(time);
-        } else {
-            self.observations.push(Observation { reader, home, block: sample.block, time });
-        }
     }
 
     fn cpus(&self, of: fn(&Observation) -> Cpu) -> Vec<Cpu> {
@@ -151,7 +120,6 @@ impl Times {
         cpus
     }
 
-    /// The epochs of a pair, in order.
     fn epochs(&self, reader: Cpu, home: Cpu) -> Vec<f64> {
         let own = self.observations.iter().filter(|one| one.reader == reader && one.home == home);
         own.map(|one| one.time).collect()
@@ -193,42 +161,40 @@ fn firmware(machine: &Machine, compare: impl FnOnce(&[Node]) -> String) -> Strin
 
 /// The size of the buffers as a sentence to add, unless it is what was refused and so is said already.
 fn beside(outcome: Outcome, buffers: Buffers) -> String {
-    let said = matches!(outcome, Outcome::Undecided(Why::Cached(_)));
-    buffers.in_words().filter(|_| !said).map_or_else(String::new, |size| format!(" {size}"))
+    let cached = matches!(outcome, Outcome::Undecided(Why::Cached(_)));
+    buffers.in_words().filter(|_| !cached).map_or_else(String::new, |size| format!(" {size}"))
+}
+
+fn figure(name: &str, value: f64) -> Option<Figure> {
+    value.is_finite().then(|| Figure::new(name, value, "1"))
 }
 
 /// By the swap of readers and homes.
-fn by_swap(machine: &Machine, times: &Times, buffers: Buffers) -> Weighed {
-    let mut found = judge(&times.observations);
-    found.outcome = buffers.allow(found.outcome);
-    let firmware = firmware(machine, |nodes| against_firmware(&found, nodes));
-    let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
+fn by_swap(machine: &Machine, times: &Times, buffers: Buffers, blank: Answer) -> Answer {
+    let mut distances = judge(&times.observations);
+    distances.outcome = buffers.allow(distances.outcome);
+    let firmware = firmware(machine, |nodes| against_firmware(&distances, nodes));
     let figures = [
-        finite("spread", found.spread),
-        finite("spread that repetition explains", found.repeat),
-        finite("deviation within groups", found.deviation),
-        finite("smallest gap that would have shown", found.detectable),
-        found.gap.map(|gap| Figure::new("gap", gap.relative, "1")),
-        Some(Figure::new("groups", found.groups.len() as f64, "1")),
-        Some(Figure::new("blocks", found.blocks as f64, "1")),
+        figure("spread", distances.spread),
+        figure("spread that repetition explains", distances.repeat),
+        figure("deviation within groups", distances.deviation),
+        figure("smallest gap that would have shown", distances.detectable),
+        distances.gap.map(|gap| Figure::new("gap", gap.relative, "1")),
+        Some(Figure::new("groups", distances.groups.len() as f64, "1")),
+        Some(Figure::new("blocks", distances.blocks as f64, "1")),
     ];
-    let hidden =
-        if found.outcome == Outcome::Alike { one_sided(machine, times, found.detectable) } else { None };
-    if let Some(refusal) = hidden {
-        return Weighed {
-            verdict: Verdict::Refused,
-            sentence: format!("{}{firmware}", refused_in_words(&refusal)),
-            refusal: Some(refusal),
-            caveat: None,
-            figures: figures.into_iter().flatten().collect(),
-        };
+    let blank = Answer { figures: figures.into_iter().flatten().collect(), ..blank };
+    let alike = distances.outcome == Outcome::Alike;
+    if let Some(refusal) = alike.then(|| one_sided(machine, times, distances.detectable)).flatten() {
+        let sentence = format!("{}{firmware}", refused_in_words(&refusal));
+        return Answer { sentence, refusal: Some(refusal), ..blank };
     }
-    Weighed {
-        verdict: verdict(found.outcome),
-        sentence: format!("{}{firmware}{}", found.in_words(), beside(found.outcome, buffers)),
-        refusal: found.refusal(),
+    Answer {
+        verdict: verdict(distances.outcome),
+        sentence: format!("{}{firmware}{}", distances.in_words(), beside(distances.outcome, buffers)),
+        refusal: distances.refusal(),
         caveat: buffers.caveat(),
-        figures: figures.into_iter().flatten().collect(),
+        ..blank
     }
 }
 
@@ -260,39 +226,39 @@ fn one_sided(machine: &Machine, times: &Times, detectable: f64) -> Option<Refusa
 }
 
 /// By one buffer, as it was published: a core that is far and one that is slow look alike.
-fn by_column(machine: &Machine, times: &Times, buffers: Buffers) -> Weighed {
+fn by_column(machine: &Machine, times: &Times, buffers: Buffers, blank: Answer) -> Answer {
     let (readers, homes) = (times.cpus(|one| one.reader), times.cpus(|one| one.home));
     let home = homes.first().copied().unwrap_or_default();
     let epochs: Vec<Vec<f64>> = readers.iter().map(|&reader| times.epochs(reader, home)).collect();
     let repeats: Vec<Vec<f64>> = times.repeats.values().cloned().collect();
     let (cores, repeats) = of_as_many(&epochs, &repeats);
-    let mut found = one_column(&cores, &repeats);
-    found.outcome = buffers.allow(found.outcome);
-    let firmware = firmware(machine, |nodes| column_against_firmware(&found, &readers, nodes));
+    let mut column = one_column(&cores, &repeats);
+    column.outcome = buffers.allow(column.outcome);
+    let firmware = firmware(machine, |nodes| column_against_firmware(&column, &readers, nodes));
     let range = Ordered::new(cores).map(|cores| (cores.quantile(0.0), cores.quantile(1.0)));
-    let figures = match range {
+    let range = match range {
         Some((Some(fastest), Some(slowest))) => {
             format!(" Cores take {} to {} ns an access.", three_digits(fastest), three_digits(slowest))
         }
         _ => String::new(),
     };
-    let finite = |name: &str, value: f64| value.is_finite().then(|| Figure::new(name, value, "1"));
-    Weighed {
-        verdict: verdict(found.outcome),
-        sentence: format!("{}{figures}{firmware}{}", found.in_words(), beside(found.outcome, buffers)),
-        refusal: found.refusal(),
+    Answer {
+        verdict: verdict(column.outcome),
+        sentence: format!("{}{range}{firmware}{}", column.in_words(), beside(column.outcome, buffers)),
+        refusal: column.refusal(),
         caveat: Some(
             "With one buffer, a far core that is faster by just as much looks like a near one.".into(),
         ),
         figures: [
-            finite("spread", found.spread),
-            finite("spread of one core's repetitions", found.repeat),
-            finite("spread that repetition explains", found.explained),
-            finite("smallest gap that would have shown", found.detectable),
+            figure("spread", column.spread),
+            figure("spread of one core's repetitions", column.repeat),
+            figure("spread that repetition explains", column.explained),
+            figure("smallest gap that would have shown", column.detectable),
         ]
         .into_iter()
         .flatten()
         .collect(),
+        ..blank
     }
 }
 

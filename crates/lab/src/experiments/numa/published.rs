@@ -1,16 +1,15 @@
 //! Both published columns on a Socionext SC2A11, as a run that the same judge judges.
 
 use tenbin_model::machine::Observed;
-use tenbin_model::{Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Variant};
+use tenbin_model::{Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Sizes, Variant};
 
-use super::{BY_STORES, TIMES_THE_LAST_CACHE, again, by_stores, describe};
+use super::{BY_STORES, again, by_stores, describe};
 use crate::engine::unmeasured;
 use crate::published::{self, Row, rows};
 
 /// Accesses behind each figure: the published program averages over 64 Mi.
 const ACCESSES: u64 = 64 << 20;
 
-/// The published buffer.
 const BUFFER: u64 = 16 << 20;
 
 /// The SC2A11's L3, in its firmware's device tree (edk2-platforms, `SynQuacerCaches.dtsi`).
@@ -42,7 +41,7 @@ pub(super) fn run() -> Run {
         parameters: vec![
             ("buffer".into(), BUFFER.to_string()),
             ("homes".into(), "0".into()),
-            ("beyond".into(), (TIMES_THE_LAST_CACHE * LAST_CACHE).to_string()),
+            ("beyond".into(), (Sizes::BEYOND * LAST_CACHE).to_string()),
         ],
         cpus: (0..repeated).map(Cpu).collect(),
         variants: (0..=repeated).collect(),

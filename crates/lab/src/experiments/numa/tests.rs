@@ -1,14 +1,14 @@
 use tenbin_metal::allowed_cpus;
 use tenbin_model::machine::{Cache, CpuPlace};
 use tenbin_model::topology::USUAL_LINE;
-use tenbin_model::{Machine, Size, Sizes, Word};
+use tenbin_model::{Machine, Size, Word};
 
 use super::*;
 use crate::rehearsal::{Planted, TestRequest, arrangements, cache, machine_with, place, rehearsed};
 
 const BYTES: usize = 1 << 20;
 
-/// A reader and a home, the same CPU, as the only variant; with `work` in the home's memory if it is given.
+/// A reader and a home, the same CPU, as the only variant.
 fn with_matrix(manner: Manner, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Matrix)) {
     let cpus = &allowed_cpus().unwrap()[..1];
     let asked = TestRequest { cpus: cpus.to_vec(), ..TestRequest::default() };
@@ -25,18 +25,7 @@ fn with_matrix(manner: Manner, body: impl FnOnce(&Request<'_>, &Descriptor, Arra
         variants: vec![0],
         ..Arrangement::default()
     };
-    let mut random = Pcg64Mcg::seed_from_u64(1);
-    let mut below = move |bound: usize| random.random_range(0..bound);
-    let spacing = USUAL_LINE.0 as usize;
-    let matrix = Matrix {
-        counted: Vmstat::default(),
-        clock: request.clock,
-        first: 0,
-        ways: vec![Way { reader: home, memory: 0 }],
-        memories: vec![Memory::touched_by(home, manner, BYTES, spacing, &mut below).unwrap()],
-        broken: Chase::two_cycles(1 << 16, spacing, PageKind::Base, &mut below).unwrap(),
-        due: true,
-    };
+    let matrix = open(&arrangement, &request, manner, Bytes(BYTES as u64), &[(home, home)]).unwrap();
     body(&request, &descriptor, arrangement, matrix);
 }
 
@@ -70,8 +59,8 @@ fn pages_that_move_between_two_blocks_refuse_the_cell() {
             if refusal.reached.contains("does not any more") {
                 eprintln!("the kernel does not say where memory lies: {}", refusal.reached);
             } else {
-                let said = format!("the page at byte 0 was on node {} and is", u32::MAX);
-                assert!(refusal.reached.contains(&said), "{refusal:?}");
+                let message = format!("the page at byte 0 was on node {} and is", u32::MAX);
+                assert!(refusal.reached.contains(&message), "{refusal:?}");
                 assert!(refusal.needs.contains("every page where it was"), "{refusal:?}");
                 assert!(refusal.remedy.contains("numa_balancing"), "{refusal:?}");
             }
@@ -95,14 +84,13 @@ fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
         let cell = rehearsed((descriptor, arrangement), request, &mut matrix);
         let refusal = cell.refusal.as_ref().unwrap();
         let home = request.cpus[0];
-        let said = format!("implementation error: `{home} in {home}'s memory` broke the specification");
-        assert!(refusal.reached.contains(&said), "{refusal:?}");
+        let message = format!("implementation error: `{home} in {home}'s memory` broke the specification");
+        assert!(refusal.reached.contains(&message), "{refusal:?}");
         assert!(refusal.reached.contains(&format!("of {} lines", BYTES / spacing)), "{refusal:?}");
         assert!(cell.samples.is_empty());
     });
 }
 
-/// The plan for all of `machine`'s CPUs.
 fn planned(machine: &Machine, effort: Effort, sizes: &Sizes) -> Plan {
     let cpus = machine.cpus.iter().map(|place| place.cpu).collect();
     let asked = TestRequest { cpus, effort, ..TestRequest::default() };
@@ -207,9 +195,10 @@ fn memory_away_from_the_cpu_that_touched_it_is_refused() {
     assert!(at_home(&placed, Cpu(0), &[]).is_ok());
     let Err(Unfit::Refused(refusal)) = at_home(&placed, Cpu(1), &nodes) else { panic!("it lies on node 1") };
     let pages = placed.asked();
-    let said = format!("of {pages} pages looked at in the memory that CPU 1 touched first, 0 are on node 0");
+    let message =
+        format!("of {pages} pages looked at in the memory that CPU 1 touched first, 0 are on node 0");
     assert!(
-        refusal.reached.contains(&said) && refusal.reached.ends_with(&format!("{pages} on node 1")),
+        refusal.reached.contains(&message) && refusal.reached.ends_with(&format!("{pages} on node 1")),
         "{refusal:?}"
     );
     assert!(
@@ -250,7 +239,7 @@ fn a_cell_whose_memory_lies_elsewhere_is_not_opened() {
 }
 
 #[test]
-fn one_core_reads_at_a_time_and_so_one_cpu_s_worth_of_time_is_enough() {
+fn one_core_reads_at_a_time_so_a_quota_of_one_cpu_is_enough() {
     let machine = Machine { cpu_quota: Observed::Known(Some(1.0)), ..machine_with(Bytes(1 << 40)) };
     let (cpus, effort) = ((0..16).map(Cpu).collect(), Effort::Normal);
     let asked = TestRequest { machine: machine.clone(), cpus, effort, ..TestRequest::default() };

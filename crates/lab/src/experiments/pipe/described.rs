@@ -108,48 +108,36 @@ pub(super) fn describe() -> Descriptor {
         subject: "Through a pipe".into(),
         quantity: Quantity::BytesPerSecond,
         variants,
-        parameters: vec![
-            Parameter::new(
+        parameters: Parameter::list(&[
+            (
                 "cells",
                 "all,seed,writes (all,seed with --quick, all with a size)",
                 "all: every way by size, reader and placement; seed: its programs as it ran them, through the default pipe of \
                  64 KiB and one of the size of the buffers; writes: write(2) of 4 KiB to 1 MiB",
             ),
-            Parameter::new(
-                "size",
-                "256,64,1024 (256 with --quick)",
-                "sizes of the pipe in KiB, powers of two",
-            ),
-            Parameter::new("reader", "splice,read", "splice to /dev/null, or read into 128 KiB"),
-            Parameter::new("placement", "same,two", "writer and reader on the same CPU or on two"),
-            Parameter::new("line", "y", "the line that every way sends: 1 to 254 bytes without a newline"),
-        ],
+            ("size", "256,64,1024 (256 with --quick)", "sizes of the pipe in KiB, powers of two"),
+            ("reader", "splice,read", "splice to /dev/null, or read into 128 KiB"),
+            ("placement", "same,two", "writer and reader on the same CPU or on two"),
+            ("line", "y", "the line that every way sends: 1 to 254 bytes without a newline"),
+        ]),
         margin: 0.02,
         // Calls that copy beside calls that do not, in caches that another guest uses.
         sway: 0.1,
         epoch: Picoseconds::from_millis(2),
-        privileges: "none".into(),
-        touches: "none".into(),
-        sources: vec![
-            Source::new(
+        sources: Source::list(&[
+            (
                 "Kognosuke, \"Making yes faster (pipes only)\", 2023-11-06 (in Japanese)",
                 "the first three variants and the tester",
             ),
-            Source::new(
-                "vmsplice(2), tee(2), splice(2), pipe(7)",
-                "what the calls promise, and pipe-max-size",
-            ),
-            Source::new("GNU coreutils, yes.c", "8 KiB of whole lines in one write"),
-            Source::new(
-                "pv, src/pv/transfer.c",
-                "the reader of the published figures: it splices where it can",
-            ),
-            Source::new("uutils coreutils, pull request 11458", "write once, then tee"),
-            Source::new(
+            ("vmsplice(2), tee(2), splice(2), pipe(7)", "what the calls promise, and pipe-max-size"),
+            ("GNU coreutils, yes.c", "8 KiB of whole lines in one write"),
+            ("pv, src/pv/transfer.c", "the reader of the published figures: it splices where it can"),
+            ("uutils coreutils, pull request 11458", "write once, then tee"),
+            (
                 "Linux, net/unix/af_unix.c and net/core/skbuff.c (skb_splice_bits)",
                 "what went through a socket lies in pieces of 32 KiB, and each becomes one buffer of a pipe",
             ),
-        ],
+        ]),
         published: published(),
         ..Descriptor::default()
     }

@@ -5,7 +5,6 @@ use super::*;
 use crate::published::{Row, rows};
 use crate::rehearsal::{TestRequest, arrangements, settings};
 
-/// The plan for these settings.
 fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, Unfit> {
     let settings = settings(&describe(), given).unwrap();
     let cpus = vec![Cpu(0), Cpu(1)];
@@ -14,7 +13,7 @@ fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, U
 }
 
 #[test]
-fn every_published_figure_stands_in_the_cell_of_the_published_programs() {
+fn every_published_figure_stands_in_its_cell() {
     let cells = planned(Effort::Quick, &[]).unwrap();
     let seed = cells.iter().find(|cell| cell.label == PUBLISHED_CELL).unwrap();
     let name = |variant: u32| describe().variants[variant as usize].name.clone();
@@ -31,9 +30,7 @@ fn every_published_figure_stands_in_the_cell_of_the_published_programs() {
     // The published table has another program's seconds for its own.
     assert_eq!(gnu.len(), 1);
     assert!(
-        gnu[0].what.contains("11.6 s")
-            && gnu[0].what.contains("x44.0")
-            && gnu[0].what.contains("11.095 s (46.1x)"),
+        ["11.6 s", "x44.0", "11.095 s (46.1x)"].iter().all(|words| gnu[0].what.contains(words)),
         "{gnu:?}"
     );
 }
@@ -59,8 +56,8 @@ fn the_fixture_holds_the_times_that_the_diary_prints() {
         let of = |row: &&Row| row.text("machine").starts_with(machine) && row.text("variant") == variant;
         let row = rows.iter().find(of).unwrap();
         for (column, time) in ["seconds", "user_s", "sys_s"].into_iter().zip(times) {
-            let found = row.number(column).unwrap();
-            assert!((found - seconds(time)).abs() < 5e-4, "{machine} {variant} {column}: {found} for {time}");
+            let held = row.number(column).unwrap();
+            assert!((held - seconds(time)).abs() < 5e-4, "{machine} {variant} {column}: {held} for {time}");
         }
     }
     // Who is stopped by hand has no rate of the whole.
@@ -103,7 +100,7 @@ fn a_line_is_one_line_of_bounded_length() {
     let long = "x".repeat(255);
     for wrong in ["", &long, "two\nlines", "no\0c"] {
         match planned(Effort::Quick, &[("line", wrong)]) {
-            Err(Unfit::Usage(said)) => assert!(said.contains("1 to 254 bytes"), "{said}"),
+            Err(Unfit::Usage(message)) => assert!(message.contains("1 to 254 bytes"), "{message}"),
             other => panic!("{wrong:?}: {other:?}"),
         }
     }

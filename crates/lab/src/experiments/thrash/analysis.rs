@@ -101,9 +101,9 @@ fn by_threshold(machine: &Machine, cell: &Cell, answer: &mut Answer, evidence: &
     answer.figures = vec![Figure::new("cost of sharing", evidence.ratio, "1")];
     answer.refusal = None;
     if let Some(two) = contradiction(evidence) {
-        let said =
+        let cost =
             |regime: &Regime| format!("{} costs {}", evidence.right, figures(regime.ratio, regime.interval));
-        let mut refusal = regimes::it_depends(machine, cell, evidence, two, said);
+        let mut refusal = regimes::it_depends(machine, cell, evidence, two, cost);
         refusal.needs = format!("{THRASHING}x or more, or less, for as long as it is measured {label}");
         answer.verdict = Verdict::Refused;
         answer.sentence = sentence::refusal(&refusal);
@@ -118,11 +118,9 @@ fn by_threshold(machine: &Machine, cell: &Cell, answer: &mut Answer, evidence: &
             (Verdict::Different, format!("Thrashing: {} costs {figures} {label}.", evidence.right))
         }
         Verdict::Equivalent => {
-            let from = three_digits(THRASHING);
-            let sentence = format!(
-                "No thrashing: {} costs {figures} {label}; it would be from {from}x.",
-                evidence.right
-            );
+            let (right, from) = (&evidence.right, three_digits(THRASHING));
+            let sentence =
+                format!("No thrashing: {right} costs {figures} {label}; it would be from {from}x.");
             (Verdict::Equivalent, sentence)
         }
         Verdict::Refused => {
@@ -176,10 +174,9 @@ fn by_one_run(trial: &Trial, cell: &Cell) -> Option<Answer> {
     let ratio = time(comparison.right)? / time(comparison.left)?;
     let name = |variant: u32| &trial.descriptor.variants[variant as usize].name;
     let (left, right) = (name(comparison.left), name(comparison.right));
-    let (verdict, word) = if ratio >= THRASHING {
-        (Verdict::Different, "Thrashing")
-    } else {
-        (Verdict::Equivalent, "No thrashing")
+    let (verdict, word) = match ratio >= THRASHING {
+        true => (Verdict::Different, "Thrashing"),
+        false => (Verdict::Equivalent, "No thrashing"),
     };
     let label = &cell.arrangement.label;
     let sentence = format!("{word}: {right} costs {}x what {left} costs {label}.", three_digits(ratio));

@@ -1,7 +1,7 @@
 //! What `thrash` says about itself.
 
 use tenbin_analysis::Analysis;
-use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant};
+use tenbin_model::{Descriptor, Parameter, Picoseconds, Source, Variant};
 
 use super::analysis::Thrashing;
 use super::published;
@@ -16,50 +16,28 @@ pub(super) fn describe() -> Descriptor {
                 .into(),
         specification: "every line that is written holds what its writer left there".into(),
         subject: "Two threads that write a byte a line".into(),
-        quantity: Quantity::NanosecondsPerOperation,
         analysis: Thrashing.name().into(),
         builds_on: vec!["caches".into()],
-        variants: vec![
-            Variant::measured(
-                "a buffer each",
-                "each thread writes the lines of its own: published as `unshared`",
-            ),
-            Variant::measured(
-                "one shared buffer",
-                "both write the same bytes: published as `shared`; true sharing",
-            ),
-            Variant::measured(
-                "one buffer, other bytes",
-                "both write the same lines, each its own byte: false sharing",
-            ),
-            Variant::measured("one buffer, read only", "both read the same lines"),
-            Variant::measured(
-                "one thread alone",
-                "half the work, half the room: what the second thread costs the first",
-            ),
-            Variant::measured(
-                "one thread on both buffers",
-                "the room of two threads without a second: capacity alone",
-            ),
-            Variant::sabotage("a line left out", "one thread never writes its last line"),
-        ],
-        parameters: vec![
-            Parameter::new(
+        variants: Variant::list(
+            &[
+                ("a buffer each", "each thread writes the lines of its own: published as `unshared`"),
+                ("one shared buffer", "both write the same bytes: published as `shared`; true sharing"),
+                ("one buffer, other bytes", "both write the same lines, each its own byte: false sharing"),
+                ("one buffer, read only", "both read the same lines"),
+                ("one thread alone", "half the work, half the room: what the second thread costs the first"),
+                ("one thread on both buffers", "the room of two threads without a second: capacity alone"),
+            ],
+            &[("a line left out", "one thread never writes its last line")],
+        ),
+        parameters: Parameter::list(&[
+            (
                 "case",
                 "A,B,C,D (A,C with --quick)",
                 "a quarter of L1, L2, L3; twice the last cache; in powers of two",
             ),
-            Parameter::new(
-                "size",
-                "that of each case",
-                "bytes of a buffer, 256 to 1073741824, in place of the cases",
-            ),
-            Parameter::new(
-                "spacing",
-                "the machine's line",
-                "bytes from one line written to the next, 16 to 4096",
-            ),
-        ],
+            ("size", "that of each case", "bytes of a buffer, 256 to 1073741824, in place of the cases"),
+            ("spacing", "the machine's line", "bytes from one line written to the next, 16 to 4096"),
+        ]),
         margin: 0.05,
         // Where the host puts both CPUs on one core, each thread costs the other up to as much again: seen
         // from 0 to 23 %.
@@ -67,8 +45,6 @@ pub(super) fn describe() -> Descriptor {
         // Two workers are preempted twice as often as one. In a fifth of a slice that would decide ratios
         // under load.
         epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
-        touches: "none".into(),
         sources: vec![
             Source::new(
                 "S. Takeuchi, on thrashing of caches, 2017 and 2019 (in Japanese)",
@@ -80,5 +56,6 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         published: published::figures(),
+        ..Descriptor::default()
     }
 }

@@ -17,7 +17,7 @@ use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
 use tenbin_stats::order::Ordered;
 
-/// Blocks that have [`told`] their 99th percentile: 300 events of each variant.
+/// Blocks whose events tell the 99th percentile ([`tells_tail`]): 300 of each variant.
 const BLOCKS_FOR_TAILS: u32 = 150;
 
 /// A tail is told where this much confidence can be had that it does not lie beyond everything that was seen.
@@ -35,9 +35,7 @@ pub(super) struct Late {
     pub(super) within: Option<Interval>,
     /// The 5th, the 95th and the 99th percentile. None where there are too few events to tell it.
     pub(super) p5: Option<f64>,
-    /// See `p5`.
     pub(super) p95: Option<f64>,
-    /// See `p5`.
     pub(super) p99: Option<f64>,
     pub(super) least: f64,
     pub(super) worst: f64,
@@ -48,7 +46,7 @@ pub(super) struct Late {
 ///
 /// S. S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits" (1941), for one side: 59 events
 /// for a twentieth, 299 for a hundredth.
-fn told(count: usize, tail: f64) -> bool {
+fn tells_tail(count: usize, tail: f64) -> bool {
     (1.0 - tail).powf(count as f64) <= 1.0 - CONFIDENCE
 }
 
@@ -63,14 +61,14 @@ impl Late {
         let events = Ordered::new(samples.map(|sample| sample.elapsed.as_nanos()).collect())?;
         let tail = |quantile: f64| {
             let part = quantile.min(1.0 - quantile);
-            events.quantile(quantile).filter(|_| told(events.count(), part))
+            events.quantile(quantile).filter(|_| tells_tail(events.count(), part))
         };
         Some(Self {
             variant,
             name: trial.descriptor.variants.get(variant as usize)?.name.clone(),
             count: events.count(),
             median: events.median(),
-            within: events.quantile_interval(0.5, LEVEL).map(|found| found.interval),
+            within: events.quantile_interval(0.5, LEVEL).map(|within| within.interval),
             p5: tail(0.05),
             p95: tail(0.95),
             p99: tail(0.99),
@@ -139,9 +137,9 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, late: &[Late]) -> Vec<
     if late.is_empty() {
         return answers;
     }
-    let said = sentence(trial, cell, late, &answers);
+    let with_times = sentence(trial, cell, late, &answers);
     if let Some(first) = answers.first_mut() {
-        first.sentence = said.unwrap_or_else(|| std::mem::take(&mut first.sentence));
+        first.sentence = with_times.unwrap_or_else(|| std::mem::take(&mut first.sentence));
         first.figures = late.iter().flat_map(figures).collect();
     }
     answers
@@ -155,7 +153,7 @@ fn sentence(trial: &Trial, cell: &Cell, late: &[Late], answers: &[Answer]) -> Op
     let (subject, label) = (&trial.descriptor.subject, &cell.arrangement.label);
     let (times, answer) = (format!("{} and {}", left.in_words(), right.in_words()), answers.first()?);
     let weighed = weighed(trial, answer);
-    let slack = slack(trial, cell, late, answers).map(|said| format!(" {said}"));
+    let slack = slack(trial, cell, late, answers).map(|sentence| format!(" {sentence}"));
     Some(format!("{subject} {label} fires {times}{weighed}{}", slack.unwrap_or_default()))
 }
 
@@ -164,17 +162,17 @@ fn weighed(trial: &Trial, answer: &Answer) -> String {
     let quantity = trial.descriptor.quantity;
     match (answer.verdict, &answer.evidence, &answer.refusal) {
         (Verdict::Different, Some(evidence), _) => {
-            let (said, range) =
+            let (difference, range) =
                 (sentence::difference(quantity, evidence), sentence::range(quantity, evidence));
-            format!("; {said} ({range}).")
+            format!("; {difference} ({range}).")
         }
         (Verdict::Equivalent, Some(evidence), _) => {
             let (margin, ratio) = (percent(evidence.margin), sentence::equivalence(evidence));
             format!("; both are equally late within {margin} ({ratio}).")
         }
         (_, _, Some(refusal)) => {
-            let said = sentence::refusal(refusal);
-            format!(". Which is less late was refused: {}", said.trim_start_matches("Refused: "))
+            let refused = sentence::refusal(refusal);
+            format!(". Which is less late was refused: {}", refused.trim_start_matches("Refused: "))
         }
         _ => ".".into(),
     }
@@ -226,7 +224,6 @@ fn whole(nanoseconds: u64) -> String {
     }
 }
 
-/// The figures of one variant.
 fn figures(late: &Late) -> Vec<Figure> {
     let Late { name, count, median, within, p5, p95, p99, worst, .. } = late;
     let known = [

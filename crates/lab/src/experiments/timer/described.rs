@@ -64,25 +64,20 @@ pub(super) fn describe() -> Descriptor {
             "lengths of timers, 50us to 10s, with ns, us, ms or s; those from 100ms on wait many at a time",
         )],
         margin: 0.05,
-        epoch: Picoseconds::from_micros(100),
-        privileges: "none".into(),
         touches: "none; timer slack is set in processes of its own".into(),
-        sources: vec![
-            Source::new(
+        sources: Source::list(&[
+            (
                 "S. Takeuchi, \"How an interface inside of the kernel changed\" (in Japanese)",
                 "the question, and ten seconds as the longest time",
             ),
-            Source::new("prctl(2), PR_SET_TIMERSLACK", "which calls may be late on purpose, and by how much"),
-            Source::new("Linux, fs/select.c, select_estimate_accuracy", "how late poll and select may be"),
-            Source::new(
-                "timerfd_create(2), setitimer(2), clock_nanosleep(2), futex(2)",
-                "what each call promises",
-            ),
-            Source::new(
+            ("prctl(2), PR_SET_TIMERSLACK", "which calls may be late on purpose, and by how much"),
+            ("Linux, fs/select.c, select_estimate_accuracy", "how late poll and select may be"),
+            ("timerfd_create(2), setitimer(2), clock_nanosleep(2), futex(2)", "what each call promises"),
+            (
                 "S. S. Wilks, \"Determination of Sample Sizes for Setting Tolerance Limits\", 1941",
                 "how many firings it takes before a tail can be told",
             ),
-        ],
+        ]),
         ..Descriptor::default()
     }
 }

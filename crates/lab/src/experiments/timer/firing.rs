@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_metal::timers::{Firing, Order, Waiters};
+use tenbin_metal::timers::{self, Firing, Order, Waiters};
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Cpu, Finding, Picoseconds};
 
-use super::{GAP, MEASURED, WAYS, found};
+use super::{GAP, MEASURED, SLEEP, SLEEP_LEAST, WAYS, surroundings};
 use crate::experiment::{Apparatus, Failure, Seen};
 
 /// The check waits for no longer than this, however long the timer of the cell is: what is timed is held
@@ -30,6 +30,9 @@ const AWAKE: u64 = 2;
 /// How often a call whose firing broke the specification is asked again, alone and briefly, before it is
 /// accused.
 const AGAIN: usize = 8;
+
+/// How long a timer waits whose slack is read.
+const SLACK_READ: Picoseconds = Picoseconds::from_micros(50);
 
 pub(super) struct Firings {
     time: Picoseconds,
@@ -55,7 +58,6 @@ pub(super) enum Clause {
     Asleep,
 }
 
-/// Firings that broke a clause and did not come again when they were asked for again.
 struct Single {
     times: u64,
     /// What the first of them was.
@@ -118,7 +120,6 @@ fn order(variant: u32, length: Picoseconds, after: Picoseconds) -> Order {
 }
 
 impl Firings {
-    /// Timers of this length.
     pub(super) fn of(time: Picoseconds, alone: Vec<Waiters>, wave: Option<Wave>, cpu: Cpu) -> Self {
         Self { time, alone, wave, cpu, single: BTreeMap::new(), begun: false }
     }
@@ -285,7 +286,13 @@ impl Apparatus for Firings {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        found::look(self, self.cpu)
+        let mut slack =
+            |variant| self.alone(variant, SLACK_READ).map(|firing| Picoseconds::from_nanos(firing.slack));
+        let (inherited, least) = (slack(SLEEP)?, slack(SLEEP_LEAST)?);
+        Ok(vec![
+            surroundings::of_slack(inherited, least),
+            surroundings::of_waking(self.cpu, &timers::idle(self.cpu), timers::resolution()),
+        ])
     }
 
     fn remarks(&mut self) -> Vec<Finding> {

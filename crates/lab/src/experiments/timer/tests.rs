@@ -37,7 +37,7 @@ fn a_survey_asks_for_one_time_and_a_thorough_run_for_all() {
 }
 
 #[test]
-fn one_millisecond_answers_if_it_is_asked_for_and_else_the_first_time() {
+fn one_millisecond_answers_if_it_is_asked_for_else_the_first() {
     for (times, answers) in [(None, "1 ms"), (Some("2s,1000us,50us"), "1 ms"), (Some("2s,50us"), "2 s")] {
         let cells = cells(times, Effort::Normal).unwrap();
         let headlines: Vec<&str> =
@@ -92,31 +92,30 @@ proptest! {
     }
 }
 
-fn firing(way: Way, time: Picoseconds) -> Firing {
-    let order = Order { way, slack: Slack::AsFound, length: time, after: Picoseconds::ZERO };
+/// A sound one, of a millisecond.
+fn firing() -> Firing {
+    let length = Picoseconds::from_millis(1);
+    let order = Order { way: Way::Timerfd, slack: Slack::AsFound, length, after: Picoseconds::ZERO };
     let usage = Usage { voluntary_switches: 1, ..Usage::default() };
     let lap = Lap { elapsed: Picoseconds::from_micros(6), usage, ..Lap::default() };
     Firing { order, lap, early: None, fired: 1, armed: false, slack: 50_000 }
 }
 
+/// One whose caller did not sleep, and was charged so many microseconds.
+fn awake(charged: u64) -> Firing {
+    let usage = Usage { system: Picoseconds::from_micros(charged), ..Usage::default() };
+    Firing { lap: Lap { usage, ..firing().lap }, ..firing() }
+}
+
 #[test]
 fn a_firing_is_held_against_every_part_of_the_specification() {
-    let sound = firing(Way::Timerfd, Picoseconds::from_millis(1));
-    let awake = |charged| {
-        let usage = Usage { system: Picoseconds::from_micros(charged), ..Usage::default() };
-        Firing { lap: Lap { usage, ..sound.lap.clone() }, ..sound.clone() }
-    };
-    let short = Order { length: Picoseconds::from_micros(50), ..sound.order };
+    let short = Order { length: Picoseconds::from_micros(50), ..firing().order };
     let table = [
-        ("a sound one", sound.clone(), None),
-        (
-            "early",
-            Firing { early: Some(Picoseconds(1_000)), ..sound.clone() },
-            Some("1.00 ns before its time"),
-        ),
-        ("never fired", Firing { fired: 0, ..sound.clone() }, Some("fired 0 times")),
-        ("fired twice", Firing { fired: 2, ..sound.clone() }, Some("fired 2 times")),
-        ("armed", Firing { armed: true, ..sound.clone() }, Some("still armed")),
+        ("a sound one", firing(), None),
+        ("early", Firing { early: Some(Picoseconds(1_000)), ..firing() }, Some("1.00 ns before its time")),
+        ("never fired", Firing { fired: 0, ..firing() }, Some("fired 0 times")),
+        ("fired twice", Firing { fired: 2, ..firing() }, Some("fired 2 times")),
+        ("armed", Firing { armed: true, ..firing() }, Some("still armed")),
         ("awake", awake(900), Some("did not sleep")),
         // It was due before its caller could fall asleep.
         ("preempted before it slept", awake(20), None),
@@ -128,7 +127,7 @@ fn a_firing_is_held_against_every_part_of_the_specification() {
     for (name, firing, broken) in table {
         match (judged(&firing), broken) {
             (Ok(()), None) => {}
-            (Err((_, seen)), Some(said)) => assert!(seen.contains(said), "{name}: {seen}"),
+            (Err((_, seen)), Some(part)) => assert!(seen.contains(part), "{name}: {seen}"),
             (seen, _) => panic!("{name}: {seen:?}"),
         }
     }
@@ -136,9 +135,7 @@ fn a_firing_is_held_against_every_part_of_the_specification() {
 
 #[test]
 fn a_caller_is_called_awake_only_if_it_is_so_again_and_again() {
-    let sound = firing(Way::Sleep, Picoseconds::from_millis(1));
-    let usage = Usage { system: Picoseconds::from_micros(900), ..Usage::default() };
-    let awake = Firing { lap: Lap { usage, ..sound.lap.clone() }, ..sound.clone() };
+    let (sound, awake) = (firing(), awake(900));
     let early = Firing { early: Some(Picoseconds(1_000)), ..sound.clone() };
     // What each firing is after the one that broke the clause; which clause; and whether it comes again.
     let always = usize::MAX;
@@ -264,11 +261,11 @@ fn what_is_asked_before_the_first_block_is_short() {
 fn what_is_found_beside_names_slack_and_what_wakes_the_cpu() {
     with_times(None, Effort::Quick, |request| {
         let (_, cell) = headline(&EXPERIMENT, request);
-        let found = cell.open(request).unwrap().findings().unwrap();
-        let said: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+        let findings = cell.open(request).unwrap().findings().unwrap();
+        let sentences: Vec<&str> = findings.iter().map(|finding| finding.sentence.as_str()).collect();
         assert!(
-            said[0].starts_with("Timer slack") && said[1].starts_with("While nothing is due"),
-            "{said:?}"
+            sentences[0].starts_with("Timer slack") && sentences[1].starts_with("While nothing is due"),
+            "{sentences:?}"
         );
     });
 }

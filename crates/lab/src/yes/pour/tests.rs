@@ -198,7 +198,7 @@ fn line(length: usize) -> Vec<u8> {
 fn poured(mut script: Script, length: usize) -> (Script, io::Error) {
     let line = line(length);
     let error = pour(&mut script, &Text::new(&line).unwrap());
-    let wrong = script.written.chunks(length).position(|found| found != &line[..found.len()]);
+    let wrong = script.written.chunks(length).position(|piece| piece != &line[..piece.len()]);
     assert_eq!(wrong, None, "line of {length} bytes; {:?} {:?}", script.refusals, script.ways);
     (script, error)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenbin_boot::{Fault, HartEnd, Stood};
 
-use super::toy::{Line, Toy};
+use super::toy::{Instruction, Toy};
 use super::*;
 
 /// Words of the programs below.
@@ -17,23 +17,23 @@ const GOALS: [u64; 2] = [0x80, 0x180];
 /// Hart 0 writes data and then the flag. Hart 1 waits for the flag, and reads the data.
 fn message() -> Toy {
     let writer = [
-        Line::Set(5, DATA),
-        Line::Set(6, FLAG),
-        Line::Set(7, 7),
-        Line::Store(7, 5),
-        Line::Set(7, 1),
-        Line::Store(7, 6),
-        Line::Go(0x80),
+        Instruction::Set(5, DATA),
+        Instruction::Set(6, FLAG),
+        Instruction::Set(7, 7),
+        Instruction::Store(7, 5),
+        Instruction::Set(7, 1),
+        Instruction::Store(7, 6),
+        Instruction::Go(0x80),
     ];
     let reader = [
-        Line::Set(5, DATA),
-        Line::Set(6, FLAG),
-        Line::Load(7, 6),
-        Line::IfZero(7, 0x108),
-        Line::Load(8, 5),
-        Line::Go(0x180),
+        Instruction::Set(5, DATA),
+        Instruction::Set(6, FLAG),
+        Instruction::Load(7, 6),
+        Instruction::IfZero(7, 0x108),
+        Instruction::Load(8, 5),
+        Instruction::Go(0x180),
     ];
-    let goals = GOALS.map(|goal| (goal, [Line::Go(goal)]));
+    let goals = GOALS.map(|goal| (goal, [Instruction::Go(goal)]));
     Toy::new(
         &[(0, &writer), (0x100, &reader), (goals[0].0, &goals[0].1), (goals[1].0, &goals[1].1)],
         &[0, 0x100],
@@ -172,7 +172,7 @@ fn what_is_performed_before_its_turn_is_played() {
 }
 
 #[test]
-fn what_is_still_in_the_store_buffer_at_the_end_is_performed_when_harts_run() {
+fn what_the_store_buffer_holds_at_the_end_is_performed() {
     let mut run = late_store();
     run.steps.pop();
     run.fault = Fault::Dead;
@@ -188,16 +188,17 @@ fn what_is_still_in_the_store_buffer_at_the_end_is_performed_when_harts_run() {
 #[test]
 fn instances_of_one_instruction_are_told_apart() {
     let program = [
-        Line::Set(5, DATA),
-        Line::Set(6, FLAG),
-        Line::Set(7, 1),
-        Line::Store(7, 5),
-        Line::Load(8, 6),
-        Line::IfZero(8, 0x10),
-        Line::Go(0x80),
+        Instruction::Set(5, DATA),
+        Instruction::Set(6, FLAG),
+        Instruction::Set(7, 1),
+        Instruction::Store(7, 5),
+        Instruction::Load(8, 6),
+        Instruction::IfZero(8, 0x10),
+        Instruction::Go(0x80),
     ];
-    let other = [Line::Set(6, FLAG), Line::Set(7, 1), Line::Store(7, 6), Line::Go(0x180)];
-    let goals = GOALS.map(|goal| [Line::Go(goal)]);
+    let other =
+        [Instruction::Set(6, FLAG), Instruction::Set(7, 1), Instruction::Store(7, 6), Instruction::Go(0x180)];
+    let goals = GOALS.map(|goal| [Instruction::Go(goal)]);
     let toy = Toy::new(
         &[(0, &program), (0x100, &other), (0x80, &goals[0]), (0x180, &goals[1])],
         &[0, 0x100],
@@ -224,7 +225,7 @@ fn instances_of_one_instruction_are_told_apart() {
 /// Standing before an access that is said to go astray shows nothing: the machine may take it.
 #[test]
 fn who_goes_astray_is_stepped_and_must_trap() {
-    let program = [Line::Set(5, 0x9000), Line::Load(6, 5), Line::Go(0x80)];
+    let program = [Instruction::Set(5, 0x9000), Instruction::Load(6, 5), Instruction::Go(0x80)];
     let tried = |trap, flagged: bool| {
         let mut toy = Toy::new(&[(0, &program)], &[0], &[(DATA, 0)]);
         toy.trap = trap;
@@ -273,7 +274,7 @@ fn a_step_that_does_not_happen_is_noticed_there() {
 }
 
 #[test]
-fn a_step_that_is_left_out_is_done_on_the_way_unless_another_hart_waits_for_it() {
+fn a_step_left_out_is_done_later_unless_a_hart_waits_for_it() {
     for (good, needed) in [(in_order(), 2), (late_store(), 0), (early_loads(), 3)] {
         for at in 0..good.steps.len() {
             let mut bad = good.clone();
@@ -284,7 +285,7 @@ fn a_step_that_is_left_out_is_done_on_the_way_unless_another_hart_waits_for_it()
 }
 
 #[test]
-fn an_early_access_that_does_not_happen_is_noticed_at_the_latest_when_its_turn_comes() {
+fn an_early_access_that_fails_is_noticed_by_its_turn() {
     for (good, early) in [(late_store(), 0), (early_loads(), 0)] {
         type Spoil = fn(&mut BootAction);
         let spoils: [Spoil; 2] = [
@@ -310,11 +311,11 @@ fn an_early_access_that_does_not_happen_is_noticed_at_the_latest_when_its_turn_c
 fn harts_that_cannot_arrive_are_seen_not_to() {
     // Hart 0 writes the flag before hart 1 clears it.
     let mut toy = message();
-    toy.program.insert(0x104, Line::Set(7, 0));
-    toy.program.insert(0x100, Line::Set(6, FLAG));
-    toy.program.insert(0x108, Line::Store(7, 6));
-    toy.program.insert(0x10c, Line::Load(7, 6));
-    toy.program.insert(0x110, Line::IfZero(7, 0x10c));
+    toy.program.insert(0x104, Instruction::Set(7, 0));
+    toy.program.insert(0x100, Instruction::Set(6, FLAG));
+    toy.program.insert(0x108, Instruction::Store(7, 6));
+    toy.program.insert(0x10c, Instruction::Load(7, 6));
+    toy.program.insert(0x110, Instruction::IfZero(7, 0x10c));
     let steps = vec![
         step(0, STORE_DATA, 0, wrote(DATA, 7)),
         step(0, STORE_FLAG, 0, wrote(FLAG, 1)),
@@ -323,8 +324,8 @@ fn harts_that_cannot_arrive_are_seen_not_to() {
     let hang = run(Fault::Dead, steps.clone(), &[0x18, 0x10c]);
     assert_eq!(freed(&toy, &hang), Ok(Some(vec![Stood::ArrivedLater, Stood::GoesRound])));
     // The same, but it sleeps.
-    toy.program.insert(0x10c, Line::Wait);
-    toy.program.insert(0x110, Line::Go(0x10c));
+    toy.program.insert(0x10c, Instruction::Wait);
+    toy.program.insert(0x110, Instruction::Go(0x10c));
     let asleep = run(Fault::Dead, steps, &[0x80, 0x10c]);
     assert_eq!(freed(&toy, &asleep), Ok(Some(vec![Stood::Arrived, Stood::Sleeps])));
     // Whoever is said not to arrive, and does.
@@ -349,7 +350,7 @@ fn a_hart_that_got_no_turn_does_not_hang() {
     assert!(matches!(freed(&toy, &early), Err(Parted::Cannot(why)) if why.contains("never came round")));
     // Who does hang is found to, as soon as there is time for it: hart 0 never writes the flag.
     let mut toy = message();
-    toy.program.insert(STORE_FLAG, Line::Go(STORE_FLAG));
+    toy.program.insert(STORE_FLAG, Instruction::Go(STORE_FLAG));
     let steps =
         vec![step(0, STORE_DATA, 0, wrote(DATA, 7)), step(1, LOAD_FLAG, 0, read(FLAG, 0, Writer::Garbage))];
     let hang = run(Fault::Dead, steps, &[STORE_FLAG, LOAD_FLAG]);
@@ -358,7 +359,7 @@ fn a_hart_that_got_no_turn_does_not_hang() {
         assert_eq!(freed(&toy, &hang), Ok(Some(vec![Stood::GoesRound; 2])), "{busy}");
     }
     // Neither do two that go round at one place, in one instruction.
-    toy.program.insert(LOAD_FLAG, Line::Go(STORE_FLAG));
+    toy.program.insert(LOAD_FLAG, Instruction::Go(STORE_FLAG));
     let hang = run(Fault::Dead, vec![], &[STORE_FLAG, STORE_FLAG]);
     toy.busy = 3;
     assert_eq!(freed(&toy, &hang), Ok(Some(vec![Stood::GoesRound; 2])));
@@ -366,7 +367,13 @@ fn a_hart_that_got_no_turn_does_not_hang() {
 
 #[test]
 fn a_part_that_repeats_is_gone_through_again() {
-    let program = [Line::Set(5, FLAG), Line::Set(6, 3), Line::Swap(7, 6, 5), Line::Store(0, 5), Line::Go(8)];
+    let program = [
+        Instruction::Set(5, FLAG),
+        Instruction::Set(6, 3),
+        Instruction::Swap(7, 6, 5),
+        Instruction::Store(0, 5),
+        Instruction::Go(8),
+    ];
     let toy = Toy::new(&[(0, &program)], &[0], &[(FLAG, 5)]);
     let swapped = |read, value| BootAction::Swapped {
         address: Hex(FLAG),
@@ -414,13 +421,13 @@ fn what_a_debugger_cannot_do_is_said() {
 #[test]
 fn what_may_happen_for_no_reason_is_played() {
     let program = [
-        Line::Set(5, FLAG),
-        Line::Conditional(7, 6, 5),
-        Line::Wait,
-        Line::Conditional(8, 6, 5),
-        Line::Go(0x80),
+        Instruction::Set(5, FLAG),
+        Instruction::Conditional(7, 6, 5),
+        Instruction::Wait,
+        Instruction::Conditional(8, 6, 5),
+        Instruction::Go(0x80),
     ];
-    let toy = Toy::new(&[(0, &program), (0x80, &[Line::Go(0x80)])], &[0], &[(FLAG, 5)]);
+    let toy = Toy::new(&[(0, &program), (0x80, &[Instruction::Go(0x80)])], &[0], &[(FLAG, 5)]);
     let succeeded = BootAction::Swapped {
         address: Hex(FLAG),
         name: String::new(),

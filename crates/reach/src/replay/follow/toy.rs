@@ -11,7 +11,7 @@ const FAR: u32 = 1000;
 
 /// An instruction. Registers are numbers, addresses whole.
 #[derive(Clone, Copy)]
-pub(super) enum Line {
+pub(super) enum Instruction {
     /// A register takes a number.
     Set(u8, u64),
     /// A register takes 8 bytes at the address in another one.
@@ -33,7 +33,7 @@ pub(super) enum Line {
 /// Harts, a program that all have in common, and memory where words were put.
 #[derive(Clone, Default)]
 pub(super) struct Toy {
-    pub(super) program: BTreeMap<u64, Line>,
+    pub(super) program: BTreeMap<u64, Instruction>,
     pub(super) registers: Vec<[u64; 32]>,
     pub(super) pcs: Vec<u64>,
     pub(super) words: BTreeMap<u64, u64>,
@@ -49,7 +49,7 @@ pub(super) struct Toy {
 
 impl Toy {
     /// A machine whose harts begin at these addresses.
-    pub(super) fn new(program: &[(u64, &[Line])], starts: &[u64], words: &[(u64, u64)]) -> Self {
+    pub(super) fn new(program: &[(u64, &[Instruction])], starts: &[u64], words: &[(u64, u64)]) -> Self {
         let lines = program.iter().flat_map(|(from, lines)| (*from..).step_by(4).zip(lines.iter().copied()));
         Self {
             program: lines.collect(),
@@ -65,20 +65,20 @@ impl Toy {
     }
 
     /// What a follower must know.
-    pub(super) fn code(program: &BTreeMap<u64, Line>, pc: u64) -> Option<Code> {
+    pub(super) fn code(program: &BTreeMap<u64, Instruction>, pc: u64) -> Option<Code> {
         let kind = match *program.get(&pc)? {
-            Line::Load(target, base) => CodeKind::Load { target, base, offset: 0, signed: true },
-            Line::Store(source, base) => CodeKind::Store { source, base, offset: 0 },
-            Line::Swap(target, _, base) => CodeKind::Swap { target, base },
-            Line::Conditional(target, source, base) => CodeKind::Conditional { target, source, base },
-            Line::Wait => CodeKind::Wait,
-            Line::Set(..) | Line::IfZero(..) | Line::Go(_) => CodeKind::Plain,
+            Instruction::Load(target, base) => CodeKind::Load { target, base, offset: 0, signed: true },
+            Instruction::Store(source, base) => CodeKind::Store { source, base, offset: 0 },
+            Instruction::Swap(target, _, base) => CodeKind::Swap { target, base },
+            Instruction::Conditional(target, source, base) => CodeKind::Conditional { target, source, base },
+            Instruction::Wait => CodeKind::Wait,
+            Instruction::Set(..) | Instruction::IfZero(..) | Instruction::Go(_) => CodeKind::Plain,
         };
         Some(Code { length: 4, kind })
     }
 
     fn sleeps(&self, hart: usize) -> bool {
-        matches!(self.program.get(&self.pcs[hart].wrapping_sub(4)), Some(Line::Wait))
+        matches!(self.program.get(&self.pcs[hart].wrapping_sub(4)), Some(Instruction::Wait))
     }
 }
 
@@ -93,7 +93,7 @@ impl Harts for Toy {
         let line = self.program.get(&pc).copied().ok_or(Trouble::Gone)?;
         let held = |register: u8| self.registers[hart][usize::from(register)];
         let word = |address| self.words.get(&address).copied().unwrap_or(0);
-        if let (Line::Load(_, base), Some(trap)) = (line, self.trap)
+        if let (Instruction::Load(_, base), Some(trap)) = (line, self.trap)
             && !self.words.contains_key(&held(base))
         {
             self.pcs[hart] = trap;
@@ -101,20 +101,20 @@ impl Harts for Toy {
         }
         let (mut takes, mut store, mut next) = (None, None, pc + 4);
         match line {
-            Line::Set(register, number) => takes = Some((register, number)),
-            Line::Load(register, base) => takes = Some((register, word(held(base)))),
-            Line::Store(source, base) => store = Some((held(base), held(source))),
-            Line::Swap(register, source, base) => {
+            Instruction::Set(register, number) => takes = Some((register, number)),
+            Instruction::Load(register, base) => takes = Some((register, word(held(base)))),
+            Instruction::Store(source, base) => store = Some((held(base), held(source))),
+            Instruction::Swap(register, source, base) => {
                 takes = Some((register, word(held(base))));
                 store = Some((held(base), held(source)));
             }
-            Line::Conditional(register, source, base) => {
+            Instruction::Conditional(register, source, base) => {
                 takes = Some((register, 0));
                 store = Some((held(base), held(source)));
             }
-            Line::IfZero(register, to) if held(register) == 0 => next = to,
-            Line::Go(to) => next = to,
-            Line::IfZero(..) | Line::Wait => {}
+            Instruction::IfZero(register, to) if held(register) == 0 => next = to,
+            Instruction::Go(to) => next = to,
+            Instruction::IfZero(..) | Instruction::Wait => {}
         }
         if let Some((register, number)) = takes {
             self.registers[hart][usize::from(register)] = number;

@@ -15,7 +15,7 @@ use tenbin_reach as reach;
 
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
-use crate::verbs::guest::{told, trouble};
+use crate::verbs::guest::{prefixed, trouble};
 use crate::verbs::{Form, Schema, Verb, Work};
 
 /// Have QEMU do what `boot check` found, step by step
@@ -53,17 +53,14 @@ pub const VERB: Verb = Verb {
     ..Verb::of::<Replay>("replay")
 };
 
-/// The fault of this name.
 fn fault(text: &str) -> Result<Fault, String> {
     let named = |fault: &Fault| fault.name().replace(' ', "-");
     let fault = Fault::ALL.into_iter().find(|fault| named(fault) == text.replace('_', "-"));
     fault.ok_or_else(|| format!("it is one of {}", comma(Fault::ALL.iter().map(named))))
 }
 
-/// Bytes that an answer may have.
 const LARGEST: u64 = 1 << 28;
 
-/// Replays every run of an answer that is asked for.
 impl Work for Replay {
     fn run(self) -> Result<Answer, Trouble> {
         let boot = answer(&self.answer)?;
@@ -96,11 +93,10 @@ impl Work for Replay {
             remarks.push(boot.nothing_to_replay(self.fault));
         }
         let text = self.form.text(&answer, view::replay)?;
-        Ok(Answer { remarks: told(&remarks), exit, ..Answer::text(text) })
+        Ok(Answer { remarks: prefixed(&remarks), exit, ..Answer::text(text) })
     }
 }
 
-/// An executable that was read.
 struct Executable {
     path: PathBuf,
     image: Image,
@@ -157,7 +153,6 @@ fn executables(
     Ok(files)
 }
 
-/// What `boot check` answered.
 fn answer(path: &Path) -> Result<Boot, Trouble> {
     let trouble =
         |reason: &dyn std::fmt::Display| Trouble::usage(format!("read {}: {reason}", path.display()));

@@ -8,6 +8,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use tenbin_analysis::calibration;
 use tenbin_lab::ladder::{EFFECTS, Extent, MOST_ROUNDS, Order, WORKS, refusal, series};
+use tenbin_lab::survey::cpus;
 use tenbin_lab::{Bench, Ladder};
 use tenbin_metal::{Fault, Load, interrupt, machine};
 use tenbin_model::words::comma;
@@ -15,7 +16,7 @@ use tenbin_model::{Calibration, CalibrationReport, Cpu, Effort, Picoseconds, Pro
 
 use super::Calibrate;
 use crate::again;
-use crate::measurement::{cpus, observed, seed, words};
+use crate::measurement::{observed, seed, words};
 use crate::output::{Exit, Trouble};
 use crate::terminal::Progress;
 
@@ -64,8 +65,8 @@ impl Plan {
             Some(list) => list
                 .split(',')
                 .map(|name| {
-                    let found = known.iter().find(|known| **known == name.trim());
-                    found.copied().ok_or_else(|| {
+                    let matching = known.iter().find(|known| **known == name.trim());
+                    matching.copied().ok_or_else(|| {
                         let names = comma(&known);
                         Trouble::usage(format!("--works {list}: there is no `{name}`; there are: {names}"))
                     })

@@ -21,7 +21,6 @@ pub const VERB: Verb = Verb::group(
     GUEST,
 );
 
-/// The word for the kernel that runs here.
 const HOST: &str = "host";
 
 /// What a shell may offer as an architecture.
@@ -41,16 +40,15 @@ pub fn trouble(error: Error) -> Trouble {
 
 /// An error with the remarks behind it: what was fetched before it is kept all the same.
 pub fn remarked(trouble: Trouble, remarks: &[String]) -> Trouble {
-    let message = std::iter::once(trouble.message).chain(told(remarks)).collect::<Vec<_>>().join("\n");
+    let message = std::iter::once(trouble.message).chain(prefixed(remarks)).collect::<Vec<_>>().join("\n");
     Trouble { message, ..trouble }
 }
 
 /// Remarks as standard error shows them.
-pub fn told(remarks: &[String]) -> Vec<String> {
+pub fn prefixed(remarks: &[String]) -> Vec<String> {
     remarks.iter().map(|remark| format!("tenbin: {remark}")).collect()
 }
 
-/// A kernel that was asked for.
 enum Wanted {
     Suite(Suite),
     Image(PathBuf),
@@ -146,7 +144,6 @@ impl Choice {
         }
     }
 
-    /// The folder that modules are built with.
     fn headers(&self, remarks: &mut Vec<String>) -> Result<PathBuf, Trouble> {
         match &self.wanted {
             Wanted::Image(image) => self.cache.own_headers(image).map_err(trouble),
@@ -186,7 +183,6 @@ impl Choice {
     }
 }
 
-/// The remark that a kernel was fetched.
 fn fetched_kernel(architecture: Architecture, suite: Suite) -> String {
     format!("fetched the kernel of Debian's {suite} for {architecture}, which is kept")
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use tenbin_model::Architecture;
 use tenbin_reach::Module;
 
-use super::{Choice, architectures, remarked, told};
+use super::{Choice, architectures, prefixed, remarked};
 use crate::output::{Answer, Trouble, can_be_written, write_whole};
 use crate::terminal::Progress;
 use crate::verbs::{Verb, Work};
@@ -51,7 +51,7 @@ impl Work for Modules {
         };
         progress.finish();
         match text {
-            Ok(text) => Ok(Answer { remarks: told(&remarks), ..Answer::text(text) }),
+            Ok(text) => Ok(Answer { remarks: prefixed(&remarks), ..Answer::text(text) }),
             Err(trouble) => Err(remarked(trouble, &remarks)),
         }
     }
@@ -64,7 +64,6 @@ fn built(choice: &Choice, folder: &Path, remarks: &mut Vec<String>) -> Result<St
     Module::ALL.into_iter().zip(built).map(|(module, from)| destination.put(module, &from)).collect()
 }
 
-/// The folder that modules are put into.
 struct Destination {
     folder: PathBuf,
     /// The folders that were made for it, the innermost first.

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use clap::Args;
 use tenbin_model::Architecture;
-use tenbin_reach::{Accelerator, Cargo, File, Guest, Kvm, Line, Module, insist_place};
+use tenbin_reach::{Accelerator, Cargo, ConsoleLine, File, Guest, Kvm, Module, insist_place};
 
-use super::{Choice, architectures, remarked, told, trouble};
+use super::{Choice, architectures, prefixed, remarked, trouble};
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
 use crate::terminal::Progress;
 use crate::verbs::{Verb, Work};
@@ -80,7 +80,7 @@ pub struct Run {
 const STATUS: &str = "\
 Exit status: that of the command, 127 if the guest has no such command. If there is none,
 standard error begins with `tenbin guest:` and says why: 1 the guest could not be made, 4 it hung,
-panicked or broke off, 5 something is missing on this machine. 2 is a usage error, told as ever.";
+panicked or broke off, 5 something is missing on this machine. 2 is a usage error, prefixed as ever.";
 
 pub const VERB: Verb = Verb {
     words: &[
@@ -90,7 +90,6 @@ pub const VERB: Verb = Verb {
     ..Verb::of::<Run>("run")
 };
 
-/// Where tenbin is in a guest.
 const TENBIN: &str = "/bin/tenbin";
 
 /// How long a guest under KVM may take to show that it works. Where it works, a second or two are enough.
@@ -106,7 +105,7 @@ impl Work for Run {
             Err(Trouble { exit, message }) => (Some(format!("tenbin guest: {message}")), exit),
             Ok(status) => (None, Exit::PassedOn(status)),
         };
-        let remarks = failed.into_iter().chain(told(&remarks)).collect();
+        let remarks = failed.into_iter().chain(prefixed(&remarks)).collect();
         Ok(Answer { remarks, exit, ..Answer::default() })
     }
 }
@@ -194,8 +193,8 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     } else {
         progress.doing(&format!("the guest boots and runs, {} s at most", arguments.seconds));
     }
-    let mut show = |line: &Line| say(&format!("[{:8.3}] {}", line.began.as_secs_f64(), line.plain()));
-    let mut follow = |line: &Line| {
+    let mut show = |line: &ConsoleLine| say(&format!("[{:8.3}] {}", line.began.as_secs_f64(), line.plain()));
+    let mut follow = |line: &ConsoleLine| {
         progress.doing(&format!("a guest, {:.0} s: {}", line.began.as_secs_f64(), line.plain()));
     };
     let outcome =

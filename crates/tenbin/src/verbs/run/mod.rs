@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use tenbin_analysis::processes::Processes;
 use tenbin_analysis::{Reported, report};
 use tenbin_lab::analyses;
+use tenbin_lab::survey::{self, Survey, descriptors, names};
 use tenbin_model::words::comma;
 use tenbin_model::{Effort, Report, Verdict};
 use tenbin_store::Label;
 
 use super::{Outlet, Schema, Verb, Work, calibrate, json, label, processes as count};
-use crate::measurement::{self, Measured, Order, descriptors, names};
+use crate::measurement;
 use crate::output::{self, Answer, Exit, Trouble};
 use crate::store::{self, Keeper};
 use crate::terminal;
@@ -111,16 +112,16 @@ impl Work for Run {
 
 /// Every question, quickly; a sentence each.
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
-    let order = Order::new(&[], &[], measure, Effort::Quick)?;
+    let survey = measurement::survey(&[], &[], measure, Effort::Quick)?;
     let sentence = |part: &Reported, width: usize| report::survey(&part.report).text(width);
-    Ok(answered(&order, measure, &sentence, false)?.0)
+    Ok(answered(&survey, measure, &sentence, false)?.0)
 }
 
 /// Some experiments, and everything about them.
 fn measured(asked: &Run) -> Result<Answer, Trouble> {
-    let order = Order::new(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
-    let (mut answer, report) = answered(&order, &asked.measure, &detail, true)?;
-    let names = order.asked();
+    let survey = measurement::survey(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
+    let (mut answer, report) = answered(&survey, &asked.measure, &detail, true)?;
+    let names = survey.asked();
     let mut asked_for =
         report.answers.iter().filter(|answer| names.contains(&answer.experiment.as_str())).peekable();
     // Where nothing was to be weighed, what was found is the answer.
@@ -135,7 +136,7 @@ fn measured(asked: &Run) -> Result<Answer, Trouble> {
 /// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or
 /// kept.
 fn published(asked: &Run) -> Result<Answer, Trouble> {
-    let reported = analyses().report(&measurement::published(&asked.experiments)?, None);
+    let reported = analyses().report(&survey::published(&asked.experiments)?, None);
     let outlet = &asked.measure.outlet;
     let text = outlet.form.text(&reported.report, |_, width| detail(&reported, width))?;
     Ok(Answer { to: outlet.output.clone(), ..Answer::text(text) })
@@ -169,7 +170,7 @@ impl Page {
 /// and there are several, a sentence each. Where the answer and the run go is tried first: a place that
 /// cannot be written costs no minute.
 fn answered(
-    order: &Order,
+    survey: &Survey,
     measure: &Measure,
     text: &dyn Fn(&Reported, usize) -> String,
     summary: bool,
@@ -180,7 +181,7 @@ fn answered(
     let at_once = measure.outlet.output.is_none() && !measure.outlet.form.json;
     let mut page = Page { at_once, text: String::new(), trouble: None };
     let mut known: Option<Report> = None;
-    let measured = order.measure(&mut |run| {
+    let (measured, interrupted) = measurement::measure(survey, &mut |run| {
         let part = analyses().report(run, None);
         let between = if summary && known.is_some() { "\n" } else { "" };
         if !measure.outlet.form.json {
@@ -221,16 +222,16 @@ fn answered(
         let (short, path) = (&id[..12], store::path_shown());
         remarks.push(format!("Kept as run {short} in {path}; `tenbin show {short}` shows all of it."));
     }
-    remarks.extend(ended_early(&measured));
+    let trouble = measured.unfit.map(Trouble::from);
+    remarks.extend(ended_early(trouble.as_ref(), interrupted, &measured.unmeasured));
     remarks.extend(page.trouble.as_ref().map(Trouble::to_string));
     // Among hundreds of lines nobody finds what the status is for: it stands at the end, on standard error.
     let faults = report::faults(&report).map(|faults| faults.text(width).trim_end().to_owned());
     let is_fault = faults.is_some();
     remarks.splice(0..0, faults);
-    let exit = measured
-        .interrupted
+    let exit = interrupted
         .map(Exit::Interrupted)
-        .or(measured.trouble.map(|trouble| trouble.exit))
+        .or(trouble.map(|trouble| trouble.exit))
         .or(page.trouble.map(|trouble| trouble.exit))
         .or(kept.exit)
         .unwrap_or(if is_fault { Exit::Fault } else { Exit::Answered });
@@ -238,13 +239,13 @@ fn answered(
 }
 
 /// What ended the measurement before its end, and what is missing therefore.
-fn ended_early(measured: &Measured) -> Option<String> {
-    let why = match (&measured.trouble, measured.interrupted) {
+fn ended_early(trouble: Option<&Trouble>, signal: Option<i32>, unmeasured: &[String]) -> Option<String> {
+    let why = match (trouble, signal) {
         (Some(trouble), _) => trouble.to_string(),
         (None, Some(signal)) => format!("tenbin: interrupted by signal {signal}"),
         (None, None) => return None,
     };
-    let missing = match measured.unmeasured.as_slice() {
+    let missing = match unmeasured {
         [] => String::new(),
         names => format!("; not measured: {}", comma(names)),
     };

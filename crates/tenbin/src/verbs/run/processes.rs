@@ -5,10 +5,11 @@ use std::num::NonZero;
 use tenbin_analysis::processes::processes;
 use tenbin_analysis::report;
 use tenbin_lab::analyses;
+use tenbin_lab::survey::descriptors;
 use tenbin_model::{Effort, Report, Verdict};
 
 use super::Run;
-use crate::measurement::{Order, descriptors};
+use crate::measurement::survey;
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
 use crate::{again, store};
@@ -17,7 +18,7 @@ use crate::{again, store};
 pub fn run(asked: &Run, count: NonZero<u32>) -> Result<Answer, Trouble> {
     let Run { experiments, settings, measure, .. } = asked;
     // What is wrong with the request is found here, and not by the first process.
-    Order::new(experiments, settings, measure, Effort::Quick)?;
+    survey(experiments, settings, measure, Effort::Quick)?;
     measure.outlet.can_be_written()?;
     if !measure.no_store {
         store::open()?;

@@ -51,13 +51,12 @@ const FINEST: f64 = 1e-6;
 /// Below this a sum of squares is what rounding leaves of nothing.
 const NOTHING: f64 = 1e-6;
 
-/// What the farthest class takes beyond the nearest.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Gap {
     pub(super) outcome: Outcome,
     /// In logarithms. None where a slow CPU and a far one look the same, or nothing is left to see the noise
     /// by.
-    pub(super) size: Option<Size>,
+    pub(super) size: Option<GapSize>,
     /// The part of the relabelings that show as large a gap. None where there are too few to tell, or nothing
     /// hangs on it.
     pub(super) relabeled: Option<f64>,
@@ -65,7 +64,7 @@ pub(super) struct Gap {
 
 /// A gap in logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Size {
+pub(super) struct GapSize {
     pub(super) gap: f64,
     /// Where it lies, but for [`LEVEL`] of such machines.
     pub(super) interval: Interval,
@@ -80,7 +79,6 @@ pub(super) struct Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Outcome {
     Different,
-    /// Within the margin.
     Alike,
     Undecided(Why),
 }
@@ -134,7 +132,6 @@ struct Contrast {
     design: Design,
     /// What is left of being in the farthest class when CPUs and the other classes are taken out.
     weights: Vec<f64>,
-    /// The sum of their squares.
     strength: f64,
     /// Pairs beyond the unknowns.
     free: usize,
@@ -160,7 +157,7 @@ impl Contrast {
 
     /// The gap, and whether one pair carries half of it or more. `directly`: whether it must speak for
     /// itself.
-    fn size(&self, pairs: &[Timed], directly: bool) -> Option<(Size, bool)> {
+    fn size(&self, pairs: &[Timed], directly: bool) -> Option<(GapSize, bool)> {
         let fit = fit(&self.design, pairs, self.free);
         let modified = fit.fitted.iter().zip(&fit.drawn_in).map(|(fitted, left)| fitted + left);
         let gap = self.weights.iter().zip(modified).map(|(weight, log)| weight * log).sum::<f64>();
@@ -186,7 +183,7 @@ impl Contrast {
         // Added and not by their squares: a machine with more disturbed pairs is worse in both.
         let chance = normal_quantile(POWER) * error + of_needed;
         let heaviest = self.weights.iter().map(|weight| weight * weight).fold(0.0, f64::max);
-        let size = Size {
+        let size = GapSize {
             gap,
             interval: Interval { low: gap - half, high: gap + half },
             needed,
@@ -197,7 +194,6 @@ impl Contrast {
     }
 }
 
-/// What a fit leaves.
 struct Fit {
     fitted: Vec<f64>,
     /// What is left of each pair, drawn in to [`TAIL`] standard deviations.

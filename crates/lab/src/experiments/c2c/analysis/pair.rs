@@ -11,9 +11,7 @@ use tenbin_stats::order::Ordered;
 /// Epochs this many times as long as the median were interrupted: a handover is not.
 const INTERRUPTED: f64 = 3.0;
 
-/// One pair, as it was measured.
 pub(super) struct Pair {
-    /// The label of its cell.
     pub(super) label: String,
     pub(super) cpus: (Cpu, Cpu),
     pub(super) class: Shared,
@@ -92,7 +90,6 @@ impl Spread {
     }
 }
 
-/// The pairs that share one thing.
 pub(super) struct Class<'a> {
     pub(super) shared: Shared,
     /// At least one.

@@ -41,7 +41,6 @@ pub(super) fn by_class(trial: &Trial, pairs: &[Pair]) -> Vec<ByClass> {
     rows.collect()
 }
 
-/// The figures of each class and protocol.
 pub(super) fn figures(rows: &[ByClass]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for row in rows {
@@ -58,10 +57,8 @@ pub(super) fn figures(rows: &[ByClass]) -> Vec<Figure> {
     figures
 }
 
-/// Takes one figure of a pair's handovers.
 type Read = fn(&Spread) -> f64;
 
-/// Median, p5 and p95 of each protocol, by pair.
 pub(super) fn grids(descriptor: &Descriptor, pairs: &[&Pair]) -> Vec<Grid> {
     let mut cpus: Vec<Cpu> = pairs.iter().flat_map(|pair| [pair.cpus.0, pair.cpus.1]).collect();
     cpus.sort_unstable();
@@ -75,8 +72,8 @@ pub(super) fn grids(descriptor: &Descriptor, pairs: &[&Pair]) -> Vec<Grid> {
             let mut values = vec![vec![None; cpus.len()]; cpus.len()];
             for pair in pairs {
                 let Some(spread) = pair.spread(number) else { continue };
-                let found = |cpu: Cpu| cpus.iter().position(|&known| known == cpu);
-                if let (Some(one), Some(other)) = (found(pair.cpus.0), found(pair.cpus.1)) {
+                let place = |cpu: Cpu| cpus.iter().position(|&known| known == cpu);
+                if let (Some(one), Some(other)) = (place(pair.cpus.0), place(pair.cpus.1)) {
                     values[one][other] = Some(read(spread));
                     values[other][one] = Some(read(spread));
                 }

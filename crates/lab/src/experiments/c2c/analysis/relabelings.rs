@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_cpus_some_are_drawn_and_the_true_labels_are_rare_or_not() {
+    fn of_many_cpus_some_are_drawn_and_true_labels_are_rare_or_not() {
         // One alone of 9 is one labeling of 9; halves of 16 are one of 6 435.
         let alone = Relabelings::of(groups(&[8, 1]));
         assert!((alone.same - 1.0 / 9.0).abs() < 0.02 && alone.too_few(), "{}", alone.same);
@@ -236,8 +236,8 @@ mod tests {
                 .collect();
             let relabelings = Relabelings::of(labels);
             let clear: Vec<f64> = pairs.iter().map(|pair| pair.log).collect();
-            let found = relabelings.reaching(&pairs, &clear, 1);
-            assert!(found >= least && found < 1e-2, "{sizes:?}: {found}");
+            let part = relabelings.reaching(&pairs, &clear, 1);
+            assert!(part >= least && part < 1e-2, "{sizes:?}: {part}");
             // Nothing differs: every relabeling shows as much.
             assert_eq!(relabelings.reaching(&pairs, &vec![0.0; pairs.len()], 1), 1.0);
         }

@@ -7,6 +7,7 @@ use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Arrangement, Comparison, Ended, Picoseconds, Quantity, Run, Sample, Shared, Variant};
 
 use super::*;
+use crate::engine::unmeasured;
 
 fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     Transfers.judge(machine, trial).answers
@@ -47,24 +48,17 @@ fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
                 });
             }
         }
-        Cell {
-            arrangement: Arrangement {
-                label: format!("between {one} and {other}{control}"),
-                parameters: vec![("control".into(), control.into())],
-                cpus: vec![one, other],
-                work: 2,
-                variants: vec![0, 1],
-                comparisons: if control.is_empty() { vec![Comparison { left: 0, right: 1 }] } else { vec![] },
-                headline: one == cpus[0] && other == cpus[1] && control.is_empty(),
-                ..Arrangement::default()
-            },
-            checks: Vec::new(),
-            refusal: None,
-            ended: Some(Ended::Budget),
-            gauges: Vec::new(),
-            samples,
-            probes: Vec::new(),
-        }
+        let arrangement = Arrangement {
+            label: format!("between {one} and {other}{control}"),
+            parameters: vec![("control".into(), control.into())],
+            cpus: vec![one, other],
+            work: 2,
+            variants: vec![0, 1],
+            comparisons: if control.is_empty() { vec![Comparison { left: 0, right: 1 }] } else { vec![] },
+            headline: one == cpus[0] && other == cpus[1] && control.is_empty(),
+            ..Arrangement::default()
+        };
+        Cell { samples, ended: Some(Ended::Budget), ..unmeasured(arrangement) }
     };
     let cells = places.into_iter().map(&mut cell).collect();
     let descriptor =
@@ -100,7 +94,7 @@ fn two_cpus_are_told_what_one_pair_can_say() {
 }
 
 #[test]
-fn classes_that_are_alike_are_so_and_cpus_that_are_too_few_are_refused() {
+fn classes_that_are_alike_are_so_and_too_few_cpus_are_refused() {
     let machine = self::machine(16, 8);
     let mut flat = trial(&machine, 30.0, 30.0, 1.0);
     let unknown = answers(&machine, &flat).remove(0);
@@ -243,7 +237,7 @@ fn a_description_that_names_no_measured_protocol_is_survived() {
 }
 
 #[test]
-fn a_control_pair_that_drifted_keeps_classes_from_being_compared() {
+fn a_control_pair_that_drifted_keeps_classes_from_comparison() {
     let machine = machine(8, 4);
     let headline = answers(&machine, &trial(&machine, 30.0, 90.0, 1.5)).remove(0);
     assert_eq!(headline.verdict, Verdict::Refused);

@@ -1,6 +1,6 @@
 //! The classes of pairs, and the map of all of them.
 
-use tenbin_analysis::report::{checked, said};
+use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_document::words::percent;
 use tenbin_document::{Block, Document, Heat, Table};
 use tenbin_model::unit::three_digits;
@@ -12,7 +12,7 @@ use super::picture::ByClass;
 pub(super) fn view(classes: &[ByClass], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     let Some((headline, pairs)) = answers.split_first() else { return document };
-    document.space().paragraph(2, said(headline));
+    document.space().paragraph(2, with_caveat(headline));
     if let Some(table) = table(classes) {
         document.space().table(table);
     }
@@ -28,7 +28,6 @@ pub(super) fn view(classes: &[ByClass], trial: &Trial, answers: &[Answer]) -> Do
     document
 }
 
-/// A row a class and protocol.
 fn table(classes: &[ByClass]) -> Option<Table> {
     let row = |row: &ByClass| {
         let figures = [row.median, row.low, row.high].map(three_digits);

@@ -40,7 +40,7 @@ pub(super) mod words;
 use tenbin_model::{Bytes, Refusal, Size, Sizes, Word};
 
 pub(super) use rise::{Rise, Shape};
-pub(super) use words::Judged;
+pub(super) use words::LevelOutcome;
 
 /// A size needs this many samples, or it is left out: fewer have no median that a disturbed one cannot move.
 pub(super) const LEAST_SAMPLES: usize = 3;
@@ -58,19 +58,15 @@ pub(super) const AGREE: f64 = 2.0;
 /// Loads have stopped getting slower once they are within this fraction of the last plateau.
 pub(super) const FLAT: f64 = 0.1;
 
-/// The samples of one size.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Size of the buffer that is walked.
     pub bytes: Bytes,
     /// Time of a step in picoseconds, one a timed walk.
     pub times: Vec<f64>,
 }
 
-/// The samples of all sizes in one kind of page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Curve {
-    /// Size of the pages that held the buffer.
     pub page: Bytes,
     /// Ascending sizes.
     pub points: Vec<Point>,
@@ -79,18 +75,13 @@ pub(super) struct Curve {
 /// A cache for data as the firmware states it, of the CPU that walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stated {
-    /// Level, 1 innermost.
     pub level: u8,
-    /// Its size, if one is stated.
     pub size: Option<Bytes>,
-    /// How many CPUs share it.
     pub shared_by: usize,
 }
 
-/// What a CPU's caches were measured to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Capacities {
-    /// Size of the pages of the curve that was judged.
     pub page: Bytes,
     /// The stated levels in order, then those beyond them that only a measurement in huge pages
     /// knows.
@@ -102,21 +93,17 @@ pub(super) struct Capacities {
     pub flat_from: Option<Bytes>,
     /// Time of a load from memory in picoseconds: that of the last plateau. None where `flat_from` is.
     pub memory_time: Option<f64>,
-    /// The largest size measured.
     pub largest: Bytes,
 }
 
-/// One level of cache: what is stated, and what was found.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Level {
     /// Level, 1 innermost. One that nobody states gets the number after the last stated one.
     pub level: u8,
-    /// The size that the firmware states, if it does.
     pub stated: Option<Bytes>,
-    /// How many CPUs share it, if that is stated.
     pub shared_by: Option<usize>,
     /// The rise where it ends, or why there is none.
-    pub found: Result<Rise, Refusal>,
+    pub rise: Result<Rise, Refusal>,
     /// The size by which it has ended, where it has no rise of its own and is stated to be larger than that
     /// by more than [`AGREE`]: loads there take memory's time already.
     pub ended_by: Option<Bytes>,
@@ -125,12 +112,12 @@ pub(super) struct Level {
 impl Level {
     /// The measured capacity: see [`Rise::knee`].
     pub(super) fn measured(&self) -> Option<Bytes> {
-        self.found.as_ref().ok().map(|rise| rise.knee)
+        self.rise.as_ref().ok().map(|rise| rise.knee)
     }
 
     /// Time of a load that hits it, in picoseconds.
     pub(super) fn time(&self) -> Option<f64> {
-        self.found.as_ref().ok().map(|rise| rise.lower)
+        self.rise.as_ref().ok().map(|rise| rise.lower)
     }
 }
 
@@ -152,7 +139,6 @@ pub(super) fn judge(curves: &[Curve], stated: &[Stated]) -> Result<Capacities, R
     Ok(capacities(shape, stated))
 }
 
-/// What the caches hold by one curve.
 pub(super) fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
     let mut stated = stated.to_vec();
     stated.sort_by_key(|cache| cache.level);
@@ -166,7 +152,7 @@ pub(super) fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
             level: cache.level,
             stated: cache.size,
             shared_by: Some(cache.shared_by),
-            found: place
+            rise: place
                 .and_then(|place| shape.rises.get(place).copied())
                 .ok_or_else(|| words::unseen(shape, cache, place.is_some())),
             ended_by: None,
@@ -178,17 +164,17 @@ pub(super) fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
     let sizes = stated.iter().filter_map(|cache| cache.size);
     let end = sizes.chain(levels.iter().filter_map(Level::measured)).max().unwrap_or(Bytes(0));
     let mut unexplained = Vec::new();
-    for (place, rise) in shape.rises.iter().enumerate().filter(|(place, _)| !places.contains(&Some(*place))) {
+    let free = shape.rises.iter().enumerate().filter(|(place, _)| !places.contains(&Some(*place)));
+    for (_, rise) in free {
         if rise.knee > end && may_be_cache {
             let level = levels.last().map_or(0, |level| level.level).saturating_add(1);
-            let found = Ok(shape.rises[place]);
-            levels.push(Level { level, stated: None, shared_by: None, found, ended_by: None });
+            levels.push(Level { level, stated: None, shared_by: None, rise: Ok(*rise), ended_by: None });
         } else {
             unexplained.push(*rise);
         }
     }
     let flat_from = flat_from(shape, &levels);
-    for level in levels.iter_mut().filter(|level| level.found.is_err()) {
+    for level in levels.iter_mut().filter(|level| level.rise.is_err()) {
         let larger =
             |flat: &Bytes| level.stated.is_some_and(|stated| stated > *flat && !agree(stated, *flat));
         level.ended_by = flat_from.filter(larger);
@@ -201,7 +187,7 @@ pub(super) fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
 fn flat_from(shape: &Shape, levels: &[Level]) -> Option<Bytes> {
     let (last, level) = (shape.rises.last()?, levels.last()?);
     // The last cache may be larger than everything that was measured, and the last plateau be its own.
-    let may_follow = level.found.is_err() && words::reaches_past(shape, level.stated);
+    let may_follow = level.rise.is_err() && words::reaches_past(shape, level.stated);
     // An octave shows that it is a plateau.
     let is_plateau = last.high.0.saturating_mul(2) <= shape.largest().0;
     let plateau = shape.last_plateau().filter(|_| is_plateau && !may_follow)?;
@@ -235,7 +221,7 @@ pub(super) fn taken(capacities: &Capacities) -> Vec<Size> {
 pub(super) fn beyond(capacities: &Capacities) -> Option<Bytes> {
     let flat = capacities.flat_from?;
     // The capacity lies below the size that was measured after the knee, or below where it had ended.
-    let end = |level: &Level| level.found.as_ref().ok().map(|rise| rise.past).or(level.ended_by);
+    let end = |level: &Level| level.rise.as_ref().ok().map(|rise| rise.past).or(level.ended_by);
     let ended = capacities.levels.iter().filter_map(end).max()?;
     let held = taken(capacities).into_iter().map(|size| size.bytes).fold(ended, Bytes::max);
     Some(Bytes(held.0.saturating_mul(Sizes::BEYOND)).max(flat))

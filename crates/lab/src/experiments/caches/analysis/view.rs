@@ -1,6 +1,6 @@
 //! The curves of each CPU, and what each level of cache came to.
 
-use tenbin_analysis::report::{checked, said};
+use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_document::{Bars, Block, Document, Series};
 use tenbin_model::{Answer, Bytes, Picoseconds, Trial};
 use tenbin_stats::order::Ordered;
@@ -8,7 +8,6 @@ use tenbin_stats::order::Ordered;
 use super::Walked;
 use super::capacity::{Capacities, Curve};
 
-/// The curves of each CPU that walked, then what each level came to.
 pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for walked in walked {
@@ -19,7 +18,7 @@ pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Docu
     }
     document.space();
     for answer in answers {
-        document.paragraph(2, said(answer));
+        document.paragraph(2, with_caveat(answer));
     }
     for cell in &trial.cells {
         // Kinds of pages that could not be had do not keep the others from an answer.
@@ -31,7 +30,6 @@ pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Docu
     document
 }
 
-/// The curves with the knees of the one that was judged.
 fn bars(curves: &[Curve], capacities: &Capacities) -> Bars {
     let point = |size: Bytes, times: &[f64]| {
         let times = times.iter().copied().filter(|time| time.is_finite() && *time > 0.0).collect();

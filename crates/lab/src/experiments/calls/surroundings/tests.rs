@@ -8,7 +8,7 @@ fn flaws(list: &[(&str, &str)]) -> Observed<Vec<(String, String)>> {
 
 #[test]
 fn a_clock_source_is_read_in_the_vdso_or_not() {
-    for (name, said) in [
+    for (name, words) in [
         ("tsc", "`tsc`, which the vDSO reads itself."),
         ("kvm-clock", "reads itself if the hypervisor keeps it steady."),
         ("arch_sys_counter", "reads itself."),
@@ -16,7 +16,7 @@ fn a_clock_source_is_read_in_the_vdso_or_not() {
         ("jiffies", "which no vDSO is known to read"),
     ] {
         let sentence = clock_source(&Observed::Known(name.into()), true).sentence;
-        assert!(sentence.contains(said), "{sentence}");
+        assert!(sentence.contains(words), "{sentence}");
     }
     let unseen = clock_source(&Observed::NotObservable("no such file".into()), true);
     assert!(unseen.sentence.contains("not to be seen") && unseen.evidence == "no such file");
@@ -41,10 +41,10 @@ fn mitigations_count_where_they_work_at_each_system_call() {
         ),
         (Observed::NotObservable("no such folder".into()), "not to be seen"),
     ];
-    for (state, said) in cases {
-        let found = mitigations(&state);
-        assert!(found.sentence.contains(said), "{found:?}");
-        assert!(!found.evidence.is_empty() && !found.evidence.contains('\n'), "{found:?}");
+    for (state, words) in cases {
+        let Finding { sentence, evidence, .. } = mitigations(&state);
+        assert!(sentence.contains(words), "{sentence}");
+        assert!(!evidence.is_empty() && !evidence.contains('\n'), "{evidence}");
     }
     let pti = mitigations(&flaws(&[("meltdown", "Mitigation: PTI")]));
     assert_eq!(pti.evidence, "meltdown: page tables are switched (Mitigation: PTI)");
@@ -67,9 +67,9 @@ fn filters_and_tracers_are_said() {
         (seen(None, None), "Whether seccomp filters system calls the kernel does not say"),
         (Err("permission denied".into()), "not to be seen"),
     ];
-    for (watchers, said) in cases {
-        let found = watched(&watchers);
-        assert!(found.sentence.contains(said), "{found:?}");
+    for (watchers, words) in cases {
+        let sentence = watched(&watchers).sentence;
+        assert!(sentence.contains(words), "{sentence}");
     }
 }
 
@@ -99,10 +99,10 @@ fn what_is_below_the_kernel_is_said() {
 
 #[test]
 fn of_an_emulated_cpu_nothing_is_said_that_is_the_emulators() {
-    let said = |virtualisation| {
+    let count = |virtualisation| {
         let machine = Machine { virtualisation, ..Machine::unobserved("a test") };
         findings(&machine, &Err(NoVdso::NotGiven), &[], &Err("a test".into())).len()
     };
-    assert_eq!(said(Virtualisation::Emulated("an emulator".into())), 1);
-    assert_eq!(said(Virtualisation::None), 4);
+    assert_eq!(count(Virtualisation::Emulated("an emulator".into())), 1);
+    assert_eq!(count(Virtualisation::None), 4);
 }

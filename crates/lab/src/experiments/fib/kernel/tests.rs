@@ -14,7 +14,7 @@ impl InUserSpace {
     }
 }
 
-impl Source for InUserSpace {
+impl NumberSource for InUserSpace {
     fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes: Vec<u8> = match self.0 {
             Base::Words => fibonacci(n).limbs().iter().flat_map(|limb| limb.to_le_bytes()).collect(),
@@ -31,7 +31,7 @@ impl Source for InUserSpace {
 /// One whose numbers are spoilt at a place.
 struct Spoilt<F: Fn(&mut Vec<u8>)>(InUserSpace, u64, F);
 
-impl<F: Fn(&mut Vec<u8>)> Source for Spoilt<F> {
+impl<F: Fn(&mut Vec<u8>)> NumberSource for Spoilt<F> {
     fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.0.number(n, buffer)?;
         if n != self.1 {
@@ -46,7 +46,7 @@ impl<F: Fn(&mut Vec<u8>)> Source for Spoilt<F> {
 
 #[test]
 fn what_is_right_is_counted_and_the_number_before_is_seen() {
-    let larger = crate::experiments::fib::samples(3, 301..3_000, 30);
+    let larger = samples(3, 301..3_000, 30);
     let truth = Truth::of(300, &larger, 1_000);
     for (algorithm, source) in InUserSpace::every() {
         let met = if algorithm.slow { 301 + SLOW_SAMPLES } else { 301 + 31 };
@@ -78,8 +78,8 @@ fn whatever_is_wrong_with_one_number_is_seen() {
             for (what, spoil) in spoil {
                 let source = Spoilt(source.clone(), place, spoil);
                 let seen = held(&source, algorithm, &truth, |place| place).unwrap();
-                let said = format!("F({place}) is not what user space computes");
-                assert_eq!(seen, Seen::Broken(said), "{}: {what}", algorithm.name);
+                let broken = format!("F({place}) is not what user space computes");
+                assert_eq!(seen, Seen::Broken(broken), "{}: {what}", algorithm.name);
             }
         }
     }
@@ -88,8 +88,7 @@ fn whatever_is_wrong_with_one_number_is_seen() {
 /// What a machine without the module is told stands in `crates/tenbin/tests/fib.rs`.
 #[test]
 fn a_cell_weighs_what_is_there_and_plants_a_fault() {
-    let described = variants();
-    assert_eq!(described.len(), ALGORITHMS.len() + 1);
+    assert_eq!(variants().len(), ALGORITHMS.len() + 1);
     for (left, right) in COMPARISONS {
         assert!(index(left).is_some() && index(right).is_some() && left != right, "{left} {right}");
     }

@@ -64,9 +64,9 @@ fn sizes() -> Vec<Size> {
     PAGES.iter().map(size).collect()
 }
 
-fn judged(seed: u64, count: usize, disturbance: Disturbance, cost: impl Fn(f64) -> f64) -> Found {
+fn judged(seed: u64, count: usize, disturbance: Disturbance, cost: impl Fn(f64) -> f64) -> Fitted {
     let level = bonferroni(LEVEL, FAMILY);
-    found(&blocks(seed, count, disturbance, cost), &sizes(), level, MARGIN).unwrap()
+    fitted(&blocks(seed, count, disturbance, cost), &sizes(), level, MARGIN).unwrap()
 }
 
 /// How often each of several things was so in `runs` runs.
@@ -89,7 +89,7 @@ fn at_most(hits: u64, runs: u64) -> f64 {
 /// that is stretched once in twenty, the median lies a fifteenth of a deviation above that of a time
 /// undisturbed, and the constant's interval is about that median. The slope is a difference, so it is spared.
 #[test]
-fn intervals_hold_the_constant_and_the_slope_as_often_as_they_say() {
+fn intervals_hold_constant_and_slope_as_often_as_they_say() {
     const RUNS: u64 = 3_000;
     for (index, disturbance) in DISTURBANCES.into_iter().enumerate() {
         for (place, slope) in [0.0, SLOPE, 10.0 * SLOPE].into_iter().enumerate() {
@@ -119,9 +119,9 @@ fn what_is_flat_does_not_grow() {
     const RUNS: u64 = 1_000;
     for (index, disturbance) in DISTURBANCES.into_iter().enumerate() {
         let [wrong, same, bent] = counts(RUNS, |run| {
-            let found = judged(20_000_000 * (1 + index as u64) + run, 60, disturbance, |_| CONSTANT);
-            let grows = matches!(found.growth, Growth::Grows | Growth::Falls);
-            [grows, found.growth == Growth::Same, found.is_bent()]
+            let fitted = judged(20_000_000 * (1 + index as u64) + run, 60, disturbance, |_| CONSTANT);
+            let grows = matches!(fitted.growth, Growth::Grows | Growth::Falls);
+            [grows, fitted.growth == Growth::Same, fitted.is_bent()]
         });
         println!("{disturbance:?}: {wrong} grow, {same} the same, {bent} bent of {RUNS}");
         assert!(at_most(wrong, RUNS) <= LEVEL, "{disturbance:?}: {wrong} of {RUNS}");
@@ -153,13 +153,13 @@ fn a_step_beyond_the_margin_is_never_the_same() {
 fn what_grows_is_found_and_is_a_line() {
     const RUNS: u64 = 500;
     for (index, disturbance) in DISTURBANCES.into_iter().enumerate() {
-        let [found, bent] = counts(RUNS, |run| {
+        let [grow, bent] = counts(RUNS, |run| {
             let seed = 300_000_000 + 1_000_000 * index as u64 + run;
-            let found = judged(seed, 24, disturbance, |size| CONSTANT + SLOPE * size);
-            [found.growth == Growth::Grows, found.is_bent()]
+            let fitted = judged(seed, 24, disturbance, |size| CONSTANT + SLOPE * size);
+            [fitted.growth == Growth::Grows, fitted.is_bent()]
         });
-        println!("{disturbance:?}: {found} grow, {bent} bent of {RUNS}");
-        assert!(found >= RUNS * 99 / 100, "{disturbance:?}: {found} of {RUNS}");
+        println!("{disturbance:?}: {grow} grow, {bent} bent of {RUNS}");
+        assert!(grow >= RUNS * 99 / 100, "{disturbance:?}: {grow} of {RUNS}");
         assert!(at_most(bent, RUNS) <= 0.011, "{disturbance:?}: {bent} of {RUNS}");
     }
 }

@@ -31,6 +31,10 @@ const MADE: [Made; 4] = [
     Made { name: "a thread", way: 2, huge: false, cost: |_| 12e6 },
 ];
 
+fn fork(cost: Cost) -> Made {
+    Made { cost, ..MADE[0] }
+}
+
 /// So many blocks of every way at every size, with up to this much noise.
 fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
     use rand::{RngExt, SeedableRng};
@@ -99,7 +103,7 @@ fn judged(made: &[Made], blocks: u32, noise: f64) -> Vec<Answer> {
 }
 
 #[test]
-fn the_headline_is_the_law_of_the_first_way_and_names_what_does_not_grow() {
+fn the_headline_is_the_first_law_and_names_what_does_not_grow() {
     let answers = judged(&MADE, 60, 0.01);
     let headline = &answers[0];
     assert!(headline.headline && answers.iter().filter(|answer| answer.headline).count() == 1);
@@ -142,17 +146,12 @@ fn each_way_has_its_verdict_and_the_comparisons_follow() {
 
 #[test]
 fn a_bent_law_is_said_and_not_hidden() {
-    let knee = Made {
-        name: "fork",
-        way: 0,
-        huge: false,
-        cost: |mib| 60e6 + 256.0 * 7e3 * mib + 256.0 * 14e3 * (mib - 64.0).max(0.0),
-    };
+    let knee = fork(|mib| 60e6 + 256.0 * 7e3 * mib + 256.0 * 14e3 * (mib - 64.0).max(0.0));
     let answer = judged(&[knee], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Different);
     insta::assert_snapshot!(answer.sentence);
     // A bump and no trend: neither the same at any size, nor growing.
-    let bump = Made { name: "fork", way: 0, huge: false, cost: |mib| if mib == 16.0 { 90e6 } else { 60e6 } };
+    let bump = fork(|mib| if mib == 16.0 { 90e6 } else { 60e6 });
     let answer = judged(&[bump], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
     assert!(answer.sentence.contains("with 16 MiB it costs 49.9 % more"), "{}", answer.sentence);
@@ -167,7 +166,7 @@ fn a_step_is_not_the_same_at_any_size() {
         ("with 64 MiB", |mib| if mib == 64.0 { 107e6 } else { 100e6 }),
     ];
     for (size, cost) in steps {
-        let ways = [MADE[0], Made { name: "vfork", way: 1, huge: false, cost }];
+        let ways = [MADE[0], Made { cost, ..MADE[2] }];
         let answers = judged(&ways, 60, 0.01);
         assert_eq!(answers[1].verdict, Verdict::Refused, "{}", answers[1].sentence);
         let refusal = answers[1].refusal.as_ref().unwrap();
@@ -175,16 +174,14 @@ fn a_step_is_not_the_same_at_any_size() {
         assert!(refusal.needs.contains("every size within 5 %"), "{refusal:?}");
         assert!(!answers[0].sentence.contains("the same at any size"), "{}", answers[0].sentence);
     }
-    let small =
-        Made { name: "vfork", way: 1, huge: false, cost: |mib| if mib == 0.0 { 100e6 } else { 103e6 } };
+    let small = fork(|mib| if mib == 0.0 { 100e6 } else { 103e6 });
     assert_eq!(judged(&[small], 60, 0.01)[0].verdict, Verdict::Equivalent, "the margin is 5 %");
 }
 
 /// What huge pages do is said in the headline, and a bend there is not said to be the same.
 #[test]
 fn a_bent_sister_is_not_said_to_be_the_same() {
-    let sister = |cost| [MADE[0], Made { name: "fork in huge pages", way: 0, huge: true, cost }];
-    let headline = |cost| judged(&sister(cost), 60, 0.01).remove(0).sentence;
+    let headline = |cost| judged(&[MADE[0], Made { cost, ..MADE[1] }], 60, 0.01).remove(0).sentence;
     let bent = headline(|mib| if mib == 16.0 { 90e6 } else { 60e6 });
     assert!(bent.contains("; in huge pages along no one line (with 16 MiB it costs 4"), "{bent}");
     assert!(!bent.contains("the same at any size"), "{bent}");
@@ -196,19 +193,19 @@ fn a_bent_sister_is_not_said_to_be_the_same() {
 /// A line that says less than nothing somewhere is no line, and no figure is infinite.
 #[test]
 fn a_line_below_nothing_is_bent_with_finite_figures() {
-    let square = Made { name: "fork", way: 0, huge: false, cost: |mib| 1e6 * (1.0 + mib * mib) };
+    let square = fork(|mib| 1e6 * (1.0 + mib * mib));
     let answer = judged(&[square], 60, 0.01).remove(0);
     assert!(answer.figures.iter().all(|figure| figure.value.is_finite()), "{:?}", answer.figures);
-    let said = "With none fork costs more than the line through all sizes says, which is nothing or less.";
-    assert!(answer.sentence.contains(said), "{}", answer.sentence);
+    let bend = "With none fork costs more than the line through all sizes says, which is nothing or less.";
+    assert!(answer.sentence.contains(bend), "{}", answer.sentence);
 }
 
 #[test]
 fn the_most_is_said_with_three_digits_and_never_too_small() {
-    for (value, said) in
+    for (value, expected) in
         [(0.000_926_1, "0.000927"), (0.000_93, "0.000930"), (1.234_1, "1.24"), (0.0, "0"), (999.1, "1000")]
     {
-        assert_eq!(words::three_digits_up(value), said);
+        assert_eq!(words::three_digits_up(value), expected);
     }
 }
 
@@ -222,11 +219,11 @@ fn no_part_of_a_line_is_said_in_thousands_of_percent() {
     assert_eq!(words::off(part(0.0, 0.32)), "lies 0 to 32 % off");
     assert_eq!(words::off(part(-40.0, 3.0)), "lies an unknown way off");
     proptest!(|(low in -1e6..1e6_f64, width in 0.0..1e6_f64)| {
-        let said = [words::off(part(low, low + width)), words::parts(part(low, low + width))].join(" ");
-        let figures = said.split_whitespace().collect::<Vec<_>>();
+        let text = [words::off(part(low, low + width)), words::parts(part(low, low + width))].join(" ");
+        let figures = text.split_whitespace().collect::<Vec<_>>();
         for pair in figures.windows(2).filter(|pair| pair[1] == "%") {
             let figure: f64 = pair[0].parse().unwrap();
-            prop_assert!(figure.abs() <= 1000.0, "{}", said);
+            prop_assert!(figure.abs() <= 1000.0, "{}", text);
         }
     });
 }
@@ -248,7 +245,7 @@ fn no_sentence_of_a_law_says_an_unusable_figure() {
 
 #[test]
 fn what_falls_is_said_to_fall() {
-    let falls = Made { name: "fork", way: 0, huge: false, cost: |mib| 600e6 - 256.0 * 5e3 * mib };
+    let falls = fork(|mib| 600e6 - 256.0 * 5e3 * mib);
     let answer = judged(&[falls], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Different);
     assert!(answer.sentence.contains("fork costs 603 µs − 5.0"), "{}", answer.sentence);
@@ -257,18 +254,18 @@ fn what_falls_is_said_to_fall() {
 
 #[test]
 fn noise_and_haste_are_refused_with_figures() {
-    let flat = || Made { name: "vfork", way: 0, huge: false, cost: |_| 25e6 };
-    let noisy = judged(&[flat()], 20, 3.0).remove(0);
+    let flat = [MADE[2]];
+    let noisy = judged(&flat, 20, 3.0).remove(0);
     assert_eq!(noisy.verdict, Verdict::Refused);
     assert!(
         noisy.sentence.contains("costs vfork anything is open after 20 blocks: from ")
             && noisy.sentence.contains("5 % of the cost"),
         "{noisy:?}"
     );
-    let hasty = judged(&[flat()], 3, 0.01).remove(0);
+    let hasty = judged(&flat, 3, 0.01).remove(0);
     assert_eq!(hasty.verdict, Verdict::Refused);
     assert!(hasty.sentence.contains("3 blocks were measured. Needs 1"), "{}", hasty.sentence);
-    let mut short = trial(&[flat()], 60, 0.01);
+    let mut short = trial(&flat, 60, 0.01);
     short.cells[0].arrangement.variants.truncate(2);
     let short = answers(&machine(), &short).remove(0);
     assert!(short.sentence.contains("2 sizes were measured. Needs 3"), "{}", short.sentence);
@@ -297,7 +294,7 @@ fn epochs_that_are_far_apart_are_a_caveat() {
 }
 
 #[test]
-fn a_refused_cell_is_refused_whole_and_the_least_blocks_are_those_of_all_intervals() {
+fn a_refused_cell_is_refused_whole_and_blocks_are_for_all() {
     let mut trial = trial(&MADE, 60, 0.01);
     let comparisons = trial.family();
     assert!(Laws.least_blocks(&trial.descriptor, comparisons) > votes(1));
@@ -309,7 +306,7 @@ fn a_refused_cell_is_refused_whole_and_the_least_blocks_are_those_of_all_interva
 }
 
 #[test]
-fn the_table_has_a_row_for_each_way_and_says_what_memory_does_to_it() {
+fn the_table_says_for_each_way_what_memory_does_to_it() {
     let trial = trial(&MADE, 60, 0.01);
     let run = Run { trials: vec![trial], ..run(1.0, machine()) };
     insta::assert_snapshot!(crate::analyses().report(&run, None).pages[0].text(100));

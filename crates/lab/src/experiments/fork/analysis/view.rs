@@ -1,17 +1,18 @@
 //! The law of each way, over the memory that it was measured with.
 
-use tenbin_analysis::report::{checked, said, table};
+use tenbin_analysis::report::{checked, table, with_caveat};
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Bytes, Cell, Trial};
 
-use super::Line;
+use super::LawLine;
+use super::words::memory;
 
 /// The law that answers, a row for each way, what was weighed, and the ways that no law was found for.
-pub(super) fn view(cells: &[(&Cell, Vec<Line>)], trial: &Trial, answers: &[Answer]) -> Document {
+pub(super) fn view(cells: &[(&Cell, Vec<LawLine>)], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     if let Some(headline) = answers.first() {
-        document.space().paragraph(2, said(headline));
+        document.space().paragraph(2, with_caveat(headline));
     }
     for (cell, lines) in cells {
         document.space().line(format!("median cost in µs {}", cell.arrangement.label));
@@ -29,22 +30,18 @@ pub(super) fn view(cells: &[(&Cell, Vec<Line>)], trial: &Trial, answers: &[Answe
 }
 
 /// A row for each way, a column for each size, then what a page costs.
-fn over_memory(lines: &[Line]) -> Table {
-    let mut sizes: Vec<_> = lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let none = |size: &Bytes| if size.0 == 0 { "none".to_owned() } else { size.to_string() };
-    let header = std::iter::once("with".to_owned()).chain(sizes.iter().map(none));
+fn over_memory(lines: &[LawLine]) -> Table {
+    let sizes = super::sizes(lines);
+    let header = std::iter::once("with".to_owned()).chain(sizes.iter().map(memory));
     let header: Vec<String> =
         header.chain(["ns a page", "within", "with memory it"].map(String::from)).collect();
-    let row = |line: &Line| {
-        let cost = |size: &Bytes| {
-            let found = line.sizes.iter().find(|one| one.memory == *size);
-            found.map_or_else(|| "–".into(), |one| three_digits(one.median / 1e6))
+    let row = |line: &LawLine| {
+        let cost = |memory: &Bytes| {
+            line.at(*memory).map_or_else(|| "–".into(), |size| three_digits(size.median / 1e6))
         };
-        let law = match &line.found {
+        let law = match &line.fitted {
             Err(_) => ["–", "–", "refused"].map(String::from),
-            Ok(found) => [three_digits(found.page() / 1e3), found.page_within(), found.trend().into()],
+            Ok(fitted) => [three_digits(fitted.page() / 1e3), fitted.page_within(), fitted.trend().into()],
         };
         std::iter::once(line.name.clone()).chain(sizes.iter().map(cost)).chain(law).collect()
     };
@@ -52,9 +49,9 @@ fn over_memory(lines: &[Line]) -> Table {
 }
 
 /// The sentences of those ways, beside the first, that were refused or follow no line.
-fn unlawful(document: &mut Document, lines: &[Line], answers: &[Answer]) {
-    let worth = |line: &&Line| {
-        line.found.as_ref().map_or(true, |found| found.trend() == "refused" || found.is_bent())
+fn unlawful(document: &mut Document, lines: &[LawLine], answers: &[Answer]) {
+    let worth = |line: &&LawLine| {
+        line.fitted.as_ref().map_or(true, |fitted| fitted.trend() == "refused" || fitted.is_bent())
     };
     for line in lines.iter().skip(1).filter(worth) {
         if let Some(answer) = answers.iter().find(|answer| answer.cell == line.name) {

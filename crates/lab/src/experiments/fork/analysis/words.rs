@@ -3,7 +3,7 @@
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Bytes, Interval, Picoseconds, Refusal};
 
-use super::{Found, Growth, Line, Shape};
+use super::{Fitted, Growth, LawLine, Shape};
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::{and, percent};
 
@@ -12,24 +12,28 @@ const MOST_IN_PERCENT: f64 = 10.0;
 
 /// The sentence of the experiment: the law of the first line, its sister's in huge pages, and which others do
 /// not grow.
-pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
+pub(super) fn of_all(lines: &[LawLine], page: Bytes, margin: f64) -> String {
     let Some((first, others)) = lines.split_first() else { return String::new() };
-    let Ok(found) = &first.found else { return String::new() };
+    let Ok(fitted) = &first.fitted else { return String::new() };
     let sister = others.iter().find(|other| other.way == first.way && other.huge != first.huge);
-    let beside = sister.and_then(|sister| Some(in_other_pages(sister, sister.found.as_ref().ok()?)));
-    let mut text =
-        format!("{}{}. {}", cost(first, found, page, margin), beside.unwrap_or_default(), fit(first, found));
+    let beside = sister.and_then(|sister| Some(in_other_pages(sister, sister.fitted.as_ref().ok()?)));
+    let mut text = format!(
+        "{}{}. {}",
+        cost(first, fitted, page, margin),
+        beside.unwrap_or_default(),
+        fit(first, fitted)
+    );
     let same = others.iter().filter_map(|line| {
-        let found = line.found.as_ref().ok()?;
-        (found.growth == Growth::Same && !found.is_bent()).then_some((line, found))
+        let fitted = line.fitted.as_ref().ok()?;
+        (fitted.growth == Growth::Same && !fitted.is_bent()).then_some((line, fitted))
     });
-    let same: Vec<(&Line, &Found)> = same.filter(|(line, _)| line.way != first.way).collect();
+    let same: Vec<(&LawLine, &Fitted)> = same.filter(|(line, _)| line.way != first.way).collect();
     if let Some((_, one)) = same.first() {
         let named: Vec<String> = same
             .iter()
-            .map(|(line, found)| format!("{} ({})", line.name, time(found.law.constant.median)))
+            .map(|(line, fitted)| format!("{} ({})", line.name, time(fitted.law.constant.median)))
             .collect();
-        let most = same.iter().map(|(_, found)| found.slope.high.abs().max(found.slope.low.abs()));
+        let most = same.iter().map(|(_, fitted)| fitted.slope.high.abs().max(fitted.slope.low.abs()));
         let most = most.fold(one.slope.high.abs(), f64::max);
         text.push_str(&format!(
             " {} {} the same at any size up to {} within {} (a page at most {} ns).",
@@ -43,25 +47,24 @@ pub(super) fn of_all(lines: &[Line], page: Bytes, margin: f64) -> String {
     text
 }
 
-/// The sentence of one line.
-pub(super) fn of(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
-    format!("{}. {}", cost(line, found, page, margin), fit(line, found))
+pub(super) fn of(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> String {
+    format!("{}. {}", cost(line, fitted, page, margin), fit(line, fitted))
 }
 
 /// Why a line is not answered; none where it is.
-pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Option<Refusal> {
+pub(super) fn open(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> Option<Refusal> {
     let (named, largest) = (&line.name, largest(line));
-    let has_trend = matches!(found.growth, Growth::Grows | Growth::Falls);
-    if found.is_bent() && !has_trend {
+    let has_trend = matches!(fitted.growth, Growth::Grows | Growth::Falls);
+    if fitted.is_bent() && !has_trend {
         // Not the same everywhere, and no trend either that could be said.
         return Some(Refusal {
-            reached: format!("{named} follows no line: {}", bend(found, "it")),
+            reached: format!("{named} follows no line: {}", bend(fitted, "it")),
             needs: format!("every size within {} of the line", percent(super::BENT)),
             remedy: "read the sizes one by one, or run again on a quieter machine".into(),
         });
     }
-    if let Growth::Uneven { memory: size, interval } = found.growth {
-        let constant = time(found.law.constant.median);
+    if let Growth::Uneven { memory: size, interval } = fitted.growth {
+        let constant = time(fitted.law.constant.median);
         return Some(Refusal {
             reached: format!(
                 "{named} costs {constant} by a line that lies level, but with {} it {} that",
@@ -73,15 +76,15 @@ pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Opti
                 .into(),
         });
     }
-    (found.growth == Growth::Open).then(|| Refusal {
+    (fitted.growth == Growth::Open).then(|| Refusal {
         reached: format!(
             "whether a resident page of {page} costs {named} anything is open after {} blocks: {}",
-            found.law.blocks,
-            either_way(found.slope)
+            fitted.law.blocks,
+            either_way(fitted.slope)
         ),
         needs: format!(
             "an interval that excludes 0 or lies within {} ns of it, which is {} of the cost up to {largest}",
-            three_digits(found.negligible / 1e3),
+            three_digits(fitted.negligible / 1e3),
             percent(margin)
         ),
         remedy: "give it more time (--thorough) or a quieter machine".into(),
@@ -89,9 +92,9 @@ pub(super) fn open(line: &Line, found: &Found, page: Bytes, margin: f64) -> Opti
 }
 
 /// What it costs: constant and slope, or the sizes one by one where no line holds.
-fn cost(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
+fn cost(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> String {
     let name = &line.name;
-    if let Shape::Bent { .. } = found.shape {
+    if let Shape::Bent { .. } = fitted.shape {
         let each: Vec<String> = line
             .sizes
             .iter()
@@ -104,29 +107,29 @@ fn cost(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
                 three_digits((pair[1].median - pair[0].median) / (pair[1].pages - pair[0].pages) / 1e3)
             })
             .collect();
-        let trend = if found.growth == Growth::Falls { "falls" } else { "grows" };
+        let trend = if fitted.growth == Growth::Falls { "falls" } else { "grows" };
         return format!(
             "{name} {trend} with resident memory, but along no one line: {}, so that from size to size a page of {page} costs {} ns",
             and(&each),
             and(&steps)
         );
     }
-    let constant = time(found.law.constant.median);
-    match found.growth {
+    let constant = time(fitted.law.constant.median);
+    match fitted.growth {
         Growth::Same => format!(
             "{name} costs {constant}, the same at any size up to {} within {} (a resident page of {page}: {} ns)",
             largest(line),
             percent(margin),
-            nanoseconds(found.slope)
+            nanoseconds(fitted.slope)
         ),
         _ => {
             // To where it was measured and no further: nothing shows that the line goes on.
-            let most = line.sizes.last().map_or(0.0, |size| size.pages) * found.page();
+            let most = line.sizes.last().map_or(0.0, |size| size.pages) * fitted.page();
             let (sign, more) = if most < 0.0 { ("−", "less") } else { ("+", "more") };
             format!(
                 "{name} costs {constant} {sign} {} ns a resident page of {page} ({}), that is {} {more} with {} than with none",
-                slope(found).trim_start_matches('-'),
-                nanoseconds(found.slope),
+                slope(fitted).trim_start_matches('-'),
+                nanoseconds(fitted.slope),
                 time(most.abs()),
                 largest(line)
             )
@@ -135,12 +138,12 @@ fn cost(line: &Line, found: &Found, page: Bytes, margin: f64) -> String {
 }
 
 /// What the same way costs in the other kind of pages, as the end of a sentence.
-fn in_other_pages(line: &Line, found: &Found) -> String {
+fn in_other_pages(line: &LawLine, fitted: &Fitted) -> String {
     let kind = if line.huge { "huge" } else { "base" };
-    let bent = if found.is_bent() { ", along no one line" } else { "" };
-    match found.growth {
-        Growth::Same | Growth::Uneven { .. } | Growth::Open if found.is_bent() => {
-            format!("; in {kind} pages along no one line ({})", bend(found, "it"))
+    let bent = if fitted.is_bent() { ", along no one line" } else { "" };
+    match fitted.growth {
+        Growth::Same | Growth::Uneven { .. } | Growth::Open if fitted.is_bent() => {
+            format!("; in {kind} pages along no one line ({})", bend(fitted, "it"))
         }
         Growth::Uneven { memory: size, interval } => {
             format!(
@@ -150,22 +153,22 @@ fn in_other_pages(line: &Line, found: &Found) -> String {
             )
         }
         Growth::Same => {
-            format!("; in {kind} pages the same at any size ({} ns a page)", nanoseconds(found.slope))
+            format!("; in {kind} pages the same at any size ({} ns a page)", nanoseconds(fitted.slope))
         }
-        Growth::Open => format!("; in {kind} pages it stays open, {}", either_way(found.slope)),
-        _ => format!("; in {kind} pages {} ns a page ({}){bent}", slope(found), nanoseconds(found.slope)),
+        Growth::Open => format!("; in {kind} pages it stays open, {}", either_way(fitted.slope)),
+        _ => format!("; in {kind} pages {} ns a page ({}){bent}", slope(fitted), nanoseconds(fitted.slope)),
     }
 }
 
 /// How well the sizes fit, as a sentence. It names its line: between that and this others may have been said.
-fn fit(line: &Line, found: &Found) -> String {
+fn fit(line: &LawLine, fitted: &Fitted) -> String {
     let name = &line.name;
-    match found.shape {
+    match fitted.shape {
         Shape::Straight(most) => {
             format!("No size lies further than {} from the line of {name}.", percent_up(most))
         }
         Shape::Bent { .. } => {
-            let bend = bend(found, name);
+            let bend = bend(fitted, name);
             format!("{}{}.", bend[..1].to_uppercase(), &bend[1..])
         }
         Shape::Unsure { memory: size, interval } => format!(
@@ -177,8 +180,8 @@ fn fit(line: &Line, found: &Found) -> String {
 }
 
 /// Where what is called `named` bends, as a clause; where it is unsure as well.
-fn bend(found: &Found, named: &str) -> String {
-    match found.shape {
+fn bend(fitted: &Fitted, named: &str) -> String {
+    match fitted.shape {
         Shape::Bent { memory: size, nothing: true, .. } => format!(
             "with {} {named} costs more than the line through all sizes says, which is nothing or less",
             memory(&size)
@@ -200,7 +203,7 @@ fn bend(found: &Found, named: &str) -> String {
     }
 }
 
-fn largest(line: &Line) -> String {
+fn largest(line: &LawLine) -> String {
     line.sizes.last().map_or_else(|| "none".into(), |size| memory(&size.memory))
 }
 
@@ -214,8 +217,8 @@ pub(super) fn nanoseconds(interval: Interval) -> String {
     outward(Interval { low: interval.low / 1e3, high: interval.high / 1e3 })
 }
 
-fn slope(found: &Found) -> String {
-    show(found.page() / 1e3, Interval { low: found.slope.low / 1e3, high: found.slope.high / 1e3 })
+fn slope(fitted: &Fitted) -> String {
+    show(fitted.page() / 1e3, Interval { low: fitted.slope.low / 1e3, high: fitted.slope.high / 1e3 })
 }
 
 /// An interval of parts of what a line says, in percent, or in multiples of it where that is too much for
@@ -260,7 +263,6 @@ pub(super) fn three_digits_up(value: f64) -> String {
     three_digits((value * scale - 1e-9).ceil() / scale)
 }
 
-/// A length of time with the unit that fits.
 pub(super) fn time(picoseconds: f64) -> String {
     Picoseconds(picoseconds.max(0.0).round() as u64).to_string()
 }

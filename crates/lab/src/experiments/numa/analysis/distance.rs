@@ -95,9 +95,7 @@ const FINEST: f64 = 1e-6;
 /// One measurement: a reader, a buffer, and how long an access took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
-    /// The CPU that read.
     pub reader: Cpu,
-    /// The CPU that touched the buffer first.
     pub home: Cpu,
     /// The block that it belongs to. In each block every pair is measured, in random order.
     pub block: u32,
@@ -105,10 +103,8 @@ pub(super) struct Observation {
     pub time: f64,
 }
 
-/// What the observations say about distance.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Distances {
-    /// The answer.
     pub outcome: Outcome,
     /// The groups that are told apart, each and all in ascending order; a single one unless the outcome is
     /// distant.
@@ -129,11 +125,10 @@ pub(super) struct Distances {
     /// The smallest gap that such data show nine times of ten, whatever the groups, as a fraction. Infinite
     /// where there is nothing to go by.
     pub detectable: f64,
-    /// Blocks that were used.
     pub blocks: usize,
     /// Blocks that were left out, because a pair was missing or a time was not positive and finite.
     pub skipped: usize,
-    /// The CPUs that read, in ascending order.
+    /// In ascending order.
     pub readers: Vec<Cpu>,
     /// The CPUs that touched a buffer first and also read, in ascending order.
     pub homes: Vec<Cpu>,
@@ -146,7 +141,6 @@ pub(super) enum Outcome {
     Distant,
     /// All cores reach all memory alike, as far as these data can show.
     Alike,
-    /// Neither can be said.
     Undecided(Why),
 }
 

@@ -1,8 +1,9 @@
 //! Cells as a run keeps them, and what is said of them.
 
-use tenbin_model::{Arrangement, Descriptor, Picoseconds};
+use tenbin_model::{Arrangement, Descriptor, Picoseconds, Sample};
 
 use super::*;
+use crate::engine::unmeasured;
 
 const MIB: u64 = 1 << 20;
 
@@ -42,21 +43,8 @@ fn answer(
         headline: true,
         ..Arrangement::default()
     };
-    let descriptor = Descriptor {
-        name: "numa".into(),
-        analysis: Nearness.name().into(),
-        variants,
-        ..Descriptor::default()
-    };
-    let cell = Cell {
-        arrangement,
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
-    };
+    let descriptor = Descriptor { analysis: Nearness.name().into(), variants, ..Descriptor::default() };
+    let cell = Cell { samples, ..unmeasured(arrangement) };
     let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
     let mut answers = Nearness.judge(&machine, &trial).answers;
     assert_eq!(answers.len(), 1);
@@ -68,18 +56,23 @@ fn near(time: u64, block: usize, variant: usize) -> u64 {
     time + time * ((block * 5 + variant * 3) % 7) as u64 / 1_000
 }
 
-/// Eight readers in the memory of CPU 0 and CPU 4, in ten blocks. The other half's memory takes `far` instead
-/// of 100 ns.
-fn matrix(far: u64, parameters: &[(&str, u64)], nodes: &[Node]) -> Answer {
+/// Eight readers in the memory of CPU 0 and CPU 4, in ten blocks; `time` is of reader and home.
+fn matrix_of(time: impl Fn(u32, u32) -> u64, parameters: &[(&str, u64)], nodes: &[Node]) -> Answer {
     let pairs: Vec<(u32, u32)> =
         [0, 4].into_iter().flat_map(|home| (0..8).map(move |reader| (reader, home))).collect();
     let variants = pairs.iter().map(|&(reader, home)| pair(reader, home)).collect();
-    let time = |(reader, home): (u32, u32)| if reader / 4 == home / 4 { 100_000 } else { far };
     let block = |block: usize| {
-        let epoch = |(variant, of): (usize, &(u32, u32))| (variant as u32, near(time(*of), block, variant));
+        let epoch = |(variant, &(reader, home)): (usize, &(u32, u32))| {
+            (variant as u32, near(time(reader, home), block, variant))
+        };
         pairs.iter().enumerate().map(epoch).collect()
     };
     answer(variants, &(0..10).map(block).collect::<Vec<_>>(), parameters, nodes)
+}
+
+/// The other half's memory takes `far` instead of 100 ns.
+fn matrix(far: u64, parameters: &[(&str, u64)], nodes: &[Node]) -> Answer {
+    matrix_of(|reader, home| if reader / 4 == home / 4 { 100_000 } else { far }, parameters, nodes)
 }
 
 /// Eight cores at one buffer, twice a block, and as many variants of what CPU 0 repeats. Four cores take
@@ -139,15 +132,15 @@ fn nodes_that_nobody_read_are_not_spoken_for() {
         cpus: cpus.map(Cpu).collect(),
         distances: vec![],
     };
-    let said = matrix(100_000, LARGE, &[node(0, 0..64), node(1, 64..128)]).sentence;
-    assert!(said.contains("names 2 nodes, and the readers are on 1 of them"), "{said}");
-    assert!(said.contains("no way between nodes was tried"), "{said}");
+    let sentence = matrix(100_000, LARGE, &[node(0, 0..64), node(1, 64..128)]).sentence;
+    assert!(sentence.contains("names 2 nodes, and the readers are on 1 of them"), "{sentence}");
+    assert!(sentence.contains("no way between nodes was tried"), "{sentence}");
     let parameters = [LARGE, &[("unread", 120)]].concat();
     assert!(matrix(100_000, &parameters, &[]).sentence.contains("120 other CPUs"));
 }
 
 #[test]
-fn one_buffer_is_alike_where_cores_differ_no_more_than_one_repeats() {
+fn one_buffer_is_alike_where_repetition_explains_the_cores() {
     let alike = column(37_000, 20, 0);
     assert_eq!(alike.verdict, Verdict::Equivalent, "{}", alike.sentence);
     assert!(alike.caveat.unwrap().contains("faster"));
@@ -161,7 +154,7 @@ fn one_buffer_is_alike_where_cores_differ_no_more_than_one_repeats() {
 /// By what was planned, and not by what there is: by swap the cell would be refused for its two CPUs or its
 /// homes.
 #[test]
-fn a_column_that_was_cut_before_anything_was_repeated_is_still_one() {
+fn a_column_cut_before_anything_was_repeated_is_still_one() {
     let cut = column(37_000, 3, 3);
     let refusal = cut.refusal.unwrap();
     assert_eq!(cut.verdict, Verdict::Refused);
@@ -171,23 +164,13 @@ fn a_column_that_was_cut_before_anything_was_repeated_is_still_one() {
     assert!(cut.refusal.unwrap().reached.contains("0 repetitions"));
 }
 
-/// Eight readers of two homes, the second half slower by this factor wherever they read.
-fn slow_half(slow: u64, nodes: &[Node]) -> Answer {
-    let pairs: Vec<(u32, u32)> =
-        [0, 4].into_iter().flat_map(|home| (0..8).map(move |reader| (reader, home))).collect();
-    let variants = pairs.iter().map(|&(reader, home)| pair(reader, home)).collect();
-    let block = |block: usize| {
-        let time = |reader: u32| if reader < 4 { 100_000 } else { slow };
-        let epoch = |(variant, of): (usize, &(u32, u32))| (variant as u32, near(time(of.0), block, variant));
-        pairs.iter().enumerate().map(epoch).collect()
-    };
-    answer(variants, &(0..10).map(block).collect::<Vec<_>>(), LARGE, nodes)
-}
-
 #[test]
-fn cores_that_are_slow_for_every_buffer_are_not_alike_where_memory_cannot_be_chosen() {
+fn slow_cores_are_not_alike_where_memory_cannot_be_chosen() {
     let node =
         |node: u32| Node { node, cpus: (4 * node..4 * node + 4).map(Cpu).collect(), distances: vec![] };
+    let slow_half = |slow: u64, nodes: &[Node]| {
+        matrix_of(|reader, _| if reader < 4 { 100_000 } else { slow }, LARGE, nodes)
+    };
     assert_eq!(slow_half(100_000, &[node(0)]).verdict, Verdict::Equivalent);
     let two = slow_half(140_000, &[node(0), node(1)]);
     assert_eq!(

@@ -1,11 +1,10 @@
 //! The map of readers and homes.
 
-use tenbin_analysis::report::{checked, said};
+use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Answer, Grid, Trial};
 
-/// The map of readers and homes of each protocol, each with its answer.
 pub(super) fn view(trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for answer in answers {
@@ -13,7 +12,7 @@ pub(super) fn view(trial: &Trial, answers: &[Answer]) -> Document {
             document.space().line(format!("{}, {}, in {}", grid.name, answer.cell, grid.unit)).space();
             document.table(by_home(grid));
         }
-        document.space().paragraph(2, said(answer));
+        document.space().paragraph(2, with_caveat(answer));
     }
     document.append(checked(trial, &trial.cells));
     document

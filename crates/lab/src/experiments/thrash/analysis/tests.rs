@@ -2,9 +2,14 @@
 
 use tenbin_analysis::Comparisons;
 use tenbin_analysis::specimen::{cell, descriptor, sharing};
-use tenbin_model::{Ended, Quantity};
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{Ended, Picoseconds, Probe, Quantity, Sample, Share};
 
 use super::*;
+
+fn guest() -> Machine {
+    Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") }
+}
 
 fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     Thrashing.judge(machine, trial).answers
@@ -14,10 +19,8 @@ fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
 fn trial(blocks: u32, ratio: f64, noise: f64) -> Trial {
     let mut cell = cell(blocks, ratio, noise, Ended::Budget, 11);
     cell.arrangement.parameters = vec![("case".into(), "C".into())];
-    let descriptor = tenbin_model::Descriptor {
-        analysis: Thrashing.name().into(),
-        ..descriptor(Quantity::NanosecondsPerOperation)
-    };
+    let descriptor =
+        Descriptor { analysis: Thrashing.name().into(), ..descriptor(Quantity::NanosecondsPerOperation) };
     Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
 }
 
@@ -43,10 +46,7 @@ fn five_times_as_much_is_thrashing_and_less_is_not() {
 }
 
 #[test]
-fn in_a_guest_what_another_place_of_the_cpus_would_turn_round_is_not_said() {
-    use tenbin_model::machine::Virtualisation;
-    let machine =
-        Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") };
+fn a_guest_claims_nothing_that_another_place_would_turn_round() {
     for (ratio, verdict) in [
         (1.2, Verdict::Equivalent),
         (2.0, Verdict::Refused),
@@ -54,7 +54,7 @@ fn in_a_guest_what_another_place_of_the_cpus_would_turn_round_is_not_said() {
         (14.0, Verdict::Refused),
         (99.0, Verdict::Different),
     ] {
-        let answer = answers(&machine, &trial(200, ratio, 0.01)).remove(0);
+        let answer = answers(&guest(), &trial(200, ratio, 0.01)).remove(0);
         assert_eq!(answer.verdict, verdict, "{ratio}: {}", answer.sentence);
         let says_why =
             answer.sentence.contains("above 15.0x or below 1.67x, as where the host puts these CPUs");
@@ -63,7 +63,7 @@ fn in_a_guest_what_another_place_of_the_cpus_would_turn_round_is_not_said() {
 }
 
 #[test]
-fn an_interval_that_reaches_across_the_threshold_is_refused_with_both_figures() {
+fn an_interval_across_the_threshold_is_refused_with_both_ends() {
     let answer = judged(20, 4.0, 3.0);
     assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
     assert!(answer.sentence.contains("an interval above 5x, or one below it"), "{}", answer.sentence);
@@ -87,16 +87,15 @@ fn one_published_run_of_each_is_judged_by_its_ratio_and_says_so() {
 
 #[test]
 fn the_footnote_is_tested_only_where_all_cpus_share_one_l3() {
-    let said = |groups: &[&[u32]], ratio: f64| {
+    let footnote = |groups: &[&[u32]], ratio: f64| {
         let trial = trial(200, ratio, 0.01);
-        let findings = Thrashing.judge(&sharing(3, groups), &trial).findings;
-        let footnote = findings.into_iter().find(|finding| finding.sentence.contains("footnote"));
-        footnote.unwrap().sentence
+        let mut findings = Thrashing.judge(&sharing(3, groups), &trial).findings.into_iter();
+        findings.find(|finding| finding.sentence.contains("footnote")).unwrap().sentence
     };
-    assert!(said(&[&[0, 1]], 1.1).ends_with("holds."));
-    assert!(said(&[&[0, 1]], 9.0).ends_with("does not hold."));
-    assert!(said(&[&[0, 1], &[2, 3]], 1.1).starts_with("This machine cannot test"));
-    assert!(said(&[], 1.1).contains("not known"));
+    assert!(footnote(&[&[0, 1]], 1.1).ends_with("holds."));
+    assert!(footnote(&[&[0, 1]], 9.0).ends_with("does not hold."));
+    assert!(footnote(&[&[0, 1], &[2, 3]], 1.1).starts_with("This machine cannot test"));
+    assert!(footnote(&[], 1.1).contains("not known"));
 }
 
 /// Under load the second of two threads is stopped now and again. That is no cost of sharing.
@@ -105,9 +104,9 @@ fn it_is_the_first_thread_s_own_time_that_is_weighed() {
     let mut trial = trial(200, 1.0, 0.001);
     for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == 1) {
         let stopped = if sample.order % 3 == 0 { 1 } else { 30 };
-        let own = tenbin_model::Share { elapsed: sample.elapsed, failures: 0 };
+        let own = Share { elapsed: sample.elapsed, failures: 0 };
         sample.elapsed.0 *= stopped;
-        sample.shares = vec![own, tenbin_model::Share { elapsed: sample.elapsed, failures: 0 }];
+        sample.shares = vec![own, Share { elapsed: sample.elapsed, failures: 0 }];
     }
     let answer = answers(&Machine::unobserved("a test"), &trial).remove(0);
     let ratio = answer.evidence.unwrap().ratio;
@@ -137,20 +136,14 @@ fn nothing_is_dear_where_nothing_thrashes() {
         trial.cells[0].arrangement.comparisons = vec![weighed; 5];
         let taken = Thrashing.judge(&Machine::unobserved("a test"), &trial).findings.remove(0).sentence;
         assert_eq!(taken.starts_with("What makes it dear"), is_dear, "{taken}");
-        assert_eq!(
-            taken.contains("which is room") && taken.contains("which is coherence"),
-            is_dear,
-            "{taken}"
-        );
+        let costs = ["which is room", "which is coherence"].iter().all(|cost| taken.contains(cost));
+        assert_eq!(costs, is_dear, "{taken}");
         assert_eq!(taken.contains("no cost of room that shows"), !is_dear, "{taken}");
     }
 }
 
 /// The run of `fixtures/regimes`: 256 of 1024 blocks at 15 times, the others at 1.
 fn first_run() -> (Machine, Trial) {
-    use tenbin_model::machine::Virtualisation;
-    use tenbin_model::{Picoseconds, Probe, Sample};
-
     let rows = include_str!("../../../../../../fixtures/regimes/first_run.csv").lines();
     let rows = rows.filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
     let mut trial = trial(1, 1.0, 0.0);
@@ -181,9 +174,7 @@ fn first_run() -> (Machine, Trial) {
             ..Probe::default()
         })
         .collect();
-    let machine =
-        Machine { virtualisation: Virtualisation::Hypervisor("KVM".into()), ..Machine::unobserved("a test") };
-    (machine, trial)
+    (guest(), trial)
 }
 
 /// The median over all blocks is 1.01 and its interval is narrow, and for a quarter of them sharing thrashed.

@@ -2,8 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_analysis::specimen::{descriptor, run};
-use tenbin_model::{Arrangement, Check, Comparison, Cpu, Ended, Quantity, Refusal, Run, Sample, Variant};
+use tenbin_analysis::specimen::{cell, descriptor, run, trial};
+use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Quantity, Refusal, Run, Sample, Variant};
 
 use super::*;
 
@@ -45,7 +45,6 @@ fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
         headline: true,
         ..Arrangement::default()
     };
-    let check = Check { variant: 0, sabotage: false, seen: "16 of 16".into(), met: true };
     let variant = |&(name, slack, _): &Called| {
         let variant = Variant::measured(name, "");
         slack.map_or(variant.clone(), |slack| variant.at(&[("slack", slack)]))
@@ -60,17 +59,10 @@ fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
             margin: 0.05,
             ..descriptor(Quantity::Lateness)
         },
-        refusal: None,
-        cells: vec![Cell {
-            arrangement,
-            checks: vec![check],
-            refusal: None,
-            ended: Some(Ended::Budget),
-            gauges: Vec::new(),
-            samples,
-            probes: Vec::new(),
-        }],
-        findings: Vec::new(),
+        ..trial(
+            Quantity::Lateness,
+            vec![Cell { arrangement, samples, ..cell(0, 1.0, 0.0, Ended::Budget, 0) }],
+        )
     }
 }
 
@@ -98,8 +90,8 @@ fn medians_and_tails_are_those_of_the_events() {
             ("p5", 1.0 + 0.1 * 0.05 / 0.98),
             ("p95", 1.0 + 0.1 * 0.95 / 0.98),
         ] {
-            let found = read(what) / least;
-            assert!((found - truth).abs() < 0.004, "{name} {what}: {found} and not {truth}");
+            let lateness = read(what) / least;
+            assert!((lateness - truth).abs() < 0.004, "{name} {what}: {lateness} and not {truth}");
         }
         assert!(read("p99") >= 1e6 && read("worst") >= read("p99"));
         let (low, high) = (read("median lateness, low end"), read("median lateness, high end"));
@@ -138,9 +130,9 @@ fn equals_are_seldom_called_different() {
 fn a_tail_is_told_from_so_many_events_on() {
     // Wilks' table for 95 % confidence, one side.
     for (tail, events) in [(0.1, 29), (0.05, 59), (0.01, 299)] {
-        assert_eq!((told(events - 1, tail), told(events, tail)), (false, true), "{tail}");
+        assert_eq!((tells_tail(events - 1, tail), tells_tail(events, tail)), (false, true), "{tail}");
     }
-    assert!(told(2 * BLOCKS_FOR_TAILS as usize, 0.01));
+    assert!(tells_tail(2 * BLOCKS_FOR_TAILS as usize, 0.01));
     for (blocks, named, absent) in [
         (150, "(median of 300; p5 ", "p95"),
         (149, " to p95 ", "p99"),
@@ -151,9 +143,9 @@ fn a_tail_is_told_from_so_many_events_on() {
         let answer = first(&[TIMERFD, SLEEP], blocks);
         assert!(answer.sentence.contains(named), "{blocks}: {}", answer.sentence);
         assert!(!answer.sentence.contains(absent), "{blocks}: {}", answer.sentence);
-        let told = figure(&answer, "timerfd: p99").is_some();
+        let has_p99 = figure(&answer, "timerfd: p99").is_some();
         assert_eq!(
-            (told, figure(&answer, "timerfd: p95").is_some()),
+            (has_p99, figure(&answer, "timerfd: p95").is_some()),
             (blocks >= 150, blocks >= 30),
             "{blocks}"
         );
@@ -167,14 +159,14 @@ fn the_sentence_says_the_times_the_ratio_and_what_explains_it() {
     assert_eq!(answer.verdict, Verdict::Different);
     let sentence = &answer.sentence;
     assert!(sentence.starts_with("A timer armed for 1 ms fires 6.3"), "{sentence}");
-    for said in [
+    for part in [
         " µs late with timerfd (median of 400; p5 6.0",
         " µs late with clock_nanosleep (median of 400; p5 56.",
         "; timerfd is 9.3",
         "x less late than clock_nanosleep (9.",
         ". Timer slack of 50 µs explains it: with 1 ns of slack clock_nanosleep is 6.5",
     ] {
-        assert!(sentence.contains(said), "`{said}` in {sentence}");
+        assert!(sentence.contains(part), "`{part}` in {sentence}");
     }
     let others = judged(&late(&[TIMERFD, SLEEP, LEAST], 200, 3));
     assert!(others[1].sentence.contains("with 1 ns of slack is 9"), "{}", others[1].sentence);
@@ -204,7 +196,7 @@ fn slack_explains_only_what_goes_away_with_it() {
 }
 
 #[test]
-fn the_later_one_may_stand_first_and_equals_are_said_to_be_equal() {
+fn the_later_one_may_stand_first_and_equals_are_called_equal() {
     let later = first(&[SLEEP, TIMERFD], 200).sentence;
     assert!(later.contains("clock_nanosleep is 9.") && later.contains("x as late as timerfd"), "{later}");
     let near = first(&[("one", None, 6_000.0), ("other", None, 6_400.0)], 2_000).sentence;

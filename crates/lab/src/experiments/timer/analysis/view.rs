@@ -1,6 +1,6 @@
 //! Trials whose samples are events that came late: the middle and the tails of each variant.
 
-use tenbin_analysis::report::{checked, said, table};
+use tenbin_analysis::report::{checked, table, with_caveat};
 use tenbin_document::{Document, Table};
 use tenbin_model::{Answer, Cell, Grid, Trial};
 
@@ -19,7 +19,7 @@ pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answe
         }
         document.space();
         if let Some(first) = here.first() {
-            document.paragraph(2, said(first));
+            document.paragraph(2, with_caveat(first));
         }
         document.append(checked(trial, std::slice::from_ref(*cell)));
     }
@@ -30,7 +30,6 @@ pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answe
     document
 }
 
-/// Where those who waited stood.
 fn place(cell: &Cell) -> String {
     cell.arrangement.cpus.first().map_or_else(String::new, |cpu| format!(" (on {cpu})"))
 }

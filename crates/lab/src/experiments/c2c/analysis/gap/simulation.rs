@@ -94,10 +94,10 @@ struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, gap: f64, found: &Gap) {
-        self.different += u32::from(found.outcome == Outcome::Different);
-        self.alike += u32::from(found.outcome == Outcome::Alike);
-        if let Some(Size { interval, .. }) = found.size {
+    fn add(&mut self, gap: f64, weighed: &Gap) {
+        self.different += u32::from(weighed.outcome == Outcome::Different);
+        self.alike += u32::from(weighed.outcome == Outcome::Alike);
+        if let Some(GapSize { interval, .. }) = weighed.size {
             self.sized += 1;
             self.covered += u32::from(interval.low <= gap.ln_1p() && gap.ln_1p() <= interval.high);
         }
@@ -115,9 +115,9 @@ fn flat_machines_are_seldom_called_different() {
         for machine in 0..EACH {
             let made = &made[random.random_range(0..made.len())];
             let pairs = made.pairs(0.0, Noise::of(machine), &mut random);
-            let found = judge(&pairs, 1, &made.relabelings, MARGIN);
-            counted.add(0.0, &found);
-            all.add(0.0, &found);
+            let weighed = judge(&pairs, 1, &made.relabelings, MARGIN);
+            counted.add(0.0, &weighed);
+            all.add(0.0, &weighed);
         }
         let Counted { different, alike, covered, sized } = counted;
         println!("{cpus} CPUs: {different} of {EACH} different, {alike} alike; covered {covered} of {sized}");
@@ -139,18 +139,18 @@ fn gaps_are_found_that_are_said_to_show() {
             let noise = Noise::of(machine);
             let disturbed = usize::from(noise.disturbed > 0.0);
             let mut different = |gap: f64, margin: f64| {
-                let found = judge(&made.pairs(gap, noise, &mut random), 1, &made.relabelings, margin);
-                (u32::from(found.outcome == Outcome::Different), found.size.unwrap().detectable.exp_m1())
+                let weighed = judge(&made.pairs(gap, noise, &mut random), 1, &made.relabelings, margin);
+                (u32::from(weighed.outcome == Outcome::Different), weighed.size.unwrap().detectable.exp_m1())
             };
-            let (found, shows) = different(0.1, MARGIN);
-            ten[disturbed] += found;
+            let (tenth, shows) = different(0.1, MARGIN);
+            ten[disturbed] += tenth;
             // No margin: what is smaller than that is the same by decree.
             smallest[disturbed] += different(shows, 0.0).0;
         }
         println!(
             "{sizes:?}, {machines} machines: 10 % {ten:?}, the smallest that would have shown {smallest:?}"
         );
-        let part = |found: u32| f64::from(2 * found) / f64::from(machines);
+        let part = |count: u32| f64::from(2 * count) / f64::from(machines);
         assert!(part(ten[0]) >= 0.9 && part(ten[1]) >= 0.7, "{sizes:?}: {ten:?}");
         // Far below nine of ten, as 16 to 48 machines of a kind are few: these bounds hold with other seeds
         // too.
@@ -178,9 +178,9 @@ fn stated_classes_are_not_different_because_others_are() {
             }
             // Dealt by chance as they are hidden: then they do differ.
             let same = pairs.iter().all(|pair| pair.class == class(&hidden, pair.one, pair.other));
-            let found = judge(&pairs, 1, &made.relabelings, MARGIN).outcome == Outcome::Different;
-            different += u32::from(found && !same);
-            the_same += u32::from(found && same);
+            let apart = judge(&pairs, 1, &made.relabelings, MARGIN).outcome == Outcome::Different;
+            different += u32::from(apart && !same);
+            the_same += u32::from(apart && same);
         }
         println!("two groups of {half}: {different} of {MACHINES} different, and {the_same} that are");
         // One deal in a hundred puts 7 of 8 in their places, which is the level; so that is what is counted,
@@ -194,14 +194,14 @@ fn three_times_as_far_is_found_in_two_groups_of_four() {
     let mut random = Pcg64Mcg::seed_from_u64(90);
     let made = Made::of(&[4, 4]);
     for machine in 0..64 {
-        let found = judge(&made.pairs(2.0, Noise::of(machine), &mut random), 1, &made.relabelings, MARGIN);
-        assert_eq!((found.outcome, found.relabeled), (Outcome::Different, None), "{found:?}");
+        let weighed = judge(&made.pairs(2.0, Noise::of(machine), &mut random), 1, &made.relabelings, MARGIN);
+        assert_eq!((weighed.outcome, weighed.relabeled), (Outcome::Different, None), "{weighed:?}");
     }
 }
 
 /// Siblings 1 apart, in groups of four 2 apart, all else 3: the class between is fitted and not weighed.
 #[test]
-fn the_farthest_is_weighed_against_the_nearest_whatever_lies_between() {
+fn farthest_is_weighed_against_nearest_whatever_lies_between() {
     let class = |one: usize, other: usize| match (one / 2 == other / 2, one / 4 == other / 4) {
         (true, _) => 0,
         (false, true) => 1,
@@ -218,9 +218,9 @@ fn the_farthest_is_weighed_against_the_nearest_whatever_lies_between() {
             pairs.push(Timed { one, other, class, log });
         }
     }
-    let found = judge(&pairs, 2, &relabelings, MARGIN);
-    assert_eq!(found.outcome, Outcome::Different);
-    assert!((found.size.unwrap().gap - 3_f64.ln()).abs() < 0.03 && found.relabeled.unwrap() < 1e-3);
+    let weighed = judge(&pairs, 2, &relabelings, MARGIN);
+    assert_eq!(weighed.outcome, Outcome::Different);
+    assert!((weighed.size.unwrap().gap - 3_f64.ln()).abs() < 0.03 && weighed.relabeled.unwrap() < 1e-3);
     // Pairs that have no CPU in common leave it open whether these are slow or far.
     let apart =
         |pair: &Timed| [(0, 1), (2, 3), (4, 8), (5, 9), (6, 10), (7, 11)].contains(&(pair.one, pair.other));

@@ -17,7 +17,6 @@ pub(super) struct Hardware {
     pub(super) name: &'static str,
     /// What a walk can use of each cache, innermost first, and the time of a hit in picoseconds.
     pub(super) caches: &'static [(u64, f64)],
-    /// What the firmware states.
     pub(super) stated: &'static [u64],
     /// Time of a load from memory in picoseconds.
     memory: f64,
@@ -26,7 +25,6 @@ pub(super) struct Hardware {
 /// The machine with a system-level cache that is large enough to have a plateau of its own.
 pub(super) const SLC: &str = "Apple, larger SLC";
 
-/// Machines of which the firmware tells the truth.
 pub(super) const HONEST: [Hardware; 7] = [
     Hardware {
         name: "Zen",
@@ -88,7 +86,6 @@ pub(super) const OVERSTATED: [Hardware; 2] = [
     },
 ];
 
-/// What a full cache throws out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Replacement {
     /// The oldest: of a cyclic walk that is larger than the cache, nothing ever hits.
@@ -97,7 +94,6 @@ pub(super) enum Replacement {
     Random,
 }
 
-/// What disturbs a sample, as a factor.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Disturbance {
     /// Normal, of 3 %.
@@ -106,7 +102,6 @@ pub(super) enum Disturbance {
     HeavyTail,
 }
 
-/// What a buffer lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pages {
     Base,

@@ -63,16 +63,16 @@ pub(super) fn matched(rises: &[Rise], stated: &[Stated]) -> Vec<Option<usize>> {
             }
         }
     }
-    let mut found = vec![None; stated.len()];
+    let mut matches = vec![None; stated.len()];
     let (mut seen, mut named) = (rises.len(), stated.len());
     loop {
         match best[seen][named].1 {
-            Move::Start => return found,
+            Move::Start => return matches,
             Move::SkipRise => seen -= 1,
             Move::SkipCache => named -= 1,
             Move::Match => {
                 (seen, named) = (seen - 1, named - 1);
-                found[named] = Some(seen);
+                matches[named] = Some(seen);
             }
         }
     }

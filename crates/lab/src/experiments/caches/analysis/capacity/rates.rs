@@ -9,13 +9,11 @@ use super::*;
 /// Curves of each machine with each replacement and each disturbance.
 const CURVES: u64 = 1_000;
 
-/// What was counted of one level, or of all.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     curves: u64,
     /// The knee is as near the truth as [`tolerance`] has it.
-    found: u64,
-    /// The firmware's size is called different.
+    right: u64,
     differ: u64,
     undecided: u64,
 }
@@ -24,15 +22,15 @@ impl Count {
     fn add(&mut self, level: &Level, truth: u64, tolerance: f64) {
         let near = |knee: Bytes| (1.0 / tolerance..=tolerance).contains(&(knee.0 as f64 / truth as f64));
         self.curves += 1;
-        self.found += u64::from(level.measured().is_some_and(near));
-        self.differ += u64::from(matches!(level.judged(), Judged::Differ(..)));
-        self.undecided += u64::from(level.found.is_err());
+        self.right += u64::from(level.measured().is_some_and(near));
+        self.differ += u64::from(matches!(level.outcome(), LevelOutcome::Differ(..)));
+        self.undecided += u64::from(level.rise.is_err());
     }
 
     fn with(self, other: Self) -> Self {
         Self {
             curves: self.curves + other.curves,
-            found: self.found + other.found,
+            right: self.right + other.right,
             differ: self.differ + other.differ,
             undecided: self.undecided + other.undecided,
         }
@@ -41,7 +39,7 @@ impl Count {
     /// Whether the level of [`CURVES`] curves was found in so many percent of them: one without a level
     /// counts against it.
     fn is_found(&self, percent: u64) -> bool {
-        self.found * 100 >= CURVES * percent
+        self.right * 100 >= CURVES * percent
     }
 
     fn nearly_always_differs(&self) -> bool {
@@ -70,19 +68,8 @@ fn tolerance(replacement: Replacement, pages: Pages) -> f64 {
     }
 }
 
-/// The counts of each level of `machine` over [`CURVES`] curves, when the firmware states `factor` times
-/// what it does.
+/// The counts of each level of `machine` over [`CURVES`] curves, when the firmware states `stated`.
 fn count(
-    machine: &Hardware,
-    (replacement, disturbance): (Replacement, Disturbance),
-    pages: Pages,
-    factor: u64,
-) -> Vec<Count> {
-    count_against(machine, &machine.stated_times(factor), (replacement, disturbance), pages)
-}
-
-/// The same, when the firmware states `stated`.
-fn count_against(
     machine: &Hardware,
     stated: &[Stated],
     (replacement, disturbance): (Replacement, Disturbance),
@@ -113,7 +100,7 @@ fn believed(pages: Pages, percent: u64) {
     let mut all = Vec::new();
     for machine in &HONEST {
         for kind in KINDS {
-            for count in &count(machine, kind, pages, 1)[..machine.stated.len()] {
+            for count in &count(machine, &machine.stated_times(1), kind, pages)[..machine.stated.len()] {
                 assert!(count.is_found(percent), "{}, {kind:?}: {count:?}", machine.name);
                 assert!(count.hardly_ever_differs(), "{}, {kind:?}: {count:?}", machine.name);
                 all.push(*count);
@@ -129,7 +116,7 @@ fn knees_are_found_and_honest_firmware_is_believed() {
 }
 
 #[test]
-fn knees_are_found_within_a_factor_of_two_where_only_base_pages_are_granted() {
+fn knees_are_found_within_a_factor_of_two_in_base_pages() {
     believed(Pages::Base, 98);
 }
 
@@ -139,7 +126,8 @@ fn firmware_that_states_four_times_the_truth_is_found_out() {
     // Of the machine with the larger system-level cache, four times L2 is very nearly that cache.
     for machine in HONEST.iter().filter(|machine| machine.name != SLC) {
         for kind in KINDS {
-            for count in &count(machine, kind, Pages::Huge, 4)[..machine.stated.len()] {
+            for count in &count(machine, &machine.stated_times(4), kind, Pages::Huge)[..machine.stated.len()]
+            {
                 assert!(count.nearly_always_differs(), "{}, {kind:?}: {count:?}", machine.name);
                 all.push(*count);
             }
@@ -149,13 +137,13 @@ fn firmware_that_states_four_times_the_truth_is_found_out() {
 }
 
 #[test]
-fn a_last_cache_that_is_stated_sixteen_times_too_large_costs_the_inner_ones_nothing() {
+fn a_last_cache_stated_far_too_large_costs_inner_ones_nothing() {
     for machine in HONEST.iter().filter(|machine| machine.name != SLC) {
         let mut stated = machine.stated_times(1);
         let last = stated.len() - 1;
         stated[last].size = stated[last].size.map(|size| Bytes(16 * size.0));
         for kind in KINDS {
-            let counts = count_against(machine, &stated, kind, Pages::Huge);
+            let counts = count(machine, &stated, kind, Pages::Huge);
             assert!(counts[last].nearly_always_differs(), "{}, {kind:?}: {counts:?}", machine.name);
             assert!(counts[..last].iter().all(|count| count.is_found(99) && count.hardly_ever_differs()));
         }
@@ -163,13 +151,13 @@ fn a_last_cache_that_is_stated_sixteen_times_too_large_costs_the_inner_ones_noth
 }
 
 #[test]
-fn virtual_machines_that_get_a_part_of_the_last_cache_are_seen_to() {
+fn virtual_machines_that_get_part_of_the_last_cache_are_seen_to() {
     let [half, most] = &OVERSTATED;
     for kind in KINDS {
         // A half agrees still, by the definition of agreement; the inner levels are honest.
-        let counts = count(half, kind, Pages::Huge, 1);
+        let counts = count(half, &half.stated_times(1), kind, Pages::Huge);
         assert!(counts.iter().all(|count| count.is_found(99)), "{kind:?}: {counts:?}");
-        let counts = count(most, kind, Pages::Huge, 1);
+        let counts = count(most, &most.stated_times(1), kind, Pages::Huge);
         assert!(counts.iter().all(|count| count.is_found(99)), "{kind:?}: {counts:?}");
         assert!(counts[2].nearly_always_differs(), "{kind:?}: {counts:?}");
         assert!(counts[..2].iter().all(|count| count.hardly_ever_differs()), "{kind:?}: {counts:?}");
@@ -180,7 +168,7 @@ fn virtual_machines_that_get_a_part_of_the_last_cache_are_seen_to() {
 fn a_cache_that_is_in_no_list_is_found() {
     let machine = HONEST.iter().find(|machine| machine.name == SLC).unwrap();
     for kind in KINDS {
-        let counts = count(machine, kind, Pages::Huge, 1);
+        let counts = count(machine, &machine.stated_times(1), kind, Pages::Huge);
         assert!(counts[2].is_found(99), "{kind:?}: {counts:?}");
     }
 }

@@ -19,7 +19,6 @@ pub(crate) const LEAST_RISE: f64 = 1.3;
 /// answers one load of eight when the buffer is eight times as large.
 pub(crate) const SLOWING: f64 = 1.25;
 
-/// The time passes from one plateau to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rise {
     /// The largest size that is still on the lower plateau.
@@ -55,7 +54,6 @@ impl Rise {
 /// A curve with its noise taken out, cut into plateaus and rises.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shape {
-    /// The size of its pages.
     pub page: Bytes,
     /// Each size with the time of a step in picoseconds: ascending sizes, times that never fall.
     pub steps: Vec<(Bytes, f64)>,
@@ -88,12 +86,10 @@ impl Shape {
         Some(Self { page: curve.page, steps, rises, unfinished })
     }
 
-    /// The smallest size measured.
     pub(crate) fn smallest(&self) -> Bytes {
         self.steps[0].0
     }
 
-    /// The largest size measured.
     pub(crate) fn largest(&self) -> Bytes {
         self.steps[self.steps.len() - 1].0
     }

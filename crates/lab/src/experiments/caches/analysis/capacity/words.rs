@@ -9,27 +9,23 @@ use tenbin_analysis::verdict::refused_in_words;
 /// Pages above this size are huge: no architecture here has base pages that are larger.
 const LARGEST_BASE_PAGE: Bytes = Bytes::from_kib(64);
 
-/// Whether pages of this size are huge.
 pub(super) fn is_huge(page: Bytes) -> bool {
     page > LARGEST_BASE_PAGE
 }
 
-/// What one level came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Judged<'a> {
+pub(crate) enum LevelOutcome<'a> {
     /// The firmware's size and the knee are within a factor of [`AGREE`].
     Agree(Bytes, &'a Rise),
-    /// They are farther apart.
     Differ(Bytes, &'a Rise),
     /// The firmware's size is beyond where loads take memory's time already, and no knee tells where it ends.
     Ended(Bytes, Bytes),
     /// The firmware states no size to compare with the knee.
     Alone(&'a Rise),
-    /// No knee was found.
     Undecided(&'a Refusal),
 }
 
-impl Judged<'_> {
+impl LevelOutcome<'_> {
     /// As the verdict on a comparison of the firmware's word with the knee. None if there was nothing to
     /// compare with: then the knee is a finding.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
@@ -43,15 +39,14 @@ impl Judged<'_> {
 }
 
 impl Level {
-    /// What this level came to.
-    pub(crate) fn judged(&self) -> Judged<'_> {
-        match (&self.found, self.stated) {
-            (Ok(rise), Some(stated)) if agree(stated, rise.knee) => Judged::Agree(stated, rise),
-            (Ok(rise), Some(stated)) => Judged::Differ(stated, rise),
-            (Ok(rise), None) => Judged::Alone(rise),
+    pub(crate) fn outcome(&self) -> LevelOutcome<'_> {
+        match (&self.rise, self.stated) {
+            (Ok(rise), Some(stated)) if agree(stated, rise.knee) => LevelOutcome::Agree(stated, rise),
+            (Ok(rise), Some(stated)) => LevelOutcome::Differ(stated, rise),
+            (Ok(rise), None) => LevelOutcome::Alone(rise),
             (Err(refusal), stated) => match stated.zip(self.ended_by) {
-                Some((stated, by)) => Judged::Ended(stated, by),
-                None => Judged::Undecided(refusal),
+                Some((stated, by)) => LevelOutcome::Ended(stated, by),
+                None => LevelOutcome::Undecided(refusal),
             },
         }
     }
@@ -63,11 +58,11 @@ impl Capacities {
     pub(crate) fn sentence(&self, level: &Level, witness: &str) -> String {
         let name = format!("L{}", level.level);
         let witness = if witness.is_empty() { String::new() } else { format!(", measured {witness}") };
-        match level.judged() {
-            Judged::Agree(stated, rise) => {
+        match level.outcome() {
+            LevelOutcome::Agree(stated, rise) => {
                 format!("Firmware says {name} is {stated} and the measured knee is at {}{witness}.", at(rise))
             }
-            Judged::Differ(stated, rise) => {
+            LevelOutcome::Differ(stated, rise) => {
                 // Of a cache that ends before it should, one sees best where it no longer helps at all.
                 let flat = self.flat_from.filter(|flat| self.is_last(level) && !agree(stated, *flat));
                 match flat {
@@ -83,11 +78,11 @@ impl Capacities {
                     ),
                 }
             }
-            Judged::Ended(stated, by) => format!(
+            LevelOutcome::Ended(stated, by) => format!(
                 "Firmware says {name} is {stated}; loads stop getting slower at {by}{witness}, with no knee of its \
                  own before: nothing is built on it."
             ),
-            Judged::Alone(rise) => {
+            LevelOutcome::Alone(rise) => {
                 let says = match level.shared_by {
                     Some(_) => format!("Firmware states no size of {name}"),
                     None => format!("Firmware states no {name}"),
@@ -99,18 +94,17 @@ impl Capacities {
                 };
                 format!("{says}; there is a knee at {}{witness}{doubt}.", at(rise))
             }
-            Judged::Undecided(refusal) => refused_in_words(refusal),
+            LevelOutcome::Undecided(refusal) => refused_in_words(refusal),
         }
     }
 
     /// Whether `level` is the last that a knee was found for.
     fn is_last(&self, level: &Level) -> bool {
-        let last = self.levels.iter().rfind(|level| level.found.is_ok());
+        let last = self.levels.iter().rfind(|level| level.rise.is_ok());
         last.is_some_and(|last| last.level == level.level)
     }
 }
 
-/// A knee with the plateaus around it.
 fn at(rise: &Rise) -> String {
     format!("{} (between {} and {})", rise.knee, rise.low, rise.high)
 }

@@ -4,7 +4,6 @@ use tenbin_model::{Bytes, Refusal, Sizes};
 
 use super::{Outcome, Why};
 
-/// The size of the buffers, and the one that they needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Buffers {
     /// What each holds. None if that was not kept.

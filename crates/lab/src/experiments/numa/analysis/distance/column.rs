@@ -21,14 +21,11 @@ use tenbin_stats::detectable::normal_quantile;
 /// Values that each of the two series needs: fewer show neither a range nor a deviation.
 pub(super) const LEAST_VALUES: usize = 6;
 
-/// What one column says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Column {
     /// The answer: alike or undecided, never distant.
     pub outcome: Outcome,
-    /// How many cores were compared.
     pub cores: usize,
-    /// How often one of them repeated.
     pub repeats: usize,
     /// The slowest core over the fastest, less 1.
     pub spread: f64,
@@ -115,7 +112,7 @@ fn explained(cores: usize, repeats: &[f64]) -> f64 {
     std::f64::consts::SQRT_2 * -normal_quantile(LEVEL / pairs) * deviation
 }
 
-/// Logarithms in ascending order.
+/// In ascending order.
 fn logarithms(times: &[f64]) -> Vec<f64> {
     let mut values: Vec<f64> = times.iter().map(|time| time.ln()).collect();
     values.sort_unstable_by(f64::total_cmp);
@@ -132,7 +129,6 @@ fn deviation(values: &[f64]) -> f64 {
     median(values.iter().map(|value| (value - middle).abs()))
 }
 
-/// Sorted cores, cut in two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cut {
     /// From the middle of the lower to that of the upper group, in logarithms.
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_in_one_column_is_not_called_alike_however_long_one_measures() {
+    fn a_gap_in_one_column_is_not_alike_however_long_one_measures() {
         const RUNS: u64 = 100;
         for (epochs, repeated) in [(12, (24, 12)), (40, (32, 40)), (200, (24, 200)), (200, (1, 4_800))] {
             let alike = |far: usize, gap: f64| {

@@ -3,12 +3,9 @@
 use super::middle::median;
 use super::polish::Table;
 
-/// A way to divide readers and homes into groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Division {
-    /// How many groups there are.
     pub(super) groups: usize,
-    /// The group of each home.
     pub(super) homes: Vec<usize>,
     /// The group of each reader; `None` for one that is like no group.
     pub(super) readers: Vec<Option<usize>>,
@@ -17,12 +14,10 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// The rows of a group.
     pub(super) fn rows(&self, group: usize) -> Vec<usize> {
         (0..self.readers.len()).filter(|&row| self.readers[row] == Some(group)).collect()
     }
 
-    /// The columns of a group.
     pub(super) fn columns(&self, group: usize) -> Vec<usize> {
         (0..self.homes.len()).filter(|&column| self.homes[column] == group).collect()
     }
@@ -128,7 +123,6 @@ fn nearest(row: &[f64], profiles: &[Vec<f64>], noise: f64) -> Option<usize> {
     (misfit <= 0.25 * next || misfit <= by_chance).then_some(group)
 }
 
-/// The middle profile of each group.
 fn middles(interaction: &Table, readers: &[Option<usize>], groups: usize) -> Vec<Vec<f64>> {
     let middle = |group: usize, column: usize| {
         let rows = (0..readers.len()).filter(|&row| readers[row] == Some(group));

@@ -20,7 +20,7 @@ pub(crate) fn judge(observations: &[Observation]) -> Distances {
     let repeated = Repeated::of(observations);
     let homes_own: Vec<usize> =
         repeated.homes.iter().filter_map(|home| repeated.readers.binary_search(home).ok()).collect();
-    let mut found = Distances {
+    let mut distances = Distances {
         outcome: Outcome::Undecided(Why::TooFewBlocks),
         groups: vec![repeated.readers.clone()],
         unplaced: vec![],
@@ -36,17 +36,17 @@ pub(crate) fn judge(observations: &[Observation]) -> Distances {
     };
     if repeated.blocks.len() < LEAST_BLOCKS || repeated.homes.is_empty() {
         if repeated.homes.is_empty() || repeated.readers.len() < LEAST_READERS {
-            found.outcome = Outcome::Undecided(Why::TooFewCpus);
+            distances.outcome = Outcome::Undecided(Why::TooFewCpus);
         }
-        return found;
+        return distances;
     }
-    let table = Judged { table: repeated.table(), noise: repeated.noise(), own: homes_own };
-    table.judge(&repeated.readers, &mut found);
-    found
+    let table = Decision { table: repeated.table(), noise: repeated.noise(), own: homes_own };
+    table.judge(&repeated.readers, &mut distances);
+    distances
 }
 
 /// A table with all that a decision rests on.
-struct Judged {
+struct Decision {
     table: Table,
     noise: f64,
     own: Vec<usize>,
@@ -80,35 +80,35 @@ impl Candidate {
     }
 }
 
-impl Judged {
-    fn judge(&self, readers: &[Cpu], found: &mut Distances) {
+impl Decision {
+    fn judge(&self, readers: &[Cpu], distances: &mut Distances) {
         let interaction = polish(&self.table);
         let (rows, columns) = (self.table.rows(), self.table.columns());
-        found.spread = interaction.spread().exp_m1();
-        found.repeat = self.explained().exp_m1();
+        distances.spread = interaction.spread().exp_m1();
+        distances.repeat = self.explained().exp_m1();
         let flat = self.no_less(middle_distance(&interaction));
-        found.deviation = flat.exp_m1();
+        distances.deviation = flat.exp_m1();
         if rows < LEAST_READERS || columns < LEAST_HOMES {
-            self.of_few(found);
+            self.of_few(distances);
             return;
         }
-        found.detectable = self.detectable(flat).exp_m1();
+        distances.detectable = self.detectable(flat).exp_m1();
 
         let most = columns.min(rows / 2);
         let mut best: Option<Candidate> = None;
         for homes in groups::of_homes(&self.table, &self.own, most) {
             let Some(candidate) = self.candidate(&interaction, &homes) else { continue };
             if candidate.is_distant() {
-                found.outcome = Outcome::Distant;
-                found.gap = Some(candidate.gap());
-                found.deviation = candidate.deviation.exp_m1();
-                found.detectable = self.detectable(candidate.deviation).exp_m1();
+                distances.outcome = Outcome::Distant;
+                distances.gap = Some(candidate.gap());
+                distances.deviation = candidate.deviation.exp_m1();
+                distances.detectable = self.detectable(candidate.deviation).exp_m1();
                 let cpus =
                     |group| candidate.division.rows(group).into_iter().map(|row| readers[row]).collect();
-                found.groups = (0..candidate.division.groups).map(cpus).collect();
-                found.groups.sort();
+                distances.groups = (0..candidate.division.groups).map(cpus).collect();
+                distances.groups.sort();
                 let none = |row: &usize| candidate.division.readers[*row].is_none();
-                found.unplaced = (0..rows).filter(none).map(|row| readers[row]).collect();
+                distances.unplaced = (0..rows).filter(none).map(|row| readers[row]).collect();
                 return;
             }
             let ratio = |of: &Candidate| of.weakest.gap / of.needed();
@@ -116,17 +116,17 @@ impl Judged {
                 best = Some(candidate);
             }
         }
-        found.gap = best.as_ref().map(Candidate::gap);
-        found.outcome = match best {
+        distances.gap = best.as_ref().map(Candidate::gap);
+        distances.outcome = match best {
             Some(best) if best.stands_out() && !best.two_of_each => Outcome::Undecided(Why::LoneCpu),
             Some(best) if best.stands_out() => Outcome::Undecided(Why::NoSignChange),
-            Some(best) if found.spread > found.repeat => {
+            Some(best) if distances.spread > distances.repeat => {
                 Outcome::Undecided(Why::Between { needed: best.needed().exp_m1() })
             }
-            None if found.spread > found.repeat => {
-                Outcome::Undecided(Why::Between { needed: found.detectable })
+            None if distances.spread > distances.repeat => {
+                Outcome::Undecided(Why::Between { needed: distances.detectable })
             }
-            _ if found.detectable > COARSEST => Outcome::Undecided(Why::TooCoarse),
+            _ if distances.detectable > COARSEST => Outcome::Undecided(Why::TooCoarse),
             _ => Outcome::Alike,
         };
     }
@@ -179,8 +179,8 @@ impl Judged {
 
     /// The figures of a question that is too small to be answered: the largest swap, and what would have
     /// shown.
-    fn of_few(&self, found: &mut Distances) {
-        found.outcome = Outcome::Undecided(Why::TooFewCpus);
+    fn of_few(&self, distances: &mut Distances) {
+        distances.outcome = Outcome::Undecided(Why::TooFewCpus);
         let homes = self.own.len();
         let pairs = (0..homes).flat_map(|two| (0..two).map(move |one| (one, two)));
         let swap = |(one, two): (usize, usize)| {
@@ -190,9 +190,9 @@ impl Judged {
             return;
         };
         let deviation = MAD * self.noise;
-        found.gap = Some(Gap::of(largest, errors([1, 1], [1, 1]) * self.noise));
+        distances.gap = Some(Gap::of(largest, errors([1, 1], [1, 1]) * self.noise));
         let cells = self.table.rows() * self.table.columns();
-        found.detectable =
+        distances.detectable =
             contrast::detectable(deviation, errors([1, 1], [1, 1]), critical(self.table.rows(), 2), cells)
                 .exp_m1();
     }

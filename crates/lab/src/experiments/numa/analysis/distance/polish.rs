@@ -35,7 +35,6 @@ impl Table {
         &self.cells
     }
 
-    /// Adds a constant to every cell.
     pub(super) fn shift(&mut self, by: f64) {
         self.cells.iter_mut().for_each(|cell| *cell += by);
     }

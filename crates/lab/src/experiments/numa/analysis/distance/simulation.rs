@@ -4,14 +4,11 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_model::Cpu;
 
-use super::{Distances, Observation, Outcome, judge};
+use super::{Observation, Outcome, judge};
 
-/// What is put into a machine.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
-    /// The group of each reader.
     pub(super) group: Vec<usize>,
-    /// The readers that are homes.
     pub(super) homes: Vec<usize>,
     /// Time of a group's readers at a group's homes, where 1 is the fastest.
     pub(super) distance: Vec<Vec<f64>>,
@@ -25,9 +22,7 @@ pub(super) struct Made {
     pub(super) lasting: f64,
     /// The share of measurements that take 1.2 to 3 times as long.
     pub(super) preempted: f64,
-    /// How many blocks.
     pub(super) blocks: u32,
-    /// How often a pair is measured in a block.
     pub(super) tries: usize,
     /// Standard deviation of the step of the whole machine's speed from block to block.
     pub(super) drift: f64,
@@ -56,13 +51,11 @@ impl Made {
         }
     }
 
-    /// The groups as they should be found.
     pub(super) fn groups(&self) -> Vec<Vec<Cpu>> {
         let cpus = |group| (0..self.group.len()).filter(|&of| self.group[of] == group).map(cpu).collect();
         (0..self.distance.len()).map(cpus).collect()
     }
 
-    /// What such a machine would have measured.
     pub(super) fn measured(&self, seed: u64) -> Vec<Observation> {
         let mut chance = Pcg64Mcg::seed_from_u64(seed);
         let factor = |chance: &mut Pcg64Mcg, most: f64| most.powf(chance.random::<f64>());
@@ -119,14 +112,14 @@ pub(super) struct Counts {
 pub(super) fn count(made: &Made, gap: f64, runs: u32) -> Counts {
     let mut counts = Counts { runs, ..Counts::default() };
     for run in 0..runs {
-        let found: Distances = judge(&made.measured(u64::from(run)));
-        match found.outcome {
+        let distances = judge(&made.measured(u64::from(run)));
+        match distances.outcome {
             Outcome::Distant => {
                 counts.distant += 1;
-                if found.groups == made.groups() {
+                if distances.groups == made.groups() {
                     counts.right += 1;
                     let covers = |of: super::Gap| of.interval.low <= gap && gap <= of.interval.high;
-                    counts.covered += u32::from(found.gap.is_some_and(covers));
+                    counts.covered += u32::from(distances.gap.is_some_and(covers));
                 }
             }
             Outcome::Alike => counts.alike += 1,

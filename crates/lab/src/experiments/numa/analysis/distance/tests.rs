@@ -139,7 +139,7 @@ fn hold<const KINDS: usize>(kinds: [(&str, u32, f64, Made); KINDS]) {
 
 /// Machines whose gap is the one that a flat machine of the same kind says it would have shown.
 #[test]
-fn the_smallest_gap_that_would_have_shown_shows_nine_times_of_ten() {
+fn the_smallest_gap_that_would_show_shows_nine_times_of_ten() {
     heading();
     for (kind, sizes, homes, blocks) in [
         ("2 + 2 readers, 1 home each", [2, 2], vec![0, 2], 8),
@@ -177,12 +177,12 @@ fn pairs_that_differ_for_good_are_not_called_distant() {
 fn two_cpus_are_told_what_they_can_and_cannot_say() {
     for (far, low, high) in [(1.0, -0.05, 0.05), (1.4, 0.3, 0.5)] {
         let made = Made::of(&[1, 1], far);
-        let found = judge(&made.measured(7));
-        assert_eq!(found.outcome, Outcome::Undecided(Why::TooFewCpus));
-        let gap = found.gap.unwrap();
+        let distances = judge(&made.measured(7));
+        assert_eq!(distances.outcome, Outcome::Undecided(Why::TooFewCpus));
+        let gap = distances.gap.unwrap();
         assert!(gap.relative > low && gap.relative < high && gap.interval.low < gap.relative, "{gap:?}");
-        assert!(found.detectable > 0.01 && found.detectable < 0.1, "{found:?}");
-        println!("{}", found.in_words());
+        assert!(distances.detectable > 0.01 && distances.detectable < 0.1, "{distances:?}");
+        println!("{}", distances.in_words());
     }
     let heavily = (0..200).filter(|&seed| {
         judge(&heavy(Made::of(&[1, 1], 1.4)).measured(seed)).outcome != Outcome::Undecided(Why::TooFewCpus)
@@ -200,9 +200,9 @@ fn too_little_is_refused_with_its_figures() {
         (Made::of(&[1, 5], 1.4), Why::LoneCpu),
         (Made { noise: 0.2, ..Made::of(&[4, 4], 1.0) }, Why::TooCoarse),
     ] {
-        let found = few(made);
-        assert_eq!(found.outcome, Outcome::Undecided(why), "{found:?}");
-        assert_eq!(found.groups.len(), 1);
+        let distances = few(made);
+        assert_eq!(distances.outcome, Outcome::Undecided(why), "{distances:?}");
+        assert_eq!(distances.groups.len(), 1);
     }
     let nothing = judge(&[]);
     assert_eq!((nothing.outcome, nothing.blocks), (Outcome::Undecided(Why::TooFewCpus), 0));
@@ -213,9 +213,9 @@ fn a_buffer_that_is_slow_for_all_changes_no_sign() {
     let mut observations = Made { homes: vec![0, 2], ..Made::of(&[2, 2], 1.2) }.measured(3);
     assert_eq!(judge(&observations).outcome, Outcome::Distant);
     observations.iter_mut().filter(|one| one.home == cpu(2)).for_each(|one| one.time *= 1.5);
-    let found = judge(&observations);
-    assert_eq!(found.outcome, Outcome::Undecided(Why::NoSignChange));
-    assert!(found.in_words().contains("sign"), "{}", found.in_words());
+    let distances = judge(&observations);
+    assert_eq!(distances.outcome, Outcome::Undecided(Why::NoSignChange));
+    assert!(distances.in_words().contains("sign"), "{}", distances.in_words());
 }
 
 #[test]
@@ -228,19 +228,19 @@ fn blocks_that_lack_a_pair_or_hold_no_time_are_left_out() {
     observations.remove(at);
     // A buffer of a CPU that reads nothing is nobody's own.
     observations.push(Observation { reader: cpu(0), home: cpu(99), block: 0, time: 1e9 });
-    let found = judge(&observations);
-    assert_eq!((whole.blocks, whole.skipped, found.blocks, found.skipped), (8, 0, 6, 2));
-    assert_eq!((found.outcome, &found.groups), (Outcome::Distant, &made.groups()));
+    let distances = judge(&observations);
+    assert_eq!((whole.blocks, whole.skipped, distances.blocks, distances.skipped), (8, 0, 6, 2));
+    assert_eq!((distances.outcome, &distances.groups), (Outcome::Distant, &made.groups()));
 }
 
 #[test]
 fn readers_of_a_node_without_a_buffer_are_left_aside() {
     let made = Made { homes: vec![0, 1, 4, 5], ..Made::of(&[4, 4, 4], 1.3) };
-    let found = judge(&made.measured(11));
-    assert_eq!(found.outcome, Outcome::Distant);
-    assert_eq!(found.groups, made.groups()[..2]);
-    assert_eq!(found.unplaced, made.groups()[2]);
-    assert!(found.in_words().contains("8-11"), "{}", found.in_words());
+    let distances = judge(&made.measured(11));
+    assert_eq!(distances.outcome, Outcome::Distant);
+    assert_eq!(distances.groups, made.groups()[..2]);
+    assert_eq!(distances.unplaced, made.groups()[2]);
+    assert!(distances.in_words().contains("8-11"), "{}", distances.in_words());
 }
 
 #[test]
@@ -248,8 +248,8 @@ fn order_unit_and_exact_repetition_change_nothing() {
     let made = Made { noise: 0.0, drift: 0.0, ..Made::of(&[4, 4], 1.0) };
     assert_eq!(judge(&made.measured(1)).outcome, Outcome::Alike);
     let exact = Made { noise: 0.0, ..Made::of(&[4, 4], 1.42) };
-    let found = judge(&exact.measured(1));
-    assert!((found.gap.unwrap().relative - 0.42).abs() < 1e-9, "{found:?}");
+    let distances = judge(&exact.measured(1));
+    assert!((distances.gap.unwrap().relative - 0.42).abs() < 1e-9, "{distances:?}");
 
     let mut observations = Made::of(&[4, 4], 1.2).measured(2);
     let before = judge(&observations);

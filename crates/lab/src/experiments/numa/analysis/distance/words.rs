@@ -11,7 +11,6 @@ use tenbin_document::interval::{outward, show};
 use tenbin_document::words::{and, counted, percent};
 
 impl Distances {
-    /// The answer as one or two sentences.
     pub(crate) fn in_words(&self) -> String {
         match (self.outcome, self.gap) {
             (Outcome::Distant, Some(gap)) => self.distant(gap),
@@ -29,7 +28,6 @@ impl Distances {
         }
     }
 
-    /// Why nothing was decided. None if something was.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self.outcome {
             Outcome::Undecided(why) => Some(self.why(why)),
@@ -137,7 +135,6 @@ impl Distances {
 }
 
 impl Column {
-    /// The answer as one sentence.
     pub(crate) fn in_words(&self) -> String {
         match self.refusal() {
             Some(refusal) => refused_in_words(&refusal),
@@ -153,7 +150,6 @@ impl Column {
         }
     }
 
-    /// Why nothing was decided. None if something was.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self.outcome {
             Outcome::Distant | Outcome::Alike => None,
@@ -200,21 +196,21 @@ fn too_few_values(cores: usize, repeats: usize) -> Refusal {
 /// Whether the firmware's `nodes` agree with what was measured, in one sentence. `nodes` are those that it
 /// names, none if it names none. Of nodes on which nobody read, and of their memory, the measurement says
 /// nothing.
-pub(crate) fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
-    let named = Named::of(nodes, &found.readers);
-    let measured = match found.outcome {
+pub(crate) fn against_firmware(distances: &Distances, nodes: &[Node]) -> String {
+    let named = Named::of(nodes, &distances.readers);
+    let measured = match distances.outcome {
         Outcome::Undecided(_) => UNDECIDED.into(),
         // Every home reads: a node with a buffer has a reader.
-        Outcome::Alike => named.alike(Named::of(nodes, &found.homes).read.len(), found.detectable),
+        Outcome::Alike => named.alike(Named::of(nodes, &distances.homes).read.len(), distances.detectable),
         Outcome::Distant => {
             let placed = |cpus: &Vec<Cpu>| {
-                cpus.iter().copied().filter(|cpu| !found.unplaced.contains(cpu)).collect::<Vec<_>>()
+                cpus.iter().copied().filter(|cpu| !distances.unplaced.contains(cpu)).collect::<Vec<_>>()
             };
             let known: Vec<_> = named.read.iter().map(placed).filter(|cpus| !cpus.is_empty()).collect();
-            if known == found.groups {
+            if known == distances.groups {
                 "the measurement agrees: these are the groups that were found".into()
             } else {
-                let ranges: Vec<String> = found.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
+                let ranges: Vec<String> = distances.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
                 format!("the measurement disagrees: it finds the groups {}", and(&ranges))
             }
         }
@@ -224,10 +220,10 @@ pub(crate) fn against_firmware(found: &Distances, nodes: &[Node]) -> String {
 
 /// The same for one buffer that `readers` read. It is never found distant, so the measurement can contradict
 /// nodes that are named and never find any.
-pub(crate) fn column_against_firmware(found: &Column, readers: &[Cpu], nodes: &[Node]) -> String {
+pub(crate) fn column_against_firmware(column: &Column, readers: &[Cpu], nodes: &[Node]) -> String {
     let named = Named::of(nodes, readers);
-    let measured = match found.outcome {
-        Outcome::Alike => named.alike(named.read.len(), found.detectable),
+    let measured = match column.outcome {
+        Outcome::Alike => named.alike(named.read.len(), column.detectable),
         Outcome::Distant | Outcome::Undecided(_) => UNDECIDED.into(),
     };
     format!("{}; {measured}.", named.in_words())
@@ -255,7 +251,6 @@ impl Named {
         Self { nodes: nodes.len(), read }
     }
 
-    /// As a clause.
     fn in_words(&self) -> String {
         let ranges: Vec<String> = self.read.iter().map(|cpus| cpu_ranges(cpus)).collect();
         match (self.nodes, self.read.len()) {
@@ -302,7 +297,6 @@ fn in_percent(interval: Interval) -> Interval {
 /// A fraction beyond this is said as a multiple: in percent it would have five digits.
 const MOST_IN_PERCENT: f64 = 10.0;
 
-/// Where a gap lies.
 fn between(interval: Interval) -> String {
     if interval.high.max(-interval.low) > MOST_IN_PERCENT {
         return format!("{} times", outward(interval));
@@ -345,7 +339,7 @@ mod tests {
     use super::super::one_column;
     use super::*;
 
-    fn found(outcome: Outcome) -> Distances {
+    fn distances(outcome: Outcome) -> Distances {
         let cpus = |range: std::ops::Range<u32>| range.map(Cpu).collect::<Vec<_>>();
         Distances {
             outcome,
@@ -370,16 +364,16 @@ mod tests {
     #[test]
     fn answers_say_what_was_found_and_what_would_have_shown() {
         assert_eq!(
-            found(Outcome::Distant).in_words(),
+            distances(Outcome::Distant).in_words(),
             "NUMA: CPUs 0-3 and 4-7 each reach the other's memory 42 % later than their own (gap 38 to 46 %, 21 times the \
              deviation within a group)."
         );
         assert_eq!(
-            found(Outcome::Alike).in_words(),
+            distances(Outcome::Alike).in_words(),
             "Not NUMA: 8 cores reach 8 buffers within 1.9 %, once the speed of each core and each buffer is set aside, and \
              repetition explains 2.3 %; a gap from 3.1 % would have shown."
         );
-        let aside = Distances { unplaced: vec![Cpu(8), Cpu(9)], ..found(Outcome::Distant) };
+        let aside = Distances { unplaced: vec![Cpu(8), Cpu(9)], ..distances(Outcome::Distant) };
         assert!(aside.in_words().contains("CPUs 8-9 belong to none of these"), "{}", aside.in_words());
     }
 
@@ -404,15 +398,15 @@ mod tests {
             (Why::Between { needed: 0.5 }, "1.9 %", "50 %"),
             (Why::TooCoarse, "3.1 %", "10 %"),
         ] {
-            let found = found(Outcome::Undecided(why));
-            let refusal = found.refusal().unwrap();
+            let distances = distances(Outcome::Undecided(why));
+            let refusal = distances.refusal().unwrap();
             assert!(refusal.reached.contains(number), "{refusal:?}");
             assert!(refusal.needs.contains(threshold), "{refusal:?}");
             assert!(!refusal.remedy.is_empty(), "{refusal:?}");
-            assert!(found.in_words().starts_with("Refused: "), "{}", found.in_words());
+            assert!(distances.in_words().starts_with("Refused: "), "{}", distances.in_words());
         }
-        assert_eq!(found(Outcome::Alike).refusal(), None);
-        assert_eq!(found(Outcome::Distant).refusal(), None);
+        assert_eq!(distances(Outcome::Alike).refusal(), None);
+        assert_eq!(distances(Outcome::Distant).refusal(), None);
     }
 
     #[test]
@@ -429,15 +423,15 @@ mod tests {
             (Outcome::Alike, &[][..], "agrees: what was read is alike"),
             (undecided, &halves[..], "neither confirms nor contradicts"),
         ] {
-            let said = against_firmware(&found(outcome), nodes);
-            assert!(said.contains(says), "{said}");
+            let sentence = against_firmware(&distances(outcome), nodes);
+            assert!(sentence.contains(says), "{sentence}");
         }
         // Memory that was not tried is not spoken for: of a node without CPUs, without readers, without a
         // buffer.
-        let alike = found(Outcome::Alike);
+        let alike = distances(Outcome::Alike);
         let one_home = Distances { homes: vec![Cpu(0), Cpu(1)], ..alike.clone() };
         let untried = "neither confirms nor contradicts it: what was read is alike, and no way between";
-        for (found, nodes, firmware, says) in [
+        for (distances, nodes, firmware, says) in [
             (&alike, &[node(0, 0..8), node(1, 0..0)][..], "names 2 nodes, and the readers are on 1", untried),
             (&alike, &[node(0, 0..8), node(1, 8..16)], "names 2 nodes, and the readers are on 1", untried),
             (&alike, &[node(1, 8..16)], "names 1 node, and no reader is on any", "what was read is alike"),
@@ -449,23 +443,26 @@ mod tests {
                 "disagrees: a gap from 3.1 % would have shown between 2 of them",
             ),
         ] {
-            let said = against_firmware(found, nodes);
-            assert!(said.contains(firmware) && said.contains(says) && !said.contains("all memory"), "{said}");
+            let sentence = against_firmware(distances, nodes);
+            assert!(
+                sentence.contains(firmware) && sentence.contains(says) && !sentence.contains("all memory"),
+                "{sentence}"
+            );
         }
         // CPUs that did not read, and nodes of memory alone, say nothing about the groups.
         let wider = [node(0, 0..4), node(1, 4..8), node(2, 8..12), node(3, 0..0)];
-        assert!(against_firmware(&found(Outcome::Distant), &wider).contains("agrees: these"));
+        assert!(against_firmware(&distances(Outcome::Distant), &wider).contains("agrees: these"));
     }
 
     #[test]
-    fn one_buffer_is_held_against_the_firmware_and_finds_no_nodes_of_its_own() {
+    fn one_buffer_is_held_against_the_firmware_and_finds_no_nodes() {
         let cores = [37.0, 37.1, 37.2, 37.3, 37.4, 37.5, 37.1, 37.2];
         let readers: Vec<Cpu> = (0..8).map(Cpu).collect();
         let alike = one_column(&cores, &[36.9, 37.0, 37.2, 37.3, 37.5, 37.6]);
         let undecided = one_column(&cores, &[37.0; 6]);
         assert_eq!(alike.outcome, Outcome::Alike);
         let halves = [node(0, 0..4), node(1, 4..8)];
-        for (found, nodes, says) in [
+        for (column, nodes, says) in [
             (alike, &[][..], "The firmware names no nodes; the measurement agrees: what was read is alike."),
             (
                 alike,
@@ -480,8 +477,8 @@ mod tests {
             (undecided, &halves[..], "neither confirms nor contradicts it."),
             (undecided, &[][..], "names no nodes; the measurement neither confirms nor contradicts it."),
         ] {
-            let said = column_against_firmware(&found, &readers, nodes);
-            assert!(said.contains(says), "{said}");
+            let sentence = column_against_firmware(&column, &readers, nodes);
+            assert!(sentence.contains(says), "{sentence}");
         }
     }
 }

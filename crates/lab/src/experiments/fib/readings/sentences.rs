@@ -6,17 +6,15 @@ use tenbin_model::{Finding, Picoseconds};
 
 use super::shares::{Shares, clears, multiplies};
 use super::{ALLOCATIONS, Algorithm, Counted, Split, Traced, Unit};
-use crate::experiments::fib::finding;
+use crate::experiments::fib::kernel::finding;
 
 /// Our way, and the published one that it is held against: as first written, and after its first improvement.
 const OURS: &str = "doubling";
 const SEEDS: [&str; 2] = ["decimal", IMPROVED];
 pub(super) const IMPROVED: &str = "decimal-sized";
 
-/// Functions that are named.
 const NAMED: usize = 6;
 
-/// A length in the words of its unit.
 fn length(nanoseconds: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => Picoseconds((nanoseconds * 1_000.0).round() as u64).to_string(),
@@ -24,7 +22,6 @@ fn length(nanoseconds: f64, unit: Unit) -> String {
     }
 }
 
-/// What figures rest on.
 fn rests_on(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => {
@@ -40,7 +37,7 @@ fn rests_on(unit: Unit) -> &'static str {
 }
 
 fn of<'a, T>(all: &'a [(Algorithm, T)], name: &str) -> Option<&'a T> {
-    all.iter().find(|(algorithm, _)| algorithm.name == name).map(|(_, found)| found)
+    all.iter().find(|(algorithm, _)| algorithm.name == name).map(|(_, figures)| figures)
 }
 
 /// Where the time of a read of one number goes, by algorithm; none where nothing was read.
@@ -164,12 +161,10 @@ pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
     ))
 }
 
-/// Why nothing of the kernel's events is known.
 pub(super) fn not_counted(why: &str) -> Finding {
     finding("Allocations in a read were not counted.".into(), why.into(), "the kernel's word")
 }
 
-/// Why the price of tracing is not known.
 pub(super) fn not_recorded(why: &str) -> Finding {
     finding(
         "What tracing costs a read was not measured.".into(),
@@ -178,7 +173,6 @@ pub(super) fn not_recorded(why: &str) -> Finding {
     )
 }
 
-/// What recording the kernel's events of memory costs a read.
 pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -> Finding {
     // Every event costs about the same, so the ratio is made of the events and of what a read costs without
     // them.
@@ -215,8 +209,8 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
 }
 
 /// In which functions the published way spends its time after its first improvement; or why nobody knows.
-pub(super) fn shares(place: u64, found: Result<Shares, String>, unit: Unit) -> Finding {
-    let shares = match found {
+pub(super) fn shares(place: u64, sampled: Result<Shares, String>, unit: Unit) -> Finding {
+    let shares = match sampled {
         Ok(shares) if shares.all > 0 => shares,
         Ok(_) => return not_sampled("no sample was taken"),
         Err(why) => return not_sampled(&why),

@@ -7,13 +7,12 @@ use tenbin_metal::symbols::Symbols;
 use tenbin_metal::{Clock, Fault};
 use tenbin_model::Picoseconds;
 
-use super::super::device::{Source, room};
+use super::super::device::{NumberSource, room};
 use super::super::kernel::reading;
 
 /// How long it reads: a sample each quarter of a millisecond at the least.
 const TIME: Picoseconds = Picoseconds::from_millis(400);
 
-/// Samples by function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shares {
     /// Functions with their samples, the most first.
@@ -22,13 +21,16 @@ pub(super) struct Shares {
     pub(super) all: u64,
     /// Those that were dropped for want of room.
     pub(super) lost: u64,
-    /// What triggered them.
     pub(super) event: &'static str,
 }
 
 /// Reads one number again and again, and samples where this thread is meanwhile; a reason where that cannot
 /// be.
-pub(super) fn look(source: &dyn Source, place: u64, clock: Clock) -> Result<Result<Shares, String>, Fault> {
+pub(super) fn look(
+    source: &dyn NumberSource,
+    place: u64,
+    clock: Clock,
+) -> Result<Result<Shares, String>, Fault> {
     let mut buffer = vec![0_u8; room(place)];
     let start = clock.now();
     let mut reads = || {
@@ -48,7 +50,6 @@ pub(super) fn look(source: &dyn Source, place: u64, clock: Clock) -> Result<Resu
     })
 }
 
-/// The samples by the function that they fell into.
 pub(super) fn of(sampled: &Sampled, symbols: &Symbols) -> Shares {
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
     for (&address, &count) in &sampled.kernel {

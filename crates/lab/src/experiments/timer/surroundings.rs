@@ -1,33 +1,20 @@
 //! What is found beside the lateness: the slack that was in force, what the CPU does meanwhile, and what
 //! wakes it.
 
-use tenbin_metal::Fault;
-use tenbin_metal::timers::{self, Idle, Way};
+use tenbin_metal::timers::{Idle, State, Way};
 use tenbin_model::words::{and, comma};
 use tenbin_model::{Cpu, Finding, Picoseconds};
 
-use super::firing::Firings;
-use super::{MEASURED, SLEEP, SLEEP_LEAST, WAYS};
-
-/// How long a timer waits whose slack is read.
-const LOOK: Picoseconds = Picoseconds::from_micros(50);
+use super::{MEASURED, WAYS};
 
 /// Timers on a coarser grid than this are not of high resolution.
 const FINE: Picoseconds = Picoseconds::from_micros(1);
-
-pub(super) fn look(firings: &mut Firings, cpu: Cpu) -> Result<Vec<Finding>, Fault> {
-    let slack = |firings: &mut Firings, variant| {
-        firings.alone(variant, LOOK).map(|firing| Picoseconds::from_nanos(firing.slack))
-    };
-    let (found, least) = (slack(firings, SLEEP)?, slack(firings, SLEEP_LEAST)?);
-    Ok(vec![of_slack(found, least), of_waking(cpu, &timers::idle(cpu), timers::resolution())])
-}
 
 fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "timer".into(), sentence, evidence, confidence: confidence.into() }
 }
 
-fn of_slack(found: Picoseconds, least: Picoseconds) -> Finding {
+pub(super) fn of_slack(inherited: Picoseconds, least: Picoseconds) -> Finding {
     let names = |wanted: fn(&Way) -> bool| {
         let mut names: Vec<&str> = Vec::new();
         for (way, _) in &WAYS[..MEASURED] {
@@ -41,27 +28,27 @@ fn of_slack(found: Picoseconds, least: Picoseconds) -> Finding {
     let steady = names(|way| way.has_slack() && *way != Way::Poll);
     let growing = names(|way| *way == Way::Poll);
     let none = names(|way| !way.has_slack());
-    let sentence = match found {
+    let sentence = match inherited {
         // As a thread of a real-time class has it, of which nothing else is asked either.
         Picoseconds::ZERO => {
             format!("Timer slack lets {steady} and {growing} be late by nothing here; {none} have none.")
         }
-        found => format!(
-            "Timer slack lets {steady} be late by {found} here, and {growing} by a thousandth of its time up to 100 ms where \
+        inherited => format!(
+            "Timer slack lets {steady} be late by {inherited} here, and {growing} by a thousandth of its time up to 100 ms where \
              that is more; {none} have none."
         ),
     };
     finding(
         sentence,
         format!(
-            "the waiting process has {found}, and {least} where 1 ns was set (PR_GET_TIMERSLACK); what {growing} adds is \
+            "the waiting process has {inherited}, and {least} where 1 ns was set (PR_GET_TIMERSLACK); what {growing} adds is \
              what the kernel's source says (fs/select.c), for a process that is not nice"
         ),
         "the kernel's own word; which calls have slack is the manual's",
     )
 }
 
-fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Finding {
+pub(super) fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Finding {
     let known = |what: &str, value: &Option<String>| value.as_ref().map(|value| format!("{what} {value}"));
     let sleep = match (&idle.driver, &idle.governor) {
         (None, None) => format!("{cpu} waits in a way that the kernel does not name"),
@@ -76,7 +63,7 @@ fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Finding {
     } else {
         format!("timers fire at ticks alone, {resolution} apart")
     };
-    let state = |state: &timers::State| format!("{} {} µs", state.name, state.microseconds);
+    let state = |state: &State| format!("{} {} µs", state.name, state.microseconds);
     let states: Vec<String> = idle.states.iter().map(state).collect();
     let states = match states.as_slice() {
         [] => "no states of sleep are listed".to_owned(),
@@ -96,10 +83,13 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_said_and_not_made_up() {
-        let said = of_waking(Cpu(1), &Idle::default(), Picoseconds::from_millis(4));
-        assert!(said.sentence.contains("CPU 1 waits in a way that the kernel does not name"), "{said:?}");
-        assert!(said.sentence.contains("timers fire at ticks alone, 4.00 ms apart"), "{said:?}");
-        assert!(said.evidence.contains("no states of sleep are listed"), "{said:?}");
+        let finding = of_waking(Cpu(1), &Idle::default(), Picoseconds::from_millis(4));
+        assert!(
+            finding.sentence.contains("CPU 1 waits in a way that the kernel does not name"),
+            "{finding:?}"
+        );
+        assert!(finding.sentence.contains("timers fire at ticks alone, 4.00 ms apart"), "{finding:?}");
+        assert!(finding.evidence.contains("no states of sleep are listed"), "{finding:?}");
     }
 
     #[test]
@@ -107,24 +97,27 @@ mod tests {
         let idle = Idle {
             governor: Some("menu".into()),
             driver: Some("intel_idle".into()),
-            states: vec![timers::State { name: "C6".into(), microseconds: 133 }],
+            states: vec![State { name: "C6".into(), microseconds: 133 }],
             device: Some("lapic-deadline".into()),
             preemption: Some("PREEMPT_RT".into()),
         };
-        let said = of_waking(Cpu(0), &idle, Picoseconds::from_nanos(1));
+        let finding = of_waking(Cpu(0), &idle, Picoseconds::from_nanos(1));
         assert_eq!(
-            said.sentence,
+            finding.sentence,
             "While nothing is due, CPU 0 sleeps by the driver intel_idle and the governor menu and is woken by \
              lapic-deadline; timers are of high resolution (1.00 ns)."
         );
-        assert!(said.evidence.contains("C6 133 µs") && said.evidence.contains("PREEMPT_RT"), "{said:?}");
+        assert!(
+            finding.evidence.contains("C6 133 µs") && finding.evidence.contains("PREEMPT_RT"),
+            "{finding:?}"
+        );
     }
 
     #[test]
     fn slack_is_said_with_the_calls_that_have_it() {
-        let said = of_slack(Picoseconds::from_micros(50), Picoseconds::from_nanos(1));
+        let finding = of_slack(Picoseconds::from_micros(50), Picoseconds::from_nanos(1));
         assert_eq!(
-            said.sentence,
+            finding.sentence,
             "Timer slack lets clock_nanosleep and a futex time-out be late by 50.0 µs here, and ppoll by a thousandth of its \
              time up to 100 ms where that is more; timerfd and setitimer have none."
         );

@@ -6,7 +6,7 @@
 //! [`typical`].
 
 mod shares;
-mod told;
+mod sentences;
 
 use std::fs::File;
 
@@ -16,7 +16,7 @@ use tenbin_metal::{Clock, Fault, Pin};
 use tenbin_model::Finding;
 use tenbin_model::machine::Virtualisation;
 
-use super::device::{Algorithm, Driver, Said, Source, room};
+use super::device::{Algorithm, Driver, DriverTimes, NumberSource, room};
 use super::kernel::{asked, available, reading};
 use crate::experiment::{Request, Unfit};
 
@@ -90,14 +90,14 @@ impl Split {
 
     /// Of these reads, each with how long it took as a whole; `empty` is what reading the clock takes. None
     /// of none.
-    pub(super) fn of(mut reads: Vec<(f64, Said)>, empty: f64, unit: Unit) -> Option<Self> {
-        let (whole, said) = *typical(&mut reads, |(whole, _)| *whole, unit)?;
+    pub(super) fn of(mut reads: Vec<(f64, DriverTimes)>, empty: f64, unit: Unit) -> Option<Self> {
+        let (whole, times) = *typical(&mut reads, |(whole, _)| *whole, unit)?;
         Some(Self {
             reads: reads.len(),
             whole: (whole - empty).max(0.0),
-            allocate: said.allocate as f64,
-            compute: said.compute as f64,
-            copy: said.copy as f64,
+            allocate: times.allocate as f64,
+            compute: times.compute as f64,
+            copy: times.copy as f64,
         })
     }
 }
@@ -119,7 +119,6 @@ fn typical_time(mut times: Vec<f64>, unit: Unit) -> f64 {
 /// How often one read passes each tracepoint.
 pub(super) type Events = Vec<(&'static str, f64)>;
 
-/// What recording costs a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Traced {
     /// A read without, and with it, in nanoseconds of the clock that was read.
@@ -138,7 +137,6 @@ pub(super) fn traced(request: &Request<'_>) -> Result<bool, Unfit> {
     Ok(given == "yes")
 }
 
-/// Looks at all of it.
 pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let driver = Driver::default();
     let largest = driver.largest()?;
@@ -150,39 +148,36 @@ pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let _pin = Pin::hold(request.cpus[0])?;
     let mut findings = Vec::new();
     if !driver.may_choose() {
-        findings.push(told::only_the_chosen(algorithms.first()));
+        findings.push(sentences::only_the_chosen(algorithms.first()));
     }
     let unit = unit(request);
     match unit {
         Ok(unit) => {
             for &place in &places {
-                let said = |place| driver.said(place);
-                findings.extend(told::split(
-                    place,
-                    &splits(said, &readers, place, request.clock, unit)?,
-                    unit,
-                ));
+                let splits = splits(|place| driver.last_read(place), &readers, place, request.clock, unit)?;
+                findings.extend(sentences::split(place, &splits, unit));
             }
         }
-        Err(each) => findings.push(told::no_times(&each)),
+        Err(each) => findings.push(sentences::no_times(&each)),
     }
     findings.extend(match allocations(&readers, &places)? {
-        Ok(counted) => told::allocations(&counted),
-        Err(why) => Some(told::not_counted(&why.to_string())),
+        Ok(counted) => sentences::allocations(&counted),
+        Err(why) => Some(sentences::not_counted(&why.to_string())),
     });
-    let improved = readers.iter().find(|(algorithm, _)| algorithm.name == told::IMPROVED);
+    let place = SEEDS_PLACE.min(largest);
+    let improved = readers.iter().find(|(algorithm, _)| algorithm.name == sentences::IMPROVED);
     if let (Some((_, file)), Ok(unit)) = (improved, unit) {
-        let place = SEEDS_PLACE.min(largest);
-        findings.push(told::shares(place, shares::look(file, place, request.clock)?, unit));
+        findings.push(sentences::shares(place, shares::look(file, place, request.clock)?, unit));
     }
     if traced(request)? {
-        let place = SEEDS_PLACE.min(largest);
         findings.push(match unit {
             Ok(unit) => match recorded(&readers, place, request.clock, unit)? {
-                Ok(recorded) => told::traced(place, &recorded, unit),
-                Err(why) => told::not_recorded(&why.to_string()),
+                Ok(recorded) => sentences::traced(place, &recorded, unit),
+                Err(why) => sentences::not_recorded(&why.to_string()),
             },
-            Err(_) => told::not_recorded("this CPU is emulated, and its clock does not count instructions"),
+            Err(_) => {
+                sentences::not_recorded("this CPU is emulated, and its clock does not count instructions")
+            }
         });
     }
     Ok(findings)
@@ -210,8 +205,8 @@ fn empty(clock: Clock, unit: Unit) -> f64 {
 
 /// Reads one number again and again by each algorithm in turn, each round beginning with the next one, and
 /// asks each time what the driver says of it. An algorithm is left out where others always read in between.
-fn splits<S: Source>(
-    said: impl Fn(u64) -> Result<Option<Said>, Fault>,
+fn splits<S: NumberSource>(
+    last_read: impl Fn(u64) -> Result<Option<DriverTimes>, Fault>,
     readers: &[(Algorithm, S)],
     place: u64,
     clock: Clock,
@@ -239,7 +234,7 @@ fn splits<S: Source>(
             let (count, warming) = wanted[which];
             if round < count {
                 let whole = once(&readers[which].1, warming)?;
-                reads[which].extend(said(place)?.map(|said| (whole, said)));
+                reads[which].extend(last_read(place)?.map(|times| (whole, times)));
             }
         }
     }
@@ -320,7 +315,6 @@ struct Turn {
     lost: u64,
 }
 
-/// Reads while these events are recorded, of each algorithm.
 fn while_recorded(
     names: &[&'static str],
     readers: &[(Algorithm, File)],

@@ -1,24 +1,21 @@
-//! What came of a call, and whether that keeps a specification.
+//! How a call ended, and whether that keeps a specification.
 
 use std::time::Duration;
 
+use tenbin_model::{Attributed, Attribution};
+
 use super::contract::{Clause, Outcome, Says, Specification};
 
-/// What came of one call in a process that may be lost.
+/// How one call in a process that may be lost ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Came<O> {
-    /// It returned.
+pub(super) enum Ending<O> {
     Returned {
-        /// With this.
         outcome: O,
         /// Bytes that it wrote to standard output and standard error.
         printed: i32,
     },
-    /// It ended the process, with this status.
     Exited(i32),
-    /// This signal ended the process.
     Signalled(i32),
-    /// It did not return in time.
     Late,
     /// It touched the guard pages beside this.
     Trespassed(String),
@@ -27,16 +24,13 @@ pub(super) enum Came<O> {
     Garbled,
 }
 
-/// A line of a specification that was broken, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broken {
     /// Which line, from 0.
     pub(super) clause: usize,
-    /// How.
     pub(super) how: How,
 }
 
-/// How a line was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum How {
     /// By an outcome that it does not admit.
@@ -51,7 +45,7 @@ pub(super) enum How {
 pub(super) fn judge<I, O: Outcome>(
     specification: &Specification<I, O>,
     input: &I,
-    came: &Came<O>,
+    ending: &Ending<O>,
     within: Duration,
 ) -> Option<Broken> {
     if specification.leaves_open(input) {
@@ -62,17 +56,44 @@ pub(super) fn judge<I, O: Outcome>(
         |clause: &Clause<I, O>| clause.promises(input) && matches!(clause.says, Says::Promises { .. });
     let confine =
         |clause: &Clause<I, O>| clause.promises(input) && matches!(clause.says, Says::Confines { .. });
-    let (clause, how) = match came {
-        Came::Returned { outcome, .. } => {
+    let (clause, how) = match ending {
+        Ending::Returned { outcome, .. } => {
             (clauses.iter().position(|clause| !clause.admits(input, outcome)), How::Outcome)
         }
-        Came::Trespassed(beside) => {
+        Ending::Trespassed(beside) => {
             let clause = clauses.iter().position(confine).or_else(|| clauses.iter().position(promise));
             (clause, How::Trespassed(beside.clone()))
         }
-        ended => (clauses.iter().position(promise), How::Ended(deed(ended, within))),
+        other => (clauses.iter().position(promise), How::Ended(deed(other, within))),
     };
     clause.map(|clause| Broken { clause, how })
+}
+
+impl<O> Ending<O> {
+    /// What came of the call, where it returned.
+    pub(super) fn outcome(self) -> Option<O> {
+        if let Self::Returned { outcome, .. } = self { Some(outcome) } else { None }
+    }
+}
+
+pub(super) fn breach(
+    attribution: Attribution,
+    subject: String,
+    sentence: String,
+    clause: &str,
+    input: String,
+    got: Option<String>,
+) -> Attributed {
+    Attributed {
+        attribution,
+        subject,
+        sentence,
+        clause: Some(clause.into()),
+        aspect: None,
+        input: Some(input),
+        expected: Some(clause.into()),
+        got,
+    }
 }
 
 impl Broken {
@@ -90,14 +111,16 @@ impl Broken {
 }
 
 /// What a call that did not return did, to be read behind "it".
-pub(super) fn deed<O>(came: &Came<O>, within: Duration) -> String {
-    match came {
-        Came::Returned { .. } => "returns".into(),
-        Came::Exited(status) => format!("ends the process with status {status}"),
-        Came::Signalled(signal) => format!("is ended by {}", signal_in_words(*signal)),
-        Came::Late => format!("does not return within {} s", within.as_secs_f64()),
-        Came::Trespassed(beside) => format!("touches memory just {beside}"),
-        Came::Garbled => "ends the process with status 101, or changes memory or files of its caller".into(),
+pub(super) fn deed<O>(ending: &Ending<O>, within: Duration) -> String {
+    match ending {
+        Ending::Returned { .. } => "returns".into(),
+        Ending::Exited(status) => format!("ends the process with status {status}"),
+        Ending::Signalled(signal) => format!("is ended by {}", signal_in_words(*signal)),
+        Ending::Late => format!("does not return within {} s", within.as_secs_f64()),
+        Ending::Trespassed(beside) => format!("touches memory just {beside}"),
+        Ending::Garbled => {
+            "ends the process with status 101, or changes memory or files of its caller".into()
+        }
     }
 }
 

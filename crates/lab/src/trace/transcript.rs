@@ -4,7 +4,6 @@ use tenbin_metal::child::End;
 
 use super::image::Library;
 
-/// An argument in its register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Argument {
     pub(super) register: &'static str,
@@ -14,7 +13,6 @@ pub(super) struct Argument {
     pub(super) text: String,
 }
 
-/// A system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) name: String,
@@ -26,7 +24,6 @@ pub(super) struct Call {
     pub(super) outcome: Option<Result<String, String>>,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Call(Call),
@@ -36,7 +33,6 @@ pub(super) enum What {
 }
 
 impl What {
-    /// The system call, if it is one.
     pub(super) fn call(&self) -> Option<&Call> {
         match self {
             Self::Call(call) => Some(call),
@@ -45,7 +41,6 @@ impl What {
     }
 }
 
-/// One thing that happened, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     /// Its place in the list of names; 0 is the process that called.
@@ -55,12 +50,10 @@ pub(super) struct Step {
     pub(super) what: What,
 }
 
-/// Where a function is defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Definition {
     /// With its version: `fork@@GLIBC_2.2.5`.
     pub(super) symbol: String,
-    /// The file that defines it.
     pub(super) library: String,
 }
 
@@ -80,9 +73,8 @@ pub(super) struct Bound {
     pub(super) c_library: Option<Library>,
 }
 
-/// Everything that was seen of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct Transcript {
     /// Whether the program made the call at all.
     pub(super) called: bool,
     pub(super) bound: Option<Bound>,
@@ -94,13 +86,12 @@ pub(super) struct Seen {
     pub(super) steps: Vec<Step>,
     /// What the function returned; none where it did not.
     pub(super) result: Option<u64>,
-    /// How the process ended.
     pub(super) ended: Option<End>,
     /// What it wrote to standard error, the beginning of it, in a line. Empty where it wrote nothing.
     pub(super) complaint: String,
 }
 
-impl Seen {
+impl Transcript {
     pub(super) fn new() -> Self {
         Self {
             called: false,

@@ -3,16 +3,20 @@
 use super::super::device::ALGORITHMS;
 use super::*;
 
+fn says(text: &str, part: &str) {
+    assert!(text.contains(part), "{text}");
+}
+
 fn algorithm(name: &str) -> Algorithm {
     ALGORITHMS.into_iter().find(|algorithm| algorithm.name == name).unwrap()
 }
 
 #[test]
-fn the_parts_of_a_read_make_the_whole_and_what_was_disturbed_is_left_out() {
-    let said = Said { allocate: 200, compute: 1_000, copy: 50 };
-    let mut reads = vec![(1_530.0, said); 18];
-    reads.push((90_000.0, Said { compute: 80_000, ..said }));
-    reads.push((70_000.0, Said { copy: 60_000, ..said }));
+fn parts_make_the_whole_and_disturbed_reads_are_left_out() {
+    let times = DriverTimes { allocate: 200, compute: 1_000, copy: 50 };
+    let mut reads = vec![(1_530.0, times); 18];
+    reads.push((90_000.0, DriverTimes { compute: 80_000, ..times }));
+    reads.push((70_000.0, DriverTimes { copy: 60_000, ..times }));
     let expected = Split { reads: 20, whole: 1_500.0, allocate: 200.0, compute: 1_000.0, copy: 50.0 };
     for unit in [Unit::Nanoseconds, Unit::Instructions] {
         assert_eq!(Split::of(reads.clone(), 30.0, unit), Some(expected));
@@ -26,8 +30,9 @@ fn the_parts_of_a_read_make_the_whole_and_what_was_disturbed_is_left_out() {
 /// A tick in two of three reads: of instructions the third is told, and of times the one in the middle.
 #[test]
 fn of_few_reads_those_with_a_tick_do_not_count() {
-    let said = Said { allocate: 0, compute: 1_000, copy: 0 };
-    let reads = || vec![(9_000.0, Said { compute: 2_000, ..said }), (1_125.0, said), (6_016.0, said)];
+    let times = DriverTimes { allocate: 0, compute: 1_000, copy: 0 };
+    let reads =
+        || vec![(9_000.0, DriverTimes { compute: 2_000, ..times }), (1_125.0, times), (6_016.0, times)];
     let whole = |unit| Split::of(reads(), 0.0, unit).map(|split| (split.whole, split.compute));
     assert_eq!(whole(Unit::Instructions), Some((1_125.0, 1_000.0)));
     assert_eq!(whole(Unit::Nanoseconds), Some((6_016.0, 1_000.0)));
@@ -39,7 +44,7 @@ fn algorithms_read_in_turns() {
     use std::cell::RefCell;
 
     struct Noted<'a>(usize, &'a RefCell<Vec<usize>>);
-    impl Source for Noted<'_> {
+    impl NumberSource for Noted<'_> {
         fn number(&self, _: u64, _: &mut [u8]) -> std::io::Result<usize> {
             self.1.borrow_mut().push(self.0);
             Ok(0)
@@ -48,11 +53,11 @@ fn algorithms_read_in_turns() {
     let (noted, timed) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let readers: Vec<_> =
         ALGORITHMS[..3].iter().enumerate().map(|(at, it)| (*it, Noted(at, &noted))).collect();
-    let said = |_| {
+    let last_read = |_| {
         timed.borrow_mut().extend(noted.borrow().last().copied());
-        Ok(Some(Said::default()))
+        Ok(Some(DriverTimes::default()))
     };
-    let splits = splits(said, &readers, 99, Clock::kernel(), Unit::Nanoseconds).unwrap();
+    let splits = splits(last_read, &readers, 99, Clock::kernel(), Unit::Nanoseconds).unwrap();
     assert!(
         splits.len() == 3 && splits.iter().all(|(_, split)| split.reads >= READS.0 as usize),
         "{splits:?}"
@@ -66,27 +71,24 @@ fn a_split_has_the_published_one_beside_it() {
     let ours = Split { reads: 180, whole: 1_500.0, allocate: 200.0, compute: 1_000.0, copy: 50.0 };
     let published = Split { reads: 90, whole: 45_000.0, allocate: 0.0, compute: 44_000.0, copy: 60.0 };
     let splits = [(algorithm("doubling"), ours), (algorithm("decimal"), published)];
-    let said = told::split(99, &splits, Unit::Instructions).unwrap();
+    let finding = sentences::split(99, &splits, Unit::Instructions).unwrap();
     assert_eq!(
-        said.sentence,
+        finding.sentence,
         "A read of F(99) by doubling takes 1500 instructions, emulated: 1000 to compute, 200 to allocate, 50 to copy, and \
          250 for the rest (the system call, the driver's lock, giving memory back); the published methods: decimal 45000, 30.0x."
     );
+    says(&finding.evidence, "decimal: compute 44000, allocate 0, copy 60, rest 940 (90 reads)");
+    assert!(finding.confidence.contains("say nothing about time"));
+    let finding = sentences::split(99, &splits[..1], Unit::Nanoseconds).unwrap();
     assert!(
-        said.evidence.contains("decimal: compute 44000, allocate 0, copy 60, rest 940 (90 reads)"),
-        "{said:?}"
-    );
-    assert!(said.confidence.contains("say nothing about time"));
-    let said = told::split(99, &splits[..1], Unit::Nanoseconds).unwrap();
-    assert!(
-        said.sentence.contains("takes 1.50 µs: 1.00 µs to compute")
-            && said.sentence.ends_with("giving memory back)."),
-        "{said:?}"
+        finding.sentence.contains("takes 1.50 µs: 1.00 µs to compute")
+            && finding.sentence.ends_with("giving memory back)."),
+        "{finding:?}"
     );
     let coarse = Split { whole: 1_200.0, ..ours };
-    let said = told::split(99, &[(algorithm("doubling"), coarse)], Unit::Nanoseconds).unwrap();
-    assert!(said.sentence.ends_with("and a rest that is too short for this clock."), "{said:?}");
-    assert_eq!(told::split(99, &[], Unit::Nanoseconds), None);
+    let finding = sentences::split(99, &[(algorithm("doubling"), coarse)], Unit::Nanoseconds).unwrap();
+    assert!(finding.sentence.ends_with("and a rest that is too short for this clock."), "{finding:?}");
+    assert_eq!(sentences::split(99, &[], Unit::Nanoseconds), None);
 }
 
 #[test]
@@ -100,43 +102,38 @@ fn allocations_are_summed_and_frees_are_not() {
         (algorithm("decimal"), 99, events(310.0, 2.5, 310.0)),
         (algorithm("decimal"), 1_000, events(400.0, 0.0, 400.0)),
     ];
-    let said = told::allocations(&counted).unwrap();
-    assert_eq!(told::allocations(&Vec::new()), None);
-    assert_eq!(said.sentence, "Allocations in a read of F(99): 1 by doubling, 312.50 by decimal.");
+    let finding = sentences::allocations(&counted).unwrap();
+    assert_eq!(sentences::allocations(&Vec::new()), None);
+    assert_eq!(finding.sentence, "Allocations in a read of F(99): 1 by doubling, 312.50 by decimal.");
     assert!(
-        said.evidence.starts_with("F(1000): 1 by doubling, 400 by decimal; events of F(99), "),
-        "{said:?}"
+        finding.evidence.starts_with("F(1000): 1 by doubling, 400 by decimal; events of F(99), "),
+        "{finding:?}"
     );
-    assert!(said.evidence.contains("decimal: kmalloc 310 kmem_cache_alloc 2.50 kfree 310"), "{said:?}");
+    says(&finding.evidence, "decimal: kmalloc 310 kmem_cache_alloc 2.50 kfree 310");
 }
 
 #[test]
 fn the_price_of_tracing_is_told_with_its_events() {
     let figures = Traced { plain: 1_000.0, traced: 7_100.0, events: 400.0, lost: 3 };
-    let said = told::traced(99, &[(algorithm("decimal"), figures)], Unit::Instructions);
-    assert!(
-        said.sentence.contains("takes in instructions, emulated, 7.10x by decimal (400 events, 15 each) of"),
-        "{said:?}"
-    );
-    assert!(said.evidence.contains("decimal: 1000 and 7100, 3 events dropped"), "{said:?}");
-    assert!(said.confidence.contains("Another tracer has another price"));
+    let finding = sentences::traced(99, &[(algorithm("decimal"), figures)], Unit::Instructions);
+    says(&finding.sentence, "takes in instructions, emulated, 7.10x by decimal (400 events, 15 each) of");
+    says(&finding.evidence, "decimal: 1000 and 7100, 3 events dropped");
+    assert!(finding.confidence.contains("Another tracer has another price"));
     let nothing = Traced { events: 0.0, ..figures };
-    let said = told::traced(99, &[(algorithm("decimal"), nothing)], Unit::Nanoseconds);
-    assert!(said.sentence.contains("takes 7.10x by decimal (0 events) of"), "{said:?}");
+    let finding = sentences::traced(99, &[(algorithm("decimal"), nothing)], Unit::Nanoseconds);
+    says(&finding.sentence, "takes 7.10x by decimal (0 events) of");
 }
 
 #[test]
 fn what_could_not_be_told_is_said_with_what_helps() {
-    let said = told::no_times(&[0.412, 0.398]);
-    assert!(
-        said.evidence.contains("0.412 and 0.398 ns") && said.evidence.contains("--count-instructions"),
-        "{said:?}"
-    );
-    let said = told::only_the_chosen(Some(&algorithm("iterative")));
-    assert!(said.sentence.starts_with("Only iterative was asked"), "{said:?}");
-    assert!(told::not_recorded("closed").sentence.starts_with("What tracing costs"));
-    let said = told::not_counted(&Uncounted::NotMounted.to_string());
-    assert!(said.evidence.contains("mount -t tracefs"), "{said:?}");
+    let finding = sentences::no_times(&[0.412, 0.398]);
+    says(&finding.evidence, "0.412 and 0.398 ns");
+    says(&finding.evidence, "--count-instructions");
+    let finding = sentences::only_the_chosen(Some(&algorithm("iterative")));
+    assert!(finding.sentence.starts_with("Only iterative was asked"), "{finding:?}");
+    assert!(sentences::not_recorded("closed").sentence.starts_with("What tracing costs"));
+    let finding = sentences::not_counted(&Uncounted::NotMounted.to_string());
+    says(&finding.evidence, "mount -t tracefs");
 }
 
 #[test]
@@ -156,22 +153,22 @@ fn samples_are_folded_by_function_and_both_published_are_named() {
         shares.functions,
         [("sized_multiply [fibdrv]".to_owned(), 60), ("memset_orig".to_owned(), 30)]
     );
-    let said = told::shares(99, Ok(shares), Unit::Instructions);
+    let finding = sentences::shares(99, Ok(shares), Unit::Instructions);
+    says(&finding.sentence, "60.0 % of the samples fell into functions that multiply and 30.0 % into memset");
     assert!(
-        said.sentence
-            .contains("60.0 % of the samples fell into functions that multiply and 30.0 % into memset"),
-        "{said:?}"
-    );
-    assert!(
-        said.evidence.starts_with(
+        finding.evidence.starts_with(
             "100 samples by cpu-clock, 7 dropped: sized_multiply [fibdrv] 60.0 %, memset_orig 30.0 %"
         ),
-        "{said:?}"
+        "{finding:?}"
     );
-    assert!(said.sentence.ends_with("which instructions neither confirm nor refute."), "{said:?}");
-    assert!(told::shares(99, Err("closed".into()), Unit::Nanoseconds).sentence.contains("was not looked at"));
+    assert!(finding.sentence.ends_with("which instructions neither confirm nor refute."), "{finding:?}");
     assert!(
-        told::shares(99, Ok(shares::Shares::default()), Unit::Nanoseconds).evidence.contains("no sample")
+        sentences::shares(99, Err("closed".into()), Unit::Nanoseconds).sentence.contains("was not looked at")
+    );
+    assert!(
+        sentences::shares(99, Ok(shares::Shares::default()), Unit::Nanoseconds)
+            .evidence
+            .contains("no sample")
     );
 }
 

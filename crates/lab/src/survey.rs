@@ -1,0 +1,319 @@
+//! A survey: from the names that a user gave to a run. Which experiments are measured, in which order, what
+//! they build on, and what is wrong with the request, before anything is measured.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
+use tenbin_model::words::{comma, semicolon};
+use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes};
+
+use crate::engine::{Bench, Event, budget};
+use crate::experiment::{Experiment, Request, Settings, Unfit};
+use crate::experiments::{EXPERIMENTS, caches::known_sizes};
+use crate::published;
+
+/// Experiments that were asked for, with the values of their parameters.
+pub struct Selection(Vec<Step>);
+
+/// What is to be measured, and on what: every step was planned once, so that wrong input is known before
+/// anything is measured.
+pub struct Survey {
+    machine: Machine,
+    clock: Clock,
+    cpus: Vec<Cpu>,
+    effort: Effort,
+    seed: u64,
+    steps: Vec<Step>,
+    /// How many cells each step has, as far as that is known before anything is measured.
+    cells: Vec<usize>,
+}
+
+/// What was measured.
+pub struct Measured {
+    /// The trials that came to their end, one at least.
+    pub run: Run,
+    /// What ended it early, but for being asked to stop.
+    pub unfit: Option<Unfit>,
+    /// Names of the experiments that were asked for and of which nothing was finished.
+    pub unmeasured: Vec<String>,
+}
+
+/// One experiment of a survey.
+struct Step {
+    experiment: Experiment<'static>,
+    descriptor: Descriptor,
+    settings: Settings,
+    /// Whether it was asked for, or is measured quickly because another one builds on it.
+    asked: bool,
+}
+
+impl Selection {
+    /// The experiments that are `named`, or all, each with the settings (`KEY=VALUE`) that are its own.
+    ///
+    /// # Errors
+    /// A usage error that names the word that is wrong and what would be right.
+    pub fn new(named: &[String], settings: &[String]) -> Result<Self, Unfit> {
+        let picked = self::named(named)?;
+        let mut given = BTreeMap::new();
+        for setting in settings {
+            let (key, value) = setting
+                .split_once('=')
+                .filter(|(key, _)| !key.is_empty())
+                .ok_or_else(|| Unfit::Usage(format!("--set {setting}: it has the form KEY=VALUE")))?;
+            if given.insert(key.to_owned(), value.to_owned()).is_some() {
+                return Err(Unfit::Usage(format!("--set {key} is given twice")));
+            }
+        }
+        let has = |descriptor: &Descriptor, key: &str| {
+            descriptor.parameters.iter().any(|parameter| parameter.name == key)
+        };
+        if named.is_empty()
+            && let Some(key) = given.keys().next()
+        {
+            let with = all().filter(|(_, known)| has(known, key)).map(|(_, known)| known.name);
+            let with: Vec<String> = with.collect();
+            let which = if with.is_empty() { "none has it".into() } else { comma(&with) };
+            return Err(Unfit::Usage(format!(
+                "--set {key}: name the experiment that it is for ({which}); without one all are measured, for minutes"
+            )));
+        }
+        // A key that nobody knows is left to the first experiment, which names what it does know.
+        let orphan = |key: &&String| !picked.iter().any(|(_, descriptor)| has(descriptor, key));
+        let orphans: Vec<&String> = given.keys().filter(orphan).collect();
+        if let (true, Some(key)) = (picked.len() > 1, orphans.first()) {
+            let knobs = picked.iter().map(|(_, descriptor)| {
+                let own = descriptor.parameters.iter().map(|parameter| parameter.name.as_str());
+                let own: Vec<&str> = own.collect();
+                format!(
+                    "`{}` has {}",
+                    descriptor.name,
+                    if own.is_empty() { "none".into() } else { comma(&own) }
+                )
+            });
+            return Err(Unfit::Usage(format!(
+                "--set {key}: none of the experiments that are named has a parameter `{key}`: {}",
+                semicolon(knobs)
+            )));
+        }
+        let steps = picked.into_iter().map(|(experiment, descriptor)| {
+            let own = given.iter().filter(|(key, _)| has(&descriptor, key) || orphans.contains(key));
+            let own = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let settings = Settings::new(own, &descriptor)?;
+            Ok(Step { experiment, descriptor, settings, asked: true })
+        });
+        steps.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Survey {
+    /// Plans every step by the firmware's word on the caches, for the sake of the values that were set. What
+    /// the machine cannot answer is left for the measurement, which may know more by then.
+    ///
+    /// # Errors
+    /// A usage error where a value is not one that the experiment takes.
+    pub fn new(
+        selection: Selection,
+        (machine, clock): (Machine, Clock),
+        cpus: Vec<Cpu>,
+        effort: Effort,
+        seed: u64,
+    ) -> Result<Self, Unfit> {
+        let steps = with_foundations(selection.0);
+        let mut survey = Self { machine, clock, cpus, effort, seed, steps, cells: Vec::new() };
+        let sizes = known_sizes(&survey.machine, &[]);
+        let plans = survey.steps.iter().map(|step| (step.experiment.plan)(&survey.request(step, &sizes)));
+        survey.cells = plans
+            .map(|plan| match plan {
+                Ok(plan) => Ok(plan.cells.len()),
+                Err(usage @ Unfit::Usage(_)) => Err(usage),
+                Err(_) => Ok(0),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(survey)
+    }
+
+    fn request<'a>(&'a self, step: &'a Step, sizes: &'a Sizes) -> Request<'a> {
+        Request {
+            machine: &self.machine,
+            clock: self.clock,
+            cpus: &self.cpus,
+            effort: self.effort_of(step),
+            settings: &step.settings,
+            sizes,
+            seed: self.seed,
+        }
+    }
+
+    fn effort_of(&self, step: &Step) -> Effort {
+        if step.asked { self.effort } else { Effort::Quick }
+    }
+
+    /// Names of the experiments that were asked for, whatever else has to be measured for their sake.
+    pub fn asked(&self) -> Vec<&str> {
+        let asked = self.steps.iter().filter(|step| step.asked);
+        asked.map(|step| step.descriptor.name.as_str()).collect()
+    }
+
+    /// The most time that each step is expected to take; none is 0.
+    pub fn times(&self) -> Vec<Picoseconds> {
+        let steps = self.steps.iter().zip(&self.cells);
+        // What is only looked at, or refused, takes a while as well.
+        steps
+            .map(|(step, &cells)| Picoseconds(budget(self.effort_of(step)).0 * cells.max(1) as u64))
+            .collect()
+    }
+
+    /// Measures, and tells `sink` of every experiment that is finished, as a run of its own
+    /// ([`Event::Finished`]). `watch` is the time since the beginning, and `stop` whether to end early: then
+    /// what was finished is the run. `arguments` are the words of the command line, and `started` is a date
+    /// as ISO 8601 has it.
+    ///
+    /// # Errors
+    /// What ended it before anything was finished.
+    pub fn measure(
+        &self,
+        (version, started, arguments): (&str, String, Vec<String>),
+        watch: &dyn Fn() -> Picoseconds,
+        stop: &dyn Fn() -> bool,
+        sink: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Measured, Unfit> {
+        let Self { seed, effort, .. } = *self;
+        let provenance = Provenance { version: version.into(), started, seed, effort, arguments };
+        let mut run = Run { provenance, machine: self.machine.clone(), trials: Vec::new() };
+        let mut unfit = None;
+        for step in &self.steps {
+            let sizes = known_sizes(&self.machine, &run.trials);
+            let request = self.request(step, &sizes);
+            // Opened anew for each experiment: where there are none, the machine says why.
+            let counters = Counters::hardware().ok();
+            let probe = |cpus: &[Cpu]| tenbin_metal::probe(self.clock, cpus);
+            let mut bench = Bench { watch, stop, counters, probe: Some(&probe), sink: &mut *sink };
+            let trial = match bench.run(&step.experiment, &request) {
+                Ok(trial) => trial,
+                Err(Unfit::Stopped) => break,
+                Err(other) => {
+                    unfit = Some(other);
+                    break;
+                }
+            };
+            let earlier = std::mem::replace(&mut run.trials, vec![trial]);
+            sink(Event::Finished { run: &run });
+            run.trials.splice(0..0, earlier);
+        }
+        if run.trials.is_empty() {
+            return Err(unfit.unwrap_or(Unfit::Stopped));
+        }
+        let measured = |name: &str| run.trials.iter().any(|trial| trial.descriptor.name == name);
+        let unmeasured = self.asked().into_iter().filter(|name| !measured(name)).map(str::to_owned).collect();
+        Ok(Measured { run, unfit, unmeasured })
+    }
+}
+
+/// Every experiment's description, in the order of the list.
+pub fn descriptors() -> Vec<Descriptor> {
+    all().map(|(_, descriptor)| descriptor).collect()
+}
+
+/// Every experiment's name.
+pub fn names() -> Vec<String> {
+    all().map(|(_, descriptor)| descriptor.name).collect()
+}
+
+fn all() -> impl Iterator<Item = (Experiment<'static>, Descriptor)> {
+    EXPERIMENTS.iter().map(|experiment| (*experiment, (experiment.describe)()))
+}
+
+/// The steps with what each builds on before it: where that was not asked for, it is added.
+///
+/// What others build on builds on nothing itself; a test holds the list to that.
+fn with_foundations(asked: Vec<Step>) -> Vec<Step> {
+    let mut waiting: VecDeque<Step> = asked.into();
+    let mut steps: Vec<Step> = Vec::new();
+    while let Some(step) = waiting.pop_front() {
+        for name in &step.descriptor.builds_on {
+            if steps.iter().any(|earlier| earlier.descriptor.name == *name) {
+                continue;
+            }
+            let later = waiting.iter().position(|other| other.descriptor.name == *name);
+            let foundation = later.and_then(|place| waiting.remove(place));
+            steps.extend(foundation.or_else(|| unasked(name)));
+        }
+        steps.push(step);
+    }
+    steps
+}
+
+/// A step that nobody asked for, as every parameter stands by itself.
+fn unasked(name: &str) -> Option<Step> {
+    let (experiment, descriptor) = all().find(|(_, descriptor)| descriptor.name == name)?;
+    Some(Step { experiment, descriptor, settings: Settings::default(), asked: false })
+}
+
+/// The experiments that are named, or all, with their descriptions.
+///
+/// # Errors
+/// A usage error: there is none of that name, or it is named twice.
+pub fn named(names: &[String]) -> Result<Vec<(Experiment<'static>, Descriptor)>, Unfit> {
+    let all: Vec<(Experiment<'static>, Descriptor)> = all().collect();
+    let mut picked: Vec<(Experiment<'static>, Descriptor)> = Vec::new();
+    for name in names {
+        let known = all.iter().find(|(_, descriptor)| descriptor.name == *name).ok_or_else(|| {
+            let known = all.iter().map(|(_, descriptor)| descriptor.name.as_str()).collect::<Vec<_>>();
+            Unfit::Usage(format!("there is no experiment `{name}`; there are: {}", comma(&known)))
+        })?;
+        if picked.iter().any(|(_, descriptor)| descriptor.name == *name) {
+            return Err(Unfit::Usage(format!("experiment `{name}` is named twice")));
+        }
+        picked.push(known.clone());
+    }
+    Ok(if names.is_empty() { all } else { picked })
+}
+
+/// What was published about the one experiment that is named, as a run.
+///
+/// # Errors
+/// A usage error where it is not one, or nothing was published that can be judged.
+pub fn published(names: &[String]) -> Result<Run, Unfit> {
+    let has = |(experiment, descriptor): &(Experiment<'static>, Descriptor)| {
+        experiment.published.is_some() || !descriptor.published.is_empty()
+    };
+    let with: Vec<String> = all().filter(has).map(|(_, known)| known.name).collect();
+    let with = comma(&with);
+    match named(names)?.as_slice() {
+        [(experiment, descriptor)] => {
+            let judged = experiment.published.map(|published| published());
+            judged.or_else(|| published::figures(descriptor.clone())).ok_or_else(|| {
+                let name = &descriptor.name;
+                Unfit::Usage(format!("nothing was published about `{name}`; it was about: {with}"))
+            })
+        }
+        _ => Err(Unfit::Usage(format!("--from published: name one experiment of: {with}"))),
+    }
+}
+
+/// The CPUs to use: those of `list` (like `0,2-3`), in their order, or all that this process may use.
+///
+/// # Errors
+/// A usage error that says what is wrong with the list; a fault where the kernel does not say which CPUs
+/// there are.
+pub fn cpus(list: Option<&str>) -> Result<Vec<Cpu>, Unfit> {
+    let allowed = allowed_cpus()?;
+    let Some(list) = list else { return Ok(allowed) };
+    let cpus = machine::cpus_in_order(list)
+        .map_err(|why| Unfit::Usage(format!("--cpus {list}: {why}; it is a list like 0,2-3")))?;
+    if cpus.is_empty() {
+        return Err(Unfit::Usage("--cpus: the list is empty".into()));
+    }
+    if let Some(twice) = cpus.iter().enumerate().find(|(place, cpu)| cpus[..*place].contains(cpu)) {
+        return Err(Unfit::Usage(format!("--cpus {list}: {} is named twice", twice.1)));
+    }
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(cpus),
+        Some(absent) => {
+            let ranges = tenbin_model::machine::cpu_ranges(&allowed);
+            Err(Unfit::Usage(format!(
+                "--cpus {list}: there is no {absent} for this process; it has {ranges}"
+            )))
+        }
+    }
+}
