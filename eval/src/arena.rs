@@ -18,6 +18,7 @@ mod tally;
 mod tango;
 mod tenbin;
 mod tool;
+mod tools;
 mod zenbench;
 
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: Arguments) -> Result<(), Fai
         let tried = format!("give each verdict {} s", arguments.seconds);
         return Err(Failure::new(tried, "no tool has an answer by then", "give at least 0.1"));
     }
-    let tools = tool::choose(&arguments.tools)?;
+    let tools = tools::choose(&arguments.tools)?;
     let mut needs = stage::needs();
     needs.extend(tools.iter().flat_map(|tool| (tool.needs)()));
     let missing = requirement::provide(&needs);

@@ -6,7 +6,6 @@
 
 use std::path::PathBuf;
 
-use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::workspace::Workspace;
 
@@ -30,7 +29,8 @@ pub(crate) struct Arguments {
 
 /// Draw them, and compare. Fails where two sets of outcomes differ, and shows the tests.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
-    let mut command = Command::cargo(workspace)
+    let mut command = workspace
+        .cargo()
         .arguments([
             "test",
             "--package",

@@ -19,7 +19,6 @@ use crate::schema;
 use emulator::{End, Firmware, Run, Schedule};
 use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
@@ -59,12 +58,14 @@ struct Trial {
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let out = emulator::build(workspace)?;
     // What the checker reads of each: every instruction must be one that it knows.
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .arguments(["test", "--package", "tenbin-boot", "--test", "firmware", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
         .run_tests()?;
     // Runs of them that QEMU must follow, and hangs that must happen there every time.
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .arguments(["test", "--package", "tenbin", "--test", "boot_replay", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
         .run_tests()?;

@@ -11,7 +11,6 @@ use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End, Finished};
 
 use crate::failure::Failure;
-use crate::workspace::Workspace;
 
 /// Longer than any single program should take whose output is wanted.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -52,12 +51,6 @@ impl Command {
             patience: None,
             remedy: "read what it printed above".into(),
         }
-    }
-
-    /// Cargo of the pinned toolchain, in the root of the workspace.
-    pub fn cargo(workspace: &Workspace) -> Self {
-        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        Self::new(program).directory(workspace.root())
     }
 
     pub fn argument(mut self, argument: impl Into<OsString>) -> Self {

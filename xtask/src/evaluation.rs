@@ -18,7 +18,8 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
 /// Cargo in that workspace, with a folder of its own for what is built.
 fn cargo(workspace: &Workspace, chore: &str) -> Command {
     let built = built(workspace);
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .directory(&folder(workspace))
         .argument(chore)
         .arguments(["--locked", "--target-dir"])
@@ -55,7 +56,7 @@ pub(crate) fn check(workspace: &Workspace, step: &str) -> Result<(), Failure> {
 
 /// That it is formatted, that clippy finds nothing in it, and its tests.
 pub(crate) fn tests(workspace: &Workspace) -> Result<(), Failure> {
-    Command::cargo(workspace).directory(&folder(workspace)).arguments(["fmt", "--check"]).run()?;
+    workspace.cargo().directory(&folder(workspace)).arguments(["fmt", "--check"]).run()?;
     cargo(workspace, "clippy").arguments(["--all-targets", "--", "-D", "warnings"]).run()?;
     cargo(workspace, "test").run_tests()
 }

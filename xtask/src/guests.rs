@@ -93,7 +93,8 @@ const REFUSED: i32 = 3;
 /// kernel Debian's archive cannot serve is left out aloud.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     // One after the other: an emulator has a CPU to itself, and the output stays in order.
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .arguments(["test", "--package", "tenbin-reach", "--test", "*"])
         .arguments(["--", "--ignored", "--test-threads", "1"])
         .run_tests()?;
@@ -137,7 +138,8 @@ fn remedy(tenbin: &Path) -> Result<(), Failure> {
 
 /// Runs the tests of ptrace in a guest.
 fn tracing(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
-    let built = Command::cargo(workspace)
+    let built = workspace
+        .cargo()
         .variables(architecture.cargo_variables())
         .arguments([
             "test",

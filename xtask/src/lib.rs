@@ -25,7 +25,6 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-use crate::command::Command;
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 
@@ -150,7 +149,8 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
 
 /// The test of the same name, with more moments than a test has time for.
 fn killed(workspace: &Workspace, moments: u32, seconds: u32, seed: u32, only: String) -> Result<(), Failure> {
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .arguments(["test", "--package", "tenbin", "--test", "killed", "--", "--nocapture"])
         .variable("TENBIN_KILLED_MOMENTS", moments.to_string())
         .variable("TENBIN_KILLED_SECONDS", seconds.to_string())
@@ -163,7 +163,7 @@ fn killed(workspace: &Workspace, moments: u32, seconds: u32, seed: u32, only: St
 fn format(workspace: &Workspace, check: bool) -> Result<(), Failure> {
     requirement::insist(&[requirement::rustfmt()])?;
     for folder in [workspace.root(), &evaluation::folder(workspace)] {
-        let command = Command::cargo(workspace).directory(folder).arguments(["fmt", "--all"]);
+        let command = workspace.cargo().directory(folder).arguments(["fmt", "--all"]);
         if check { command.argument("--check").run()? } else { command.run()? }
     }
     Ok(())

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use crate::architecture::{self, Architecture, Target};
-use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
@@ -31,10 +30,10 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, list: bool) -> Resu
 
 fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     let cargo = move |arguments: &'static [&'static str]| {
-        move || Command::cargo(workspace).arguments(arguments.iter().copied()).run()
+        move || workspace.cargo().arguments(arguments.iter().copied()).run()
     };
     let tests = move |arguments: &'static [&'static str]| {
-        move || Command::cargo(workspace).argument("test").arguments(arguments.iter().copied()).run_tests()
+        move || workspace.cargo().argument("test").arguments(arguments.iter().copied()).run_tests()
     };
     let mut steps = vec![
         Step::new("format", vec![requirement::rustfmt()], cargo(&["fmt", "--all", "--check"])),
@@ -103,7 +102,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
 }
 
 fn documentation(workspace: &Workspace) -> Result<(), Failure> {
-    let command = Command::cargo(workspace).variable("RUSTDOCFLAGS", "-D warnings");
+    let command = workspace.cargo().variable("RUSTDOCFLAGS", "-D warnings");
     command.arguments(["doc", "--workspace", "--no-deps"]).run()
 }
 
@@ -122,7 +121,8 @@ const OF_A_KERNEL: &[&str] = &[
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.
 fn reach(workspace: &Workspace, architecture: Architecture) -> Result<(), Failure> {
     println!("not run under an emulator of programs: {}", comma(OF_A_KERNEL));
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .variables(architecture.cargo_variables())
         .arguments([
             "test",

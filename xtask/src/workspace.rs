@@ -54,9 +54,16 @@ impl Workspace {
         &self.target
     }
 
+    /// Cargo of the pinned toolchain, in the root of the workspace.
+    pub fn cargo(&self) -> Command {
+        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Command::new(program).directory(&self.root)
+    }
+
     /// What `cargo metadata` says, called with `arguments`.
     pub fn metadata(&self, arguments: &[&str]) -> Result<Value, Failure> {
-        let text = Command::cargo(self)
+        let text = self
+            .cargo()
             .arguments(["metadata", "--format-version", "1"])
             .arguments(arguments.iter().copied())
             .remedy("correct the manifest that cargo names")
@@ -68,7 +75,8 @@ impl Workspace {
 
     /// Build tenbin for `architecture` and give the binary's path.
     pub fn build(&self, architecture: Architecture, profile: Profile) -> Result<PathBuf, Failure> {
-        let mut command = Command::cargo(self)
+        let mut command = self
+            .cargo()
             .arguments(["build", "--package", "tenbin", "--target", architecture.names().target])
             .variables(architecture.cargo_variables())
             .remedy("correct what the compiler names above");

@@ -1,4 +1,4 @@
-//! The litmus tests of `fixtures/litmus` against their published verdicts, and both models against each other.
+//! The litmus tests of `fixtures/litmus` against their published verdicts, and both models held together.
 //!
 //! Each file says in its header what is published for RVWMO, `Verdict=Allowed` or `Verdict=Forbidden`, and
 //! `Source=` where, or how it is known.

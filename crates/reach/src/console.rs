@@ -74,7 +74,8 @@ pub struct Console {
 }
 
 impl Console {
-    /// Its lines without their times, as [`ConsoleLine::plain`] gives them; one in brackets says what is left out.
+    /// Its lines without their times, as [`ConsoleLine::plain`] gives them; one in brackets says what is left
+    /// out.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (index, line) in self.lines.iter().enumerate() {

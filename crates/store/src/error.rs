@@ -12,7 +12,6 @@ use tenbin_model::words::first;
 
 use crate::identity::{CalibrationId, RunId};
 use crate::kind_of_file::{self, Foreign};
-use crate::schema::FORMAT;
 
 /// How long a process waits for another one that is writing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -115,9 +114,9 @@ pub enum Error {
     NotAStore(Task, Foreign),
     /// The file was made by a newer tenbin: its format.
     #[error(
-        "{0}: it was made by a newer tenbin (format {1}, this one reads {FORMAT}); use that tenbin or a newer one"
+        "{0}: it was made by a newer tenbin (format {1}, this one reads {2}); use that tenbin or a newer one"
     )]
-    NewerFormat(Task, i32),
+    NewerFormat(Task, i32, i32),
     /// The file is truncated or altered: what is wrong with it.
     #[error("{0}: the file is damaged: {1}; {remedy}", remedy = mending(.0.tried))]
     Damaged(Task, String),

@@ -104,7 +104,7 @@ fn copied(place: Place<'_>) -> Result<(Connection, Option<TempDir>), Error> {
     Ok((connection, Some(folder)))
 }
 
-/// Has the connection wait for other processes, and returns the format of the file, which must be a known one.
+/// Has the connection wait for other processes, and returns the format of the file, which must be known.
 fn prepare(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
     let sqlite = |error| place.sqlite(error);
     connection.busy_timeout(PATIENCE).map_err(sqlite)?;

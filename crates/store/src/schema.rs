@@ -128,7 +128,7 @@ pub(crate) fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Er
     }
     match format(connection).map_err(|error| place.sqlite(error))? {
         known @ RUNS_ALONE..=FORMAT => Ok(known),
-        format if format > FORMAT => Err(Error::NewerFormat(place.task(), format)),
+        format if format > FORMAT => Err(Error::NewerFormat(place.task(), format, FORMAT)),
         other => Err(place.damaged(format!("format version {other} never existed"))),
     }
 }

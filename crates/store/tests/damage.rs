@@ -303,7 +303,7 @@ fn a_newer_format_is_refused_and_named() {
     fs::write(&path, &fixture.exported).unwrap();
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     for error in [store.import(&path).unwrap_err(), Store::open(&path).unwrap_err()] {
-        assert!(matches!(error, Error::NewerFormat(_, 4)), "{error}");
+        assert!(matches!(error, Error::NewerFormat(_, 4, 3)), "{error}");
         assert!(error.to_string().contains("made by a newer tenbin"), "{error}");
     }
 }

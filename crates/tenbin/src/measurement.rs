@@ -38,8 +38,8 @@ pub fn survey(
     Ok(Survey::new(selection, machine, cpus, effort, seed(measure.seed))?)
 }
 
-/// Measures, and hands every experiment that is finished to `answered` as a run of its own. Whoever interrupts
-/// it gets what was finished, and the number of his signal.
+/// Measures, and hands every experiment that is finished to `answered` as a run of its own. Whoever
+/// interrupts it gets what was finished, and the number of his signal.
 ///
 /// # Errors
 /// What ended it before anything was finished.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::stage::Stage;
-use super::tool::{Finding, Operations, Question, Ready, Tool, number, unreadable};
+use super::stage::{Operations, Stage};
+use super::tool::{Finding, Question, Ready, Tool, number, unreadable};
 use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::requirement::{PYTHON, Requirement};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::stage::Stage;
-use super::tool::{Finding, Operations, Question, Ready, Tool, unreadable};
+use super::stage::{Operations, Stage};
+use super::tool::{Finding, Question, Ready, Tool, unreadable};
 use xtask::failure::Failure;
 use xtask::requirement::{PYTHON, Requirement};
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Arguments;
-use super::tool::Operations;
 use tenbin_model::words::comma;
 use xtask::architecture::Architecture;
 use xtask::command::Command;
@@ -44,6 +43,13 @@ pub(super) struct Work {
     pub(super) fixed: f64,
 }
 
+/// Operations of the left and of the right side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operations {
+    pub(super) left: u64,
+    pub(super) right: u64,
+}
+
 /// The sources of the arena, and where they are built.
 fn folders(workspace: &Workspace) -> (PathBuf, PathBuf) {
     (workspace.root().join(FOLDER), workspace.target().join("xtask/arena-built"))
@@ -52,7 +58,8 @@ fn folders(workspace: &Workspace) -> (PathBuf, PathBuf) {
 /// Cargo in the arena's own workspace.
 pub(super) fn cargo(workspace: &Workspace) -> Command {
     let (sources, built) = folders(workspace);
-    Command::cargo(workspace)
+    workspace
+        .cargo()
         .directory(&sources)
         .variable("CARGO_TARGET_DIR", &built)
         // The house links statically, and a library that other programs load cannot.

@@ -1,7 +1,7 @@
 //! tango: two processes side by side, and the star that it prints behind a difference.
 
-use super::stage::Stage;
-use super::tool::{Finding, Operations, Question, Ready, Tool, unreadable};
+use super::stage::{Operations, Stage};
+use super::tool::{Finding, Question, Ready, Tool, unreadable};
 use xtask::command::Command;
 use xtask::failure::Failure;
 

@@ -1,8 +1,6 @@
 //! What a tool is here: a name, a rule in words, and a way to be asked.
 
-use super::stage::{Stage, Work};
-use super::{criterion, google_benchmark, hyperfine, nanobench, pyperf, tango, tenbin, zenbench};
-use tenbin_model::words::comma;
+use super::stage::{Operations, Stage, Work};
 use xtask::failure::Failure;
 use xtask::requirement::Requirement;
 
@@ -25,35 +23,12 @@ pub(super) struct Ready {
 /// Asks a tool whether the right side of a question differs from the left.
 pub(super) type Weigh = Box<dyn Fn(&Question<'_>) -> Result<Finding, Failure>>;
 
-/// All of them, in the order of the table. Adding one is a file and a line.
-const TOOLS: &[&Tool] = &[
-    &tenbin::TOOL,
-    &hyperfine::TOOL,
-    &google_benchmark::WALL,
-    &google_benchmark::PROCESSOR,
-    &criterion::DEFAULT,
-    &criterion::NO_THRESHOLD,
-    &pyperf::TOOL,
-    &nanobench::TOOL,
-    &tango::DEFAULT,
-    &tango::NO_THRESHOLD,
-    &zenbench::DEFAULT,
-    &zenbench::NO_THRESHOLD,
-];
-
 /// Two amounts of one work: does the right one take longer?
 pub(super) struct Question<'a> {
     pub(super) stage: &'a Stage<'a>,
     pub(super) work: &'a Work,
     /// By which part the right side does more operations.
     pub(super) effect: f64,
-}
-
-/// Operations of the left and of the right side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Operations {
-    pub(super) left: u64,
-    pub(super) right: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,17 +84,6 @@ impl Operations {
     }
 }
 
-/// The tools called `names`, or all of them, in the order of the list.
-pub(super) fn choose(names: &[String]) -> Result<Vec<&'static Tool>, Failure> {
-    if let Some(name) = names.iter().find(|name| !TOOLS.iter().any(|tool| tool.name == **name)) {
-        let known = comma(TOOLS.iter().map(|tool| tool.name));
-        let tried = format!("find the tool {name}");
-        return Err(Failure::new(tried, "there is no such name", format!("use some of {known}")));
-    }
-    let chosen = |tool: &&&Tool| names.is_empty() || names.iter().any(|name| name == tool.name);
-    Ok(TOOLS.iter().filter(chosen).copied().collect())
-}
-
 /// A failure to understand what a tool said.
 pub(super) fn unreadable(what: &str, reason: impl std::fmt::Display) -> Failure {
     Failure::new(
@@ -133,26 +97,4 @@ pub(super) fn unreadable(what: &str, reason: impl std::fmt::Display) -> Failure 
 pub(super) fn number(document: &serde_json::Value, pointer: &str) -> Result<f64, String> {
     let value = document.pointer(pointer).and_then(serde_json::Value::as_f64);
     value.ok_or_else(|| format!("there is no number at {pointer}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_rules_are_sentences() {
-        for (index, tool) in TOOLS.iter().enumerate() {
-            assert!(tool.rule.ends_with('.'), "{}", tool.name);
-            assert!(TOOLS[..index].iter().all(|other| other.name != tool.name), "{}", tool.name);
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
-        assert_eq!(choose(&[]).expect("all").len(), TOOLS.len());
-        let chosen = choose(&["pyperf".into(), "hyperfine".into()]).expect("both are listed");
-        assert_eq!(chosen.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["hyperfine", "pyperf"]);
-        let failure = choose(&["stopwatch".into()]).err().expect("no such tool");
-        assert!(failure.to_string().contains("hyperfine"), "{failure}");
-    }
 }

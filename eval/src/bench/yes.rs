@@ -144,7 +144,7 @@ fn uutils(stand: &Stand<'_>) -> Result<PathBuf, Failure> {
     let root = stand.workspace.target().join("peers").join(format!("uu_yes-{UUTILS}"));
     let program = root.join("bin/yes");
     if !program.is_file() {
-        let command = Command::cargo(stand.workspace).arguments(["install", "--locked", "--version", UUTILS]);
+        let command = stand.workspace.cargo().arguments(["install", "--locked", "--version", UUTILS]);
         let command = command.argument("--root").argument(&root).argument("--target-dir");
         command.argument(root.join("build")).argument("uu_yes").remedy("read what cargo says").run()?;
     }

@@ -13,9 +13,9 @@
 
 use std::collections::BTreeMap;
 
-use super::limits::{MOST_EVENTS, Meter};
+use super::limits::Meter;
 use super::order::Ordered;
-use super::refusal::NoAnswer;
+use super::refusal::{MOST_EVENTS, NoAnswer};
 use super::thread::MemoryAccess;
 
 /// By event, as bits: the events that come after it.

@@ -22,12 +22,6 @@ impl Default for Limits<'_> {
     }
 }
 
-/// Accesses that a candidate may have: the sets of them are the bits of a word.
-pub(super) const MOST_EVENTS: usize = 64;
-
-/// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
-pub(super) const MOST_PATHS: usize = 100_000;
-
 pub(super) struct Meter<'a> {
     limits: Limits<'a>,
     pub(super) used: u64,

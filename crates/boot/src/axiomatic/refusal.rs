@@ -2,9 +2,14 @@
 
 use tenbin_model::words::{counted, memory};
 
-use super::limits::{MOST_EVENTS, MOST_PATHS};
 use crate::isa::{Instruction, Width};
 use crate::litmus::Test;
+
+/// Accesses that a candidate may have: the sets of them are the bits of a word.
+pub(super) const MOST_EVENTS: usize = 64;
+
+/// Paths that a hart may have. Each takes two or three kilobytes, with what is computed of it later.
+pub(super) const MOST_PATHS: usize = 100_000;
 
 /// Why there is no set of outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

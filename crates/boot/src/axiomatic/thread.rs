@@ -1,15 +1,15 @@
 //! What one hart may do by itself: every path through its program, for every value that its loads could
 //! return.
 //!
-//! A path is a [`HartTrace`]: its accesses to memory in program order, with the syntactic dependencies between
-//! them. Dependencies follow registers, as the specification has it: through every instruction that computes
-//! (`xor x5,x6,x6` too), and not through an access to memory. The register that tells whether `sc` succeeded
-//! depends on the `sc` where it did.
+//! A path is a [`HartTrace`]: its accesses to memory in program order, with the syntactic dependencies
+//! between them. Dependencies follow registers, as the specification has it: through every instruction that
+//! computes (`xor x5,x6,x6` too), and not through an access to memory. The register that tells whether `sc`
+//! succeeded depends on the `sc` where it did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::limits::{MOST_EVENTS, MOST_PATHS, Meter};
-use super::refusal::{NoAnswer, Refusal};
+use super::limits::Meter;
+use super::refusal::{MOST_EVENTS, MOST_PATHS, NoAnswer, Refusal};
 use crate::isa::execute::{AccessKind, Action, Uses, execute};
 use crate::isa::{Decoded, Instruction, Register, Width};
 use crate::litmus::{Test, code};

@@ -146,8 +146,10 @@ fn however_the_process_ends_its_groups_end() {
         unreachable!("it has ended");
     }
     for signal in [Signal::KILL, Signal::TERM, Signal::INT, Signal::ABORT, Signal::HUP] {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        // Whoever runs the tests in the background of a shell ignores SIGINT, and so would a child.
+        let mut command = Command::new("env");
         let own = "child::tests::however_the_process_ends_its_groups_end";
+        command.arg("--default-signal").arg(std::env::current_exe().unwrap());
         command.args(["--exact", own, "--nocapture"]).env(STARTED, signal.as_raw().to_string());
         let mut process = Alone(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
         let mut output = io::BufReader::new(process.0.stdout.take().unwrap());
