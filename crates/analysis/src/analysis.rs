@@ -186,7 +186,7 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
         cell.checks.iter().map(move |check| CheckedVariant {
             experiment: trial.descriptor.name.clone(),
             cell: cell.arrangement.label.clone(),
-            variant: trial.descriptor.variants[check.variant as usize].name.clone(),
+            variant: trial.descriptor[check.variant].name.clone(),
             check: check.clone(),
         })
     })

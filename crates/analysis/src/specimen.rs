@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::{
     Arrangement, Bytes, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Parameter,
-    Picoseconds, Provenance, Quantity, Run, Sample, Source, Trial, Variant,
+    Picoseconds, Provenance, Quantity, Run, Sample, Source, Trial, Variant, VariantIndex,
 };
 
 /// A question about two variants, with a planted fault.
@@ -31,15 +31,19 @@ pub fn descriptor(quantity: Quantity) -> Descriptor {
     }
 }
 
+const LEFT: VariantIndex = VariantIndex(0);
+const RIGHT: VariantIndex = VariantIndex(1);
+
 /// Blocks of two variants, `ratio` apart, with multiplicative noise of up to `noise` and, once in
 /// fifty epochs, a preemption that makes it thirty times as long.
 pub fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cell {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut samples = Vec::new();
     for block in 0..blocks {
-        let order = if random.random_bool(0.5) { [0, 1, 1, 0] } else { [1, 0, 0, 1] };
+        let order =
+            if random.random_bool(0.5) { [LEFT, RIGHT, RIGHT, LEFT] } else { [RIGHT, LEFT, LEFT, RIGHT] };
         for variant in order {
-            let cost = if variant == 0 { 1e8 } else { 1e8 * ratio };
+            let cost = if variant == LEFT { 1e8 } else { 1e8 * ratio };
             let preempted = if random.random_bool(0.02) { 30.0 } else { 1.0 };
             let elapsed = cost * (1.0 + noise * random.random::<f64>()) * preempted;
             samples.push(Sample {
@@ -58,12 +62,12 @@ pub fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cel
             cpus: vec![Cpu(0), Cpu(1)],
             work: 2,
             epoch: Picoseconds::from_micros(100),
-            variants: vec![0, 1],
-            comparisons: vec![Comparison { left: 0, right: 1 }],
+            variants: vec![LEFT, RIGHT],
+            comparisons: Comparison::of([(LEFT, RIGHT)]),
             headline: true,
             ..Arrangement::default()
         },
-        checks: vec![Check { variant: 0, sabotage: false, seen: "all there".into(), met: true }],
+        checks: vec![Check { variant: LEFT, sabotage: false, seen: "all there".into(), met: true }],
         refusal: None,
         ended: Some(ended),
         gauges: Vec::new(),

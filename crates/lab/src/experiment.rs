@@ -9,6 +9,7 @@ use tenbin_metal::{Clock, Fault, Lap};
 use tenbin_model::words::comma;
 use tenbin_model::{
     Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
+    VariantIndex,
 };
 
 /// An experiment. The last item of its file, and the one line in the list of experiments; or made of what a
@@ -162,13 +163,13 @@ pub trait Apparatus {
     ///
     /// # Errors
     /// A fault of the machine. A broken specification is not an error but [`Seen::Broken`].
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault>;
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault>;
 
     /// Runs one epoch of `variant` and returns what was measured.
     ///
     /// # Errors
     /// A fault of the machine, a pin that did not hold above all; or work that came out wrong.
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure>;
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure>;
 
     /// A new block begins: whatever must not decide the outcome by where it lies is laid anew.
     ///
@@ -181,7 +182,7 @@ pub trait Apparatus {
     ///
     /// # Errors
     /// A fault of the machine.
-    fn gauges(&mut self, _variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, _variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         Ok(Vec::new())
     }
 

@@ -18,7 +18,7 @@ use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Task, Team, kernels};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Refusal, Series, Source, Trial,
-    Variant,
+    Variant, VariantIndex,
 };
 
 use crate::engine::{self, Bench, Setting};
@@ -296,10 +296,10 @@ impl Ladder {
     }
 }
 
-const LEFT: u32 = 0;
-const RIGHT: u32 = 1;
+const LEFT: VariantIndex = VariantIndex(0);
+const RIGHT: VariantIndex = VariantIndex(1);
 /// The planted fault: one operation less than asked for.
-const SHORT: u32 = 2;
+const SHORT: VariantIndex = VariantIndex(2);
 
 fn least_operations(effect: f64) -> u64 {
     if effect > 0.0 { (LEAST_OPERATIONS / effect).ceil() as u64 } else { 1 }
@@ -317,7 +317,7 @@ fn arrangement(cpu: Cpu, epoch: Picoseconds, least_iterations: u64) -> Arrangeme
         epoch,
         least_iterations,
         variants: vec![LEFT, RIGHT],
-        comparisons: vec![Comparison { left: LEFT, right: RIGHT }],
+        comparisons: Comparison::of([(LEFT, RIGHT)]),
         ..Arrangement::default()
     }
 }

@@ -9,6 +9,7 @@ use tenbin_metal::{Clock, Fault, Lap, allowed_cpus};
 use tenbin_model::machine::{Cache, CpuPlace, Observed, Virtualisation, Witness};
 use tenbin_model::{
     Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Sample, Sizes,
+    VariantIndex,
 };
 
 use crate::engine::{Bench, Setting, unmeasured};
@@ -102,7 +103,7 @@ pub(crate) struct Planted<A, E> {
 
 impl<A, E> Planted<A, E>
 where
-    E: FnMut(&mut A, u32, u64) -> Result<Lap, Failure>,
+    E: FnMut(&mut A, VariantIndex, u64) -> Result<Lap, Failure>,
 {
     pub(crate) fn later(inner: A, epoch: E) -> Self {
         Self { inner, blocks: 0, epoch }
@@ -112,13 +113,13 @@ where
 impl<A, E> Apparatus for Planted<A, E>
 where
     A: Apparatus,
-    E: FnMut(&mut A, u32, u64) -> Result<Lap, Failure>,
+    E: FnMut(&mut A, VariantIndex, u64) -> Result<Lap, Failure>,
 {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         self.inner.check(variant)
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         if self.blocks > PLANTED {
             (self.epoch)(&mut self.inner, variant, iterations)
         } else {
@@ -131,7 +132,7 @@ where
         self.inner.shift(layout);
     }
 
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         self.inner.gauges(variant)
     }
 
@@ -145,11 +146,11 @@ where
 }
 
 impl Apparatus for Box<dyn Apparatus> {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         (**self).check(variant)
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         (**self).epoch(variant, iterations)
     }
 
@@ -157,7 +158,7 @@ impl Apparatus for Box<dyn Apparatus> {
         (**self).shift(layout);
     }
 
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         (**self).gauges(variant)
     }
 

@@ -1,5 +1,7 @@
 //! What an experiment says about itself. Command line, help, report and documentation derive from it.
 
+use std::ops::{Index, Range};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +79,71 @@ impl Default for Descriptor {
 
 impl Descriptor {
     /// The index of the variant called `name`.
-    pub fn variant(&self, name: &str) -> Option<u32> {
-        self.variants.iter().position(|variant| variant.name == name).map(|index| index as u32)
+    pub fn variant(&self, name: &str) -> Option<VariantIndex> {
+        self.variants.iter().position(|variant| variant.name == name).map(VariantIndex::from)
+    }
+
+    /// The variants, each with its index.
+    pub fn numbered_variants(&self) -> impl Iterator<Item = (VariantIndex, &Variant)> {
+        (0..).map(VariantIndex).zip(&self.variants)
+    }
+
+    /// The planted faults, each with its index.
+    pub fn planted_faults(&self) -> impl Iterator<Item = (VariantIndex, &Variant)> {
+        self.numbered_variants().filter(|(_, variant)| variant.role == Role::Sabotage)
+    }
+}
+
+impl Index<VariantIndex> for Descriptor {
+    type Output = Variant;
+    fn index(&self, index: VariantIndex) -> &Variant {
+        &self.variants[index]
+    }
+}
+
+/// Index into the descriptor's variants. It also reads any other list with an entry for each of them.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+// What a field says of it is all that a schema says: to readers of JSON it is a number.
+#[schemars(inline, description = "")]
+pub struct VariantIndex(pub u32);
+
+impl VariantIndex {
+    /// The indices of the variants at these places.
+    pub fn range(places: Range<usize>) -> Vec<Self> {
+        places.map(Self::from).collect()
+    }
+
+    /// The indices of the variants whose entries in this list are `wanted`.
+    pub fn select<T>(list: &[T], wanted: impl Fn(&T) -> bool) -> Vec<Self> {
+        (0..).map(Self).zip(list).filter(|(_, entry)| wanted(entry)).map(|(index, _)| index).collect()
+    }
+
+    /// Its place in the list of variants.
+    pub const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<usize> for VariantIndex {
+    fn from(place: usize) -> Self {
+        Self(place as u32)
+    }
+}
+
+impl<T> Index<VariantIndex> for [T] {
+    type Output = T;
+    fn index(&self, index: VariantIndex) -> &T {
+        &self[index.place()]
+    }
+}
+
+impl<T> Index<VariantIndex> for Vec<T> {
+    type Output = T;
+    fn index(&self, index: VariantIndex) -> &T {
+        &self[index.place()]
     }
 }
 
@@ -148,19 +213,31 @@ impl Variant {
     }
 
     /// The same variant, standing at this point.
-    pub fn at(mut self, point: &[(&str, u64)]) -> Self {
-        self.point = point.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    pub fn at(mut self, point: &[(Axis, u64)]) -> Self {
+        self.point = point.iter().map(|&(axis, value)| (axis.0.to_owned(), value)).collect();
         self
     }
 
-    /// The number called `name` of the point where it stands.
-    pub fn coordinate(&self, name: &str) -> Option<u64> {
-        self.point.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
+    /// Where it stands on this axis.
+    pub fn coordinate(&self, axis: Axis) -> Option<u64> {
+        self.point.iter().find(|(known, _)| known == axis.0).map(|&(_, value)| value)
     }
 
     /// A planted fault: it must fail the check, and is never timed.
     pub fn sabotage(name: &str, what: &str) -> Self {
         Self { name: name.into(), what: what.into(), role: Role::Sabotage, point: Vec::new() }
+    }
+}
+
+/// The name of a coordinate of variants ("bytes", "reader"). A question declares its own once, for what
+/// measures and for its analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis(&'static str);
+
+impl Axis {
+    /// The axis called `name`.
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
     }
 }
 
@@ -265,7 +342,7 @@ pub struct Arrangement {
     #[serde(default = "unbounded_blocks")]
     pub most_blocks: u32,
     /// Indices of the variants measured here.
-    pub variants: Vec<u32>,
+    pub variants: Vec<VariantIndex>,
     /// The comparisons to be judged, the most telling first.
     pub comparisons: Vec<Comparison>,
     /// Whether the first comparison answers the experiment's question in a survey.
@@ -327,14 +404,14 @@ fn unbounded_blocks() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Index of the first variant.
-    pub left: u32,
+    pub left: VariantIndex,
     /// Index of the second variant.
-    pub right: u32,
+    pub right: VariantIndex,
 }
 
 impl Comparison {
     /// Those of these pairs, left and right.
-    pub fn of(pairs: impl IntoIterator<Item = (u32, u32)>) -> Vec<Self> {
+    pub fn of(pairs: impl IntoIterator<Item = (VariantIndex, VariantIndex)>) -> Vec<Self> {
         pairs.into_iter().map(|(left, right)| Self { left, right }).collect()
     }
 }

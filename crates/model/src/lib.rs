@@ -27,7 +27,8 @@ pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use calibration::{Calibration, CalibrationReport, Load, MeasuredRatio, Pair, Purpose, Rates, Series};
 pub use experiment::{
-    AnalysisName, Arrangement, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source, Variant,
+    AnalysisName, Arrangement, Axis, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source,
+    Variant, VariantIndex,
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Arrangement, Descriptor};
+use crate::experiment::{Arrangement, Descriptor, Variant, VariantIndex};
 use crate::finding::{Finding, Refusal};
 use crate::machine::{Machine, Observed};
 use crate::sample::Sample;
@@ -122,6 +122,11 @@ impl Trial {
     pub fn family(&self) -> usize {
         self.cells.iter().map(|cell| cell.arrangement.comparisons.len()).sum()
     }
+
+    /// The variant with this index, if the descriptor has so many.
+    pub fn variant(&self, index: VariantIndex) -> Option<&Variant> {
+        self.descriptor.variants.get(index.place())
+    }
 }
 
 /// One point of an experiment's parameters, with all that was measured there.
@@ -170,7 +175,7 @@ pub struct Probe {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// Index of the variant.
-    pub variant: u32,
+    pub variant: VariantIndex,
     /// Whether this variant was planted to fail.
     pub sabotage: bool,
     /// What was seen: the figure that the specification asks for, or the first violation.
@@ -200,7 +205,7 @@ pub enum Ended {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gauge {
     /// Index of the variant.
-    pub variant: u32,
+    pub variant: VariantIndex,
     /// What it is, in a few words; the title of its column.
     pub name: String,
     /// The figure.

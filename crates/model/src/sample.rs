@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::VariantIndex;
 use crate::unit::{Cpu, Picoseconds};
 
 /// One epoch: a run of iterations of one variant, timed as a whole.
@@ -15,7 +16,7 @@ pub struct Sample {
     /// The block that this epoch belongs to; a block holds every variant twice, mirrored.
     pub block: u32,
     /// Index into the descriptor's variants.
-    pub variant: u32,
+    pub variant: VariantIndex,
     /// Iterations that every worker ran.
     pub iterations: u64,
     /// From the first worker's start to the last worker's end.

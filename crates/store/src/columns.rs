@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tenbin_model::sample::METRICS;
-use tenbin_model::{Cpu, Picoseconds, Sample, Share};
+use tenbin_model::{Cpu, Picoseconds, Sample, Share, VariantIndex};
 
 use crate::codec::bytes::Flaw;
 
@@ -49,7 +49,7 @@ impl Columns {
             let row = [
                 u64::from(sample.order),
                 u64::from(sample.block),
-                u64::from(sample.variant),
+                u64::from(sample.variant.0),
                 sample.iterations,
                 sample.elapsed.0,
                 u64::from(sample.cpu.0),
@@ -98,7 +98,7 @@ impl Columns {
                 let mut sample = Sample {
                     order: small(0, row)?,
                     block: small(BLOCK, row)?,
-                    variant: small(VARIANT, row)?,
+                    variant: VariantIndex(small(VARIANT, row)?),
                     iterations: self.own[ITERATIONS][row],
                     elapsed: length(4, row),
                     cpu: Cpu(small(5, row)?),

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use tenbin_model::sample::{METRICS, Metric};
 use tenbin_model::words::capitalised;
-use tenbin_model::{Cell, ExportedRun, Quantity, Run, Sample, Trial};
+use tenbin_model::{Cell, ExportedRun, Quantity, Run, Sample, Trial, VariantIndex};
 
 /// Writes every epoch as one row of CSV (RFC 4180: CRLF at the end of a line, quotes where needed).
 ///
@@ -111,8 +111,8 @@ pub fn go_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
             for sample in
                 cell.samples.iter().filter(|sample| sample.iterations > 0 && cell.arrangement.work > 0)
             {
-                let index = sample.variant.to_string();
-                let variant = variants.get(sample.variant as usize).unwrap_or(&index);
+                let index = sample.variant.0.to_string();
+                let variant = variants.get(sample.variant.place()).unwrap_or(&index);
                 write!(out, "Benchmark{trial_name}/cell={cell_name}/variant={variant}-{workers} ")?;
                 go_figures(trial.descriptor.quantity, cell.arrangement.work, sample, out)?;
             }
@@ -149,10 +149,10 @@ fn go_figures(quantity: Quantity, work: u64, sample: &Sample, out: &mut impl Wri
 /// Those of `out`.
 pub fn google_benchmark(run: &Run, out: &mut impl Write) -> io::Result<()> {
     // A family is a variant in a cell: its number, in order of appearance, and its epochs so far.
-    let mut families: HashMap<(usize, u32), (usize, u64)> = HashMap::new();
+    let mut families: HashMap<(usize, VariantIndex), (usize, u64)> = HashMap::new();
     let timed = || epochs(run).filter_map(|epoch| Some((epoch, epoch.operations()?)));
     let family_of = |epoch: &Epoch<'_>| (epoch.place, epoch.sample.variant);
-    let mut totals: HashMap<(usize, u32), u64> = HashMap::new();
+    let mut totals: HashMap<(usize, VariantIndex), u64> = HashMap::new();
     for (epoch, _) in timed() {
         *totals.entry(family_of(&epoch)).or_insert(0) += 1;
     }
@@ -237,8 +237,8 @@ fn epochs(run: &Run) -> impl Iterator<Item = Epoch<'_>> {
 
 /// The variant's name, or its index where the descriptor has no such variant.
 fn variant_name(trial: &Trial, sample: &Sample) -> String {
-    let variant = trial.descriptor.variants.get(sample.variant as usize);
-    variant.map_or_else(|| sample.variant.to_string(), |variant| variant.name.clone())
+    let variant = trial.variant(sample.variant);
+    variant.map_or_else(|| sample.variant.0.to_string(), |variant| variant.name.clone())
 }
 
 /// Quotes a field that holds a comma, a quote or the end of a line.

@@ -12,7 +12,7 @@ use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Open, Opened, Plan, Requ
 use tenbin_metal::{Clock, Fault, Lap, Task, Team, allowed_cpus};
 use tenbin_model::{
     Answer, Arrangement, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Sample, Sizes,
-    Trial, Variant, Verdict,
+    Trial, Variant, VariantIndex, Verdict,
 };
 
 /// Blocks of a cell, and the one before which the machine changes.
@@ -21,8 +21,8 @@ const CHANGE: u32 = 80;
 
 const ITERATIONS: u64 = 20_000;
 
-const OWN: u32 = 0;
-const SHARED: u32 = 1;
+const OWN: VariantIndex = VariantIndex(0);
+const SHARED: VariantIndex = VariantIndex(1);
 
 /// Comparisons, which may not end this cell before it changes.
 struct ToTheEnd;
@@ -77,13 +77,13 @@ fn tasks(extra: u64) -> [Task; 2] {
 }
 
 impl Apparatus for Adders {
-    fn check(&mut self, _: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, _: VariantIndex) -> Result<Seen, Fault> {
         Ok(Seen::Met("nothing is asked of it".into()))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let team = self.team.as_mut().expect("a team");
-        Ok(team.lap(&self.tasks[variant as usize], iterations)?)
+        Ok(team.lap(&self.tasks[variant], iterations)?)
     }
 
     fn shift(&mut self, _: u32) {
@@ -131,7 +131,7 @@ fn cell(cpus: &[Cpu]) -> Arrangement {
         most_iterations: ITERATIONS,
         most_blocks: BLOCKS,
         variants: vec![OWN, SHARED],
-        comparisons: vec![Comparison { left: OWN, right: SHARED }],
+        comparisons: Comparison::of([(OWN, SHARED)]),
         headline: true,
         ..Arrangement::default()
     }

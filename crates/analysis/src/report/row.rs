@@ -1,7 +1,7 @@
 //! What one variant did in a cell, over all its epochs.
 
 use tenbin_model::sample::{METRICS, Metric};
-use tenbin_model::{Cell, Descriptor, Reading, Sample};
+use tenbin_model::{Cell, Descriptor, Reading, Sample, VariantIndex};
 
 use crate::verdict::Time;
 use tenbin_stats::LEVEL;
@@ -36,7 +36,12 @@ pub(super) struct Workers {
 
 impl Row {
     /// The row of `variant`. None if it was not timed.
-    pub(super) fn of(time: Time, descriptor: &Descriptor, cell: &Cell, variant: u32) -> Option<Self> {
+    pub(super) fn of(
+        time: Time,
+        descriptor: &Descriptor,
+        cell: &Cell,
+        variant: VariantIndex,
+    ) -> Option<Self> {
         let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
         let work = cell.arrangement.work as f64;
         let units = |sample: &Sample| sample.iterations as f64 * work;
@@ -51,7 +56,7 @@ impl Row {
             counts.sum::<Option<u64>>().map(|count| count as f64 / total)
         };
         Some(Self {
-            name: descriptor.variants[variant as usize].name.clone(),
+            name: descriptor[variant].name.clone(),
             cost: sign::Estimate::of(&Ordered::new(cost)?, LEVEL),
             failures: shares().next().map(|_| failed as f64 / total),
             charged: charged * 1e6 / total,

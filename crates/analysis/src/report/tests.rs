@@ -2,6 +2,7 @@
 
 use tenbin_model::{
     Bytes, Check, Ended, Finding, Gauge, Machine, Picoseconds, Published, Quantity, Reading, Run, Share,
+    VariantIndex,
 };
 
 use super::*;
@@ -14,15 +15,15 @@ fn full(quantity: Quantity) -> Run {
     let trial = &mut run.trials[0];
     trial.descriptor.quantity = quantity;
     for sample in &mut trial.cells[0].samples {
-        let slow = Share { elapsed: sample.elapsed, failures: 250 * u64::from(sample.variant) };
+        let slow = Share { elapsed: sample.elapsed, failures: 250 * u64::from(sample.variant.0) };
         let fast = Share { elapsed: Picoseconds(sample.elapsed.0 / 2), failures: 0 };
         sample.shares = vec![slow, fast];
         sample.user = Picoseconds(sample.elapsed.0 * 2);
     }
     let starved = Reading::Time(Picoseconds::from_micros(15));
     trial.cells[0].gauges = vec![
-        Gauge { variant: 0, name: "longest starvation".into(), reading: starved },
-        Gauge { variant: 1, name: "failures in a row".into(), reading: Reading::Count(7.0) },
+        Gauge { variant: VariantIndex(0), name: "longest starvation".into(), reading: starved },
+        Gauge { variant: VariantIndex(1), name: "failures in a row".into(), reading: Reading::Count(7.0) },
     ];
     trial.findings = vec![Finding {
         experiment: "made-up".into(),
@@ -55,8 +56,10 @@ fn a_page_has_tables_findings_and_published_figures() {
 fn reasons_for_status_4_name_experiment_variant_and_cell() {
     let mut run = full(Quantity::NanosecondsPerOperation);
     assert_eq!(faults(&reported(&run, None).report), None);
-    let check =
-        |variant, sabotage, met| Check { variant, sabotage, seen: "1 addition of 9 was lost".into(), met };
+    let check = |variant, sabotage, met| {
+        let (variant, seen) = (VariantIndex(variant), "1 addition of 9 was lost".into());
+        Check { variant, sabotage, seen, met }
+    };
     run.trials[0].cells[0].checks = vec![check(0, false, true), check(1, false, false), check(0, true, true)];
     let text = faults(&reported(&run, None).report).unwrap().text(300);
     let lines: Vec<&str> = text.lines().collect();

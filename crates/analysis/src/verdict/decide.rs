@@ -5,7 +5,7 @@ use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
     Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Machine, Quantity, Refusal, Sample,
-    Verdict,
+    VariantIndex, Verdict,
 };
 
 use super::overhead;
@@ -101,7 +101,7 @@ pub(crate) fn evidence(
     let weighed = weighed(&ratios.values, level, cell.arrangement.comparisons.len())?;
     let quantile = weighed.quantile;
     let effect = detectable::smallest(weighed.median, quantile.interval, quantile.ranks.level)?;
-    let name = |variant: u32| descriptor.variants[variant as usize].name.clone();
+    let name = |variant: VariantIndex| descriptor[variant].name.clone();
     Some(Evidence {
         left: name(comparison.left),
         right: name(comparison.right),
@@ -127,7 +127,7 @@ pub(super) fn decide(
     comparison: &Comparison,
 ) -> ComparisonOutcome {
     let Some(evidence) = evidence(time, descriptor, family, cell, comparison) else {
-        let name = |variant: u32| &descriptor.variants[variant as usize].name;
+        let name = |variant: VariantIndex| &descriptor[variant].name;
         let (left, right) = (name(comparison.left), name(comparison.right));
         let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(family);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_model::{Ended, Machine, Picoseconds, Quantity, Sample, Verdict};
+use tenbin_model::{Ended, Machine, Picoseconds, Quantity, Sample, VariantIndex, Verdict};
 
 use tenbin_stats::LEVEL;
 
@@ -123,7 +123,7 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
             made.samples.push(Sample {
                 order: made.samples.len() as u32,
                 block,
-                variant,
+                variant: VariantIndex(variant),
                 iterations: 1_000,
                 elapsed: Picoseconds(elapsed as u64),
                 ..Sample::default()

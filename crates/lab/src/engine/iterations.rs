@@ -1,6 +1,6 @@
 //! How many iterations make an epoch of the wanted length.
 
-use tenbin_model::Arrangement;
+use tenbin_model::{Arrangement, VariantIndex};
 
 use crate::experiment::{Apparatus, Failure};
 
@@ -22,7 +22,7 @@ pub(super) fn choose(
     apparatus: &mut dyn Apparatus,
     arrangement: &Arrangement,
     known_alike: bool,
-) -> Result<Vec<u64>, (u32, Failure)> {
+) -> Result<Vec<u64>, (VariantIndex, Failure)> {
     let mut counts = Vec::with_capacity(arrangement.variants.len());
     for &variant in &arrangement.variants {
         counts.push(fitting(apparatus, arrangement, variant).map_err(|failure| (variant, failure))?);
@@ -51,7 +51,11 @@ const ROUNDS: u32 = 4;
 ///
 /// Iterations are doubled until an epoch takes half of the wanted length, then scaled. Each count is
 /// tried three times and the shortest counts, because a preemption can only lengthen an epoch.
-fn fitting(apparatus: &mut dyn Apparatus, arrangement: &Arrangement, variant: u32) -> Result<u64, Failure> {
+fn fitting(
+    apparatus: &mut dyn Apparatus,
+    arrangement: &Arrangement,
+    variant: VariantIndex,
+) -> Result<u64, Failure> {
     let wanted = arrangement.epoch.0.max(1);
     let (least, most) = (arrangement.least_iterations.max(1), most(arrangement));
     let mut iterations = least;
@@ -76,7 +80,7 @@ fn scaled(arrangement: &Arrangement, iterations: u64, elapsed: u64) -> u64 {
     (scaled.min(u128::from(most(arrangement))) as u64).max(arrangement.least_iterations.max(1))
 }
 
-fn shortest(apparatus: &mut dyn Apparatus, variant: u32, iterations: u64) -> Result<u64, Failure> {
+fn shortest(apparatus: &mut dyn Apparatus, variant: VariantIndex, iterations: u64) -> Result<u64, Failure> {
     let mut shortest = u64::MAX;
     for _ in 0..3 {
         shortest = shortest.min(apparatus.epoch(variant, iterations)?.elapsed.0);
@@ -113,13 +117,13 @@ mod tests {
     }
 
     impl Apparatus for Meeting {
-        fn check(&mut self, _: u32) -> Result<Seen, Fault> {
+        fn check(&mut self, _: VariantIndex) -> Result<Seen, Fault> {
             Ok(Seen::Met(String::new()))
         }
 
-        fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-            self.second += variant;
-            let meet = variant == 1 && self.second <= 21;
+        fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+            self.second += variant.0;
+            let meet = variant == VariantIndex(1) && self.second <= 21;
             let each = if meet { 160_000 } else { 10_000 };
             Ok(Lap { elapsed: Picoseconds(iterations * each), ..Lap::default() })
         }
@@ -128,8 +132,9 @@ mod tests {
     #[test]
     fn equals_get_equal_counts_whatever_disturbed_one_of_them() {
         let epoch = Picoseconds::from_micros(100);
-        let arrangement = Arrangement { epoch, variants: vec![0, 1], ..Arrangement::default() };
-        assert_eq!(fitting(&mut Meeting { second: 0 }, &arrangement, 1).unwrap(), 625);
+        let arrangement =
+            Arrangement { epoch, variants: VariantIndex::range(0..2), ..Arrangement::default() };
+        assert_eq!(fitting(&mut Meeting { second: 0 }, &arrangement, VariantIndex(1)).unwrap(), 625);
         let counts = choose(&mut Meeting { second: 0 }, &arrangement, false).unwrap();
         assert_eq!(counts, [10_000, 10_000]);
     }

@@ -11,7 +11,7 @@ use tenbin_analysis::{Analysis, Basis};
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
     Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Probe,
-    Reading, Refusal, Role, Run, Sample, Trial,
+    Reading, Refusal, Run, Sample, Trial, VariantIndex,
 };
 
 pub(crate) use precondition::{long_enough, refusal};
@@ -286,7 +286,7 @@ impl Bench<'_> {
         setting: &Setting<'_>,
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
-    ) -> Result<Ended, (u32, Failure)> {
+    ) -> Result<Ended, (VariantIndex, Failure)> {
         let Setting { analysis, descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
         let least_blocks = analysis.least_blocks(descriptor, family);
@@ -301,7 +301,7 @@ impl Bench<'_> {
                 cell.gauges.extend(gauges.map_err(|failure| (variant, failure))?);
             }
         }
-        let mut order = schedule::Schedule::new(seed, &variants);
+        let mut order = schedule::Schedule::new(seed, variants.len());
         let layouts = (seed >> 32) as u32;
         let mut probed = None;
         for block in first..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
@@ -382,11 +382,11 @@ impl Stoppable<'_> {
 }
 
 impl Apparatus for Stoppable<'_> {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         self.going()?.check(variant)
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         self.going()?.epoch(variant, iterations)
     }
 
@@ -394,7 +394,7 @@ impl Apparatus for Stoppable<'_> {
         self.apparatus.shift(layout);
     }
 
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         self.going()?.gauges(variant)
     }
 
@@ -428,7 +428,7 @@ pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
 fn count(
     counters: &mut Counters,
     apparatus: &mut dyn Apparatus,
-    variant: u32,
+    variant: VariantIndex,
     iterations: u64,
 ) -> Result<Vec<Gauge>, Failure> {
     let (lap, counted) = counters
@@ -442,7 +442,7 @@ fn count(
         .collect())
 }
 
-fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> Sample {
+fn sample(order: usize, block: u32, variant: VariantIndex, iterations: u64, lap: Lap) -> Sample {
     Sample {
         order: order as u32,
         block,
@@ -463,15 +463,12 @@ fn sample(order: usize, block: u32, variant: u32, iterations: u64, lap: Lap) -> 
 /// Holds every variant of the cell, and every planted fault, against the specification.
 fn check(
     descriptor: &Descriptor,
-    variants: &[u32],
+    variants: &[VariantIndex],
     apparatus: &mut dyn Apparatus,
 ) -> Result<Vec<Check>, Fault> {
-    let planted = descriptor.variants.iter().zip(0_u32..);
-    let planted = planted.filter(|(variant, _)| variant.role == Role::Sabotage).map(|(_, index)| index);
+    let measured = variants.iter().map(|&variant| (variant, false));
     let mut checks = Vec::new();
-    for (variant, sabotage) in
-        variants.iter().map(|&variant| (variant, false)).chain(planted.map(|index| (index, true)))
-    {
+    for (variant, sabotage) in measured.chain(descriptor.planted_faults().map(|(index, _)| (index, true))) {
         let (met, seen) = match apparatus.check(variant)? {
             Seen::Met(seen) => (true, seen),
             Seen::Broken(seen) => (false, seen),
@@ -484,7 +481,7 @@ fn check(
 /// A refusal, when a variant broke the specification or a planted fault did not.
 fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     let check = checks.iter().find(|check| !check.as_expected())?;
-    let name = &descriptor.variants[check.variant as usize].name;
+    let name = &descriptor[check.variant].name;
     Some(if check.sabotage {
         Refusal {
             reached: format!("the planted fault `{name}` passed the check ({})", check.seen),

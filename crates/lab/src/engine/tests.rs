@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tenbin_analysis::Analysis;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Reading, Variant};
+use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Reading, Variant, VariantIndex};
 
 use super::*;
 use crate::experiment::{Open, Settings};
@@ -23,12 +23,12 @@ struct Script {
     /// The epoch at which work comes out wrong.
     wrong_at: Option<u64>,
     /// The variant that breaks the specification.
-    broken: Option<u32>,
+    broken: Option<VariantIndex>,
 }
 
 impl Apparatus for Script {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let planted = variant == 2;
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        let planted = variant == VariantIndex(2);
         Ok(if planted || self.broken == Some(variant) {
             Seen::Broken("one short".into())
         } else {
@@ -36,7 +36,7 @@ impl Apparatus for Script {
         })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let number = self.asked.replace(self.asked.get() + 1);
         if self.pin_lost_at == Some(number) {
             return Err(Fault::PinNotHeld { worker: 0, wanted: Cpu(0), actual: Cpu(1) }.into());
@@ -44,12 +44,12 @@ impl Apparatus for Script {
         if self.wrong_at == Some(number) {
             return Err(Failure::Wrong("one addition lost".into()));
         }
-        let elapsed = 50_000 + iterations * 10_000 * u64::from(variant + 1);
+        let elapsed = 50_000 + iterations * 10_000 * u64::from(variant.0 + 1);
         self.now.set(self.now.get() + elapsed);
         Ok(Lap { elapsed: Picoseconds(elapsed), ..Lap::default() })
     }
 
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         Ok(vec![Gauge { variant, name: "depth".into(), reading: Reading::Count(3.0) }])
     }
 
@@ -104,8 +104,8 @@ fn arrangement() -> Arrangement {
         label: "in a script".into(),
         cpus: vec![Cpu(0)],
         epoch: Picoseconds::from_micros(100),
-        variants: vec![0, 1],
-        comparisons: vec![Comparison { left: 0, right: 1 }],
+        variants: VariantIndex::range(0..2),
+        comparisons: Comparison::of([(VariantIndex(0), VariantIndex(1))]),
         headline: true,
         doubling: true,
         ..Arrangement::default()
@@ -171,7 +171,7 @@ fn a_block_is_mirrored_and_its_orders_count_up() {
     assert_eq!(samples.len(), 80);
     assert!(samples.iter().zip(0..).all(|(sample, order)| sample.order == order));
     for block in samples.chunks(4) {
-        let order: Vec<u32> = block.iter().map(|sample| sample.variant).collect();
+        let order: Vec<u32> = block.iter().map(|sample| sample.variant.0).collect();
         assert!(order == [0, 1, 1, 0] || order == [1, 0, 0, 1], "{order:?}");
     }
 }
@@ -280,7 +280,7 @@ fn checks_cover_every_variant_and_the_planted_fault() {
     let (trial, _) = run(|_| {}, &Every(1), Virtualisation::None);
     let checks = &trial.cells[0].checks;
     assert_eq!(
-        checks.iter().map(|check| (check.variant, check.met)).collect::<Vec<_>>(),
+        checks.iter().map(|check| (check.variant.0, check.met)).collect::<Vec<_>>(),
         [(0, true), (1, true), (2, false)]
     );
     assert!(checks.iter().all(Check::as_expected));
@@ -290,7 +290,8 @@ fn checks_cover_every_variant_and_the_planted_fault() {
 
 #[test]
 fn a_variant_that_breaks_the_specification_is_never_timed() {
-    let (trial, epochs) = run(|script| script.broken = Some(1), &Every(1), Virtualisation::None);
+    let (trial, epochs) =
+        run(|script| script.broken = Some(VariantIndex(1)), &Every(1), Virtualisation::None);
     let refusal = trial.cells[0].refusal.as_ref().unwrap();
     assert!(refusal.reached.contains("implementation error: `dear`"), "{refusal:?}");
     assert_eq!(epochs, 0);
@@ -349,7 +350,8 @@ fn a_cell_without_blocks_is_checked_on_any_cpu() {
         let cell = &trial.cells[0];
         assert_eq!((cell.refusal.as_ref(), cell.checks.len(), cell.samples.len(), epochs), (None, 3, 0, 0));
         assert_eq!(trial.findings[0].sentence, "Seen.");
-        let (trial, _) = run_cells(&cells, |script| script.broken = Some(1), &Every(1), virtualisation);
+        let (trial, _) =
+            run_cells(&cells, |script| script.broken = Some(VariantIndex(1)), &Every(1), virtualisation);
         assert!(trial.cells[0].refusal.as_ref().unwrap().reached.starts_with("implementation error"));
     }
 }
@@ -471,12 +473,9 @@ fn an_experiment_can_be_made_of_what_a_user_gave() {
     };
     let now = Rc::new(Shared::new(0));
     let plan = |_: &Request<'_>| {
-        let comparisons = (1..given.len() as u32).map(|right| Comparison { left: 0, right });
-        let cell = Arrangement {
-            variants: (0..given.len() as u32).collect(),
-            comparisons: comparisons.collect(),
-            ..arrangement()
-        };
+        let variants = VariantIndex::range(0..given.len());
+        let against_first = variants[1..].iter().map(|&right| (variants[0], right));
+        let cell = Arrangement { comparisons: Comparison::of(against_first), variants, ..arrangement() };
         let now = Rc::clone(&now);
         let cell = PlannedCell::new(cell, move |_, _| Ok(Box::new(Paced(Rc::clone(&now)))));
         Ok(Plan { cells: vec![cell], ..Plan::default() })
@@ -498,12 +497,12 @@ fn an_experiment_can_be_made_of_what_a_user_gave() {
 struct Paced(Rc<Shared<u64>>);
 
 impl Apparatus for Paced {
-    fn check(&mut self, _: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, _: VariantIndex) -> Result<Seen, Fault> {
         Ok(Seen::Met("all there".into()))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let elapsed = Picoseconds::from_micros(iterations * u64::from(variant + 1));
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let elapsed = Picoseconds::from_micros(iterations * u64::from(variant.0 + 1));
         self.0.set(self.0.get() + elapsed.0);
         Ok(Lap { elapsed, ..Lap::default() })
     }

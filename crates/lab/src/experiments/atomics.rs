@@ -9,7 +9,7 @@ use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::words::{counted, semicolon};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
-    Reading, Source, Variant,
+    Reading, Source, Variant, VariantIndex,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
@@ -48,7 +48,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     let waits = Waits::of(request)?;
     let descriptor = describe();
-    let variants: Vec<u32> = kernels::additions()
+    let variants: Vec<VariantIndex> = kernels::additions()
         .iter()
         .filter(|addition| addition.is_supported() && (with_backoff || addition.family == Family::Core))
         .filter_map(|addition| descriptor.variant(&phrase(addition.name)))
@@ -98,7 +98,7 @@ fn phrase(name: &str) -> String {
 
 /// The headline pair first; then add against every other instruction, the limit against add, and
 /// every backoff against the loop that it eases.
-fn comparisons(descriptor: &Descriptor, variants: &[u32]) -> Vec<Comparison> {
+fn comparisons(descriptor: &Descriptor, variants: &[VariantIndex]) -> Vec<Comparison> {
     let index = |name: &str| descriptor.variant(&phrase(name)).filter(|index| variants.contains(index));
     let pair = |left: &str, right: &str| Some(Comparison { left: index(left)?, right: index(right)? });
     let cores = || kernels::additions().iter().filter(|addition| addition.family == Family::Core);
@@ -313,22 +313,22 @@ impl Counters {
     }
 
     /// Runs `iterations` on every worker and compares the counters with what was asked for.
-    fn lap(&mut self, variant: u32, iterations: u64) -> Result<(Lap, u64, u64), Fault> {
+    fn lap(&mut self, variant: VariantIndex, iterations: u64) -> Result<(Lap, u64, u64), Fault> {
         self.counters.reset();
-        let lap = self.team.lap(&self.tasks[variant as usize], iterations)?;
-        let total = self.counters.total(self.ways[variant as usize].sharded);
+        let lap = self.team.lap(&self.tasks[variant], iterations)?;
+        let total = self.counters.total(self.ways[variant].sharded);
         Ok((lap, total, iterations * self.team.size() as u64))
     }
 }
 
 impl Apparatus for Counters {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let (_, total, asked) = self.lap(variant, CHECKED)?;
         let seen = format!("the counter is {total} after {asked} additions");
         Ok(if total == asked { Seen::Met(seen) } else { Seen::Broken(seen) })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let (lap, total, asked) = self.lap(variant, iterations)?;
         match total == asked {
             true => Ok(lap),
@@ -341,7 +341,7 @@ impl Apparatus for Counters {
         self.team.shift_stack(layout);
     }
 
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         if self.team.size() == 1 {
             return Ok(Vec::new());
         }
@@ -349,7 +349,7 @@ impl Apparatus for Counters {
         // The longest time, and the longest row.
         let worst = Arc::new([const { AtomicU64::new(0) }; 2]);
         let seen = Arc::clone(&worst);
-        let task = self.task(self.ways[variant as usize], move |addition, counter, iterations, backoff| {
+        let task = self.task(self.ways[variant], move |addition, counter, iterations, backoff| {
             let starved = starvation(addition, clock, counter, iterations, backoff);
             seen[0].fetch_max(starved.longest.0, Ordering::Relaxed);
             seen[1].fetch_max(starved.failures_in_a_row, Ordering::Relaxed);

@@ -14,15 +14,16 @@ use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Cpu, Descriptor, Effort, Parameter, Picoseconds, Source, Variant,
+    VariantIndex,
 };
 
 use self::analysis::Transfers;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 
-const SWAP: u32 = 0;
-const FLAGS: u32 = 1;
-const SHORT: u32 = 2;
+const SWAP: VariantIndex = VariantIndex(0);
+const FLAGS: VariantIndex = VariantIndex(1);
+const SHORT: VariantIndex = VariantIndex(2);
 
 /// Round trips of an epoch: enough to make a clock's step small, few enough that an epoch is seldom
 /// interrupted.
@@ -137,7 +138,7 @@ fn cell((one, other): (Cpu, Cpu), samples: u32, again: Option<usize>, headline: 
         most_iterations: ROUND_TRIPS,
         most_blocks: samples.div_ceil(2),
         variants: vec![SWAP, FLAGS],
-        comparisons: if again.is_none() { vec![Comparison { left: SWAP, right: FLAGS }] } else { Vec::new() },
+        comparisons: Comparison::of(again.is_none().then_some((SWAP, FLAGS))),
         headline,
         ..Arrangement::default()
     }
@@ -166,7 +167,7 @@ struct Lines {
 
 impl Lines {
     /// Runs `rounds` round trips and holds what came of them against the specification.
-    fn lap(&mut self, variant: u32, rounds: u64) -> Result<(Lap, Seen), Fault> {
+    fn lap(&mut self, variant: VariantIndex, rounds: u64) -> Result<(Lap, Seen), Fault> {
         let protocol = protocol(variant);
         let exchange = if variant == SHORT { &self.impatient } else { &self.exchange };
         let (exchange, place) = (Arc::clone(exchange), self.place);
@@ -195,11 +196,11 @@ impl Lines {
 }
 
 impl Apparatus for Lines {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         Ok(self.lap(variant, CHECKED)?.1)
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         match self.lap(variant, iterations)? {
             (lap, Seen::Met(_)) => Ok(lap),
             (_, Seen::Broken(seen)) => Err(Failure::Wrong(seen)),
@@ -212,12 +213,12 @@ impl Apparatus for Lines {
     }
 }
 
-fn protocol(variant: u32) -> Protocol {
+fn protocol(variant: VariantIndex) -> Protocol {
     if variant == SWAP { Protocol::CompareAndSwap } else { Protocol::Flags }
 }
 
 /// Every round trip was made by both, and the lines hold what so many leave behind.
-fn judged(variant: u32, done: [u64; 2], value: (u64, u64), rounds: u64) -> Seen {
+fn judged(variant: VariantIndex, done: [u64; 2], value: (u64, u64), rounds: u64) -> Seen {
     let expected = protocol(variant).value_after(rounds);
     let seen = format!(
         "{} and {} round trips of {rounds}, the lines hold {} and {}",
@@ -229,7 +230,13 @@ fn judged(variant: u32, done: [u64; 2], value: (u64, u64), rounds: u64) -> Seen 
 /// Whether the machine let one of the two wait too long, and both did right work as far as they came: each
 /// gave up a wait, or the last answer came after it had been given up. Who stops short without waiting is no
 /// such thing.
-fn starved(variant: u32, [led, followed]: [u64; 2], value: (u64, u64), rounds: u64, given_up: u64) -> bool {
+fn starved(
+    variant: VariantIndex,
+    [led, followed]: [u64; 2],
+    value: (u64, u64),
+    rounds: u64,
+    given_up: u64,
+) -> bool {
     let in_vain = given_up == 2 || (given_up == 1 && followed == rounds);
     let answered = followed == led || followed == led + 1;
     in_vain && answered && protocol(variant).may_stand(value, followed)

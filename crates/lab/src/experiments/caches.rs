@@ -12,7 +12,8 @@ use tenbin_metal::{Chase, Fault, Lap, Task, Team};
 use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Refusal, Source, Variant,
+    Arrangement, Axis, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Refusal, Source, Variant,
+    VariantIndex,
 };
 
 use self::analysis::Knees;
@@ -45,6 +46,11 @@ fn largest(effort: Effort) -> u64 {
 /// Steps of an epoch at least: a step is a read, and one read alone is no rate.
 const LEAST_STEPS: u64 = 512;
 
+/// The axes of its variants: what a walk goes through, 1 for huge pages, and where it runs.
+pub(super) const BYTES: Axis = Axis::new("bytes");
+const HUGE: Axis = Axis::new("huge");
+const CPU: Axis = Axis::new("cpu");
+
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     // Huge pages show caches and not translation. Where they cannot be had, base pages have to do.
     let usual = match (huge_pages_are_granted()?, request.effort) {
@@ -69,7 +75,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             } else {
                 asked_for(Bytes(wanted << 20), cpu, kind(pages), request)?
             };
-            let first = variants.len() as u32;
+            let first = variants.len();
             variants.extend(sizes.iter().map(|&bytes| variant(pages, cpu, bytes)));
             let arrangement = Arrangement {
                 label: format!("in {pages} pages on {cpu}"),
@@ -81,7 +87,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
                 cpus: vec![cpu],
                 epoch: describe().epoch,
                 least_iterations: LEAST_STEPS,
-                variants: (first..variants.len() as u32).collect(),
+                variants: VariantIndex::range(first..variants.len()),
                 headline: cells.is_empty(),
                 ..Arrangement::default()
             };
@@ -193,7 +199,7 @@ fn variant(pages: &str, cpu: Cpu, bytes: u64) -> Variant {
         &format!("{size} in {pages} pages on {cpu}"),
         "one cycle through every line, in random order",
     )
-    .at(&[("bytes", bytes), ("huge", huge), ("cpu", u64::from(cpu.0))])
+    .at(&[(BYTES, bytes), (HUGE, huge), (CPU, u64::from(cpu.0))])
 }
 
 /// Sets up walks through `sizes`, in pages of this kind.
@@ -217,7 +223,7 @@ fn open(
     }
     let broken = Chase::two_cycles(SMALLEST as usize, spacing, PageKind::Base, &mut below)?;
     let tasks = chases.iter().map(|chase| walk(Arc::clone(chase))).collect();
-    Ok(Walks { team, first: arrangement.variants[0], chases, tasks, broken })
+    Ok(Walks { team, first: arrangement.variants[0].place(), chases, tasks, broken })
 }
 
 /// Huge pages are advice; whether it was taken is asked of the largest chase.
@@ -248,21 +254,21 @@ fn walk(chase: Arc<Chase>) -> Task {
 
 struct Walks {
     team: Team,
-    /// Index of the cell's first variant.
-    first: u32,
+    /// Place of the cell's first variant.
+    first: usize,
     chases: Vec<Arc<Chase>>,
     tasks: Vec<Task>,
     broken: Chase,
 }
 
 impl Apparatus for Walks {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let own = variant.checked_sub(self.first).and_then(|place| self.chases.get(place as usize));
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        let own = variant.place().checked_sub(self.first).and_then(|place| self.chases.get(place));
         Ok(comes_back(own.map_or(&self.broken, Arc::as_ref)))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let place = (variant - self.first) as usize;
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let place = variant.place() - self.first;
         // The walks through other sizes have been here.
         let chase = &self.chases[place];
         chase.warm(chase.lines());

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenbin_metal::calls::{Answer, Question, Seccomp, UNKNOWN, Watchers, answer_to_unknown};
 use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_metal::{Crew, Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Effort, Finding, Machine};
+use tenbin_model::{Arrangement, Comparison, Effort, Finding, Machine, VariantIndex};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Look, Opened, Plan, Request, Seen, Unfit};
 use crate::repeated::every_time;
@@ -38,11 +38,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         return Ok(Plan { look: Some(traced::findings), ..Plan::default() });
     }
     let here = Here::of(request);
-    let variants: Vec<u32> = (0_u32..)
-        .zip(RUNGS)
-        .filter(|(_, rung)| rung.plant.is_none() && here.subject(rung).is_ok())
-        .map(|(index, _)| index)
-        .collect();
+    let variants = VariantIndex::select(RUNGS, |rung| rung.plant.is_none() && here.subject(rung).is_ok());
     let pairs = COMPARISONS.map(|(left, right)| (index(left), index(right))).into_iter();
     let pairs = pairs.filter(|(left, right)| variants.contains(left) && variants.contains(right));
     let cell = Arrangement {
@@ -145,22 +141,22 @@ impl Step {
 impl Ladder {
     /// The rung of this variant. It is there: the plan names no other, and what is planted needs the kernel
     /// alone.
-    fn step(&mut self, variant: u32) -> Result<&mut Step, Fault> {
-        self.steps[variant as usize].as_mut().map_err(|absent| {
+    fn step(&mut self, variant: VariantIndex) -> Result<&mut Step, Fault> {
+        self.steps[variant.place()].as_mut().map_err(|absent| {
             let error = std::io::Error::new(std::io::ErrorKind::NotFound, absent.to_string());
-            Fault::system(format!("call {}", RUNGS[variant as usize].name), error)
+            Fault::system(format!("call {}", RUNGS[variant].name), error)
         })
     }
 }
 
 impl Apparatus for Ladder {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let step = self.step(variant)?;
         // A clock may be set and a parent may end while a check runs.
         every_time(|| Ok(step.promise.held(&step.subject)))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let task = Arc::clone(&self.step(variant)?.task);
         let lap = self.team.lap(&task, iterations)?;
         let step = self.step(variant)?;

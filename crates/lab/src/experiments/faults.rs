@@ -14,7 +14,7 @@ use tenbin_metal::Usage;
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::touch::{self, page};
 use tenbin_model::words::or;
-use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal};
+use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal, VariantIndex};
 
 use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::memory::{self, allowance, within_allowance};
@@ -26,14 +26,14 @@ use apparatus::COUNTED;
 use described::describe;
 use touching::Touching;
 
-const BASE_IN_ORDER: u32 = 0;
-const BASE_AT_RANDOM: u32 = 1;
-const HUGE_IN_ORDER: u32 = 2;
-const HUGE_AT_RANDOM: u32 = 3;
-const POPULATED: u32 = 4;
-const AGAIN: u32 = 5;
-const IN_ORDER_BY_PROCESSES: u32 = 6;
-const AT_RANDOM_BY_PROCESSES: u32 = 7;
+const BASE_IN_ORDER: VariantIndex = VariantIndex(0);
+const BASE_AT_RANDOM: VariantIndex = VariantIndex(1);
+const HUGE_IN_ORDER: VariantIndex = VariantIndex(2);
+const HUGE_AT_RANDOM: VariantIndex = VariantIndex(3);
+const POPULATED: VariantIndex = VariantIndex(4);
+const AGAIN: VariantIndex = VariantIndex(5);
+const IN_ORDER_BY_PROCESSES: VariantIndex = VariantIndex(6);
+const AT_RANDOM_BY_PROCESSES: VariantIndex = VariantIndex(7);
 
 /// What each variant does, in the order of the descriptor. What follows the [`MEASURED`] ones are planted
 /// faults, those of processes last.
@@ -55,7 +55,7 @@ const MEASURED: usize = 8;
 /// What is weighed, where both are there; the first of those answers for the experiment. Threads share the
 /// lock of their address space and processes do not: what is between them in time is that lock's, and the
 /// clearing is in both.
-const COMPARISONS: [(u32, u32); 8] = [
+const COMPARISONS: [(VariantIndex, VariantIndex); 8] = [
     (HUGE_IN_ORDER, BASE_IN_ORDER),
     (IN_ORDER_BY_PROCESSES, BASE_IN_ORDER),
     (AT_RANDOM_BY_PROCESSES, BASE_AT_RANDOM),
@@ -124,8 +124,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         let bytes = wanted(request, threads)?;
         // One process against one thread is the same work twice.
         let stands = |by| workers.contains(&by) && (by == By::Threads || threads > 1 || workers.len() == 1);
-        let variants: Vec<u32> =
-            here.iter().copied().filter(|&variant| stands(WAYS[variant as usize].by)).collect();
+        let variants: Vec<VariantIndex> =
+            here.iter().copied().filter(|&variant| stands(WAYS[variant].by)).collect();
         let arrangement = Arrangement {
             label: at_threads(threads),
             parameters: vec![("threads".into(), threads.to_string()), ("bytes".into(), bytes.to_string())],
@@ -155,23 +155,23 @@ fn workers(request: &Request<'_>) -> Result<Vec<By>, Unfit> {
     request.settings.list("as", &[By::Threads, By::Processes], "threads or processes", |_| true)
 }
 
-fn comparisons(variants: &[u32]) -> Vec<Comparison> {
+fn comparisons(variants: &[VariantIndex]) -> Vec<Comparison> {
     // Order against chance is asked of threads; of processes only where there are no threads.
     let threads = variants.contains(&BASE_IN_ORDER);
     Comparison::of(COMPARISONS.into_iter().filter(|(left, right)| {
-        let weighed = !threads || WAYS[*right as usize].by == By::Threads;
+        let weighed = !threads || WAYS[*right].by == By::Threads;
         weighed && variants.contains(left) && variants.contains(right)
     }))
 }
 
-fn here() -> Result<Vec<u32>, Unfit> {
+fn here() -> Result<Vec<VariantIndex>, Unfit> {
     let (huge, populate) = (touch::huge_pages_are_granted()?, touch::can_populate()?);
-    let has = |&variant: &u32| match WAYS[variant as usize] {
+    let has = |way: &Way| match way {
         Way { huge: true, .. } => huge,
         Way { act: Act::Populate, .. } => populate,
         _ => true,
     };
-    Ok((0..MEASURED as u32).filter(has).collect())
+    Ok(VariantIndex::select(&WAYS[..MEASURED], has))
 }
 
 /// Pages of one iteration of one worker: as many as a huge page has, so that no epoch ends inside one. Where

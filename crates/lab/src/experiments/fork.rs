@@ -11,7 +11,7 @@ use tenbin_metal::spawn::{ASKED, Spawner, Watched, Way};
 use tenbin_metal::touch::page;
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::words::semicolon;
-use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal, Variant};
+use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal, Variant, VariantIndex};
 
 use self::analysis::Laws;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
@@ -50,7 +50,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         cpus: vec![request.cpus[0]; parents.len()],
         at_once: Some(1),
         epoch: describe().epoch,
-        variants: (0..).zip(&places).filter(|(_, place)| has(place)).map(|(number, _)| number).collect(),
+        variants: VariantIndex::select(&places, has),
         comparisons: comparisons(&places, &here.lines, &sizes),
         headline: true,
         ..Arrangement::default()
@@ -210,8 +210,8 @@ impl Forking {
 }
 
 impl Apparatus for Forking {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let place = self.places[variant as usize];
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        let place = self.places[variant];
         let (way, ..) = Self::manner(place);
         // Never 0, which is what a child reads that reads too late.
         self.word = self.word.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1) | 1;
@@ -231,8 +231,8 @@ impl Apparatus for Forking {
         })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let place = self.places[variant as usize];
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let place = self.places[variant];
         let (way, timed, written) = Self::manner(place);
         let (lap, tally) = self.parent(place)?.repeat(way, written, iterations)?;
         if tally.error != 0 {

@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenbin_analysis::Analysis;
 use tenbin_metal::{CachedFile, Fault, Lap, Task, Team};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Descriptor, Effort, Parameter, Picoseconds, Source, Variant,
+    Arrangement, Bytes, Comparison, Descriptor, Effort, Parameter, Picoseconds, Source, Variant, VariantIndex,
 };
 
 use self::analysis::{Crossover, size_parameter};
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 
-const MAPPED: u32 = 0;
-const READ: u32 = 1;
-const POPULATED: u32 = 2;
-const KEPT: u32 = 3;
-const CUT_OFF: u32 = 4;
+const MAPPED: VariantIndex = VariantIndex(0);
+const READ: VariantIndex = VariantIndex(1);
+const POPULATED: VariantIndex = VariantIndex(2);
+const KEPT: VariantIndex = VariantIndex(3);
+const CUT_OFF: VariantIndex = VariantIndex(4);
 
 /// Sizes of the file in KiB, and those of a survey.
 const SIZES_KIB: [u64; 7] = [4, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
@@ -42,7 +42,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             cpus: request.cpus[..1].to_vec(),
             epoch: describe().epoch,
             least_iterations: 2,
-            variants: (MAPPED..CUT_OFF).collect(),
+            variants: vec![MAPPED, READ, POPULATED, KEPT],
             comparisons: Comparison::of([(MAPPED, READ), (POPULATED, MAPPED), (KEPT, READ)]),
             headline: number == 0,
             ..Arrangement::default()
@@ -66,7 +66,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, size: Bytes) -> Opened
     drop(contents);
     let kept = Arc::new(file.map(true)?);
     let buffer = Arc::new(Mutex::new(vec![0; BUFFER]));
-    let task = |variant: u32| -> Task {
+    let task = |variant: VariantIndex| -> Task {
         let (file, kept, buffer) = (Arc::clone(&file), Arc::clone(&kept), Arc::clone(&buffer));
         Arc::new(move |_, iterations| {
             let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, size: Bytes) -> Opened
         })
     };
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    Ok(Box::new(Reading { team, tasks: (MAPPED..=CUT_OFF).map(task).collect() }))
+    Ok(Box::new(Reading { team, tasks: (MAPPED.0..=CUT_OFF.0).map(VariantIndex).map(task).collect() }))
 }
 
 const WORD: usize = size_of::<u64>();
@@ -105,15 +105,15 @@ struct Reading {
 
 impl Reading {
     /// Reads the file so many times; how often the sum was wrong.
-    fn lap(&mut self, variant: u32, times: u64) -> Result<(Lap, u64), Fault> {
-        let lap = self.team.lap(&self.tasks[variant as usize], times)?;
+    fn lap(&mut self, variant: VariantIndex, times: u64) -> Result<(Lap, u64), Fault> {
+        let lap = self.team.lap(&self.tasks[variant], times)?;
         let wrong = lap.shares.iter().map(|share| share.failures).sum();
         Ok((lap, wrong))
     }
 }
 
 impl Apparatus for Reading {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         const TIMES: u64 = 2;
         Ok(match self.lap(variant, TIMES)? {
             (_, 0) => Seen::Met(format!("the sum of all words came out {TIMES} times of {TIMES}")),
@@ -121,7 +121,7 @@ impl Apparatus for Reading {
         })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         match self.lap(variant, iterations)? {
             (lap, 0) => Ok(lap),
             (_, wrong) => Err(Failure::Wrong(format!("{wrong} sums of {iterations} were wrong"))),

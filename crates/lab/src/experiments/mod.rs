@@ -7,7 +7,10 @@
 //!
 //! use tenbin_lab::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 //! use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-//! use tenbin_model::{Arrangement, Comparison, Descriptor, Source, Variant};
+//! use tenbin_model::{Arrangement, Comparison, Descriptor, Source, Variant, VariantIndex};
+//!
+//! const ONE: VariantIndex = VariantIndex(0);
+//! const TWO: VariantIndex = VariantIndex(1);
 //!
 //! // 1. Which cells, on which CPUs, and what is weighed against what.
 //! fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
@@ -15,8 +18,8 @@
 //!         label: "in a register".into(),
 //!         cpus: request.cpus[..1].to_vec(),
 //!         epoch: describe().epoch,
-//!         variants: vec![0, 1],
-//!         comparisons: vec![Comparison { left: 0, right: 1 }],
+//!         variants: vec![ONE, TWO],
+//!         comparisons: Comparison::of([(ONE, TWO)]),
 //!         headline: true,
 //!         ..Arrangement::default()
 //!     };
@@ -27,11 +30,11 @@
 //! struct Loops(Team);
 //!
 //! impl Apparatus for Loops {
-//!     fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-//!         let made = if variant < 2 { turns(variant, 10) } else { kernels::empty_loop_one_short(10) };
+//!     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+//!         let made = if variant <= TWO { turns(variant, 10) } else { kernels::empty_loop_one_short(10) };
 //!         Ok(if made >= 10 { Seen::Met(format!("{made} turns")) } else { Seen::Broken(format!("{made}")) })
 //!     }
-//!     fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+//!     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
 //!         let task: Task = Arc::new(move |_, iterations| {
 //!             std::hint::black_box(turns(variant, iterations));
 //!             0
@@ -40,8 +43,8 @@
 //!     }
 //! }
 //!
-//! fn turns(variant: u32, iterations: u64) -> u64 {
-//!     kernels::empty_loop(iterations * u64::from(1 + variant))
+//! fn turns(variant: VariantIndex, iterations: u64) -> u64 {
+//!     kernels::empty_loop(iterations * u64::from(1 + variant.0))
 //! }
 //!
 //! fn open(cell: &Arrangement, request: &Request<'_>) -> Opened {
@@ -69,8 +72,8 @@
 //!
 //! /// The line in the list is this name's module.
 //! pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
-//! # assert_eq!(turns(1, 10), 20);
-//! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(1));
+//! # assert_eq!(turns(TWO, 10), 20);
+//! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(TWO));
 //! ```
 
 use tenbin_model::words::counted;

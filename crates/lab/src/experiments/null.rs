@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tenbin_metal::{Fault, Lap, Task, Team, kernels};
-use tenbin_model::{Arrangement, Comparison, Descriptor, Source, Variant};
+use tenbin_model::{Arrangement, Comparison, Descriptor, Source, Variant, VariantIndex};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
-const LEFT: u32 = 0;
-const RIGHT: u32 = 1;
+const LEFT: VariantIndex = VariantIndex(0);
+const RIGHT: VariantIndex = VariantIndex(1);
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cell = Arrangement {
@@ -40,7 +40,7 @@ struct EmptyLoop {
 }
 
 impl Apparatus for EmptyLoop {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let turn = if variant <= RIGHT { kernels::empty_loop } else { kernels::empty_loop_one_short };
         for iterations in [1, 2, 1_000] {
             let counted = turn(iterations);
@@ -51,7 +51,7 @@ impl Apparatus for EmptyLoop {
         Ok(Seen::Met("1000 turns of 1000".into()))
     }
 
-    fn epoch(&mut self, _variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, _variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         Ok(self.team.lap(&self.task, iterations)?)
     }
 

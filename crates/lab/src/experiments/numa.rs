@@ -14,8 +14,8 @@ use tenbin_model::machine::{Node, Observed, cpu_ranges};
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{
-    Arrangement, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Refusal, Sizes,
-    Source, Variant,
+    Arrangement, Axis, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Refusal,
+    Sizes, Source, Variant, VariantIndex,
 };
 
 use self::analysis::Nearness;
@@ -43,6 +43,11 @@ const REPEATS: std::ops::RangeInclusive<usize> = 24..=32;
 
 /// Steps of an epoch at least.
 const LEAST_STEPS: u64 = 512;
+
+/// The axes of its variants: the CPU that reads, the one whose memory it is, and which repetition it is.
+const READER: Axis = Axis::new("reader");
+const HOME: Axis = Axis::new("home");
+const REPEAT: Axis = Axis::new("repeat");
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let cpus = request.cpus;
@@ -80,7 +85,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             at_once: Some(1),
             epoch: manner.epoch(),
             least_iterations: LEAST_STEPS,
-            variants: (first as u32..).take(pairs.len()).collect(),
+            variants: VariantIndex::range(first..first + pairs.len()),
             headline: manner == Manner::Chase,
             ..Arrangement::default()
         };
@@ -202,13 +207,13 @@ fn buffer(request: &Request<'_>, homes: usize) -> Result<Bytes, Unfit> {
 
 fn by_chase(reader: Cpu, home: Cpu) -> Variant {
     Variant::measured(&format!("{reader} in {home}'s memory"), "dependent loads in random order")
-        .at(&[("reader", u64::from(reader.0)), ("home", u64::from(home.0))])
+        .at(&[(READER, u64::from(reader.0)), (HOME, u64::from(home.0))])
 }
 
 fn by_stores(reader: Cpu, home: Cpu) -> Variant {
     let name = format!("{reader} storing in {home}'s memory");
     Variant::measured(&name, "a byte stored in each line, in order: the published program")
-        .at(&[("reader", u64::from(reader.0)), ("home", u64::from(home.0))])
+        .at(&[(READER, u64::from(reader.0)), (HOME, u64::from(home.0))])
 }
 
 /// What one core repeats: the second published column. Each `number` is measured as often as a core, so that
@@ -218,7 +223,7 @@ fn again(cpu: Cpu, number: u64) -> Variant {
         &format!("{cpu} storing again, {number}"),
         "the same core and the same buffer once more: what it repeats",
     )
-    .at(&[("reader", u64::from(cpu.0)), ("home", u64::from(cpu.0)), ("repeat", number)])
+    .at(&[(READER, u64::from(cpu.0)), (HOME, u64::from(cpu.0)), (REPEAT, number)])
 }
 
 /// Sets one cell up, whose variants are these pairs of reader and home, each home with a `buffer` of its own.
@@ -255,7 +260,7 @@ fn open(
     let broken = Chase::two_cycles(1 << 16, spacing, PageKind::Base, &mut below)?;
     Ok(Matrix {
         clock: request.clock,
-        first: arrangement.variants[0],
+        first: arrangement.variants[0].place(),
         ways,
         memories,
         broken,
@@ -426,8 +431,8 @@ struct Way {
 
 struct Matrix {
     clock: Clock,
-    /// Index of the cell's first variant.
-    first: u32,
+    /// Place of the cell's first variant.
+    first: usize,
     ways: Vec<Way>,
     memories: Vec<Memory>,
     broken: Chase,
@@ -458,13 +463,13 @@ impl Matrix {
         Finding { experiment: "numa".into(), sentence, evidence, confidence }
     }
 
-    fn way(&self, variant: u32) -> Option<&Way> {
-        variant.checked_sub(self.first).and_then(|place| self.ways.get(place as usize))
+    fn way(&self, variant: VariantIndex) -> Option<&Way> {
+        variant.place().checked_sub(self.first).and_then(|place| self.ways.get(place))
     }
 }
 
 impl Apparatus for Matrix {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let memory = self.way(variant).map(|way| &self.memories[way.memory]);
         let Some(memory) = memory else { return Ok(comes_back(&self.broken)) };
         let cycle = match &memory.work {
@@ -478,8 +483,8 @@ impl Apparatus for Matrix {
         })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let place = (variant - self.first) as usize;
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let place = variant.place() - self.first;
         let Way { reader, memory } = self.ways[place];
         // The reader is the only worker: a team of one is a pin that is read back on both sides.
         let lap = Team::gather(self.clock, &[reader])?.lap(&self.memories[memory].task, iterations)?;

@@ -11,7 +11,7 @@ use tenbin_metal::pipe::{
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Gauge, Picoseconds, Reading, Refusal,
+    Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Gauge, Picoseconds, Reading, Refusal, VariantIndex,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
@@ -38,19 +38,19 @@ const WAYS: [How; 17] = [
     How::Write { room: 256 << 10 },
     How::Write { room: 1 << 20 },
 ];
-const PUTS: u32 = 0;
-const WRITE: u32 = 1;
-const TWO_BUFFERS: u32 = 2;
-const CONSTANT: u32 = 3;
-const TEE: u32 = 4;
-const SPLICE: u32 = 5;
-const CONSTANT_HUGE: u32 = 6;
-const TEE_LARGE: u32 = 7;
+const PUTS: VariantIndex = VariantIndex(0);
+const WRITE: VariantIndex = VariantIndex(1);
+const TWO_BUFFERS: VariantIndex = VariantIndex(2);
+const CONSTANT: VariantIndex = VariantIndex(3);
+const TEE: VariantIndex = VariantIndex(4);
+const SPLICE: VariantIndex = VariantIndex(5);
+const CONSTANT_HUGE: VariantIndex = VariantIndex(6);
+const TEE_LARGE: VariantIndex = VariantIndex(7);
 /// The published one, through a pipe of 1 MiB: in the cell of its programs alone.
-const TWO_LARGE_BUFFERS: u32 = 8;
+const TWO_LARGE_BUFFERS: VariantIndex = VariantIndex(8);
 /// `write` of other sizes: in the cells about them alone.
-const WRITES: std::ops::Range<u32> = 9..17;
-const WRITE_64_KIB: u32 = 13;
+const WRITES: std::ops::Range<usize> = 9..17;
+const WRITE_64_KIB: VariantIndex = VariantIndex(13);
 
 /// What stands in a cell that is about no pair of placement and reader alone.
 const GROUPS: [&str; 3] = ["all", "seed", "writes"];
@@ -111,8 +111,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         together: placement == PLACEMENTS[0],
     };
     // What does not work here is left out and named in a finding; the others still answer.
-    let works: Vec<u32> =
-        (0..WAYS.len() as u32).filter(|&variant| probe(WAYS[variant as usize]).is_ok()).collect();
+    let works = VariantIndex::select(&WAYS, |&way| probe(way).is_ok());
     let mut cells = Vec::new();
     for group in groups {
         let of_group = match group.as_str() {
@@ -209,17 +208,17 @@ fn placed(cell: Arrangement, pipe: &Setup, request: &Request<'_>) -> Arrangement
     }
 }
 
-fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
+fn cell(request: &Request<'_>, pipe: Setup, works: &[VariantIndex]) -> (Arrangement, Setup) {
     let size = Bytes::from_kib(pipe.kib);
-    let stands = |&variant: &u32| match variant {
+    let stands = |&variant: &VariantIndex| match variant {
         TEE_LARGE => size.0.is_multiple_of(LARGE as u64),
         CONSTANT_HUGE => request.effort != Effort::Quick,
         _ => variant < CONSTANT_HUGE,
     };
-    let variants: Vec<u32> = works.iter().copied().filter(stands).collect();
+    let variants: Vec<VariantIndex> = works.iter().copied().filter(stands).collect();
     // The most telling first: the two ends of the scale, then everything against the first published
     // program (printf) and the last (vmsplice with two buffers).
-    let against = |right: u32| variants.iter().map(move |&left| (left, right));
+    let against = |right: VariantIndex| variants.iter().map(move |&left| (left, right));
     let pairs = [(TEE_LARGE, WRITE), (CONSTANT, WRITE)].into_iter();
     let pairs = pairs.chain(against(PUTS)).chain(against(TWO_BUFFERS));
     let pairs = pairs.chain([(TEE, CONSTANT), (SPLICE, TEE), (TEE_LARGE, TEE)]).filter(|&(left, right)| {
@@ -238,7 +237,7 @@ fn cell(request: &Request<'_>, pipe: Setup, works: &[u32]) -> (Arrangement, Setu
 
 /// The published programs as their author ran them: `puts` and `write` never set the size of their pipe,
 /// `vmsplice` makes it as large as its buffers, and its pv splices.
-fn as_published(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
+fn as_published(pipe: Setup, works: &[VariantIndex]) -> (Arrangement, Setup) {
     let pairs = [
         (TWO_BUFFERS, PUTS),
         (WRITE, PUTS),
@@ -246,7 +245,7 @@ fn as_published(pipe: Setup, works: &[u32]) -> (Arrangement, Setup) {
         (TWO_LARGE_BUFFERS, TWO_BUFFERS),
         (TWO_LARGE_BUFFERS, PUTS),
     ];
-    let works = |variant: &u32| works.contains(variant);
+    let works = |variant: &VariantIndex| works.contains(variant);
     let pairs = pairs.into_iter().filter(|(left, right)| works(left) && works(right));
     let cell = Arrangement {
         label: format!("{PUBLISHED_CELL}{}", pipe.of_line()),
@@ -265,12 +264,13 @@ const PUBLISHED_KIB: u64 = 1024;
 /// `write` by the size of the buffer. Its author took 8 KiB for the limit of this call.
 fn by_writes(pipe: Setup) -> (Arrangement, Setup) {
     // The size that tenbin's own `yes` writes answers first.
-    let others = WRITES.filter(|&variant| variant != WRITE_64_KIB);
+    let writes = VariantIndex::range(WRITES);
+    let others = writes.iter().copied().filter(|&variant| variant != WRITE_64_KIB);
     let size = Bytes::from_kib(pipe.kib);
     let cell = Arrangement {
         label: format!("by write alone, {} through {size}{}", pipe.course(), pipe.of_line()),
-        variants: [WRITE].into_iter().chain(WRITES).collect(),
         comparisons: Comparison::of([WRITE_64_KIB].into_iter().chain(others).map(|left| (left, WRITE))),
+        variants: [WRITE].into_iter().chain(writes).collect(),
         ..Arrangement::default()
     };
     (cell, pipe)
@@ -291,11 +291,11 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, pipe: &Setup) -> Opene
         as_published: arrangement.variants.contains(&TWO_LARGE_BUFFERS),
     };
     let work = arrangement.work as usize;
-    let lay = |variant: u32| {
+    let lay = |variant: VariantIndex| {
         let measured = arrangement.variants.contains(&variant);
         measured.then(|| Link::lay(variant, capacities, pipe.spliced, &text, work)).transpose()
     };
-    let links = (0..WAYS.len() as u32).map(lay).collect::<Result<_, _>>()?;
+    let links = (0..WAYS.len()).map(VariantIndex::from).map(lay).collect::<Result<_, _>>()?;
     let accounted = request.effort != Effort::Quick;
     let (clock, cpus) = (request.clock, arrangement.cpus.clone());
     Ok(Box::new(Pipes { team, links, capacities, text, accounted, clock, cpus }))
@@ -309,7 +309,7 @@ struct Capacities {
 }
 
 impl Capacities {
-    fn of(self, variant: u32) -> usize {
+    fn of(self, variant: VariantIndex) -> usize {
         match (self.as_published, variant) {
             (true, TWO_BUFFERS) => 256 << 10,
             (true, TWO_LARGE_BUFFERS) => 1 << 20,
@@ -343,7 +343,7 @@ struct Pipes {
 
 impl Link {
     fn lay(
-        variant: u32,
+        variant: VariantIndex,
         capacities: Capacities,
         splices: bool,
         text: &Text,
@@ -362,7 +362,7 @@ impl Link {
         }
         let receiver: Box<dyn Reader> =
             if splices { Box::new(Discard::new(pipe.output)?) } else { Box::new(Keep::new(pipe.output)) };
-        let sender = writer(WAYS[variant as usize], pipe.input, capacity, text)?;
+        let sender = writer(WAYS[variant], pipe.input, capacity, text)?;
         Ok(Self::new(sender, receiver, work))
     }
 
@@ -428,8 +428,8 @@ fn changing(how: How) -> Text {
 
 impl Pipes {
     /// Sends `sent` by `variant`, a planted fault by `write`, and reads what comes as `expected`.
-    fn verified(&mut self, variant: u32, sent: &Text, expected: &Text) -> Result<Seen, Fault> {
-        let how = WAYS.get(variant as usize).copied().unwrap_or(WAYS[WRITE as usize]);
+    fn verified(&mut self, variant: VariantIndex, sent: &Text, expected: &Text) -> Result<Seen, Fault> {
+        let how = WAYS.get(variant.place()).copied().unwrap_or(WAYS[WRITE]);
         let capacity = self.capacities.of(variant);
         let pipe = Pipe::new(capacity)?;
         let sender = writer(how, pipe.input, capacity, sent)?;
@@ -449,9 +449,9 @@ impl Pipes {
 
 impl Apparatus for Pipes {
     /// Numbered lines, in which one that is lost, late or repeated shows; and then the line that is timed.
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let how = WAYS.get(variant as usize).copied();
-        let text = changing(how.unwrap_or(WAYS[WRITE as usize]));
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        let how = WAYS.get(variant.place()).copied();
+        let text = changing(how.unwrap_or(WAYS[WRITE]));
         let sent = if how.is_some() { text.clone() } else { text.damaged_at(DAMAGED_LINE) };
         match self.verified(variant, &sent, &text)? {
             Seen::Met(_) => {
@@ -462,8 +462,8 @@ impl Apparatus for Pipes {
         }
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let link = self.links.get(variant as usize).and_then(Option::as_ref);
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let link = self.links.get(variant.place()).and_then(Option::as_ref);
         let link = link.ok_or_else(|| Failure::Wrong("not a variant of this cell".into()))?;
         Ok(link.lap(&mut self.team, iterations)?)
     }
@@ -474,8 +474,8 @@ impl Apparatus for Pipes {
 
     /// User and system time of both ends, of threads that do nothing else: the kernel tells the two apart by
     /// where its ticks met a thread over the whole of its life.
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
-        let Some(link) = self.links.get(variant as usize).and_then(Option::as_ref).filter(|_| self.accounted)
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
+        let Some(link) = self.links.get(variant.place()).and_then(Option::as_ref).filter(|_| self.accounted)
         else {
             return Ok(Vec::new());
         };

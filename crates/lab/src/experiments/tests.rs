@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use tenbin_metal::touch::forbid_huge_pages;
 use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::{
-    Arrangement, Bytes, Check, Cpu, Descriptor, Effort, Machine, Refusal, Role, Size, Sizes, Variant, Word,
+    Arrangement, Bytes, Check, Cpu, Descriptor, Effort, Machine, Refusal, Role, Size, Sizes, Variant,
+    VariantIndex, Word,
 };
 
-use super::EXPERIMENTS;
+use super::{EXPERIMENTS, caches};
 use crate::experiment::{Apparatus, Experiment, PlannedCell, Request, Seen, Unfit};
 use crate::rehearsal::{Planted, TestRequest, arrangements, headline, machine_with, rehearsed, settings};
 
@@ -129,7 +130,7 @@ fn every_plan_is_sound_for_every_effort() {
                         assert_ne!(comparison.left, comparison.right);
                     }
                     for &variant in &cell.variants {
-                        assert_eq!(variants[variant as usize].role, Role::Measured);
+                        assert_eq!(variants[variant].role, Role::Measured);
                     }
                 }
             });
@@ -147,8 +148,7 @@ fn every_variant_is_sound_and_every_planted_fault_is_seen() {
             for planned in &plan.cells {
                 let Some(mut apparatus) = opened(planned, request) else { continue };
                 let cell = &planned.arrangement;
-                for (index, variant) in variants.iter().enumerate() {
-                    let index = index as u32;
+                for (index, variant) in (0..).map(VariantIndex).zip(variants) {
                     if variant.role == Role::Measured && !cell.variants.contains(&index) {
                         continue;
                     }
@@ -231,9 +231,7 @@ fn a_fault_that_comes_up_while_timed_is_an_implementation_error() {
                 continue;
             }
             let (descriptor, planned_cell) = headline(experiment, request);
-            let planted =
-                descriptor.variants.iter().zip(0_u32..).filter(|(variant, _)| variant.role == Role::Sabotage);
-            for (fault, planted) in planted {
+            for (planted, fault) in descriptor.planted_faults() {
                 let Some(apparatus) = opened(&planned_cell, request) else { continue };
                 let mut apparatus =
                     Planted::later(apparatus, |inner, _, iterations| inner.epoch(planted, iterations));
@@ -245,7 +243,7 @@ fn a_fault_that_comes_up_while_timed_is_an_implementation_error() {
                     continue;
                 }
                 let last = cell.checks.last().unwrap();
-                let variant = &descriptor.variants[last.variant as usize].name;
+                let variant = &descriptor[last.variant].name;
                 for words in [&format!("implementation error: `{variant}` broke"), &last.seen] {
                     assert!(refusal.reached.contains(words), "{place}: {refusal:?}");
                 }
@@ -259,7 +257,7 @@ fn a_fault_that_comes_up_while_timed_is_an_implementation_error() {
 
 fn taken(experiment: &str, variants: &[Variant], cell: &Arrangement) -> u64 {
     let parameter = |name: &str| cell.parameter(name).and_then(|text| text.parse::<u64>().ok());
-    let coordinate = |variant: &u32| variants[*variant as usize].coordinate("bytes");
+    let coordinate = |variant: &VariantIndex| variants[*variant].coordinate(caches::BYTES);
     let homes = cell.parameter("homes").map_or(0, |homes| homes.split(',').count() as u64);
     let taken = match experiment {
         "caches" => cell.variants.iter().map(coordinate).sum(),
@@ -340,7 +338,7 @@ fn memory_in_pieces_is_no_implementation_error() {
     with_request(Effort::Quick, |request| {
         let (descriptor, planned) = headline(named(&name), request);
         let cell = planned.arrangement.clone();
-        let asks = cell.variants.iter().any(|&at| descriptor.variants[at as usize].name.contains("huge"));
+        let asks = cell.variants.iter().any(|&at| descriptor[at].name.contains("huge"));
         if !asks {
             eprintln!("skipped: {name}: no huge page was granted");
             return;

@@ -11,7 +11,7 @@ use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
 use tenbin_model::words::{and, comma};
-use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Refusal};
+use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Refusal, VariantIndex};
 
 use self::analysis::Thrashing;
 use self::described::describe;
@@ -22,13 +22,13 @@ mod analysis;
 mod described;
 mod published;
 
-const PRIVATE: u32 = 0;
-const SHARED: u32 = 1;
-const OTHER_BYTES: u32 = 2;
-const READ_ONLY: u32 = 3;
-const ALONE: u32 = 4;
-const ALONE_ON_TWICE: u32 = 5;
-const LEFT_OUT: u32 = 6;
+const PRIVATE: VariantIndex = VariantIndex(0);
+const SHARED: VariantIndex = VariantIndex(1);
+const OTHER_BYTES: VariantIndex = VariantIndex(2);
+const READ_ONLY: VariantIndex = VariantIndex(3);
+const ALONE: VariantIndex = VariantIndex(4);
+const ALONE_ON_TWICE: VariantIndex = VariantIndex(5);
+const LEFT_OUT: VariantIndex = VariantIndex(6);
 
 /// Bytes between the two buffers: farther than a prefetcher looks ahead. Where one ends and the other begins
 /// at once, who runs off the end of his own fetches what is the other's, and a buffer each is not a buffer
@@ -277,7 +277,7 @@ fn cell(
         ],
         cpus: vec![one, other],
         epoch: describe().epoch,
-        variants: (PRIVATE..LEFT_OUT).collect(),
+        variants: VariantIndex::range(0..LEFT_OUT.place()),
         comparisons: Comparison::of([
             (PRIVATE, SHARED),
             (PRIVATE, OTHER_BYTES),
@@ -314,11 +314,11 @@ fn set_up(cpus: &[Cpu], clock: Clock, shape: &Shape) -> Result<Buffers, Fault> {
     let field = Arc::new(Field::map(2 * bytes + APART, PageKind::Huge)?);
     let course: Arc<Course> = Arc::default();
     let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, line, Arc::clone(&course)));
-    let turns: Vec<Arc<Turns>> = (PRIVATE..=LEFT_OUT).map(of).collect();
+    let turns: Vec<Arc<Turns>> = (PRIVATE.0..=LEFT_OUT.0).map(VariantIndex).map(of).collect();
     let tasks: Vec<Task> = turns.iter().map(|turns| writing(&field, turns)).collect();
     let looks = turns.iter().map(|turns| looking(&field, turns)).collect();
-    let private = &turns[PRIVATE as usize];
-    team.lap(&tasks[PRIVATE as usize], private.round())?;
+    let private = &turns[PRIVATE];
+    team.lap(&tasks[PRIVATE], private.round())?;
     // What fits into no cache does not come back by being gone over.
     let warmed = case.level().is_some();
     Ok(Buffers { team, field, course, turns, tasks, looks, warmed, sizes: String::new() })
@@ -327,7 +327,7 @@ fn set_up(cpus: &[Cpu], clock: Clock, shape: &Shape) -> Result<Buffers, Fault> {
 /// What one of the two threads goes over: which track, and whether it writes.
 ///
 /// Bytes that are to lie in the same line do so whatever the spacing.
-fn tracks(variant: u32, bytes: usize, spacing: usize, line: usize) -> [Option<Track>; 2] {
+fn tracks(variant: VariantIndex, bytes: usize, spacing: usize, line: usize) -> [Option<Track>; 2] {
     let track = |range: Range<usize>, offset| Some(Track::new(range, spacing, offset));
     let (own, others) = (0..bytes, bytes + APART..2 * bytes + APART);
     match variant {
@@ -352,14 +352,14 @@ struct Course {
 }
 
 struct Turns {
-    variant: u32,
+    variant: VariantIndex,
     spacing: usize,
     tracks: [Option<Track>; 2],
     course: Arc<Course>,
 }
 
 impl Turns {
-    fn of(variant: u32, bytes: usize, spacing: usize, line: usize, course: Arc<Course>) -> Self {
+    fn of(variant: VariantIndex, bytes: usize, spacing: usize, line: usize, course: Arc<Course>) -> Self {
         Self { variant, spacing, tracks: tracks(variant, bytes, spacing, line), course }
     }
 
@@ -439,22 +439,22 @@ struct Buffers {
 }
 
 impl Apparatus for Buffers {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         self.field.fill(0);
-        let turns = &self.turns[variant as usize];
+        let turns = &self.turns[variant];
         self.course.turn.fetch_add(1, Ordering::Relaxed);
-        self.team.lap(&self.tasks[variant as usize], turns.round())?;
+        self.team.lap(&self.tasks[variant], turns.round())?;
         Ok(held(&self.field, turns))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let (turns, task) = (&self.turns[variant as usize], &self.tasks[variant as usize]);
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let (turns, task) = (&self.turns[variant], &self.tasks[variant]);
         if self.warmed {
             self.team.lap(task, turns.round())?;
         }
         self.course.turn.fetch_add(1, Ordering::Relaxed);
         let mut lap = self.team.lap(task, iterations)?;
-        let look = self.team.lap(&self.looks[variant as usize], iterations)?;
+        let look = self.team.lap(&self.looks[variant], iterations)?;
         let lost: Vec<u64> = look.shares.iter().map(|share| share.failures).collect();
         if lost.iter().any(|&lost| lost > 0) {
             return Err(Failure::Wrong(format!(

@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenbin_metal::timers::{self, Slack, Waiters, Way};
-use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds};
+use tenbin_model::{Arrangement, Axis, Comparison, Effort, Picoseconds, VariantIndex};
 
 use self::analysis::Lateness;
 use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
@@ -18,10 +18,13 @@ use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 use described::{describe, variants};
 use firing::{Firings, Wave};
 
-const TIMERFD: u32 = 0;
-const SLEEP: u32 = 2;
-const SLEEP_LEAST: u32 = 3;
-const POLL: u32 = 6;
+/// The axis of its variants: the timer slack of the process, in nanoseconds.
+const SLACK: Axis = Axis::new("slack");
+
+const TIMERFD: VariantIndex = VariantIndex(0);
+const SLEEP: VariantIndex = VariantIndex(2);
+const SLEEP_LEAST: VariantIndex = VariantIndex(3);
+const POLL: VariantIndex = VariantIndex(6);
 
 /// What each variant does, in the order of the descriptor. What follows the [`MEASURED`] ones are planted
 /// faults.
@@ -40,11 +43,8 @@ const WAYS: [(Way, Slack); 10] = [
 const MEASURED: usize = 7;
 
 /// What is weighed; the first answers for a cell.
-const COMPARISONS: [Comparison; 3] = [
-    Comparison { left: TIMERFD, right: SLEEP },
-    Comparison { left: SLEEP_LEAST, right: SLEEP },
-    Comparison { left: SLEEP, right: POLL },
-];
+const COMPARISONS: [(VariantIndex, VariantIndex); 3] =
+    [(TIMERFD, SLEEP), (SLEEP_LEAST, SLEEP), (SLEEP, POLL)];
 
 /// The times of a run of each effort, and the one that answers for the experiment.
 const HEADLINE: Time = Time(Picoseconds::from_millis(1));
@@ -160,8 +160,8 @@ fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {
         // A sample is one firing.
         most_iterations: 1,
         most_blocks: blocks(time, request.effort),
-        variants: (0..MEASURED as u32).collect(),
-        comparisons: COMPARISONS.to_vec(),
+        variants: VariantIndex::range(0..MEASURED),
+        comparisons: Comparison::of(COMPARISONS),
         headline,
         ..Arrangement::default()
     }

@@ -7,23 +7,23 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant};
+use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant, VariantIndex};
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
-const CONDVAR: u32 = 0;
-const PARK: u32 = 1;
-const PIPE: u32 = 2;
-const YIELD: u32 = 3;
-const SPIN: u32 = 4;
-const SKIPPED: u32 = 5;
+const CONDVAR: VariantIndex = VariantIndex(0);
+const PARK: VariantIndex = VariantIndex(1);
+const PIPE: VariantIndex = VariantIndex(2);
+const YIELD: VariantIndex = VariantIndex(3);
+const SPIN: VariantIndex = VariantIndex(4);
+const SKIPPED: VariantIndex = VariantIndex(5);
 
 const CHECKED: u64 = 64;
 
 fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let first = request.cpus[0];
     let other = request.cpus.get(1).copied().unwrap_or(first);
-    let cell = |label: &str, cpus, variants, pairs: &[(u32, u32)]| Arrangement {
+    let cell = |label: &str, cpus, variants, pairs: &[(VariantIndex, VariantIndex)]| Arrangement {
         label: label.into(),
         cpus,
         // There and back again.
@@ -94,7 +94,7 @@ struct Turn(AtomicU64);
 
 impl Mailbox {
     /// Tells whoever waits here that turn `number` is theirs.
-    fn put(&self, variant: u32, number: u64) {
+    fn put(&self, variant: VariantIndex, number: u64) {
         match variant {
             CONDVAR => {
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = number;
@@ -112,7 +112,7 @@ impl Mailbox {
     }
 
     /// Waits until a turn beyond `last` has come, and returns its number.
-    fn take(&self, variant: u32, last: u64) -> u64 {
+    fn take(&self, variant: VariantIndex, last: u64) -> u64 {
         match variant {
             CONDVAR => {
                 let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +149,7 @@ struct Waking {
 impl Waking {
     /// Lets two workers hand the turn back and forth, so many turns each; the lap's failures are turns out of
     /// order.
-    fn handed(&mut self, variant: u32, rounds: u64) -> Result<(Lap, u64), Fault> {
+    fn handed(&mut self, variant: VariantIndex, rounds: u64) -> Result<(Lap, u64), Fault> {
         let (mailboxes, before) = (Arc::clone(&self.mailboxes), self.turns);
         self.turns += 2 * rounds + 2;
         let task: Task = Arc::new(move |worker, rounds| {
@@ -181,7 +181,7 @@ impl Waking {
 }
 
 impl Apparatus for Waking {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let (_, wrong) = self.handed(variant, CHECKED)?;
         let turns = 2 * CHECKED;
         Ok(match wrong {
@@ -190,7 +190,7 @@ impl Apparatus for Waking {
         })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let turns = 2 * iterations;
         match self.handed(variant, iterations)? {
             (lap, 0) => Ok(lap),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::VariantIndex;
 
 use super::works::Labour;
 use super::{RIGHT, SHORT, task};
@@ -39,7 +40,7 @@ pub(super) fn truth(operations: u64, effect: f64) -> f64 {
 }
 
 impl Apparatus for Rung<'_> {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let asked = match variant {
             RIGHT => right_side(CHECKED, self.effect),
             _ => CHECKED,
@@ -49,7 +50,7 @@ impl Apparatus for Rung<'_> {
         Ok(if done == asked { Seen::Met(seen) } else { Seen::Broken(seen) })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let operations = if variant == RIGHT { right_side(iterations, self.effect) } else { iterations };
         let lap = self.team.lap(&self.task, operations)?;
         match lap.shares.first() {
@@ -67,6 +68,7 @@ impl Apparatus for Rung<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LEFT;
     use super::*;
 
     /// Work that does one operation less than asked for once that is many.
@@ -83,11 +85,11 @@ mod tests {
         let cpu = tenbin_metal::allowed_cpus().unwrap()[0];
         let mut team = Team::gather(tenbin_metal::Clock::kernel(), &[cpu]).unwrap();
         let mut rung = Rung::new(&mut team, Arc::new(Lazy), 0.05);
-        assert!(matches!(rung.check(0).unwrap(), Seen::Met(_)));
+        assert!(matches!(rung.check(LEFT).unwrap(), Seen::Met(_)));
         assert_eq!(rung.check(RIGHT).unwrap(), Seen::Broken("64 operations of 67".into()));
         assert!(matches!(rung.check(SHORT).unwrap(), Seen::Broken(_)), "the planted fault is seen");
         // While it is timed as well.
-        assert!(rung.epoch(0, CHECKED).is_ok());
+        assert!(rung.epoch(LEFT, CHECKED).is_ok());
         match rung.epoch(RIGHT, CHECKED) {
             Err(Failure::Wrong(seen)) => assert_eq!(seen, "3 operations of 67 were not done"),
             other => panic!("{other:?}"),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Question, RIGHT, SHORT, Subject};
 use crate::experiment::{Apparatus, Failure, Seen};
 use tenbin_metal::{Fault, Lap, Task, Team, kernels};
+use tenbin_model::VariantIndex;
 
 /// Margin of equivalence, to which a ratio is measured.
 const MARGIN: f64 = 0.000_5;
@@ -87,7 +88,7 @@ fn task(chain: Chain) -> Task {
 }
 
 impl Apparatus for Truth<'_> {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         const TURNS: u64 = 10;
         let turns = if variant == SHORT { TURNS - 1 } else { TURNS };
         let (result, expected) = if variant == RIGHT {
@@ -99,7 +100,7 @@ impl Apparatus for Truth<'_> {
         Ok(if result == expected { Seen::Met(seen) } else { Seen::Broken(seen) })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         Ok(self.team.lap(&self.tasks[usize::from(variant == RIGHT)], iterations)?)
     }
 

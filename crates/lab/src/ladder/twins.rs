@@ -14,6 +14,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Fault, Lap, Task, Team, kernels, stack};
+use tenbin_model::VariantIndex;
 
 use super::{Question, RIGHT, SHORT, Subject};
 use crate::experiment::{Apparatus, Failure, Seen};
@@ -63,7 +64,7 @@ fn task(Layout { region, place, stack }: Layout) -> Task {
 }
 
 impl Apparatus for Twins<'_> {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         const TURNS: u64 = 100;
         let Layout { region, place, stack } = self.sides[usize::from(variant == RIGHT)];
         let asked = if variant == SHORT { TURNS - 1 } else { TURNS };
@@ -72,7 +73,7 @@ impl Apparatus for Twins<'_> {
         Ok(if turns == TURNS { Seen::Met(seen) } else { Seen::Broken(seen) })
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         Ok(self.team.lap(&self.tasks[usize::from(variant == RIGHT)], iterations)?)
     }
 

@@ -1,6 +1,6 @@
 //! A tiny run, written for each neighbour.
 
-use tenbin_model::{Cpu, Picoseconds, Share};
+use tenbin_model::{Cpu, Picoseconds, Share, VariantIndex};
 
 use super::*;
 use crate::specimens;
@@ -8,7 +8,7 @@ use crate::specimens;
 /// Two cells: one with two workers and names that need care, one of bytes without an operation in it.
 fn tiny() -> Run {
     let first = Sample {
-        variant: 0,
+        variant: VariantIndex(0),
         iterations: 1_000,
         elapsed: Picoseconds(25_000_000),
         cpu: Cpu(1),
@@ -21,12 +21,12 @@ fn tiny() -> Run {
     };
     let second = Sample {
         order: 1,
-        variant: 1,
+        variant: VariantIndex(1),
         elapsed: Picoseconds(50_000_000),
         involuntary_switches: 2,
         ..first.clone()
     };
-    let third = Sample { order: 2, block: 1, variant: 9, iterations: 0, ..second.clone() };
+    let third = Sample { order: 2, block: 1, variant: VariantIndex(9), iterations: 0, ..second.clone() };
     let mut run = specimens::run_of(1, vec![vec![first, second, third]]);
     run.provenance.started = "2025-11-21T04:00:00Z".into();
     run.trials.truncate(1);
@@ -148,7 +148,7 @@ fn google_benchmark_counts_repetitions() {
 }
 "#;
     let mut run = tiny();
-    run.trials[0].cells[0].samples[1].variant = 0;
+    run.trials[0].cells[0].samples[1].variant = VariantIndex(0);
     assert_eq!(written(google_benchmark, &run), expected);
 }
 

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tenbin_model::sample::METRICS;
-use tenbin_model::{Picoseconds, Sample, Share};
+use tenbin_model::{Picoseconds, Sample, Share, VariantIndex};
 
 use super::*;
 use crate::codec::{self, Codec};
@@ -36,7 +36,7 @@ fn extreme_and_empty_samples_come_back() {
     let mut extreme = Sample {
         order: u32::MAX,
         block: u32::MAX,
-        variant: u32::MAX,
+        variant: VariantIndex(u32::MAX),
         iterations: u64::MAX,
         elapsed: Picoseconds(u64::MAX),
         cpu: tenbin_model::Cpu(u32::MAX),
@@ -100,7 +100,7 @@ fn the_name_is_the_hash_of_the_documented_encoding() {
         let columns: [fn(&Sample) -> u64; 11] = [
             |s| s.order.into(),
             |s| s.block.into(),
-            |s| s.variant.into(),
+            |s| s.variant.0.into(),
             |s| s.iterations,
             |s| s.elapsed.0,
             |s| s.cpu.0.into(),

@@ -7,7 +7,7 @@ use tenbin_model::machine::{Clock, Machine, Observed, Virtualisation};
 use tenbin_model::{
     Arrangement, Bytes, Calibration, Cell, Check, Comparison, Cpu, Descriptor, Effort, Ended, Finding, Gauge,
     Interval, Load, MeasuredRatio, Pair, Parameter, Picoseconds, Provenance, Purpose, Reading, Refusal, Run,
-    Sample, Series, Share, Source, Trial, Variant, Verdict,
+    Sample, Series, Share, Source, Trial, Variant, VariantIndex, Verdict,
 };
 
 /// SplitMix64 (Steele, Lea and Flood 2014): numbers that look random and never change.
@@ -76,7 +76,7 @@ pub(crate) fn samples(shape: &Shape, seed: u64) -> Vec<Sample> {
             samples.push(Sample {
                 order,
                 block,
-                variant: variant as u32,
+                variant: variant.into(),
                 iterations: (22_000 + 130 * variant as u64) * doubled,
                 elapsed: after(0),
                 cpu: Cpu(1),
@@ -106,8 +106,8 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
         cpus: vec![Cpu(1); index.max(1)],
         work: 1 + index as u64,
         epoch: Picoseconds::from_micros(100),
-        variants: vec![0, 1],
-        comparisons: vec![Comparison { left: 0, right: 1 }],
+        variants: VariantIndex::range(0..2),
+        comparisons: Comparison::of([(VariantIndex(0), VariantIndex(1))]),
         headline: index == 0,
         doubling: true,
         ..Arrangement::default()
@@ -118,13 +118,13 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
         .map(|(index, samples)| Cell {
             arrangement: arrangement(index),
             checks: vec![
-                Check { variant: 0, sabotage: false, seen: "sum 1000".into(), met: true },
-                Check { variant: 3, sabotage: true, seen: "sum 999".into(), met: false },
+                Check { variant: VariantIndex(0), sabotage: false, seen: "sum 1000".into(), met: true },
+                Check { variant: VariantIndex(3), sabotage: true, seen: "sum 999".into(), met: false },
             ],
             refusal: None,
             ended: Some(Ended::Precision),
             gauges: vec![Gauge {
-                variant: 1,
+                variant: VariantIndex(1),
                 name: "longest starvation".into(),
                 reading: Reading::Time(Picoseconds(7)),
             }],

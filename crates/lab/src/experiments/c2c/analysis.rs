@@ -14,7 +14,9 @@ mod view;
 
 use tenbin_model::topology::shared;
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Cell, Cpu, Descriptor, Figure, Machine, Refusal, Role, Trial, Verdict};
+use tenbin_model::{
+    Answer, Cell, Cpu, Descriptor, Figure, Machine, Refusal, Role, Trial, VariantIndex, Verdict,
+};
 
 use self::gap::{Gap, GapSize, Outcome, Why};
 use self::pair::{Class, Drift, Pair, classes, drift};
@@ -85,7 +87,7 @@ fn answers(machine: &Machine, trial: &Trial, pairs: &[Pair], by_class: &[ByClass
 /// All pairs are alike by what they share: the protocols are what can be weighed.
 fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&Drift>) -> Answer {
     let first = class.pairs[0];
-    let name = |variant: u32| trial.descriptor.variants.get(variant as usize).map_or("?", |one| &one.name);
+    let name = |variant: VariantIndex| trial.variant(variant).map_or("?", |one| &one.name);
     let ways =
         first.spreads.iter().map(|spread| format!("{} by {}", spread.in_words(), name(spread.variant)));
     let ways: Vec<String> = ways.collect();
@@ -191,16 +193,17 @@ fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drif
 
 /// The last protocol that was timed, and its number: what was described, not what stands last in the list of
 /// variants.
-fn last_protocol(descriptor: &Descriptor, classes: &[Class<'_>]) -> (String, u32) {
+fn last_protocol(descriptor: &Descriptor, classes: &[Class<'_>]) -> (String, VariantIndex) {
     let pairs = classes.iter().flat_map(|class| &class.pairs);
     let timed = pairs.flat_map(|pair| &pair.spreads).filter_map(|spread| {
-        let variant = descriptor.variants.get(spread.variant as usize)?;
+        let variant = descriptor.variants.get(spread.variant.place())?;
         (variant.role == Role::Measured).then(|| (variant.name.clone(), spread.variant))
     });
-    timed.max_by_key(|(_, variant)| *variant).unwrap_or_else(|| ("no known protocol".into(), u32::MAX))
+    let none = || ("no known protocol".into(), VariantIndex(u32::MAX));
+    timed.max_by_key(|(_, variant)| *variant).unwrap_or_else(none)
 }
 
-fn weighed(machine: &Machine, descriptor: &Descriptor, classes: &[Class<'_>], variant: u32) -> Gap {
+fn weighed(machine: &Machine, descriptor: &Descriptor, classes: &[Class<'_>], variant: VariantIndex) -> Gap {
     let mut cpus: Vec<Cpu> = Vec::new();
     for pair in classes.iter().flat_map(|class| &class.pairs) {
         cpus.extend([pair.cpus.0, pair.cpus.1]);

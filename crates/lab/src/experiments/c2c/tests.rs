@@ -69,7 +69,7 @@ fn only_waiting_in_vain_is_no_wrong_work() {
         assert_eq!(
             starved(variant, done, value, rounds, given_up),
             expected,
-            "{variant}: {done:?}, {value:?}, {given_up} given up"
+            "{variant:?}: {done:?}, {value:?}, {given_up} given up"
         );
     }
 }

@@ -12,6 +12,7 @@ use tenbin_model::{
 };
 
 use self::capacity::{Capacities, Curve, Level, LevelOutcome, Point, Stated};
+use super::BYTES;
 use tenbin_analysis::verdict::comparisons::{empty, refused};
 use tenbin_analysis::verdict::refused_in_words;
 use tenbin_analysis::{Analysis, Basis, Judged, topology};
@@ -157,8 +158,8 @@ fn held_by_others(machine: &Machine, level: &Level) -> Option<Refusal> {
 fn curve(machine: &Machine, trial: &Trial, cell: &Cell, blocks: impl Fn(u32) -> bool) -> Curve {
     let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for sample in cell.samples.iter().filter(|sample| blocks(sample.block)) {
-        let variant = trial.descriptor.variants.get(sample.variant as usize);
-        let Some(bytes) = variant.and_then(|variant| variant.coordinate("bytes")) else { continue };
+        let variant = trial.variant(sample.variant);
+        let Some(bytes) = variant.and_then(|variant| variant.coordinate(BYTES)) else { continue };
         points.entry(bytes).or_default().push(sample.elapsed.0 as f64 / sample.iterations as f64);
     }
     let page = cell.arrangement.parameter("page").and_then(|bytes| bytes.parse().ok()).map(Bytes);
@@ -321,14 +322,14 @@ mod tests {
                 samples.push(Sample {
                     order: samples.len() as u32,
                     block,
-                    variant: variant as u32,
+                    variant: variant.into(),
                     iterations: 1,
                     elapsed: Picoseconds(if size <= knee { 10_000 } else { 90_000 }),
                     ..Sample::default()
                 });
             }
         }
-        let variants = sizes.iter().map(|&size| Variant::measured("a walk", "").at(&[("bytes", size)]));
+        let variants = sizes.iter().map(|&size| Variant::measured("a walk", "").at(&[(BYTES, size)]));
         let descriptor = Descriptor {
             analysis: Knees.name().into(),
             variants: variants.collect(),

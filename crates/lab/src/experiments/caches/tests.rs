@@ -1,7 +1,7 @@
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::{Pin, allowed_cpus};
-use tenbin_model::Picoseconds;
 use tenbin_model::topology::USUAL_LINE;
+use tenbin_model::{Picoseconds, VariantIndex};
 
 use super::*;
 use crate::rehearsal::{Planted, TestRequest, rehearsed};
@@ -21,7 +21,7 @@ fn with_walks(body: impl FnOnce(&Request<'_>, Descriptor, Arrangement, Walks)) {
         cpus: cpus.to_vec(),
         epoch: Picoseconds::from_micros(10),
         least_iterations: LEAST_STEPS,
-        variants: vec![0, 1],
+        variants: VariantIndex::range(0..2),
         ..Arrangement::default()
     };
     let walks = open(&arrangement, &request, PageKind::Base, &bytes).unwrap();
@@ -70,7 +70,7 @@ fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
         assert!(refusal.reached.contains("implementation error: `8 KiB in base pages"), "{refusal:?}");
         assert!(refusal.reached.contains(&format!("of {lines} lines")), "{refusal:?}");
         assert!(cell.samples.is_empty());
-        assert!(cell.checks.iter().any(|check| check.variant == 1 && !check.as_expected()));
+        assert!(cell.checks.iter().any(|check| check.variant == VariantIndex(1) && !check.as_expected()));
     });
 }
 
@@ -84,7 +84,7 @@ fn a_walker_that_is_moved_to_another_cpu_refuses_the_cell() {
     };
     with_walks(|request, descriptor, arrangement, walks| {
         let mut walks = Planted::later(walks, |walks: &mut Walks, variant, steps| {
-            walks.tasks[variant as usize] = Arc::new(move |_, _| {
+            walks.tasks[variant.place()] = Arc::new(move |_, _| {
                 std::mem::forget(Pin::hold(elsewhere));
                 0
             });

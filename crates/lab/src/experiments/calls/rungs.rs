@@ -7,6 +7,7 @@ use tenbin_metal::calls::ClockName::{Monotonic, MonotonicCoarse, MonotonicRaw, P
 use tenbin_metal::calls::Question::{Clock, Resolution};
 use tenbin_metal::calls::{Answer, Call, Question, Sum};
 use tenbin_metal::vdso::{NoVdso, VERSION, Vdso};
+use tenbin_model::VariantIndex;
 
 /// Names that are compared or looked for, as they read inside a sentence.
 pub(super) const INLINED: &str = "an inlined call";
@@ -154,8 +155,8 @@ const fn planted(name: &'static str, what: &'static str, called: What, plant: Pl
 }
 
 /// The number of the rung called `name`, which is one of the list.
-pub(super) fn index(name: &str) -> u32 {
-    RUNGS.iter().position(|rung| rung.name == name).map_or(u32::MAX, |index| index as u32)
+pub(super) fn index(name: &str) -> VariantIndex {
+    RUNGS.iter().position(|rung| rung.name == name).map_or(VariantIndex(u32::MAX), VariantIndex::from)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

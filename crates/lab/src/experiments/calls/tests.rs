@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::calls::{ClockName, Question, Sum};
-use tenbin_model::Effort;
+use tenbin_model::{Effort, VariantIndex};
 
 use super::rungs::{Plant, Through};
 use super::*;
@@ -43,7 +43,7 @@ fn no_rung_is_left_out_in_silence() {
         let cell = planned.arrangement;
         let findings = apparatus.findings().unwrap();
         let absent = findings.iter().find(|finding| finding.sentence.contains("left out"));
-        for (index, rung) in (0..).zip(RUNGS).filter(|(_, rung)| rung.plant.is_none()) {
+        for (index, rung) in (0..).map(VariantIndex).zip(RUNGS).filter(|(_, rung)| rung.plant.is_none()) {
             let ends = [",", ":"].map(|end| format!("{}{end}", rung.name));
             let named = absent.is_some_and(|finding| ends.iter().any(|end| finding.evidence.contains(end)));
             assert_ne!(cell.variants.contains(&index), named, "{}", rung.name);

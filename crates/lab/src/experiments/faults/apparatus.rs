@@ -3,7 +3,7 @@
 use tenbin_metal::touch::{self, page};
 use tenbin_metal::{Fault, Lap, Usage};
 use tenbin_model::words::semicolon;
-use tenbin_model::{Bytes, Finding, Gauge, Reading};
+use tenbin_model::{Bytes, Finding, Gauge, Reading, VariantIndex};
 
 use super::touching::Touching;
 use super::{Act, HUGE_IN_ORDER, POPULATED, WAYS, Way, counted, finding, here, sampled, span, system_share};
@@ -22,8 +22,8 @@ fn least_huge(huge: bool, asked: usize) -> u64 {
 }
 
 impl Touching {
-    fn checked(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let Way { huge, act, .. } = WAYS[variant as usize];
+    fn checked(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        let Way { huge, act, .. } = WAYS[variant];
         let workers = self.team.size();
         let asked = CHECKED as usize * span() * workers;
         let (lap, (inside, all, kept)) = self.lap(variant, CHECKED, |sight| {
@@ -48,12 +48,12 @@ impl Touching {
 }
 
 impl Apparatus for Touching {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         // Pages may be taken back, or put together, while they are counted.
         every_time(|| self.checked(variant))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let workers = self.team.size();
         let mut last = None;
         // A lap whose pages were taken back before they were counted is void, and made again.
@@ -74,7 +74,7 @@ impl Apparatus for Touching {
         Touching::shift(self, layout);
     }
 
-    fn gauges(&mut self, variant: u32) -> Result<Vec<Gauge>, Fault> {
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
         let mut usage = Usage::default();
         for _ in 0..COUNTED_LAPS {
             let (lap, ()) = self.lap(variant, COUNTED, |_| Ok(()))?;

@@ -13,8 +13,8 @@ pub(super) fn published() -> Vec<Published> {
         what,
         measure: measure.into(),
         cell: at_threads(64),
-        left: NAMES[BASE_IN_ORDER as usize].0.into(),
-        right: NAMES[BASE_AT_RANDOM as usize].0.into(),
+        left: NAMES[BASE_IN_ORDER].0.into(),
+        right: NAMES[BASE_AT_RANDOM].0.into(),
         ratio: None,
     };
     let (faults, pages) = (seed("page_faults_counted"), seed("pages_of_4096"));

@@ -4,7 +4,7 @@ use tenbin_metal::sampling::Sampled;
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::symbols::image::Code;
 use tenbin_model::machine::Observed;
-use tenbin_model::{Machine, Reading};
+use tenbin_model::{Machine, Reading, VariantIndex};
 
 use super::counted::{Counts, sentence};
 use super::described::published;
@@ -25,7 +25,7 @@ fn opened(request: &Request<'_>) -> Opened {
     plan(request).unwrap().cells.last().unwrap().open(request)
 }
 
-fn faults(apparatus: &mut dyn Apparatus, variant: u32) -> f64 {
+fn faults(apparatus: &mut dyn Apparatus, variant: VariantIndex) -> f64 {
     let gauges = apparatus.gauges(variant).unwrap();
     match gauges.iter().find(|gauge| gauge.name == "faults/page").unwrap().reading {
         Reading::Count(count) => count,
@@ -98,7 +98,7 @@ fn the_headline_is_the_cell_with_the_most_threads() {
 
 #[test]
 fn processes_stand_beside_threads_unless_one_kind_was_chosen() {
-    const PROCESSES: [u32; 2] = [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES];
+    const PROCESSES: [VariantIndex; 2] = [IN_ORDER_BY_PROCESSES, AT_RANDOM_BY_PROCESSES];
     // What was chosen; for 1 and for 2 workers whether threads and processes stand in the cell; how many
     // planted faults there are.
     let cases = [
@@ -118,7 +118,7 @@ fn processes_stand_beside_threads_unless_one_kind_was_chosen() {
                 assert_eq!(cell.variants.contains(&BASE_IN_ORDER), threads, "{place}");
                 assert!(PROCESSES.iter().all(|by| cell.variants.contains(by) == processes), "{place}");
                 let lock = (IN_ORDER_BY_PROCESSES, BASE_IN_ORDER);
-                let weighed: Vec<(u32, u32)> =
+                let weighed: Vec<(VariantIndex, VariantIndex)> =
                     cell.comparisons.iter().map(|comparison| (comparison.left, comparison.right)).collect();
                 assert_eq!(weighed.contains(&lock), threads && processes, "{place}");
                 assert_eq!(weighed.contains(&(PROCESSES[0], PROCESSES[1])), !threads, "{place}");
@@ -133,9 +133,10 @@ fn processes_stand_beside_threads_unless_one_kind_was_chosen() {
 
 #[test]
 fn huge_against_base_is_first_else_processes_against_threads() {
-    let first = |variants: &[u32]| comparisons(variants).first().map(|first| (first.left, first.right));
-    let all: Vec<u32> = (0..MEASURED as u32).collect();
-    let without = |missing: &[u32]| -> Vec<u32> {
+    let first =
+        |variants: &[VariantIndex]| comparisons(variants).first().map(|first| (first.left, first.right));
+    let all = VariantIndex::range(0..MEASURED);
+    let without = |missing: &[VariantIndex]| -> Vec<VariantIndex> {
         all.iter().copied().filter(|variant| !missing.contains(variant)).collect()
     };
     assert_eq!(first(&all), Some((HUGE_IN_ORDER, BASE_IN_ORDER)));
@@ -180,7 +181,7 @@ fn a_page_that_is_lost_while_it_is_timed_spoils_the_epoch() {
     with_request(256 << 20, &[("threads", "2")], |request| {
         let mut apparatus = opened(request).unwrap();
         for (index, way) in WAYS.iter().enumerate().filter(|(index, _)| *index >= MEASURED) {
-            match apparatus.epoch(index as u32, 1) {
+            match apparatus.epoch(index.into(), 1) {
                 Err(Failure::Wrong(seen)) => assert!(seen.contains("pages are there"), "{seen}"),
                 other => panic!("{:?}: {other:?}", way.act),
             }

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::touch::{Advised, Region, page};
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Cpu, Effort, Machine};
+use tenbin_model::{Cpu, Effort, Machine, VariantIndex};
 
 use super::processes::Processes;
 use super::{Act, By, WAYS, Way, span};
@@ -124,11 +124,11 @@ impl Touching {
     /// a page as the guest's kernel does, and only for some of them.
     pub(super) fn lap<T>(
         &mut self,
-        variant: u32,
+        variant: VariantIndex,
         iterations: u64,
         look: impl FnOnce(&mut Sight<'_>) -> Result<T, Fault>,
     ) -> Result<(Lap, T), Fault> {
-        let Way { huge, act, by } = WAYS[variant as usize];
+        let Way { huge, act, by } = WAYS[variant];
         let asked = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_mul(span());
         if act != Act::Again && asked > self.part {
             let error =

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Effort, Finding, Refusal, Variant};
+use tenbin_model::{Arrangement, Comparison, Effort, Finding, Refusal, Variant, VariantIndex};
 
 use super::device::{ALGORITHMS, Algorithm, Driver, NumberSource, room};
 use super::oracle::{Base, Table};
@@ -55,8 +55,8 @@ pub(super) fn available(driver: &Driver) -> Result<Vec<Algorithm>, Fault> {
     Ok(if driver.may_choose() { there } else { chosen.into_iter().collect() })
 }
 
-fn index(name: &str) -> Option<u32> {
-    ALGORITHMS.iter().position(|algorithm| algorithm.name == name).map(|index| index as u32)
+fn index(name: &str) -> Option<VariantIndex> {
+    ALGORITHMS.iter().position(|algorithm| algorithm.name == name).map(VariantIndex::from)
 }
 
 /// The last place of the driver that is there; a refusal where it has too few of them.
@@ -113,9 +113,10 @@ pub(super) fn larger(seed: u64, dense: u64, largest: u64, count: usize) -> Vec<u
 }
 
 fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bool) -> Arrangement {
-    let variants: Vec<u32> = available.iter().filter_map(|algorithm| index(algorithm.name)).collect();
-    let pair = |(left, right)| Some(Comparison { left: index(left)?, right: index(right)? });
-    let mut comparisons: Vec<Comparison> = COMPARISONS.into_iter().filter_map(pair).collect();
+    let variants: Vec<VariantIndex> =
+        available.iter().filter_map(|algorithm| index(algorithm.name)).collect();
+    let pair = |(left, right)| Some((index(left)?, index(right)?));
+    let mut comparisons = Comparison::of(COMPARISONS.into_iter().filter_map(pair));
     comparisons.retain(|pair| variants.contains(&pair.left) && variants.contains(&pair.right));
     Arrangement {
         label: format!("for F({place}) read from the kernel"),
@@ -132,7 +133,7 @@ fn cell(request: &Request<'_>, place: u64, available: &[Algorithm], headline: bo
 fn open(arrangement: &Arrangement, request: &Request<'_>, place: u64) -> Opened {
     let driver = Driver::default();
     let algorithms: Vec<Algorithm> =
-        arrangement.variants.iter().map(|&variant| ALGORITHMS[variant as usize]).collect();
+        arrangement.variants.iter().map(|&variant| ALGORITHMS[variant]).collect();
     let files = driver.files(&algorithms)?;
     let largest = driver.largest()?;
     let (dense, count) = if arrangement.headline { (DENSE, SAMPLES) } else { (DENSE_AGAIN, 0) };
@@ -247,8 +248,8 @@ struct Reads {
 impl Reads {
     /// The file of a variant, and whether it is the planted fault, which reads by the first algorithm that is
     /// there.
-    fn source(&self, variant: u32) -> Result<(Algorithm, Arc<File>, bool), Fault> {
-        let name = ALGORITHMS.get(variant as usize).map(|algorithm| algorithm.name);
+    fn source(&self, variant: VariantIndex) -> Result<(Algorithm, Arc<File>, bool), Fault> {
+        let name = ALGORITHMS.get(variant.place()).map(|algorithm| algorithm.name);
         let source = match name {
             Some(name) => self.sources.iter().find(|(algorithm, _)| algorithm.name == name),
             None => self.sources.first(),
@@ -270,13 +271,13 @@ pub(super) fn one_before(n: u64, every: u64) -> u64 {
 }
 
 impl Apparatus for Reads {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let (algorithm, file, planted) = self.source(variant)?;
         let asked = |place| if planted { one_before(place, self.every) } else { place };
         held(&*file, algorithm, &self.truth, asked)
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let (algorithm, file, planted) = self.source(variant)?;
         let place = self.place;
         let asked = if planted { one_before(place, self.every) } else { place };

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Clock, Fault, Lap, Pin};
 use tenbin_model::words::comma;
-use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant};
+use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant, VariantIndex};
 
 use super::device::{Algorithm, Driver, NumberSource, room};
 use super::kernel::{DENSE, SAMPLES, Truth, available, finding, larger, one_before, planted_every, reading};
@@ -76,7 +76,7 @@ impl Soak {
             epoch: EPOCH,
             // Checked, and not timed.
             most_blocks: 0,
-            variants: vec![0],
+            variants: vec![VariantIndex(0)],
             headline: true,
             ..Arrangement::default()
         };
@@ -213,8 +213,8 @@ pub(super) fn at_once<S: NumberSource + Sync>(
 }
 
 impl Apparatus for Soaking {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        if variant > 0 {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        if variant.0 > 0 {
             let Some((algorithm, file)) = self.sources.first() else { return Err(Fault::Panicked) };
             let asked = |place| one_before(place, self.every);
             let tally = read(file, *algorithm, &self.truth, self.seed, asked, |reads| reads < PLANTED_READS)?;
@@ -227,7 +227,7 @@ impl Apparatus for Soaking {
     }
 
     /// Nothing is weighed here, so nothing is timed.
-    fn epoch(&mut self, _variant: u32, _iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, _variant: VariantIndex, _iterations: u64) -> Result<Lap, Failure> {
         Ok(Lap::default())
     }
 

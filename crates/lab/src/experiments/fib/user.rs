@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
-use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds, Variant};
+use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds, Variant, VariantIndex};
 
 use super::decimal::{self, Start};
 use super::oracle::{Base, Table};
@@ -195,7 +195,8 @@ pub(super) fn samples(seed: u64, range: Range<u64>, count: usize) -> Vec<u64> {
 }
 
 fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
-    let index = |wanted: Method| METHODS.iter().position(|(method, ..)| *method == wanted);
+    let index =
+        |wanted: Method| METHODS.iter().position(|(method, ..)| *method == wanted).map(VariantIndex::from);
     // Where one word holds the number, the question is the branch; beyond, it is the big number.
     let pairs: &[(Method, Method)] = if Method::Branch(Corrected).fits(place) {
         &[
@@ -214,21 +215,15 @@ fn cell(request: &Request<'_>, place: u64, headline: bool) -> Arrangement {
             (Method::Billions(Corrected), Method::Sum),
         ]
     };
-    let comparisons: Vec<Comparison> = pairs
-        .iter()
-        .filter_map(|&(left, right)| {
-            Some(Comparison { left: index(left)? as u32, right: index(right)? as u32 })
-        })
-        .collect();
-    let measured = METHODS.iter().zip(0_u32..);
-    let measured = measured.filter(|((method, ..), _)| method.fits(place) && *method != Method::OneBit);
+    let pairs = pairs.iter().filter_map(|&(left, right)| Some((index(left)?, index(right)?)));
+    let is_measured = |method: &Method| method.fits(place) && *method != Method::OneBit;
     Arrangement {
         label: format!("for F({place})"),
         parameters: vec![("where".into(), "user".into()), ("n".into(), place.to_string())],
         cpus: request.cpus[..1].to_vec(),
         epoch: EPOCH,
-        variants: measured.map(|(_, index)| index).collect(),
-        comparisons,
+        variants: VariantIndex::select(&METHODS, |(method, ..)| is_measured(method)),
+        comparisons: Comparison::of(pairs),
         headline,
         ..Arrangement::default()
     }
@@ -273,8 +268,8 @@ impl InUserMode {
 }
 
 impl Apparatus for InUserMode {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
-        let (method, ..) = METHODS[variant as usize];
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        let (method, ..) = METHODS[variant];
         let fast = matches!(method, Method::Doubling);
         let asked = |place: &u64| match method.largest() {
             Some(largest) => *place <= largest,
@@ -290,8 +285,8 @@ impl Apparatus for InUserMode {
         Ok(Seen::Met(format!("{equal} numbers equal the sums of the two before them")))
     }
 
-    fn epoch(&mut self, variant: u32, iterations: u64) -> Result<Lap, Failure> {
-        let ((method, ..), place) = (METHODS[variant as usize], self.place);
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let ((method, ..), place) = (METHODS[variant], self.place);
         let last = Arc::new(Mutex::new(Number::default()));
         let kept = Arc::clone(&last);
         let task: Task = Arc::new(move |_, iterations| {

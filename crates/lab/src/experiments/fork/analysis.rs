@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenbin_model::{
     Answer, Arrangement, Bytes, Cell, Descriptor, Figure, Grid, Interval, Machine, Refusal, Role, Sample,
-    Trial, Variant, Verdict,
+    Trial, Variant, VariantIndex, Verdict,
 };
 
 use tenbin_analysis::verdict::comparisons::{self, empty, refused};
@@ -30,6 +30,8 @@ use tenbin_stats::law::{Deviation, Law, Point, law};
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign::{Estimate, least_pairs};
+
+use super::lines::{HUGE, PAGES, WAY};
 
 /// A size that surely lies further from the line than this, as a part of what the line says, is no part of
 /// it.
@@ -143,15 +145,15 @@ fn family(descriptor: &Descriptor, comparisons: usize) -> usize {
 
 /// The line that a variant is a point of, and its pages.
 fn place(variant: &Variant) -> Option<((u64, bool), u64)> {
-    let line = (variant.coordinate("way")?, variant.coordinate("huge")? > 0);
-    Some((line, variant.coordinate("pages")?))
+    let line = (variant.coordinate(WAY)?, variant.coordinate(HUGE)? > 0);
+    Some((line, variant.coordinate(PAGES)?))
 }
 
 /// The lines of a cell that was timed, in the order of its variants.
 pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<LawLine> {
-    let mut lines: Vec<((u64, bool), Vec<u32>)> = Vec::new();
+    let mut lines: Vec<((u64, bool), Vec<VariantIndex>)> = Vec::new();
     for &number in &cell.arrangement.variants {
-        let variant = trial.descriptor.variants.get(number as usize);
+        let variant = trial.variant(number);
         let Some((line, _)) = variant.and_then(place) else { continue };
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, variants)) => variants.push(number),
@@ -159,11 +161,10 @@ pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<LawLin
         }
     }
     let level = bonferroni(LEVEL, family(&trial.descriptor, trial.family()));
-    let line = |((way, huge), mut variants): ((u64, bool), Vec<u32>)| {
-        let pages =
-            |number: &u32| place(&trial.descriptor.variants[*number as usize]).map_or(0, |(_, pages)| pages);
+    let line = |((way, huge), mut variants): ((u64, bool), Vec<VariantIndex>)| {
+        let pages = |number: &VariantIndex| place(&trial.descriptor[*number]).map_or(0, |(_, pages)| pages);
         variants.sort_by_key(pages);
-        let size = |number: &u32| {
+        let size = |number: &VariantIndex| {
             let costs = cell.samples.iter().filter(|sample| sample.variant == *number).map(cost);
             Some(Size {
                 memory: Bytes(pages(number).saturating_mul(machine.page_size.0)),
@@ -173,7 +174,7 @@ pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<LawLin
         };
         let sizes: Vec<Size> = variants.iter().filter_map(size).collect();
         let blocks = points(trial, cell, (way, huge), |_| true);
-        let name = variants.first().map(|&number| trial.descriptor.variants[number as usize].name.clone());
+        let name = variants.first().map(|&number| trial.descriptor[number].name.clone());
         LawLine {
             name: name.unwrap_or_default(),
             way,
@@ -198,7 +199,7 @@ fn points(trial: &Trial, cell: &Cell, line: (u64, bool), wanted: impl Fn(u32) ->
 
 /// Pages of a sample of this line; none of another line's.
 fn pages(trial: &Trial, sample: &Sample, line: (u64, bool)) -> Option<u64> {
-    let at = trial.descriptor.variants.get(sample.variant as usize).and_then(place);
+    let at = trial.variant(sample.variant).and_then(place);
     at.filter(|(of, _)| *of == line).map(|(_, pages)| pages)
 }
 

@@ -4,7 +4,7 @@ use tenbin_metal::Fault;
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::spawn::{Spawner, Way};
 use tenbin_metal::touch::{self, page};
-use tenbin_model::{Bytes, Comparison, Effort, Variant};
+use tenbin_model::{Axis, Bytes, Comparison, Effort, Variant, VariantIndex};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timed {
@@ -140,6 +140,11 @@ pub(super) const LINES: [WayLine; 11] = [
     },
 ];
 
+/// The axes of its variants: the line by its way and its kind of page (1 for huge ones), and resident pages.
+pub(super) const WAY: Axis = Axis::new("way");
+pub(super) const HUGE: Axis = Axis::new("huge");
+pub(super) const PAGES: Axis = Axis::new("pages");
+
 /// What is weighed at the smallest size and at the largest that both have.
 pub(super) const COMPARISONS: [(usize, usize); 4] =
     [(VFORK, FORK), (POSIX_SPAWN, FORK_AND_EXEC), (CLONE3, FORK), (THREAD, CLONE3_SHARED)];
@@ -181,11 +186,7 @@ impl Place {
                 // A line is called what its variant with the least memory is called.
                 let name = if mib == 0 { name.into() } else { format!("{name} with {}", Bytes(mib << 20)) };
                 let pages = (mib << 20) / page() as u64;
-                Variant::measured(&name, what).at(&[
-                    ("pages", pages),
-                    ("huge", u64::from(huge)),
-                    ("way", number),
-                ])
+                Variant::measured(&name, what).at(&[(PAGES, pages), (HUGE, u64::from(huge)), (WAY, number)])
             }
             Self::Planted(Planted::Shares) => Variant::sabotage(
                 "a fork that shares the memory",
@@ -260,13 +261,11 @@ pub(super) fn comparisons(places: &[Place], lines: &[usize], sizes: &[u64]) -> V
     let find = |line: usize, mib: u64| {
         let wanted = Place::Measured { line, mib };
         let place = places.iter().position(|&place| place == wanted)?;
-        lines.contains(&line).then_some(place as u32)
+        lines.contains(&line).then(|| VariantIndex::from(place))
     };
-    let pair = |(left, right): (usize, usize), mib: &u64| {
-        Some(Comparison { left: find(left, *mib)?, right: find(right, *mib)? })
-    };
+    let pair = |(left, right): (usize, usize), mib: &u64| Some((find(left, *mib)?, find(right, *mib)?));
     let smallest = COMPARISONS.into_iter().filter_map(|lines| sizes.iter().find_map(|mib| pair(lines, mib)));
     let largest =
         COMPARISONS.into_iter().filter_map(|lines| sizes.iter().rev().find_map(|mib| pair(lines, mib)));
-    smallest.chain(largest).collect()
+    Comparison::of(smallest.chain(largest))
 }

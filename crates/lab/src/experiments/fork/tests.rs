@@ -1,7 +1,8 @@
 //! What `fork` plans, checks and refuses.
 
-use tenbin_model::{Role, Variant};
+use tenbin_model::{Role, Variant, VariantIndex};
 
+use super::lines::{HUGE, PAGES, WAY};
 use super::*;
 use crate::rehearsal::{TestRequest, machine_with, settings};
 
@@ -111,18 +112,17 @@ fn every_line_has_every_size_and_stands_where_it_says() {
     with(8 << 10, Effort::Normal, None, |request| {
         let (variants, planned) = planned(request);
         let cell = planned.arrangement;
-        let measured: Vec<&Variant> =
-            cell.variants.iter().map(|&number| &variants[number as usize]).collect();
+        let measured: Vec<&Variant> = cell.variants.iter().map(|&number| &variants[number]).collect();
         assert!(measured.iter().all(|variant| variant.role == Role::Measured));
         let here = here(request).unwrap().lines;
         for (number, line) in LINES.iter().enumerate() {
             let points: Vec<u64> = measured
                 .iter()
                 .filter(|variant| {
-                    variant.coordinate("way") == Some(line.number)
-                        && variant.coordinate("huge") == Some(u64::from(line.huge))
+                    variant.coordinate(WAY) == Some(line.number)
+                        && variant.coordinate(HUGE) == Some(u64::from(line.huge))
                 })
-                .filter_map(|variant| variant.coordinate("pages"))
+                .filter_map(|variant| variant.coordinate(PAGES))
                 .map(|pages| (pages * page() as u64) >> 20)
                 .collect();
             let expected: &[u64] = match here.contains(&number) {
@@ -137,7 +137,7 @@ fn every_line_has_every_size_and_stands_where_it_says() {
         }
         // The smallest size and the largest.
         for comparison in &cell.comparisons {
-            let pages = |number: u32| variants[number as usize].coordinate("pages");
+            let pages = |number: VariantIndex| variants[number].coordinate(PAGES);
             assert_eq!(pages(comparison.left), pages(comparison.right));
         }
         assert_eq!(cell.at_once, Some(1));
@@ -157,7 +157,7 @@ fn small(body: impl FnOnce(&[Variant], &Arrangement, &mut dyn Apparatus)) {
 fn each_planted_fault_breaks_what_it_says_and_nothing_after() {
     small(|variants, cell, apparatus| {
         let mut seen = Vec::new();
-        for (number, variant) in (0..).zip(variants) {
+        for (number, variant) in (0..).map(VariantIndex).zip(variants) {
             match apparatus.check(number).unwrap() {
                 Seen::Met(met) => assert_eq!(variant.role, Role::Measured, "{}: {met}", variant.name),
                 Seen::Broken(broken) => {
@@ -189,11 +189,11 @@ fn epochs_have_a_time_and_see_a_child_that_ends_otherwise() {
         apparatus.shift(7);
         for &variant in &cell.variants {
             let lap = apparatus.epoch(variant, 3).unwrap();
-            assert!(lap.elapsed.0 > 0 && lap.shares.is_empty(), "{}", variants[variant as usize].name);
+            assert!(lap.elapsed.0 > 0 && lap.shares.is_empty(), "{}", variants[variant].name);
         }
         let otherwise =
             variants.iter().position(|variant| variant.name == "a child that ends otherwise").unwrap();
-        match apparatus.epoch(otherwise as u32, 3) {
+        match apparatus.epoch(otherwise.into(), 3) {
             Err(Failure::Wrong(wrong)) => assert_eq!(wrong, "3 of 3 children did not end with status 42"),
             other => panic!("{other:?}"),
         }

@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use tenbin_model::machine::{Node, Observed};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Variant, Verdict,
+    Answer, Axis, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Variant, VariantIndex,
+    Verdict,
 };
 
 use self::distance::{
     Buffers, Observation, Outcome, Why, against_firmware, column_against_firmware, judge, of_as_many,
     one_column,
 };
+use super::{HOME, READER, REPEAT};
 use tenbin_analysis::verdict::caveat;
 use tenbin_analysis::verdict::comparisons::{empty, refused};
 use tenbin_analysis::verdict::refused_in_words;
@@ -55,7 +57,7 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
     let times = Times::of(trial, cell);
     let buffers = buffers(cell);
     // By what was planned: a cell that was cut before anything was repeated asked the same question.
-    let mut planned = cell.arrangement.variants.iter().filter_map(|&index| variant(trial, index));
+    let mut planned = cell.arrangement.variants.iter().filter_map(|&index| trial.variant(index));
     let weigh = if planned.any(repeats) { by_column } else { by_swap };
     let blank = empty(&trial.descriptor, label, cell.arrangement.headline);
     let mut answer = weigh(machine, &times, buffers, Answer { grids: vec![times.grid()], ..blank });
@@ -72,13 +74,9 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell) -> Answer {
     answer
 }
 
-fn variant(trial: &Trial, index: u32) -> Option<&Variant> {
-    trial.descriptor.variants.get(index as usize)
-}
-
 /// Whether a variant is what one core repeats, and no pair of reader and home.
 fn repeats(variant: &Variant) -> bool {
-    variant.coordinate("repeat").is_some()
+    variant.coordinate(REPEAT).is_some()
 }
 
 /// What the plan says of the buffers, in bytes: `buffer` what each holds, `beyond` what it needed, if that
@@ -93,16 +91,16 @@ struct Times {
     observations: Vec<Observation>,
     /// What one core repeated, where that was measured: the same core, the same buffer, again. Epochs by
     /// variant.
-    repeats: BTreeMap<u32, Vec<f64>>,
+    repeats: BTreeMap<VariantIndex, Vec<f64>>,
 }
 
 impl Times {
     fn of(trial: &Trial, cell: &Cell) -> Self {
         let mut times = Self { observations: Vec::new(), repeats: BTreeMap::new() };
         for sample in &cell.samples {
-            let Some(variant) = variant(trial, sample.variant) else { continue };
-            let cpu = |name: &str| variant.coordinate(name).map(|number| Cpu(number as u32));
-            let (Some(reader), Some(home)) = (cpu("reader"), cpu("home")) else { continue };
+            let Some(variant) = trial.variant(sample.variant) else { continue };
+            let cpu = |axis: Axis| variant.coordinate(axis).map(|number| Cpu(number as u32));
+            let (Some(reader), Some(home)) = (cpu(READER), cpu(HOME)) else { continue };
             let time = sample.elapsed.as_nanos() / sample.iterations as f64;
             if repeats(variant) {
                 times.repeats.entry(sample.variant).or_default().push(time);

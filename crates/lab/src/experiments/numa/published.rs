@@ -1,7 +1,9 @@
 //! Both published columns on a Socionext SC2A11, as a run that the same judge judges.
 
 use tenbin_model::machine::Observed;
-use tenbin_model::{Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Sizes, Variant};
+use tenbin_model::{
+    Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Sizes, Variant, VariantIndex,
+};
 
 use super::{BY_STORES, again, by_stores, describe};
 use crate::engine::unmeasured;
@@ -21,19 +23,19 @@ pub(super) fn run() -> Run {
     let of = |series: &'static str| rows.iter().filter(move |row| row.text("series") == series);
     let number = |row: &Row| row.number("index").unwrap_or_default() as u32;
     let mut variants: Vec<Variant> = of("core").map(|row| by_stores(Cpu(number(row)), Cpu(0))).collect();
-    let repeated = variants.len() as u32;
+    let repeated = VariantIndex::from(variants.len());
     variants.push(again(Cpu(0), 1));
-    let sample = |row: &Row, variant: u32, block: u32| Sample {
+    let sample = |row: &Row, variant: VariantIndex, block: u32| Sample {
         block,
         variant,
         iterations: ACCESSES,
         elapsed: Picoseconds(
             (row.number("ns_per_access").unwrap_or_default() * 1e3 * ACCESSES as f64) as u64,
         ),
-        cpu: Cpu(if variant == repeated { 0 } else { variant }),
+        cpu: Cpu(if variant == repeated { 0 } else { variant.0 }),
         ..Sample::default()
     };
-    let cores = of("core").map(|row| sample(row, number(row), 0));
+    let cores = of("core").map(|row| sample(row, VariantIndex(number(row)), 0));
     let repeats = of("repeat").map(|row| sample(row, repeated, number(row)));
     let samples = cores.chain(repeats).zip(0..).map(|(sample, order)| Sample { order, ..sample }).collect();
     let arrangement = Arrangement {
@@ -43,8 +45,8 @@ pub(super) fn run() -> Run {
             ("homes".into(), "0".into()),
             ("beyond".into(), (Sizes::BEYOND * LAST_CACHE).to_string()),
         ],
-        cpus: (0..repeated).map(Cpu).collect(),
-        variants: (0..=repeated).collect(),
+        cpus: (0..repeated.0).map(Cpu).collect(),
+        variants: VariantIndex::range(0..variants.len()),
         headline: true,
         ..Arrangement::default()
     };

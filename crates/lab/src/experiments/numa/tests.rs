@@ -1,7 +1,7 @@
 use tenbin_metal::allowed_cpus;
 use tenbin_model::machine::{Cache, CpuPlace};
 use tenbin_model::topology::USUAL_LINE;
-use tenbin_model::{Machine, Size, Word};
+use tenbin_model::{Machine, Size, VariantIndex, Word};
 
 use super::*;
 use crate::rehearsal::{Planted, TestRequest, arrangements, cache, machine_with, place, rehearsed};
@@ -22,7 +22,7 @@ fn with_matrix(manner: Manner, body: impl FnOnce(&Request<'_>, &Descriptor, Arra
         cpus: cpus.to_vec(),
         epoch: Picoseconds::from_micros(10),
         least_iterations: LEAST_STEPS,
-        variants: vec![0],
+        variants: vec![VariantIndex(0)],
         ..Arrangement::default()
     };
     let matrix = open(&arrangement, &request, manner, Bytes(BYTES as u64), &[(home, home)]).unwrap();
@@ -150,7 +150,7 @@ fn what_one_core_repeats_is_planned_as_often_as_cores_are() {
         let variants = plan.variants.unwrap();
         let of_cell = |label: &str| {
             let cell = cells.iter().find(|cell| cell.label == label).unwrap();
-            let repeats = |index: &&u32| variants[**index as usize].coordinate("repeat").is_some();
+            let repeats = |index: &&VariantIndex| variants[**index].coordinate(REPEAT).is_some();
             cell.variants.iter().filter(repeats).count()
         };
         assert_eq!((of_cell(BY_STORES), of_cell(BY_CHASE)), (expected, 0));

@@ -87,7 +87,7 @@ pub(super) fn describe() -> Descriptor {
             "as published, with buffers and a pipe four times as large",
         ),
     ];
-    variants.extend(WAYS[WRITES.start as usize..WRITES.end as usize].iter().filter_map(|how| match how {
+    variants.extend(WAYS[WRITES].iter().filter_map(|how| match how {
         How::Write { room } => {
             let size = Bytes(*room as u64);
             Some(Variant::measured(

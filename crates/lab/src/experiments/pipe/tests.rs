@@ -16,7 +16,7 @@ fn planned(effort: Effort, given: &[(&str, &str)]) -> Result<Vec<Arrangement>, U
 fn every_published_figure_stands_in_its_cell() {
     let cells = planned(Effort::Quick, &[]).unwrap();
     let seed = cells.iter().find(|cell| cell.label == PUBLISHED_CELL).unwrap();
-    let name = |variant: u32| describe().variants[variant as usize].name.clone();
+    let name = |variant: VariantIndex| describe()[variant].name.clone();
     let weighed: Vec<(String, String)> =
         seed.comparisons.iter().map(|pair| (name(pair.left), name(pair.right))).collect();
     let published = published();
@@ -126,11 +126,11 @@ fn every_way_of_every_cell_carries_the_line_that_was_asked_for() {
         let cell = &planned.arrangement;
         for &variant in &cell.variants {
             let seen = apparatus.check(variant).unwrap();
-            assert!(matches!(seen, Seen::Met(_)), "{}: {variant}: {seen:?}", cell.label);
+            assert!(matches!(seen, Seen::Met(_)), "{}: {variant:?}: {seen:?}", cell.label);
             let lap = apparatus.epoch(variant, 3).map_err(|failure| format!("{failure:?}")).unwrap();
             assert!(lap.elapsed > Picoseconds::ZERO);
         }
-        assert!(matches!(apparatus.check(WAYS.len() as u32).unwrap(), Seen::Broken(_)));
+        assert!(matches!(apparatus.check(WAYS.len().into()).unwrap(), Seen::Broken(_)));
         let gauges = apparatus.gauges(WRITE).unwrap();
         let names: Vec<&str> = gauges.iter().map(|gauge| gauge.name.as_str()).collect();
         assert_eq!(names, ["user s/GiB", "system s/GiB"]);

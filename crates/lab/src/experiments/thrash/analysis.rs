@@ -8,7 +8,7 @@ use tenbin_model::topology::groups;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
     Answer, Cell, Comparison, Descriptor, Evidence, Figure, Finding, Interval, Machine, Refusal, Regime,
-    Trial, Verdict,
+    Trial, VariantIndex, Verdict,
 };
 
 use tenbin_analysis::report::cell_by_cell;
@@ -167,12 +167,12 @@ fn stance(interval: Interval, either_side: f64) -> Verdict {
 /// Judges a cell of which one run of each variant was published: the ratio as it stands.
 fn by_one_run(trial: &Trial, cell: &Cell) -> Option<Answer> {
     let comparison: &Comparison = cell.arrangement.comparisons.first()?;
-    let time = |variant: u32| {
+    let time = |variant: VariantIndex| {
         let sample = cell.samples.iter().find(|sample| sample.variant == variant)?;
         Some(sample.elapsed.0 as f64 / sample.iterations as f64)
     };
     let ratio = time(comparison.right)? / time(comparison.left)?;
-    let name = |variant: u32| &trial.descriptor.variants[variant as usize].name;
+    let name = |variant: VariantIndex| &trial.descriptor[variant].name;
     let (left, right) = (name(comparison.left), name(comparison.right));
     let (verdict, word) = match ratio >= THRASHING {
         true => (Verdict::Different, "Thrashing"),
@@ -230,8 +230,7 @@ fn footnote(machine: &Machine, trial: &Trial, cells: &[(&Cell, Vec<Answer>)]) ->
 ///
 /// None where the cell was not judged in all its comparisons.
 fn causes(trial: &Trial, cell: &Cell, answers: &[Answer]) -> Option<Finding> {
-    let name =
-        |variant: u32| trial.descriptor.variants.get(variant as usize).map(|variant| variant.name.as_str());
+    let name = |variant: VariantIndex| trial.variant(variant).map(|variant| variant.name.as_str());
     let at = |what: usize| {
         let pair = cell.arrangement.comparisons.get(what)?;
         let named = |evidence: &&Evidence| {

@@ -5,6 +5,7 @@ use tenbin_model::topology::shared;
 use tenbin_model::words::and;
 use tenbin_model::{
     Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Machine, Picoseconds, Published, Run, Sample,
+    VariantIndex,
 };
 
 use super::{PRIVATE, SHARED, describe};
@@ -94,7 +95,7 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
         row.text("case"),
         and(&cpus)
     );
-    let sample = |order: u32, variant: u32, column: &str| Sample {
+    let sample = |order: u32, variant: VariantIndex, column: &str| Sample {
         order,
         variant,
         iterations: LINES,
@@ -111,7 +112,7 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
             ("spacing".into(), "64".into()),
         ],
         variants: vec![PRIVATE, SHARED],
-        comparisons: vec![Comparison { left: PRIVATE, right: SHARED }],
+        comparisons: Comparison::of([(PRIVATE, SHARED)]),
         headline,
         cpus,
         ..Arrangement::default()

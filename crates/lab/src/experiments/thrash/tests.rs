@@ -1,6 +1,6 @@
 use tenbin_metal::allowed_cpus;
 use tenbin_model::machine::CpuPlace;
-use tenbin_model::{Machine, Size, Sizes, Word};
+use tenbin_model::{Machine, Size, Sizes, VariantIndex, Word};
 
 use super::*;
 use crate::rehearsal::{self, TestRequest, arrangements, machine_with, settings};
@@ -29,8 +29,8 @@ fn what_is_written_is_there_however_long_an_epoch_is() {
     let mut buffers = buffers();
     let lines = LINES as u64;
     for iterations in [1, 7, lines - 1, lines, lines + 1, 3 * lines + 5, 1] {
-        for variant in PRIVATE..LEFT_OUT {
-            assert!(buffers.epoch(variant, iterations).is_ok(), "variant {variant}, {iterations} lines");
+        for variant in (PRIVATE.0..LEFT_OUT.0).map(VariantIndex) {
+            assert!(buffers.epoch(variant, iterations).is_ok(), "{variant:?}, {iterations} lines");
         }
     }
 }
@@ -56,9 +56,9 @@ fn what_an_earlier_turn_left_does_not_pass_for_this_turns_work() {
     for variant in [PRIVATE, OTHER_BYTES, ALONE, ALONE_ON_TWICE] {
         let mut buffers = buffers();
         buffers.epoch(variant, LINES as u64).unwrap();
-        let (field, turns) = (Arc::clone(&buffers.field), Arc::clone(&buffers.turns[variant as usize]));
-        let sound = Arc::clone(&buffers.tasks[variant as usize]);
-        buffers.tasks[variant as usize] = Arc::new(move |worker, lines| {
+        let (field, turns) = (Arc::clone(&buffers.field), Arc::clone(&buffers.turns[variant]));
+        let sound = Arc::clone(&buffers.tasks[variant]);
+        buffers.tasks[variant.place()] = Arc::new(move |worker, lines| {
             let failures = sound(worker, lines);
             if worker == 0 {
                 let place = LINES / 2 * SPACING;
@@ -68,7 +68,7 @@ fn what_an_earlier_turn_left_does_not_pass_for_this_turns_work() {
             failures
         });
         let lost = buffers.epoch(variant, 2 * LINES as u64);
-        assert!(matches!(lost, Err(Failure::Wrong(_))), "variant {variant}: {lost:?}");
+        assert!(matches!(lost, Err(Failure::Wrong(_))), "{variant:?}: {lost:?}");
     }
 }
 
@@ -88,8 +88,8 @@ fn bytes_of_one_line_stay_in_it_however_far_apart_lines_are() {
 fn variants_share_one_course() {
     let mut buffers = buffers();
     for (epoch, variant) in [PRIVATE, SHARED, ALONE_ON_TWICE, READ_ONLY, ALONE].into_iter().enumerate() {
-        let track = buffers.turns[variant as usize].tracks[0].clone().unwrap();
-        let first = buffers.turns[variant as usize].first(&track);
+        let track = buffers.turns[variant].tracks[0].clone().unwrap();
+        let first = buffers.turns[variant].first(&track);
         assert_eq!(first, (epoch as u64 * 5) % track.lines());
         buffers.epoch(variant, 5).unwrap();
     }

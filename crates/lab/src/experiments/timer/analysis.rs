@@ -9,13 +9,17 @@
 mod view;
 
 use tenbin_model::verdict::Grid;
-use tenbin_model::{Answer, Cell, Descriptor, Figure, Interval, Machine, Picoseconds, Trial, Verdict};
+use tenbin_model::{
+    Answer, Cell, Descriptor, Figure, Interval, Machine, Picoseconds, Trial, VariantIndex, Verdict,
+};
 
 use tenbin_analysis::verdict::{comparisons, sentence, votes, whole_epoch};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::words::percent;
 use tenbin_stats::LEVEL;
 use tenbin_stats::order::Ordered;
+
+use super::SLACK;
 
 /// Blocks whose events tell the 99th percentile ([`tells_tail`]): 300 of each variant.
 const BLOCKS_FOR_TAILS: u32 = 150;
@@ -26,7 +30,7 @@ const CONFIDENCE: f64 = 0.95;
 /// How late one variant was in a cell, over all its events. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Late {
-    pub(super) variant: u32,
+    pub(super) variant: VariantIndex,
     pub(super) name: String,
     /// How many events there were: at least 1.
     pub(super) count: usize,
@@ -56,7 +60,7 @@ impl Late {
         cell.arrangement.variants.iter().filter_map(|&variant| Self::of(trial, cell, variant)).collect()
     }
 
-    fn of(trial: &Trial, cell: &Cell, variant: u32) -> Option<Self> {
+    fn of(trial: &Trial, cell: &Cell, variant: VariantIndex) -> Option<Self> {
         let samples = cell.samples.iter().filter(|sample| sample.variant == variant);
         let events = Ordered::new(samples.map(|sample| sample.elapsed.as_nanos()).collect())?;
         let tail = |quantile: f64| {
@@ -65,7 +69,7 @@ impl Late {
         };
         Some(Self {
             variant,
-            name: trial.descriptor.variants.get(variant as usize)?.name.clone(),
+            name: trial.variant(variant)?.name.clone(),
             count: events.count(),
             median: events.median(),
             within: events.quantile_interval(0.5, LEVEL).map(|within| within.interval),
@@ -148,7 +152,7 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, late: &[Late]) -> Vec<
 /// The times of the two variants that are weighed first, what came of it, and what slack has to do with it.
 fn sentence(trial: &Trial, cell: &Cell, late: &[Late], answers: &[Answer]) -> Option<String> {
     let comparison = cell.arrangement.comparisons.first()?;
-    let find = |variant: u32| late.iter().find(|late| late.variant == variant);
+    let find = |variant: VariantIndex| late.iter().find(|late| late.variant == variant);
     let (left, right) = (find(comparison.left)?, find(comparison.right)?);
     let (subject, label) = (&trial.descriptor.subject, &cell.arrangement.label);
     let (times, answer) = (format!("{} and {}", left.in_words(), right.in_words()), answers.first()?);
@@ -184,8 +188,8 @@ fn weighed(trial: &Trial, answer: &Answer) -> String {
 /// It does where three things hold: the second is the later one, taking its slack away makes it less late by
 /// about as much as it had, and what is left is nearer to the first than to where it was.
 fn slack(trial: &Trial, cell: &Cell, late: &[Late], answers: &[Answer]) -> Option<String> {
-    let of = |variant: u32| trial.descriptor.variants.get(variant as usize)?.coordinate("slack");
-    let find = |variant: u32| late.iter().find(|late| late.variant == variant);
+    let of = |variant: VariantIndex| trial.variant(variant)?.coordinate(SLACK);
+    let find = |variant: VariantIndex| late.iter().find(|late| late.variant == variant);
     let first = cell.arrangement.comparisons.first()?;
     let mut others = cell.arrangement.comparisons.iter().zip(answers).skip(1);
     let (second, answer) = others.find(|(other, _)| {

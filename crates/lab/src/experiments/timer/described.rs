@@ -6,7 +6,7 @@ use tenbin_model::{Descriptor, Parameter, Picoseconds, Quantity, Source, Variant
 
 use super::analysis::Lateness;
 
-use super::{MEASURED, WAYS};
+use super::{MEASURED, SLACK, WAYS};
 
 /// Names and what they do, in the order of [`WAYS`].
 const NAMES: [(&str, &str); WAYS.len()] = [
@@ -33,7 +33,7 @@ pub(super) fn variants(slack: Picoseconds) -> Vec<Variant> {
         if place >= MEASURED {
             Variant::sabotage(name, what)
         } else if way.has_slack() {
-            Variant::measured(name, what).at(&[("slack", nanoseconds)])
+            Variant::measured(name, what).at(&[(SLACK, nanoseconds)])
         } else {
             Variant::measured(name, what)
         }

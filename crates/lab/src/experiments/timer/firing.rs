@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::timers::{self, Firing, Order, Waiters};
 use tenbin_metal::{Fault, Lap};
-use tenbin_model::{Cpu, Finding, Picoseconds};
+use tenbin_model::{Cpu, Finding, Picoseconds, VariantIndex};
 
 use super::{GAP, MEASURED, SLEEP, SLEEP_LEAST, WAYS, surroundings};
 use crate::experiment::{Apparatus, Failure, Seen};
@@ -41,7 +41,7 @@ pub(super) struct Firings {
     wave: Option<Wave>,
     cpu: Cpu,
     /// Firings that broke the specification once and that did not come again, by variant and clause.
-    single: BTreeMap<(u32, Clause), Single>,
+    single: BTreeMap<(VariantIndex, Clause), Single>,
     /// Whether the first block has begun. Before that the engine looks for the number of iterations of an
     /// epoch, which is one whatever it sees.
     begun: bool,
@@ -68,15 +68,15 @@ struct Single {
 pub(super) struct Wave {
     waiters: Waiters,
     blocks: u32,
-    variants: Vec<u32>,
+    variants: Vec<VariantIndex>,
     random: Pcg64Mcg,
     /// What has fired and was not asked for yet, by variant, the oldest first.
-    fired: BTreeMap<u32, VecDeque<Firing>>,
+    fired: BTreeMap<VariantIndex, VecDeque<Firing>>,
 }
 
 impl Wave {
     /// As many processes as `blocks` have timers.
-    pub(super) fn of(waiters: Waiters, blocks: u32, variants: &[u32], seed: u64) -> Self {
+    pub(super) fn of(waiters: Waiters, blocks: u32, variants: &[VariantIndex], seed: u64) -> Self {
         let random = Pcg64Mcg::seed_from_u64(seed);
         Self { waiters, blocks, variants: variants.to_vec(), random, fired: BTreeMap::new() }
     }
@@ -84,7 +84,7 @@ impl Wave {
     /// The variants in the order in which they are armed: for each block a random one and then its mirror
     /// image, so that the two firings of a variant stand around the same moment. The engine hands them to its
     /// blocks two by two.
-    fn drawn(&mut self) -> Vec<u32> {
+    fn drawn(&mut self) -> Vec<VariantIndex> {
         let mut drawn = Vec::new();
         for _ in 0..self.blocks {
             let mut order = self.variants.clone();
@@ -95,7 +95,7 @@ impl Wave {
     }
 
     /// The next firing of `variant`: of this wave, or of a new one.
-    fn next(&mut self, variant: u32, time: Picoseconds) -> Result<Option<Firing>, Fault> {
+    fn next(&mut self, variant: VariantIndex, time: Picoseconds) -> Result<Option<Firing>, Fault> {
         if self.fired.get(&variant).is_none_or(VecDeque::is_empty) {
             let drawn = self.drawn();
             let orders: Vec<Order> = drawn
@@ -114,8 +114,8 @@ impl Wave {
     }
 }
 
-fn order(variant: u32, length: Picoseconds, after: Picoseconds) -> Order {
-    let (way, slack) = WAYS[variant as usize];
+fn order(variant: VariantIndex, length: Picoseconds, after: Picoseconds) -> Order {
+    let (way, slack) = WAYS[variant];
     Order { way, slack, length, after }
 }
 
@@ -125,15 +125,15 @@ impl Firings {
     }
 
     /// A timer that nobody else waits beside.
-    pub(super) fn alone(&mut self, variant: u32, time: Picoseconds) -> Result<Firing, Fault> {
-        let process = (variant as usize).min(MEASURED).min(self.alone.len() - 1);
+    pub(super) fn alone(&mut self, variant: VariantIndex, time: Picoseconds) -> Result<Firing, Fault> {
+        let process = variant.place().min(MEASURED).min(self.alone.len() - 1);
         let mut firings = self.alone[process].wait(&[order(variant, time, Picoseconds::ZERO)])?;
         firings.pop().ok_or_else(|| Fault::system("wait for a timer", std::io::ErrorKind::NotFound))
     }
 
     /// The order of a new wave, as it would be armed.
     #[cfg(test)]
-    pub(super) fn drawn(&mut self) -> Vec<u32> {
+    pub(super) fn drawn(&mut self) -> Vec<VariantIndex> {
         self.wave.as_mut().map(Wave::drawn).unwrap_or_default()
     }
 
@@ -148,7 +148,7 @@ impl Firings {
         self.time = time;
     }
 
-    pub(super) fn firing(&mut self, variant: u32) -> Result<Firing, Fault> {
+    pub(super) fn firing(&mut self, variant: VariantIndex) -> Result<Firing, Fault> {
         let (time, begun) = (self.time, self.begun);
         if let Some(wave) = self.wave.as_mut().filter(|wave| begun && wave.variants.contains(&variant))
             && let Some(firing) = wave.next(variant, time)?
@@ -213,7 +213,7 @@ fn slept(lap: &Lap) -> u64 {
 impl Firings {
     /// What is wrong with this firing of `variant`, if it came again when it was asked for again, or a second
     /// time in this cell.
-    fn accused(&mut self, variant: u32, firing: &Firing) -> Result<Option<String>, Fault> {
+    fn accused(&mut self, variant: VariantIndex, firing: &Firing) -> Result<Option<String>, Fault> {
         let Err((clause, seen)) = judged(firing) else { return Ok(None) };
         let time = firing.order.length.min(CHECKED);
         if comes_again(clause, || self.alone(variant, time))? {
@@ -227,7 +227,7 @@ impl Firings {
 
     /// What was seen once, came no more, and accuses nobody.
     fn remarked(&self) -> Vec<Finding> {
-        let remark = |(&(_, clause), single): (&(u32, Clause), &Single)| {
+        let remark = |(&(_, clause), single): (&(VariantIndex, Clause), &Single)| {
             let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
             let why = match clause {
                 Clause::Asleep => "who is preempted before he sleeps may be charged for what the host took",
@@ -248,7 +248,7 @@ impl Firings {
 }
 
 impl Apparatus for Firings {
-    fn check(&mut self, variant: u32) -> Result<Seen, Fault> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         let time = self.time.min(CHECKED);
         let waits = if time < SURELY_ASLEEP { WAITS_SHORT } else { WAITS };
         let (mut asleep, mut soonest) = (0, None);
@@ -268,7 +268,7 @@ impl Apparatus for Firings {
         })
     }
 
-    fn epoch(&mut self, variant: u32, _iterations: u64) -> Result<Lap, Failure> {
+    fn epoch(&mut self, variant: VariantIndex, _iterations: u64) -> Result<Lap, Failure> {
         let firing = self.firing(variant)?;
         match self.accused(variant, &firing)? {
             // How late it was stands, also where its caller may not have slept.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use tenbin_metal::timers::{Firing, Order};
 use tenbin_metal::{Lap, Usage};
-use tenbin_model::{Descriptor, Role};
+use tenbin_model::{Descriptor, VariantIndex};
 
 use super::firing::{Clause, comes_again, judged};
 use super::*;
@@ -210,10 +210,8 @@ fn each_block_of_a_wave_is_an_order_and_its_mirror_image() {
 fn a_fault_in_a_cell_of_waves_is_an_implementation_error() {
     with_times(None, Effort::Quick, |request| {
         let (descriptor, cell, _) = in_waves(request, 1);
-        let faults =
-            descriptor.variants.iter().zip(0_u32..).filter(|(variant, _)| variant.role == Role::Sabotage);
         let mut planted = 0;
-        for (fault, number) in faults {
+        for (number, fault) in descriptor.planted_faults() {
             let (_, _, firings) = in_waves(request, 1);
             let mut firings = Planted::later(firings, |inner, _, iterations| inner.epoch(number, iterations));
             let cell = rehearsed((&descriptor, cell.clone()), request, &mut firings);
@@ -230,9 +228,9 @@ fn a_fault_in_a_cell_of_waves_is_an_implementation_error() {
 fn a_short_timer_that_is_too_soon_or_spins_fails_the_check() {
     with_times(Some("50us"), Effort::Quick, |request| {
         let mut apparatus = plan(request).unwrap().cells[0].open(request).unwrap();
-        for (variant, (way, _)) in (0..).zip(WAYS) {
+        for (variant, (way, _)) in (0..).map(VariantIndex).zip(WAYS) {
             let seen = apparatus.check(variant).unwrap();
-            let sound = (variant as usize) < MEASURED;
+            let sound = variant.place() < MEASURED;
             assert_eq!(matches!(seen, Seen::Met(_)), sound, "{way:?}: {seen:?}");
         }
     });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Cell, Cpu, Machine, Picoseconds, Sample, Trial};
+use tenbin_model::{Cell, Cpu, Machine, Picoseconds, Sample, Trial, VariantIndex};
 
 use tenbin_stats::order::Ordered;
 
@@ -24,7 +24,7 @@ pub(super) struct Pair {
 /// The handovers of one pair by one protocol, in nanoseconds for one way.
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
-    pub(super) variant: u32,
+    pub(super) variant: VariantIndex,
     pub(super) low: f64,
     /// Positive and finite.
     pub(super) median: f64,
@@ -56,7 +56,7 @@ impl Pair {
         })
     }
 
-    pub(super) fn spread(&self, variant: u32) -> Option<&Spread> {
+    pub(super) fn spread(&self, variant: VariantIndex) -> Option<&Spread> {
         self.spreads.iter().find(|spread| spread.variant == variant)
     }
 }
@@ -68,7 +68,7 @@ fn both_there(sample: &Sample) -> Picoseconds {
 }
 
 impl Spread {
-    fn of(cell: &Cell, variant: u32) -> Option<Self> {
+    fn of(cell: &Cell, variant: VariantIndex) -> Option<Self> {
         let samples = cell.samples.iter().filter(|sample| sample.variant == variant);
         let one_way = samples
             .map(|sample| both_there(sample).as_nanos() / (sample.iterations * cell.arrangement.work) as f64);
@@ -99,7 +99,7 @@ pub(super) struct Class<'a> {
 impl Class<'_> {
     /// The middle of the pairs' medians by `variant`, and how many pairs there are. None if none was timed by
     /// it.
-    pub(super) fn in_words(&self, variant: u32) -> Option<String> {
+    pub(super) fn in_words(&self, variant: VariantIndex) -> Option<String> {
         let medians = self.pairs.iter().filter_map(|pair| Some(pair.spread(variant)?.median)).collect();
         let time = three_digits(Ordered::new(medians)?.median());
         let plural = if self.pairs.len() == 1 { "" } else { "s" };

@@ -1,7 +1,7 @@
 //! The figures of a map of pairs: by class, and by pair.
 
 use tenbin_model::topology::Shared;
-use tenbin_model::{Cpu, Descriptor, Figure, Grid, Trial, Variant};
+use tenbin_model::{Cpu, Descriptor, Figure, Grid, Trial, Variant, VariantIndex};
 
 use super::pair::{Pair, Spread, classes};
 use tenbin_stats::order::Ordered;
@@ -23,7 +23,7 @@ pub(super) struct ByClass {
 pub(super) fn by_class(trial: &Trial, pairs: &[Pair]) -> Vec<ByClass> {
     let measured: Vec<&Pair> = pairs.iter().filter(|pair| !pair.control).collect();
     let rows = classes(&measured).into_iter().flat_map(|class| {
-        let row = |(variant, way): (u32, &Variant)| {
+        let row = |(variant, way): (VariantIndex, &Variant)| {
             let spreads = || class.pairs.iter().filter_map(move |pair| pair.spread(variant));
             let middle = |read: Read| Some(Ordered::new(spreads().map(read).collect())?.median());
             Some(ByClass {
@@ -36,7 +36,7 @@ pub(super) fn by_class(trial: &Trial, pairs: &[Pair]) -> Vec<ByClass> {
                 interrupted: spreads().map(|spread| spread.interrupted).fold(0.0, f64::max),
             })
         };
-        (0..).zip(&trial.descriptor.variants).filter_map(row).collect::<Vec<_>>()
+        trial.descriptor.numbered_variants().filter_map(row).collect::<Vec<_>>()
     });
     rows.collect()
 }
@@ -68,7 +68,7 @@ pub(super) fn grids(descriptor: &Descriptor, pairs: &[&Pair]) -> Vec<Grid> {
         [("median", |spread| spread.median), ("p5", |spread| spread.low), ("p95", |spread| spread.high)];
     let mut grids = Vec::new();
     for (name, read) in figures {
-        for (number, variant) in (0..).zip(&descriptor.variants) {
+        for (number, variant) in descriptor.numbered_variants() {
             let mut values = vec![vec![None; cpus.len()]; cpus.len()];
             for pair in pairs {
                 let Some(spread) = pair.spread(number) else { continue };

@@ -6,6 +6,7 @@ use tenbin_analysis::specimen::{descriptor, run, sharing};
 use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Arrangement, Comparison, Ended, Picoseconds, Quantity, Run, Sample, Shared, Variant};
 
+use super::super::{FLAGS, SWAP};
 use super::*;
 use crate::engine::unmeasured;
 
@@ -34,9 +35,9 @@ fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
         let own = base * factor * random.random_range(0.97..1.03);
         let mut samples = Vec::new();
         for block in 0..50 {
-            for variant in [0, 1, 1, 0] {
+            for variant in [SWAP, FLAGS, FLAGS, SWAP] {
                 let late = if random.random_bool(0.02) { 40.0 } else { 1.0 };
-                let time = own * f64::from(1 + variant) * random.random_range(0.98..1.02) * late;
+                let time = own * f64::from(1 + variant.0) * random.random_range(0.98..1.02) * late;
                 samples.push(Sample {
                     order: samples.len() as u32,
                     block,
@@ -53,8 +54,8 @@ fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
             parameters: vec![("control".into(), control.into())],
             cpus: vec![one, other],
             work: 2,
-            variants: vec![0, 1],
-            comparisons: if control.is_empty() { vec![Comparison { left: 0, right: 1 }] } else { vec![] },
+            variants: vec![SWAP, FLAGS],
+            comparisons: Comparison::of(control.is_empty().then_some((SWAP, FLAGS))),
             headline: one == cpus[0] && other == cpus[1] && control.is_empty(),
             ..Arrangement::default()
         };

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use tenbin_analysis::specimen::{descriptor, run};
-use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Picoseconds, Quantity, Run};
+use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Picoseconds, Quantity, Run, VariantIndex};
 
 use super::*;
 
@@ -45,17 +45,17 @@ fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
         for mib in MIB {
             let name =
                 if mib == 0 { line.name.into() } else { format!("{} with {}", line.name, Bytes(mib << 20)) };
-            let point = [("pages", mib * 256), ("huge", u64::from(line.huge)), ("way", line.way)];
+            let point = [(PAGES, mib * 256), (HUGE, u64::from(line.huge)), (WAY, line.way)];
             variants.push(Variant::measured(&name, "").at(&point));
             costs.push((line.cost)(mib as f64));
         }
     }
-    let measured: Vec<u32> = (0..variants.len() as u32).collect();
+    let measured = VariantIndex::range(0..variants.len());
     variants.push(Variant::sabotage("a fork that shares the memory", ""));
     let mut samples = Vec::new();
     for block in 0..blocks {
         for &variant in measured.iter().chain(measured.iter().rev()) {
-            let elapsed = 10.0 * costs[variant as usize] * (1.0 + noise * random.random::<f64>());
+            let elapsed = 10.0 * costs[variant] * (1.0 + noise * random.random::<f64>());
             samples.push(Sample {
                 order: samples.len() as u32,
                 block,
@@ -71,7 +71,7 @@ fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
         arrangement: Arrangement {
             label: "on one CPU".into(),
             cpus: vec![Cpu(0); 10],
-            comparisons: vfork.map(|vfork| Comparison { left: vfork as u32, right: 0 }).into_iter().collect(),
+            comparisons: Comparison::of(vfork.map(|vfork| (vfork.into(), VariantIndex(0)))),
             variants: measured,
             headline: true,
             ..Arrangement::default()

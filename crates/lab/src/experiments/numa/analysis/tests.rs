@@ -1,6 +1,6 @@
 //! Cells as a run keeps them, and what is said of them.
 
-use tenbin_model::{Arrangement, Descriptor, Picoseconds, Sample};
+use tenbin_model::{Arrangement, Descriptor, Picoseconds, Sample, VariantIndex};
 
 use super::*;
 use crate::engine::unmeasured;
@@ -8,15 +8,15 @@ use crate::engine::unmeasured;
 const MIB: u64 = 1 << 20;
 
 /// Times in picoseconds an access, each with the variant that took it.
-type Epoch = (u32, u64);
+type Epoch = (VariantIndex, u64);
 
 fn pair(reader: u32, home: u32) -> Variant {
-    let at = [("reader", u64::from(reader)), ("home", u64::from(home))];
+    let at = [(READER, u64::from(reader)), (HOME, u64::from(home))];
     Variant::measured(&format!("CPU {reader} in CPU {home}'s memory"), "a test").at(&at)
 }
 
 fn again(number: u64) -> Variant {
-    Variant::measured("CPU 0 again", "a test").at(&[("reader", 0), ("home", 0), ("repeat", number)])
+    Variant::measured("CPU 0 again", "a test").at(&[(READER, 0), (HOME, 0), (REPEAT, number)])
 }
 
 fn answer(
@@ -39,7 +39,7 @@ fn answer(
     let arrangement = Arrangement {
         label: "a cell".into(),
         parameters: parameters.iter().map(|(name, value)| ((*name).into(), value.to_string())).collect(),
-        variants: (0..variants.len() as u32).collect(),
+        variants: VariantIndex::range(0..variants.len()),
         headline: true,
         ..Arrangement::default()
     };
@@ -63,7 +63,7 @@ fn matrix_of(time: impl Fn(u32, u32) -> u64, parameters: &[(&str, u64)], nodes: 
     let variants = pairs.iter().map(|&(reader, home)| pair(reader, home)).collect();
     let block = |block: usize| {
         let epoch = |(variant, &(reader, home)): (usize, &(u32, u32))| {
-            (variant as u32, near(time(reader, home), block, variant))
+            (variant.into(), near(time(reader, home), block, variant))
         };
         pairs.iter().enumerate().map(epoch).collect()
     };
@@ -82,7 +82,7 @@ fn column(far: u64, blocks: usize, repeats_from: usize) -> Answer {
     let block = |block: usize| {
         let planned = (0..16).chain((0..16).rev()).filter(|variant| *variant < 8 || block >= repeats_from);
         let epoch = |variant: usize| {
-            (variant as u32, near(if (4..8).contains(&variant) { far } else { 37_000 }, block, variant))
+            (variant.into(), near(if (4..8).contains(&variant) { far } else { 37_000 }, block, variant))
         };
         planned.map(epoch).collect()
     };

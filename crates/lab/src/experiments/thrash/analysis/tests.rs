@@ -5,6 +5,7 @@ use tenbin_analysis::specimen::{cell, descriptor, sharing};
 use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Ended, Picoseconds, Probe, Quantity, Sample, Share};
 
+use super::super::{PRIVATE, SHARED};
 use super::*;
 
 fn guest() -> Machine {
@@ -102,7 +103,7 @@ fn the_footnote_is_tested_only_where_all_cpus_share_one_l3() {
 #[test]
 fn it_is_the_first_thread_s_own_time_that_is_weighed() {
     let mut trial = trial(200, 1.0, 0.001);
-    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == 1) {
+    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == SHARED) {
         let stopped = if sample.order % 3 == 0 { 1 } else { 30 };
         let own = Share { elapsed: sample.elapsed, failures: 0 };
         sample.elapsed.0 *= stopped;
@@ -154,11 +155,11 @@ fn first_run() -> (Machine, Trial) {
         let &[block, private, private_again, shared, shared_again] = fields.as_slice() else {
             panic!("{row}")
         };
-        let times = [(0, private), (1, shared), (1, shared_again), (0, private_again)];
+        let times = [(PRIVATE, private), (SHARED, shared), (SHARED, shared_again), (PRIVATE, private_again)];
         cell.samples.extend(times.map(|(variant, elapsed)| Sample {
             block: block as u32,
             variant,
-            iterations: if variant == 0 { 580_000 } else { 40_000 },
+            iterations: if variant == PRIVATE { 580_000 } else { 40_000 },
             elapsed: Picoseconds(elapsed),
             ..Sample::default()
         }));
@@ -201,7 +202,7 @@ fn states_with_two_answers_depend_and_with_one_answer_do_not() {
     assert_eq!(answer.verdict, Verdict::Refused);
     assert!(answer.sentence.starts_with("Refused: it depends: "), "{}", answer.sentence);
     // Three times as dear throughout: 45 times and 3 times, which is one answer with a word on when.
-    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == 1) {
+    for sample in trial.cells[0].samples.iter_mut().filter(|sample| sample.variant == SHARED) {
         sample.elapsed.0 *= 3;
     }
     let answer = Comparisons.judge(&machine, &trial).answers.remove(0);

@@ -3,7 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_analysis::specimen::{cell, descriptor, run, trial};
-use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Quantity, Refusal, Run, Sample, Variant};
+use tenbin_model::{
+    Arrangement, Comparison, Cpu, Ended, Quantity, Refusal, Run, Sample, Variant, VariantIndex,
+};
 
 use super::*;
 
@@ -28,26 +30,26 @@ fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
             samples.push(Sample {
                 order: samples.len() as u32,
                 block,
-                variant: variant as u32,
+                variant: variant.into(),
                 iterations: 1,
                 elapsed: Picoseconds((elapsed * 1e3) as u64),
                 ..Sample::default()
             });
         }
     }
-    let mut comparisons = vec![Comparison { left: 0, right: 1 }];
-    comparisons.extend((ways.len() > 2).then_some(Comparison { left: 2, right: 1 }));
+    let pairs = [(0, 1), (2, 1)].map(|(left, right)| (VariantIndex(left), VariantIndex(right)));
+    let comparisons = Comparison::of(pairs.into_iter().take(ways.len() - 1));
     let arrangement = Arrangement {
         label: "armed for 1 ms".into(),
         cpus: vec![Cpu(0); ways.len()],
-        variants: (0..ways.len() as u32).collect(),
+        variants: VariantIndex::range(0..ways.len()),
         comparisons,
         headline: true,
         ..Arrangement::default()
     };
     let variant = |&(name, slack, _): &Called| {
         let variant = Variant::measured(name, "");
-        slack.map_or(variant.clone(), |slack| variant.at(&[("slack", slack)]))
+        slack.map_or(variant.clone(), |slack| variant.at(&[(SLACK, slack)]))
     };
     Trial {
         descriptor: Descriptor {
@@ -276,7 +278,7 @@ fn lateness_is_not_stopped_by_what_it_sees() {
     let trial = late(&[TIMERFD, SLEEP], 512, 1);
     assert!(!Lateness.may_end_early());
     assert_eq!(Lateness.least_blocks(&trial.descriptor, 3), BLOCKS_FOR_TAILS);
-    assert_eq!(trial.cells[0].arrangement.comparisons, [Comparison { left: 0, right: 1 }]);
+    assert_eq!(trial.cells[0].arrangement.comparisons, Comparison::of([(VariantIndex(0), VariantIndex(1))]));
 }
 
 #[test]
