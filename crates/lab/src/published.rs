@@ -98,7 +98,7 @@ mod tests {
         for file in files {
             let name = file.file_name().into_string().unwrap();
             let text = std::fs::read_to_string(file.path()).unwrap();
-            assert!(text.starts_with("# seed "), "{name}: names no source");
+            assert!(text.starts_with("# source: "), "{name}: names no source");
             assert!(rows(&text).len() > 4, "{name}");
             let own = |line: &&str| line.starts_with(&format!("| `{name}` |"));
             let row = listed.lines().find(own).unwrap_or_else(|| panic!("{name}: not listed"));

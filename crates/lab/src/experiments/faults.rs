@@ -247,7 +247,7 @@ fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
 }
 
 /// A figure of the published run.
-fn seed(figure: &str) -> f64 {
+fn published_figure(figure: &str) -> f64 {
     let rows = rows(include_str!("../../../../fixtures/published/faults_sg2038.csv"));
     let row = rows.iter().find(|row| row.text("figure") == figure);
     row.and_then(|row| row.number("value")).unwrap_or(f64::NAN)

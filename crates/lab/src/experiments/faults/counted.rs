@@ -12,7 +12,7 @@ use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted};
 use tenbin_model::{Effort, Finding, Machine, Picoseconds};
 
-use super::{finding, seed, system_share};
+use super::{finding, published_figure, system_share};
 use crate::memory::allowance;
 
 /// Writes for each page, all threads together: of 257 769 pages less than one is missed in a thousand passes
@@ -111,7 +111,7 @@ pub(super) struct Pass {
 
 impl Pass {
     pub(super) fn run(team: &mut Team, machine: &Machine, until: Until, chosen: u64) -> Result<Self, Fault> {
-        let bytes = (seed("bytes") as u64).min(allowance(machine).0);
+        let bytes = (published_figure("bytes") as u64).min(allowance(machine).0);
         let region = Arc::new(Region::map(bytes as usize, Advised::Nothing)?);
         let workers = team.size();
         let writes = (region.pages() as u64 * WRITES_A_PAGE).div_ceil(workers as u64 * LAPS);
@@ -155,7 +155,7 @@ pub(super) fn look(
     effort: Effort,
     chosen: u64,
 ) -> Result<Vec<Finding>, Fault> {
-    let asked = seed("bytes") as u64;
+    let asked = published_figure("bytes") as u64;
     let workers = team.size();
     let limit = Picoseconds::from_millis(match effort {
         Effort::Quick => 2_000,
@@ -189,14 +189,14 @@ pub(super) fn look(
         counted(workers, "thread"),
         counts.excess(),
         comma(&counters),
-        seed("page_faults_the_author_expects"),
-        seed("pages_of_4096"),
+        published_figure("page_faults_the_author_expects"),
+        published_figure("pages_of_4096"),
         asked.div_ceil(2 << 20),
     );
     let mut findings =
         vec![finding(sentence(counts), evidence, "one pass; faults are those of the workers' threads alone")];
     findings.extend(system_share(usage).map(|share| {
-        let (user, system) = (seed("user_s"), seed("sys_s"));
+        let (user, system) = (published_figure("user_s"), published_figure("sys_s"));
         finding(
             format!(
                 "In the published work {} % of the CPU time here was the kernel's; on the SG2038 it was {} %.",
@@ -226,7 +226,8 @@ pub(super) fn sentence(counts: &Counts) -> String {
             pages(huge * counts.of_a_huge)
         ),
     };
-    let (there, expected_there) = (seed("page_faults_counted"), seed("pages_of_4096"));
+    let (there, expected_there) =
+        (published_figure("page_faults_counted"), published_figure("pages_of_4096"));
     format!(
         "The published work took {} faults to touch {}{because}: {}x what was expected; on the SG2038 it was {there} for \
          {expected_there} pages, {}x.",

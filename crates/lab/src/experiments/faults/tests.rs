@@ -247,15 +247,16 @@ fn published_work_fits_the_memory_and_its_findings_are_whole() {
 
 #[test]
 fn an_excess_is_named_and_what_remains_is_said() {
-    let seed = Counts { faults: 1_626_092, touched: 257_769, hints: Some(1_300_000), ..Counts::default() };
-    assert_eq!(seed.expected(), 257_769);
+    let reported =
+        Counts { faults: 1_626_092, touched: 257_769, hints: Some(1_300_000), ..Counts::default() };
+    assert_eq!(reported.expected(), 257_769);
     let huge = Counts { faults: 520, touched: 1_024 + 8, huge: 2, of_a_huge: 512, hints: Some(0) };
     let cases: [(Counts, &[&str]); 5] = [
-        (seed.clone(), &["1368323 more than expected", "1300000 by hints", "68323 that remain"]),
-        (Counts { hints: Some(2_000_000), ..seed.clone() }, &["1368323 by hints", "0 that remain"]),
-        (Counts { hints: None, ..seed.clone() }, &["does not count hints", "1368323 that remain"]),
-        (Counts { faults: 257_769, ..seed.clone() }, &["none more than expected"]),
-        (Counts { faults: 257_000, ..seed.clone() }, &["769 fewer than expected"]),
+        (reported.clone(), &["1368323 more than expected", "1300000 by hints", "68323 that remain"]),
+        (Counts { hints: Some(2_000_000), ..reported.clone() }, &["1368323 by hints", "0 that remain"]),
+        (Counts { hints: None, ..reported.clone() }, &["does not count hints", "1368323 that remain"]),
+        (Counts { faults: 257_769, ..reported.clone() }, &["none more than expected"]),
+        (Counts { faults: 257_000, ..reported.clone() }, &["769 fewer than expected"]),
     ];
     for (counts, words) in cases {
         let excess = counts.excess();
@@ -299,7 +300,7 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
 
 #[test]
 fn published_figures_are_those_of_the_source() {
-    assert_eq!(seed("page_faults_counted"), 1_626_092.0);
+    assert_eq!(published_figure("page_faults_counted"), 1_626_092.0);
     let published = published();
     let what = &published[0].what;
     assert!(what.contains("1626092 page faults for 257769 pages, 6.31 a page"), "{what}");
