@@ -7,6 +7,7 @@ use std::path::Path;
 use jsonschema::Validator;
 use serde_json::Value;
 
+use tenbin_model::Report;
 use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::{Command, status_in_words};
@@ -41,11 +42,8 @@ fn check_comparison(tenbin: &dyn Fn() -> Command, folder: &Path) -> Result<(), F
     let run = || {
         let run = tenbin().arguments(["run", "null", "--quick", "--json"]).variable("TENBIN_STORE", &store);
         let text = run.capture()?.text;
-        let report = serde_json::from_str::<Value>(&text).unwrap_or_default();
-        report["run"]
-            .as_str()
-            .map(str::to_owned)
-            .ok_or_else(|| Failure::new("take a run to compare", format!("no run was kept:\n{text}"), REMEDY))
+        let kept = serde_json::from_str::<Report>(&text).ok().and_then(|report| report.run);
+        kept.ok_or_else(|| Failure::new("take a run to compare", format!("no run was kept:\n{text}"), REMEDY))
     };
     let (one, other) = (run()?, run()?);
     let compare = tenbin().arguments(["compare", &one, &other, "--json"]).variable("TENBIN_STORE", &store);
