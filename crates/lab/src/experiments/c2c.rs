@@ -272,6 +272,8 @@ fn describe() -> Descriptor {
             ),
         ],
         margin: 0.05,
+        // As `atomics`: different instructions on a core that another guest's thread may share.
+        sway: 0.15,
         // What 100 round trips take, about; their number is fixed.
         epoch: Picoseconds::from_micros(20),
         sources: vec![

@@ -72,6 +72,29 @@ fn names_are_single_lower_case_words_and_unique() {
     assert_eq!(names.len(), EXPERIMENTS.len());
 }
 
+/// What others do on a core slows down different instructions by different amounts.
+#[test]
+fn who_compares_different_work_allows_for_other_guests() {
+    with_request(Effort::Normal, |request| {
+        for experiment in EXPERIMENTS {
+            let descriptor = (experiment.describe)();
+            let Ok(plan) = (experiment.plan)(request) else { continue };
+            let compares = plan.cells.iter().any(|cell| !cell.arrangement.comparisons.is_empty());
+            let allows = descriptor.sway > 0.0;
+            assert_eq!(allows, compares && descriptor.name != "null", "{}", descriptor.name);
+        }
+    });
+}
+
+/// Ratios of two variants that runs of one virtual machine came to (docs/truth.md).
+#[test]
+fn what_two_runs_came_to_is_not_claimed_both_ways() {
+    for (name, one, other) in [("atomics", 0.92_f64, 0.989), ("fib", 0.91, 1.13)] {
+        let beyond = 1.0 + (named(name).describe)().sway;
+        assert!(one.max(other) < beyond && one.min(other) > 1.0 / beyond, "{name}");
+    }
+}
+
 #[test]
 fn every_descriptor_is_complete() {
     for descriptor in described() {

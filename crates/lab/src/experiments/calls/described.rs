@@ -36,6 +36,8 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         margin: 0.02,
+        // As `atomics`: different instructions on a core that another guest's thread may share.
+        sway: 0.15,
         privileges: "for the figures none; for the trace a C compiler and permission to ptrace".into(),
         sources: Source::list(&[
             (

@@ -80,6 +80,8 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         margin: 0.02,
+        // As `atomics`: different instructions on a core that another guest's thread may share.
+        sway: 0.15,
         // An iteration takes most of it. Shorter than a scheduler's slice, so that most epochs are not
         // interrupted.
         epoch: Picoseconds::from_millis(1),

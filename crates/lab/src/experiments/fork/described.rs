@@ -29,6 +29,8 @@ pub(super) fn describe() -> Descriptor {
             "resident memory of the calling process in MiB, two sizes or more; none is always measured beside them",
         )],
         margin: 0.05,
+        // As `atomics`: different instructions on a core that another guest's thread may share.
+        sway: 0.15,
         // Some tens of the cheapest children, and one of the dearest.
         epoch: Picoseconds::from_micros(500),
         sources: vec![

@@ -64,6 +64,8 @@ pub(super) fn describe() -> Descriptor {
             "lengths of timers, 50us to 10s, with ns, us, ms or s; those from 100ms on wait many at a time",
         )],
         margin: 0.05,
+        // As `atomics`: different instructions on a core that another guest's thread may share.
+        sway: 0.15,
         touches: "none; timer slack is set in processes of its own".into(),
         sources: Source::list(&[
             (
