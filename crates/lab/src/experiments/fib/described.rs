@@ -37,8 +37,8 @@ pub(super) fn describe() -> Descriptor {
             ),
         ],
         margin: 0.02,
-        // Divisions beside additions on a core that another guest's thread shares: a ratio of 0.91 in 49 runs
-        // was 1.13 in one (docs/truth.md).
+        // Products beside sums on a core that another guest's thread shares: a ratio of 0.91 in 49 runs was
+        // 1.13 in one (docs/truth.md).
         sway: 0.25,
         epoch: user::EPOCH,
         privileges: "in user mode none; in the kernel the module fibdrv, and root to choose its algorithm; CAP_PERFMON and a \
