@@ -2,12 +2,14 @@
 //!
 //! Wanted is any number of changes, of states that last; single values that lie far out, however far, must
 //! not count as one. So intervals of many lengths and places are each split in two at every place, and the
-//! parts compared by ranks:
+//! parts compared:
 //!
 //! - the intervals are those of *seeded binary segmentation* (S. Kovács, P. Bühlmann, H. Li, A. Munk, "Seeded
 //!   binary segmentation: a general methodology for fast and optimal changepoint detection", Biometrika
 //!   2023): fixed, and n log n elements in all;
-//! - the parts are compared by the rank sum of Wilcoxon (1945) and of Mann and Whitney (1947), standardized;
+//! - the parts are compared by the rank sum of Wilcoxon (1945) and of Mann and Whitney (1947), standardized,
+//!   and by how many values lie above each quartile of the interval: where something else disturbs half of
+//!   the values either way, ranks say little of where the others lie;
 //! - of the splits above the threshold the one in the *narrowest* interval is taken first, and all intervals
 //!   that hold it are left out from there on (R. Baranowski, Y. Chen, P. Fryzlewicz,
 //!   "Narrowest-over-threshold detection of multiple change points and change-point-like features", JRSS B
@@ -23,7 +25,11 @@
 //! of that function is at most ½·t²·variance: the rank sum is sub-Gaussian with its own variance, for every m
 //! and k. Ties get middle ranks, which are means over the ways to break them, so by Jensen's inequality the
 //! bound holds for them as well. A standardized rank sum therefore exceeds z with probability at most
-//! 2·exp(−z²/2), exactly, and all M of a sequence together at a level α if z = √(2·ln(2M/α)).
+//! 2·exp(−z²/2), exactly. The same holds for a count of values above a quartile, standardized by
+//! ½·√(m·(1 − (m−1)/n)), with m the fewer of the n values: sampling without replacement (R. J. Serfling,
+//! "Probability inequalities for the sum in sampling without replacement", Annals of Statistics 1974). So M
+//! comparisons of a sequence together are at a level α if z = √(2·ln(2M/α)); ranks have nine tenths of the
+//! level that is asked for, and counts the rest.
 //!
 //! What it takes to be seen: about 25 values beside as many others, about 12 beside many, completely apart.
 
@@ -67,12 +73,16 @@ struct Split {
 fn changes(values: &[f64], level: f64) -> Vec<usize> {
     let intervals = intervals(values.len());
     let splits: usize = intervals.iter().map(|interval| interval.len() + 1 - 2 * LEAST).sum();
-    let threshold = (2.0 * (2.0 * splits as f64 / level).ln()).sqrt();
+    let threshold = |comparisons: usize, level: f64| (2.0 * (2.0 * comparisons as f64 / level).ln()).sqrt();
+    let thresholds = Thresholds {
+        ranks: threshold(splits, RANKS * level),
+        counts: threshold(QUARTILES.len() * splits, (1.0 - RANKS) * level),
+    };
     let mut candidates: Vec<Split> = intervals
         .into_iter()
         .filter_map(|interval| {
-            let (at, height) = highest(&values[interval.clone()]);
-            (height > threshold).then(|| Split { at: interval.start + at, interval, height })
+            let (at, height) = split(&values[interval.clone()], &thresholds)?;
+            Some(Split { at: interval.start + at, interval, height })
         })
         .collect();
     candidates.sort_by(|one, other| {
@@ -110,11 +120,55 @@ fn intervals(count: usize) -> Vec<Range<usize>> {
     }
 }
 
-/// Where the parts of an interval are farthest apart, and how far: the standardized rank sum.
-fn highest(values: &[f64]) -> (usize, f64) {
-    let count = values.len();
-    let mut order: Vec<usize> = (0..count).collect();
+/// What a split has to exceed.
+struct Thresholds {
+    ranks: f64,
+    counts: f64,
+}
+
+/// The part of the level that the comparisons by ranks have: they find most of what there is.
+const RANKS: f64 = 0.9;
+
+/// The quarters of an interval's values, in ascending order, that end with a quartile.
+const QUARTILES: [usize; 3] = [1, 2, 3];
+
+/// Where the parts of an interval are farthest apart, and how far, if that is above its threshold: by ranks,
+/// which tell the place best, else by counts.
+fn split(values: &[f64], thresholds: &Thresholds) -> Option<(usize, f64)> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|&one, &other| values[one].total_cmp(&values[other]));
+    let quartile = |quarters: usize| values[order[(values.len() - 1) * quarters / 4]];
+    let by_counts = QUARTILES.iter().map(|&quarters| highest_by_count(values, quartile(quarters)));
+    let by_counts = by_counts.max_by(|one, other| one.1.total_cmp(&other.1));
+    let by_ranks = Some(highest_by_ranks(values, &order));
+    by_ranks
+        .filter(|split| split.1 > thresholds.ranks)
+        .or(by_counts.filter(|split| split.1 > thresholds.counts))
+}
+
+/// Where the parts are farthest apart by how many values lie above `quartile`, and how far.
+fn highest_by_count(values: &[f64], quartile: f64) -> (usize, f64) {
+    let count = values.len() as f64;
+    let is_above = |value: &f64| f64::from(u8::from(*value > quartile));
+    let part = values.iter().map(is_above).sum::<f64>() / count;
+    let (mut beyond, mut highest) = (0.0, (LEAST, 0.0));
+    for (place, value) in values.iter().enumerate().take(values.len() - LEAST) {
+        beyond += is_above(value) - part;
+        let before = (place + 1) as f64;
+        if place + 1 >= LEAST {
+            let fewer = before.min(count - before);
+            let height = beyond.abs() / (0.5 * (fewer * (1.0 - (fewer - 1.0) / count)).sqrt());
+            if height > highest.1 {
+                highest = (place + 1, height);
+            }
+        }
+    }
+    highest
+}
+
+/// The same by the rank sum; `order` names the values in ascending order.
+fn highest_by_ranks(values: &[f64], order: &[usize]) -> (usize, f64) {
+    let count = values.len();
     // Twice the middle rank of each value, less twice the mean of all: whole numbers.
     let mut ranks = vec![0_i64; count];
     let mut first = 0;
@@ -198,6 +252,30 @@ pub(super) mod tests {
         assert_eq!(parts(&[], 0.01), None);
         assert_eq!(parts(&[1.0, f64::NAN], 0.01), None);
         assert_eq!(parts(&[1.0], 0.0), None);
+    }
+
+    /// The other bound of the module's documentation, against the hypergeometric distribution.
+    #[test]
+    fn a_count_is_no_rarer_than_its_bound_says() {
+        let ways = |of: usize, taken: usize| {
+            (0..taken).map(|step| (of - step) as f64 / (step + 1) as f64).product::<f64>()
+        };
+        for (all, above, taken) in [(16, 4, 8), (40, 10, 8), (40, 20, 20), (64, 16, 12)] {
+            let deviation = 0.5 * (taken as f64 * (1.0 - (taken as f64 - 1.0) / all as f64)).sqrt();
+            let mean = (taken * above) as f64 / all as f64;
+            for z in (5..60).map(|tenths| f64::from(tenths) / 10.0) {
+                let beyond = (0..=taken.min(above)).filter(|&count| {
+                    all - above >= taken - count && (count as f64 - mean).abs() / deviation > z
+                });
+                let probability: f64 = beyond
+                    .map(|count| ways(above, count) * ways(all - above, taken - count) / ways(all, taken))
+                    .sum();
+                assert!(
+                    probability <= 2.0 * (-z * z / 2.0).exp(),
+                    "{taken} of {all} beyond {z}: {probability}"
+                );
+            }
+        }
     }
 
     /// The bound of the module's documentation, against the exact distribution of small rank sums.

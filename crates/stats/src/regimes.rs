@@ -27,6 +27,11 @@ const LASTING: f64 = 0.04;
 /// more than states do.
 const APART: f64 = 0.8;
 
+/// Parts are alike only where their medians are no further apart than so many times the lesser of the
+/// distances between their quartiles. Noise that wanders takes its stretches about as far as it is wide;
+/// states may be told by their centres, though half of the epochs of one were disturbed and fall anywhere.
+const WANDERS: f64 = 2.0;
+
 /// A state of a sequence that lasted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regime {
@@ -165,8 +170,9 @@ impl Group {
     }
 
     /// Whether neither lies above the other: by no more than [`APART`] of all pairs of values (Mann and
-    /// Whitney 1947), and not by its central half. Epochs that something else disturbed fall on either side
-    /// of any value, and with enough of them no state would be above another by most pairs.
+    /// Whitney 1947), not by its central half, and with medians that are near ([`WANDERS`]). Epochs that
+    /// something else disturbed fall on either side of any value, and with enough of them no state would be
+    /// above another by most pairs, or by its central half.
     fn overlaps(&self, other: &Self) -> bool {
         let (own, others) = (self.sorted.values(), other.sorted.values());
         let mut below = 0;
@@ -180,7 +186,11 @@ impl Group {
         let above = pairs / (own.len() * others.len()) as f64;
         let half = |values: &[f64]| [values[values.len() / 4], values[3 * values.len() / 4]];
         let ([low, high], [other_low, other_high]) = (half(own), half(others));
-        (1.0 - APART..=APART).contains(&above) && low <= other_high && other_low <= high
+        let near = WANDERS * (high - low).min(other_high - other_low);
+        (1.0 - APART..=APART).contains(&above)
+            && low <= other_high
+            && other_low <= high
+            && (self.sorted.median() - other.sorted.median()).abs() <= near
     }
 }
 
@@ -244,6 +254,23 @@ mod tests {
         assert_eq!(all.len(), 2, "{all:?}");
         assert!((all[0].median - 2.7_f64.ln()).abs() < 0.05 && all[1].median.abs() < 0.05, "{all:?}");
         assert!(all[0].count().abs_diff(80) <= 4, "{all:?}");
+    }
+
+    /// As beside fourteen: so many epochs were stopped midway that the central halves overlap.
+    #[test]
+    fn states_with_half_of_their_epochs_disturbed_are_two() {
+        let mut values = steps(&[(80, 3.2_f64.ln()), (120, 0.0)]);
+        for (place, value) in values.iter_mut().enumerate() {
+            match (place < 80, place % 12) {
+                (true, 0 | 3 | 6 | 9) | (false, 5) => *value = 0.35_f64.ln(),
+                (true, 5) => *value = 9.0_f64.ln(),
+                (false, 11) => *value = 3.4_f64.ln(),
+                _ => {}
+            }
+        }
+        let all = regimes(&values, 0.01, 0.01);
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!((all[0].median - 3.2_f64.ln()).abs() < 0.1 && all[1].median.abs() < 0.05, "{all:?}");
     }
 
     #[test]

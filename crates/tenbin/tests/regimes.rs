@@ -15,9 +15,10 @@ use tenbin_model::{
     Trial, Variant, VariantIndex, Verdict,
 };
 
-/// Blocks of a cell, and the one before which the machine changes.
-const BLOCKS: u32 = 200;
-const CHANGE: u32 = 80;
+/// Blocks of a cell, and the one before which the machine changes. So many that a change is seen where others
+/// stop half of the epochs midway: beside fourteen busy processes, 200 were too few for that.
+const BLOCKS: u32 = 600;
+const CHANGE: u32 = 240;
 
 const ITERATIONS: u64 = 20_000;
 
@@ -192,5 +193,5 @@ fn work_that_changes_midway_depends_on_when_it_is_asked() {
     let regimes = whole.evidence.unwrap().regimes;
     // Neighbours may make several states of the first.
     let after: usize = regimes.iter().filter(|regime| regime.ratio < 1.3).map(|regime| regime.blocks).sum();
-    assert!(after.abs_diff((BLOCKS - CHANGE) as usize) <= 8, "{regimes:?}");
+    assert!(after.abs_diff((BLOCKS - CHANGE) as usize) <= 24, "{regimes:?}");
 }

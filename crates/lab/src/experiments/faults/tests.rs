@@ -209,7 +209,13 @@ fn too_many_fresh_pages_are_a_fault_and_touching_again_is_none() {
 fn base_pages_take_a_fault_each_and_those_there_hardly_any() {
     with_request(256 << 20, &[("threads", "1")], |request| {
         let mut apparatus = opened(request).unwrap();
-        let mut faults = |variant| faults(&mut *apparatus, variant);
+        // A kernel that is short of memory in one piece moves pages, and who touches one meanwhile takes a
+        // fault more: seen beside eight busy processes.
+        const TRIES: usize = 20;
+        let mut faults = |variant| {
+            let counts = (0..TRIES).map(|_| faults(&mut *apparatus, variant));
+            counts.fold(f64::INFINITY, f64::min)
+        };
         assert!((1.0..1.1).contains(&faults(BASE_IN_ORDER)));
         assert!((1.0..1.1).contains(&faults(BASE_AT_RANDOM)));
         assert!(faults(AGAIN) < 0.1);
