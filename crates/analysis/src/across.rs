@@ -373,8 +373,13 @@ fn compared(first: &[Measured], second: &[Measured], others: &[Measured], family
         Quantity::Lateness => {
             format!("lateness of {} over lateness of {}", one.question.right, one.question.left)
         }
+        other => {
+            let noun = other.of_command().unwrap_or_default();
+            format!("{noun} of `{}` over {noun} of `{}`", one.question.right, one.question.left)
+        }
     };
-    let figures = format!("{of} {}: {} and {}", one.question.cell, in_words(&sides[0]), in_words(&sides[1]));
+    let cell = if one.question.cell.is_empty() { String::new() } else { format!(" {}", one.question.cell) };
+    let figures = format!("{of}{cell}: {} and {}", in_words(&sides[0]), in_words(&sides[1]));
     let sentence = match (verdict, apart, judged.ratio) {
         (Verdict::Different, Some(apart), Some(ratio)) => format!(
             "Different: {figures}; the second is {} times the first ({}).",

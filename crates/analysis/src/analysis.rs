@@ -19,14 +19,20 @@ pub trait Analysis: Sync {
     /// The name that a description gives, and so every run that is kept.
     fn name(&self) -> &'static str;
 
+    /// What no interval of its answers covers, in a sentence.
+    fn scope(&self) -> &'static str {
+        "Intervals cover what varied in this process while it ran; another process may find another ratio. `tenbin run --processes N` \
+         answers over several."
+    }
+
     /// Takes the time that ratios are of.
     fn time(&self) -> Time {
         verdict::whole_epoch
     }
 
     /// The fewest blocks for which a cell can be judged, with `family` comparisons in its trial.
-    fn least_blocks(&self, _descriptor: &Descriptor, family: usize) -> u32 {
-        verdict::votes(family)
+    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
+        verdict::votes(descriptor.level, family)
     }
 
     /// What an answer is read from.
@@ -150,11 +156,13 @@ impl Analyses {
             let findings: Vec<Finding> =
                 overhead.chain(findings).chain(trial.findings.iter().cloned()).collect();
             pages.push(report::page(trial, &answers, &findings, view));
+            if let Some(analysis) = self.of(&trial.descriptor).filter(|_| claims(&answers)) {
+                report.scope.get_or_insert_with(|| analysis.scope().into());
+            }
             report.answers.extend(answers);
             report.findings.extend(findings);
             report.checks.extend(checks(trial));
         }
-        report.scope = scope(&report.answers);
         Reported { report, pages }
     }
 
@@ -192,12 +200,7 @@ fn checks(trial: &Trial) -> impl Iterator<Item = CheckedVariant> {
     })
 }
 
-/// What no interval of a run covers, once for all of its answers. None where nothing was claimed.
-fn scope(answers: &[Answer]) -> Option<String> {
-    let claims = |answer: &Answer| answer.evidence.is_some() && answer.verdict != Verdict::Refused;
-    answers.iter().any(claims).then(|| {
-        "Intervals cover what varied in this process while it ran; another process may find another ratio. `tenbin run --processes N` \
-         answers over several."
-            .into()
-    })
+/// Whether any of these claims something.
+fn claims(answers: &[Answer]) -> bool {
+    answers.iter().any(|answer| answer.evidence.is_some() && answer.verdict != Verdict::Refused)
 }

@@ -8,8 +8,8 @@ use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Lap};
 use tenbin_model::words::comma;
 use tenbin_model::{
-    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Refusal, Run, Sizes, Variant,
-    VariantIndex,
+    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Picoseconds, Refusal, Run, Sizes,
+    Variant, VariantIndex,
 };
 
 /// An experiment. The last item of its file, and the one line in the list of experiments; or made of what a
@@ -46,6 +46,18 @@ pub struct Plan {
     pub cells: Vec<PlannedCell>,
     /// What can be found by looking, beside any cell; asked once, after them. None for most.
     pub look: Option<Look>,
+    /// The time for each cell, where it is not that of the effort.
+    pub time: Option<Allowance>,
+}
+
+/// Time for a cell that a user gave, or that what he asks about needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// The time in which a cell is to be decided.
+    pub time: Picoseconds,
+    /// Whether nothing may take longer, all stretches and checks together. Else a cell has as long as it
+    /// takes to be judged at all.
+    pub firm: bool,
 }
 
 /// Looks without timing, also where times mean nothing.

@@ -280,6 +280,7 @@ impl Ladder {
             machine,
             limit,
             overtime: 2,
+            by_looks: false,
             known_alike,
             seed,
         };

@@ -22,6 +22,7 @@ mod shortage;
 pub mod survey;
 pub mod trace;
 mod walk;
+pub mod weigh;
 pub mod yes;
 
 pub use engine::{Bench, Event};
@@ -34,5 +35,6 @@ pub use ladder::Ladder;
 
 /// Every analysis that a question names.
 pub fn analyses() -> tenbin_analysis::Analyses {
-    tenbin_analysis::Analyses(EXPERIMENTS.iter().map(|experiment| experiment.analysis).collect())
+    let own = EXPERIMENTS.iter().map(|experiment| experiment.analysis);
+    tenbin_analysis::Analyses(own.chain([weigh::COMMANDS]).collect())
 }

@@ -223,6 +223,7 @@ pub(crate) fn rehearsed(
         machine: request.machine,
         limit: Picoseconds::from_millis(1),
         overtime: 1,
+        by_looks: false,
         known_alike: false,
         seed: request.seed,
     };

@@ -13,19 +13,19 @@ use crate::experiments::{EXPERIMENTS, caches::known_sizes};
 use crate::published;
 
 /// Experiments that were asked for, with the values of their parameters.
-pub struct Selection(Vec<Step>);
+pub struct Selection<'a>(Vec<Step<'a>>);
 
 /// What is to be measured, and on what: every step was planned once, so that wrong input is known before
 /// anything is measured.
-pub struct Survey {
+pub struct Survey<'a> {
     machine: Machine,
     clock: Clock,
     cpus: Vec<Cpu>,
     effort: Effort,
     seed: u64,
-    steps: Vec<Step>,
-    /// How many cells each step has, as far as that is known before anything is measured.
-    cells: Vec<usize>,
+    steps: Vec<Step<'a>>,
+    /// The most time that each step is expected to take; none is 0.
+    times: Vec<Picoseconds>,
 }
 
 /// What was measured.
@@ -39,15 +39,21 @@ pub struct Measured {
 }
 
 /// One experiment of a survey.
-struct Step {
-    experiment: Experiment<'static>,
+struct Step<'a> {
+    experiment: Experiment<'a>,
     descriptor: Descriptor,
     settings: Settings,
     /// Whether it was asked for, or is measured quickly because another one builds on it.
     asked: bool,
 }
 
-impl Selection {
+impl<'a> Selection<'a> {
+    /// One experiment, which is not in the list.
+    pub fn of(experiment: Experiment<'a>) -> Self {
+        let descriptor = (experiment.describe)();
+        Self(vec![Step { experiment, descriptor, settings: Settings::default(), asked: true }])
+    }
+
     /// The experiments that are `named`, or all, each with the settings (`KEY=VALUE`) that are its own.
     ///
     /// # Errors
@@ -105,34 +111,39 @@ impl Selection {
     }
 }
 
-impl Survey {
+impl<'a> Survey<'a> {
     /// Plans every step by the firmware's word on the caches, for the sake of the values that were set. What
     /// the machine cannot answer is left for the measurement, which may know more by then.
     ///
     /// # Errors
     /// A usage error where a value is not one that the experiment takes.
     pub fn new(
-        selection: Selection,
+        selection: Selection<'a>,
         (machine, clock): (Machine, Clock),
         cpus: Vec<Cpu>,
         effort: Effort,
         seed: u64,
     ) -> Result<Self, Unfit> {
         let steps = with_foundations(selection.0);
-        let mut survey = Self { machine, clock, cpus, effort, seed, steps, cells: Vec::new() };
+        let mut survey = Self { machine, clock, cpus, effort, seed, steps, times: Vec::new() };
         let sizes = known_sizes(&survey.machine, &[]);
         let plans = survey.steps.iter().map(|step| (step.experiment.plan)(&survey.request(step, &sizes)));
-        survey.cells = plans
-            .map(|plan| match plan {
-                Ok(plan) => Ok(plan.cells.len()),
-                Err(usage @ Unfit::Usage(_)) => Err(usage),
-                Err(_) => Ok(0),
+        survey.times = plans
+            .zip(&survey.steps)
+            .map(|(plan, step)| {
+                let (cells, time) = match plan {
+                    Ok(plan) => (plan.cells.len(), plan.time.map(|allowance| allowance.time)),
+                    Err(usage @ Unfit::Usage(_)) => return Err(usage),
+                    Err(_) => (0, None),
+                };
+                // What is only looked at, or refused, takes a while as well.
+                Ok(Picoseconds(time.unwrap_or(budget(survey.effort_of(step))).0 * cells.max(1) as u64))
             })
             .collect::<Result<_, _>>()?;
         Ok(survey)
     }
 
-    fn request<'a>(&'a self, step: &'a Step, sizes: &'a Sizes) -> Request<'a> {
+    fn request<'r>(&'r self, step: &'r Step<'_>, sizes: &'r Sizes) -> Request<'r> {
         Request {
             machine: &self.machine,
             clock: self.clock,
@@ -144,7 +155,7 @@ impl Survey {
         }
     }
 
-    fn effort_of(&self, step: &Step) -> Effort {
+    fn effort_of(&self, step: &Step<'_>) -> Effort {
         if step.asked { self.effort } else { Effort::Quick }
     }
 
@@ -156,11 +167,7 @@ impl Survey {
 
     /// The most time that each step is expected to take; none is 0.
     pub fn times(&self) -> Vec<Picoseconds> {
-        let steps = self.steps.iter().zip(&self.cells);
-        // What is only looked at, or refused, takes a while as well.
-        steps
-            .map(|(step, &cells)| Picoseconds(budget(self.effort_of(step)).0 * cells.max(1) as u64))
-            .collect()
+        self.times.clone()
     }
 
     /// Measures, and tells `sink` of every experiment that is finished, as a run of its own
@@ -226,9 +233,9 @@ fn all() -> impl Iterator<Item = (Experiment<'static>, Descriptor)> {
 /// The steps with what each builds on before it: where that was not asked for, it is added.
 ///
 /// What others build on builds on nothing itself; a test holds the list to that.
-fn with_foundations(asked: Vec<Step>) -> Vec<Step> {
-    let mut waiting: VecDeque<Step> = asked.into();
-    let mut steps: Vec<Step> = Vec::new();
+fn with_foundations(asked: Vec<Step<'_>>) -> Vec<Step<'_>> {
+    let mut waiting: VecDeque<Step<'_>> = asked.into();
+    let mut steps: Vec<Step<'_>> = Vec::new();
     while let Some(step) = waiting.pop_front() {
         for name in &step.descriptor.builds_on {
             if steps.iter().any(|earlier| earlier.descriptor.name == *name) {
@@ -244,7 +251,7 @@ fn with_foundations(asked: Vec<Step>) -> Vec<Step> {
 }
 
 /// A step that nobody asked for, as every parameter stands by itself.
-fn unasked(name: &str) -> Option<Step> {
+fn unasked(name: &str) -> Option<Step<'static>> {
     let (experiment, descriptor) = all().find(|(_, descriptor)| descriptor.name == name)?;
     Some(Step { experiment, descriptor, settings: Settings::default(), asked: false })
 }

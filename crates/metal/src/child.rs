@@ -207,7 +207,7 @@ fn dispose(signal: i32, action: &libc::sigaction) -> Result<libc::sigaction, io:
 }
 
 /// Has a signal do what it does by default.
-fn default(signal: i32) -> io::Result<()> {
+pub(crate) fn default(signal: i32) -> io::Result<()> {
     // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
     dispose(signal, &unsafe { std::mem::zeroed() }).map(drop)
 }

@@ -60,6 +60,13 @@ pub enum Fault {
         /// What of it lies in huge pages; none where the kernel does not say.
         granted: Option<Bytes>,
     },
+    /// A command had not ended at its deadline, and was ended.
+    Overdue {
+        /// Which.
+        what: String,
+        /// How long it was given.
+        deadline: Duration,
+    },
     /// A worker panicked.
     Panicked,
     /// A worker that is a process is no more.
@@ -129,6 +136,9 @@ impl fmt::Display for Fault {
             }
             Self::NoHugePages { asked, granted: None } => {
                 write!(f, "{asked} were asked for in huge pages, and the kernel does not say what it gave")
+            }
+            Self::Overdue { what, deadline } => {
+                write!(f, "{what} had not ended after {deadline:?}, and was ended")
             }
             Self::Panicked => write!(f, "a worker panicked inside an epoch; this is a fault of tenbin"),
             Self::Died { worker, how } => write!(f, "worker {worker}, a process of its own, died: {how}"),

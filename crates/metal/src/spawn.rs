@@ -24,6 +24,8 @@ use crate::pages::{PageKind, Pages};
 
 use call::{Birth, Clone3, Note, Program};
 
+pub(crate) use program::in_memory as empty_program;
+
 /// The status that every child is asked to end with.
 pub const ASKED: i32 = program::STATUS;
 

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::thread::futex;
-use tenbin_model::{Cpu, Picoseconds, Share};
+use tenbin_model::{Bytes, Cpu, Picoseconds, Share};
 
 use crate::clock::{Clock, Ticks};
 use crate::fault::Fault;
@@ -32,6 +32,17 @@ pub struct Lap {
     pub usage: Usage,
     /// One entry per worker when there are several or when an attempt failed, else empty.
     pub shares: Vec<Share>,
+    /// What is known of a command beside that; none where none was run.
+    pub command: Option<Command>,
+}
+
+/// What is known of a command that was timed, beside its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The most memory that it had resident at a time.
+    pub peak_memory: Bytes,
+    /// Its status, or 256 and the number of the signal that ended it.
+    pub exit_status: u64,
 }
 
 /// Workers on CPUs. The calling thread is the first of them, so a team of one starts no thread.
@@ -100,6 +111,7 @@ impl Lap {
             cpu,
             usage: stints.iter().fold(Usage::default(), |sum, stint| sum.plus(&stint.usage)),
             shares: shares.collect(),
+            command: None,
         }
     }
 }

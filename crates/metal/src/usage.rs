@@ -39,7 +39,11 @@ impl Usage {
         let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) };
         debug_assert_eq!(status, 0, "getrusage(RUSAGE_THREAD) takes no input that could be wrong");
         // SAFETY: all-zero bytes are a valid `rusage` (plain integers), and the kernel wrote the rest.
-        let raw = unsafe { raw.assume_init() };
+        Self::from_raw(&unsafe { raw.assume_init() })
+    }
+
+    /// What the kernel has written down.
+    pub(crate) fn from_raw(raw: &libc::rusage) -> Self {
         Self {
             user: length(raw.ru_utime),
             system: length(raw.ru_stime),

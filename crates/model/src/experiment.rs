@@ -22,6 +22,12 @@ pub struct Descriptor {
     pub subject: String,
     /// What is measured and how a ratio of it is said.
     pub quantity: Quantity,
+    /// What else is judged of the same samples; each comparison is made of each. Empty for most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Quantity>,
+    /// The probability of any false "different" that all its comparisons share.
+    #[serde(default = "usual_level")]
+    pub level: f64,
     /// How its cells become answers.
     #[serde(default, rename = "judge")]
     pub analysis: AnalysisName,
@@ -62,6 +68,8 @@ impl Default for Descriptor {
             specification: String::new(),
             subject: String::new(),
             quantity: Quantity::default(),
+            further: Vec::new(),
+            level: usual_level(),
             analysis: AnalysisName::default(),
             builds_on: Vec::new(),
             variants: Vec::new(),
@@ -77,7 +85,17 @@ impl Default for Descriptor {
     }
 }
 
+/// One in a hundred.
+fn usual_level() -> f64 {
+    0.01
+}
+
 impl Descriptor {
+    /// How many intervals share the level where so many comparisons are made.
+    pub fn family(&self, comparisons: usize) -> usize {
+        comparisons * (1 + self.further.len())
+    }
+
     /// The index of the variant called `name`.
     pub fn variant(&self, name: &str) -> Option<VariantIndex> {
         self.variants.iter().position(|variant| variant.name == name).map(VariantIndex::from)
@@ -158,6 +176,36 @@ pub enum Quantity {
     BytesPerSecond,
     /// Nanoseconds from when something was due until it came. "A is 8.7x less late than B".
     Lateness,
+    /// Time from a command's start to its end. "`A` is 1.8x faster than `B`".
+    WallTime,
+    /// Time that a command spent in user mode. "`B` needs 1.8x the user time of `A`".
+    UserTime,
+    /// Time that the kernel spent on behalf of a command.
+    SystemTime,
+    /// Both of these.
+    CpuTime,
+    /// The most memory of a command that was resident at a time.
+    PeakMemory,
+    /// Page faults of a command.
+    PageFaults,
+    /// Context switches of a command.
+    ContextSwitches,
+}
+
+impl Quantity {
+    /// What a command needs of it, as a noun; none where it is not a command's.
+    pub fn of_command(self) -> Option<&'static str> {
+        Some(match self {
+            Self::NanosecondsPerOperation | Self::BytesPerSecond | Self::Lateness => return None,
+            Self::WallTime => "time",
+            Self::UserTime => "user time",
+            Self::SystemTime => "system time",
+            Self::CpuTime => "CPU time",
+            Self::PeakMemory => "peak memory",
+            Self::PageFaults => "page faults",
+            Self::ContextSwitches => "context switches",
+        })
+    }
 }
 
 /// The name of the analysis by which samples become answers. That of every question that does not bring one
@@ -186,7 +234,7 @@ impl Default for AnalysisName {
 }
 
 /// One way of doing the thing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
     /// Short and exact; reads inside a sentence ("lock xadd").
     pub name: String,
@@ -198,12 +246,15 @@ pub struct Variant {
     /// where a name is not enough. Empty for most.
     #[serde(default)]
     pub point: Vec<(String, u64)>,
+    /// Values, by the names of their parameters, that a user's command was made with. Empty for most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<(String, String)>,
 }
 
 impl Variant {
     /// A variant that is measured.
     pub fn measured(name: &str, what: &str) -> Self {
-        Self { name: name.into(), what: what.into(), role: Role::Measured, point: Vec::new() }
+        Self { name: name.into(), what: what.into(), role: Role::Measured, ..Self::default() }
     }
 
     /// Variants that are measured and planted faults, each by its name and what it does.
@@ -225,7 +276,7 @@ impl Variant {
 
     /// A planted fault: it must fail the check, and is never timed.
     pub fn sabotage(name: &str, what: &str) -> Self {
-        Self { name: name.into(), what: what.into(), role: Role::Sabotage, point: Vec::new() }
+        Self { name: name.into(), what: what.into(), role: Role::Sabotage, ..Self::default() }
     }
 }
 
@@ -242,10 +293,11 @@ impl Axis {
 }
 
 /// Why a variant is in the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Checked, timed and compared.
+    #[default]
     Measured,
     /// Breaks the specification on purpose: proves that the check can fail.
     Sabotage,
@@ -341,6 +393,12 @@ pub struct Arrangement {
     /// timed.
     #[serde(default = "unbounded_blocks")]
     pub most_blocks: u32,
+    /// Whether the last of so many blocks is a permutation without its mirror image, for an odd count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub half_block: bool,
+    /// Fewest blocks, where more are wanted than the level asks for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub least_blocks: u32,
     /// Indices of the variants measured here.
     pub variants: Vec<VariantIndex>,
     /// The comparisons to be judged, the most telling first.
@@ -370,6 +428,8 @@ impl Default for Arrangement {
             least_iterations: 1,
             most_iterations: Self::UNBOUNDED,
             most_blocks: Self::UNBOUNDED_BLOCKS,
+            half_block: false,
+            least_blocks: 0,
             variants: Vec::new(),
             comparisons: Vec::new(),
             headline: false,
@@ -390,6 +450,12 @@ impl Arrangement {
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
+}
+
+// serde passes what it asks about by reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn unbounded() -> u64 {

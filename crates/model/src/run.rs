@@ -120,7 +120,7 @@ impl Trial {
     ///
     /// Counted from the plan and not from the outcome, so that no refusal shrinks it.
     pub fn family(&self) -> usize {
-        self.cells.iter().map(|cell| cell.arrangement.comparisons.len()).sum()
+        self.descriptor.family(self.cells.iter().map(|cell| cell.arrangement.comparisons.len()).sum())
     }
 
     /// The variant with this index, if the descriptor has so many.

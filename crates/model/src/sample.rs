@@ -40,6 +40,13 @@ pub struct Sample {
     /// Page faults of the workers that waited for a disk. None where they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
+    /// The most memory, in bytes, that a command had resident at a time. None where none was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory: Option<u64>,
+    /// The status that a command ended with, or 256 and the number of the signal that ended it. None where
+    /// none was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<u64>,
 }
 
 /// What may be known of an epoch beside its time: one number a sample, or none.
@@ -75,6 +82,20 @@ pub const METRICS: &[Metric] = &[
         header: "from disk/op",
         read: |sample| sample.major_faults,
         write: |sample, count| sample.major_faults = Some(count),
+    },
+    Metric {
+        field: 15,
+        name: "peak_memory",
+        header: "peak bytes",
+        read: |sample| sample.peak_memory,
+        write: |sample, count| sample.peak_memory = Some(count),
+    },
+    Metric {
+        field: 16,
+        name: "exit_status",
+        header: "exit status",
+        read: |sample| sample.exit_status,
+        write: |sample, count| sample.exit_status = Some(count),
     },
 ];
 

@@ -127,15 +127,15 @@ const LATENESS: &str = "ns-late/op";
 fn go_figures(quantity: Quantity, work: u64, sample: &Sample, out: &mut impl Write) -> io::Result<()> {
     let (iterations, elapsed) = (sample.iterations, sample.elapsed.as_nanos());
     match quantity {
-        Quantity::NanosecondsPerOperation | Quantity::Lateness => {
-            let operations = u128::from(iterations) * u128::from(work);
-            let unit = if quantity == Quantity::Lateness { LATENESS } else { "ns/op" };
-            writeln!(out, "{operations} {} {unit}", elapsed / operations as f64)
-        }
         Quantity::BytesPerSecond => {
             // Bytes in a nanosecond are thousands of 10⁶ bytes in a second.
             let bytes = iterations as f64 * work as f64;
             writeln!(out, "{iterations} {} ns/op {} MB/s", elapsed / iterations as f64, bytes / elapsed * 1e3)
+        }
+        _ => {
+            let operations = u128::from(iterations) * u128::from(work);
+            let unit = if quantity == Quantity::Lateness { LATENESS } else { "ns/op" };
+            writeln!(out, "{operations} {} {unit}", elapsed / operations as f64)
         }
     }
 }

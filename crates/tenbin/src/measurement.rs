@@ -27,13 +27,21 @@ pub fn survey(
     settings: &[String],
     measure: &Measure,
     usual: Effort,
-) -> Result<Survey, Trouble> {
+) -> Result<Survey<'static>, Trouble> {
     let effort = match (measure.quick, measure.thorough) {
         (true, _) => Effort::Quick,
         (_, true) => Effort::Thorough,
         _ => usual,
     };
-    let (selection, cpus) = (Selection::new(names, settings)?, cpus(measure.cpus.as_deref())?);
+    of(Selection::new(names, settings)?, measure, effort)
+}
+
+/// The same of what was selected otherwise.
+///
+/// # Errors
+/// A usage error: what was set is no value, or the CPUs are none.
+pub fn of<'a>(selection: Selection<'a>, measure: &Measure, effort: Effort) -> Result<Survey<'a>, Trouble> {
+    let cpus = cpus(measure.cpus.as_deref())?;
     let machine = observed(&cpus)?;
     Ok(Survey::new(selection, machine, cpus, effort, seed(measure.seed))?)
 }
@@ -43,7 +51,10 @@ pub fn survey(
 ///
 /// # Errors
 /// What ended it before anything was finished.
-pub fn measure(survey: &Survey, answered: &mut dyn FnMut(&Run)) -> Result<(Measured, Option<i32>), Trouble> {
+pub fn measure(
+    survey: &Survey<'_>,
+    answered: &mut dyn FnMut(&Run),
+) -> Result<(Measured, Option<i32>), Trouble> {
     interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
     let provenance = (env!("CARGO_PKG_VERSION"), Timestamp::now().to_string(), words());
     let clock_started = Instant::now();

@@ -30,6 +30,7 @@ pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Opti
         Quantity::NanosecondsPerOperation => "ns/op",
         Quantity::BytesPerSecond => "per second",
         Quantity::Lateness => "ns late",
+        other => other.of_command().unwrap_or_default(),
     };
     let counted = descriptor.quantity == Quantity::NanosecondsPerOperation;
     // A column appears when at least one variant has something to say in it.
@@ -124,8 +125,8 @@ pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) ->
         return None;
     }
     let ratio = match descriptor.quantity {
-        Quantity::NanosecondsPerOperation | Quantity::Lateness => "left is",
         Quantity::BytesPerSecond => "carries x",
+        _ => "left is",
     };
     let mut header = vec!["left : right", ratio, "interval", "verdict", "blocks"];
     let none_published = rows.iter().all(|row| row[5].is_empty());
@@ -168,8 +169,8 @@ pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<Ta
 
 fn quantity(quantity: Quantity, picoseconds: f64) -> String {
     match quantity {
-        Quantity::NanosecondsPerOperation | Quantity::Lateness => three_digits(picoseconds / 1e3),
         Quantity::BytesPerSecond => Bytes((1e12 / picoseconds) as u64).to_string(),
+        _ => three_digits(picoseconds / 1e3),
     }
 }
 
@@ -177,8 +178,8 @@ fn spread(descriptor: &Descriptor, row: &Row) -> String {
     let Some(quantile) = row.cost.interval else { return "–".into() };
     let (one, other) = (quantile.interval.low, quantile.interval.high);
     let (low, high) = match descriptor.quantity {
-        Quantity::NanosecondsPerOperation | Quantity::Lateness => (one, other),
         Quantity::BytesPerSecond => (other, one),
+        _ => (one, other),
     };
     format!("{} to {}", quantity(descriptor.quantity, low), quantity(descriptor.quantity, high))
 }

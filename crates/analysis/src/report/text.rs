@@ -50,12 +50,14 @@ pub fn faults(report: &Report) -> Option<Document> {
         if check.as_expected() {
             continue;
         }
+        // A user's commands have no arrangement that would have to be named.
+        let of = if cell.is_empty() { String::new() } else { format!(" of `{experiment}`, {cell},") };
         document.paragraph(
             0,
             if check.sabotage {
-                format!("Fault of tenbin: the planted fault `{variant}` of `{experiment}`, {cell}, passed the check: {}. Please report it.", check.seen)
+                format!("Fault of tenbin: the planted fault `{variant}`{of} passed the check: {}. Please report it.", check.seen)
             } else {
-                format!("Fault: `{variant}` of `{experiment}`, {cell}, broke the specification: {}.", check.seen)
+                format!("Fault: `{variant}`{of} broke the specification: {}.", check.seen)
             },
         );
     }
@@ -67,7 +69,10 @@ pub fn faults(report: &Report) -> Option<Document> {
 pub fn page(trial: &Trial, answers: &[Answer], findings: &[Finding], view: Document) -> Document {
     let mut document = Document::new();
     let descriptor = &trial.descriptor;
-    document.entry(&descriptor.name, &descriptor.question);
+    // Commands stand for themselves, and their answer comes first.
+    if !descriptor.subject.is_empty() {
+        document.entry(&descriptor.name, &descriptor.question);
+    }
     if trial.cells.is_empty() {
         for answer in answers {
             document.paragraph(INDENT, &answer.sentence);

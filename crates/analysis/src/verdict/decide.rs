@@ -11,19 +11,25 @@ use tenbin_model::{
 use super::overhead;
 use super::regimes::{self, Stance};
 use super::sentence::{self, ComparisonOutcome};
+use tenbin_stats::detectable;
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::{Ordered, QuantileInterval};
 use tenbin_stats::paired::{Epoch, LogRatios, Side, as_ratios, log_ratios};
 use tenbin_stats::regimes::{Regime, regimes as regimes_of};
 use tenbin_stats::sequential::Plan;
 use tenbin_stats::sign;
-use tenbin_stats::{LEVEL, detectable};
 
-/// The fewest blocks with which any comparison of `family` can be decided: more signs than that are needed
-/// before even a unanimous vote is rarer than the level.
-pub fn votes(family: usize) -> u32 {
-    let plan = Plan::new(LEVEL, family.max(1));
+/// The fewest blocks with which any comparison of `family` can be decided at this level: more signs than that
+/// are needed before even a unanimous vote is rarer.
+pub fn votes(level: f64, family: usize) -> u32 {
+    let plan = Plan::new(level, family.max(1));
     plan.and_then(|plan| plan.least_blocks()).map_or(u32::MAX, |blocks| blocks as u32)
+}
+
+/// The last planned look at or before so many blocks; none where there was none yet.
+pub fn last_look(level: f64, family: usize, blocks: u32) -> Option<u32> {
+    let plan = Plan::new(level, family.max(1))?;
+    (1..=blocks).rev().find(|&count| plan.is_look(count as usize).is_some())
 }
 
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
@@ -32,7 +38,7 @@ pub fn votes(family: usize) -> u32 {
 /// margin on either side of its middle, so that the ratio can be quoted. The interval is that over all
 /// regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead is
 /// known as well.
-pub(crate) fn decided(
+pub fn decided(
     time: Time,
     descriptor: &Descriptor,
     family: usize,
@@ -40,11 +46,11 @@ pub(crate) fn decided(
     samples: &[Sample],
 ) -> bool {
     let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
-    let Some(plan) = Plan::new(LEVEL, family.max(1)) else { return false };
+    let Some(plan) = Plan::new(descriptor.level, family.max(1)) else { return false };
     let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
     // As a distance of log ratios; the nearer of 1 + margin and 1 − margin bounds both sides.
     let margin = descriptor.margin.ln_1p();
-    let comparisons = arrangement.comparisons.len();
+    let comparisons = descriptor.family(arrangement.comparisons.len());
     // The cheaper look first: regimes can only widen what is decided without them.
     let settled = |interval: Interval| {
         let different = interval.low > 0.0 || interval.high < 0.0;
@@ -56,7 +62,10 @@ pub(crate) fn decided(
     };
     all(&|ratios| whole(ratios, level).is_some_and(|(_, quantile)| settled(quantile.interval)))
         && overhead::known(arrangement, samples)
-        && all(&|ratios| weighed(ratios, level, comparisons).is_some_and(|weighed| settled(weighed.covering)))
+        && all(&|ratios| {
+            weighed(ratios, (descriptor.level, level), comparisons)
+                .is_some_and(|weighed| settled(weighed.covering))
+        })
 }
 
 /// The median of one comparison's log ratios, where it lies, and the regimes that they fall into.
@@ -76,10 +85,11 @@ fn whole(ratios: &[f64], level: f64) -> Option<(f64, QuantileInterval)> {
     Some((estimate.median, estimate.interval?))
 }
 
-/// Weighs `ratios` at `level`; so many comparisons of the cell share the probability of a false change point.
-fn weighed(ratios: &[f64], level: f64, comparisons: usize) -> Option<Weighed> {
+/// Weighs `ratios` at `level`; so many comparisons of the cell share the probability of a false change point,
+/// which is `shared`.
+fn weighed(ratios: &[f64], (shared, level): (f64, f64), comparisons: usize) -> Option<Weighed> {
     let (median, quantile) = whole(ratios, level)?;
-    let regimes = regimes_of(ratios, bonferroni(LEVEL, comparisons)?, level);
+    let regimes = regimes_of(ratios, bonferroni(shared, comparisons)?, level);
     let covering = regimes.iter().fold(quantile.interval, |all, regime| Interval {
         low: all.low.min(regime.interval.low),
         high: all.high.max(regime.interval.high),
@@ -88,7 +98,7 @@ fn weighed(ratios: &[f64], level: f64, comparisons: usize) -> Option<Weighed> {
 }
 
 /// What is known of one comparison of a cell that was timed. None if there are too few blocks for the level.
-pub(crate) fn evidence(
+pub fn evidence(
     time: Time,
     descriptor: &Descriptor,
     family: usize,
@@ -97,8 +107,9 @@ pub(crate) fn evidence(
 ) -> Option<Evidence> {
     let ratios = paired(time, &cell.samples, comparison);
     let measured = cell.samples.last().map_or(0, |sample| sample.block as usize + 1);
-    let level = Plan::new(LEVEL, family.max(1))?.level_after(cell.ended?, measured)?;
-    let weighed = weighed(&ratios.values, level, cell.arrangement.comparisons.len())?;
+    let level = Plan::new(descriptor.level, family.max(1))?.level_after(cell.ended?, measured)?;
+    let comparisons = descriptor.family(cell.arrangement.comparisons.len());
+    let weighed = weighed(&ratios.values, (descriptor.level, level), comparisons)?;
     let quantile = weighed.quantile;
     let effect = detectable::smallest(weighed.median, quantile.interval, quantile.ranks.level)?;
     let name = |variant: VariantIndex| descriptor[variant].name.clone();
@@ -107,7 +118,7 @@ pub(crate) fn evidence(
         right: name(comparison.right),
         ratio: weighed.median.exp(),
         interval: as_ratios(weighed.covering),
-        family_level: LEVEL,
+        family_level: descriptor.level,
         family,
         level: quantile.ranks.level,
         blocks: ratios.values.len(),
@@ -130,7 +141,7 @@ pub(super) fn decide(
         let name = |variant: VariantIndex| &descriptor[variant].name;
         let (left, right) = (name(comparison.left), name(comparison.right));
         let blocks = paired(time, &cell.samples, comparison).values.len();
-        let needed = votes(family);
+        let needed = votes(descriptor.level, family);
         return ComparisonOutcome {
             verdict: Verdict::Refused,
             evidence: None,
@@ -138,7 +149,7 @@ pub(super) fn decide(
                 reached: format!("{left} and {right} were compared in {blocks} blocks in the time given"),
                 needs: format!(
                     "at least {needed} blocks, with {family} to be judged at a level of {}",
-                    percent(LEVEL)
+                    percent(descriptor.level)
                 ),
                 remedy: "give it more time (--thorough)".into(),
             }),
@@ -198,6 +209,13 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
         Quantity::Lateness => {
             format!("{right} is anything from {} times as late as {left}", outward(*interval))
         }
+        Quantity::WallTime => {
+            format!("`{right}` takes anything from {} times as long as `{left}`", outward(*interval))
+        }
+        other => {
+            let noun = other.of_command().unwrap_or_default();
+            format!("`{right}` needs anything from {} times the {noun} of `{left}`", outward(*interval))
+        }
     };
     let effect =
         if *detectable < 1.0 { percent(*detectable) } else { format!("{}x", three_digits(1.0 + detectable)) };
@@ -213,13 +231,31 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
 /// Takes the time of an epoch that its ratio is of, for one iteration, in picoseconds.
 pub type Time = fn(&Sample) -> f64;
 
+/// Takes what is measured of a command: a time in picoseconds, bytes, or a count. What was not counted is 0,
+/// which is no side of a ratio.
+pub fn of_command(quantity: Quantity) -> Time {
+    match quantity {
+        Quantity::UserTime => |sample| sample.user.0 as f64,
+        Quantity::SystemTime => |sample| sample.system.0 as f64,
+        Quantity::CpuTime => |sample| (sample.user + sample.system).0 as f64,
+        Quantity::PeakMemory => |sample| sample.peak_memory.unwrap_or(0) as f64,
+        Quantity::PageFaults => {
+            |sample| (sample.minor_faults.unwrap_or(0) + sample.major_faults.unwrap_or(0)) as f64
+        }
+        Quantity::ContextSwitches => {
+            |sample| f64::from(sample.voluntary_switches) + f64::from(sample.involuntary_switches)
+        }
+        _ => whole_epoch,
+    }
+}
+
 /// The whole epoch's.
 pub fn whole_epoch(sample: &Sample) -> f64 {
     sample.elapsed.0 as f64 / sample.iterations as f64
 }
 
 /// The log ratios of one comparison, a block each.
-pub(super) fn paired(time: Time, samples: &[Sample], comparison: &Comparison) -> LogRatios {
+pub fn paired(time: Time, samples: &[Sample], comparison: &Comparison) -> LogRatios {
     log_ratios(samples.iter().filter_map(|sample| {
         let side = match sample.variant {
             variant if variant == comparison.left => Side::Left,

@@ -14,14 +14,17 @@ pub(crate) struct ComparisonOutcome {
 
 /// The sentence of one outcome.
 pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &ComparisonOutcome) -> String {
-    let subject = &descriptor.subject;
+    // Commands stand for themselves, and have no arrangement that would have to be named.
+    let subject =
+        if descriptor.subject.is_empty() { String::new() } else { format!("{}: ", descriptor.subject) };
+    let label = if label.is_empty() { String::new() } else { format!(" {label}") };
     match (outcome.verdict, &outcome.evidence, &outcome.refusal) {
         (Verdict::Different, Some(evidence), _) => {
             let difference = difference(descriptor.quantity, evidence);
-            format!("{subject}: {difference} {label} ({}).", range(descriptor.quantity, evidence))
+            format!("{subject}{difference}{label} ({}).", range(descriptor.quantity, evidence))
         }
         (Verdict::Equivalent, Some(evidence), _) => {
-            format!("{subject}: {} {label} ({}).", same(descriptor.quantity, evidence), equivalence(evidence))
+            format!("{subject}{}{label} ({}).", same(descriptor.quantity, evidence), equivalence(evidence))
         }
         (_, _, Some(why)) => refusal(why),
         (_, _, None) => "Refused.".into(),
@@ -30,12 +33,18 @@ pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &ComparisonOutco
 
 /// That two variants are the same: "A and B cost the same within 1 %".
 fn same(quantity: Quantity, evidence: &Evidence) -> String {
-    let equal = match quantity {
-        Quantity::NanosecondsPerOperation => "cost the same",
-        Quantity::BytesPerSecond => "carry the same",
-        Quantity::Lateness => "are equally late",
-    };
-    format!("{} and {} {equal} within {}", evidence.left, evidence.right, percent(evidence.margin))
+    let Evidence { left, right, .. } = evidence;
+    let margin = percent(evidence.margin);
+    match quantity {
+        Quantity::NanosecondsPerOperation => format!("{left} and {right} cost the same within {margin}"),
+        Quantity::BytesPerSecond => format!("{left} and {right} carry the same within {margin}"),
+        Quantity::Lateness => format!("{left} and {right} are equally late within {margin}"),
+        Quantity::WallTime => format!("`{left}` and `{right}` take the same time within {margin}"),
+        other => {
+            let noun = other.of_command().unwrap_or_default();
+            format!("`{left}` and `{right}` need the same {noun} within {margin}")
+        }
+    }
 }
 
 /// What this evidence by itself comes to, as a clause with its interval.
@@ -77,6 +86,20 @@ pub fn difference(quantity: Quantity, evidence: &Evidence) -> String {
     let terms = Terms::of(quantity, evidence);
     let figure = show(terms.of_ratio(*ratio), terms.of_interval(*interval));
     let better = *ratio > 1.0;
+    if let Some(noun) = quantity.of_command() {
+        let wall = quantity == Quantity::WallTime;
+        return match terms {
+            Terms::Times if wall => format!("`{left}` is {figure}x faster than `{right}`"),
+            Terms::Times => format!("`{right}` needs {figure}x the {noun} of `{left}`"),
+            Terms::TimesInverse if wall => format!("`{left}` is {figure}x slower than `{right}`"),
+            Terms::TimesInverse => format!("`{left}` needs {figure}x the {noun} of `{right}`"),
+            Terms::PercentOfCost | Terms::PercentOfRate => {
+                let needs = if wall { "takes" } else { "needs" };
+                let less = if better { "less" } else { "more" };
+                format!("`{left}` {needs} {figure} % {less} {noun} than `{right}`")
+            }
+        };
+    }
     match terms {
         Terms::Times if quantity == Quantity::Lateness => {
             format!("{left} is {figure}x less late than {right}")
@@ -119,6 +142,9 @@ pub fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
         (Quantity::Lateness, _) => ("x", "less late", "as late"),
         (Quantity::NanosecondsPerOperation, Terms::PercentOfCost) => (" %", "cheaper", "dearer"),
         (Quantity::NanosecondsPerOperation, _) => ("x", "cheaper", "dearer"),
+        (_, Terms::PercentOfCost) => (" %", "less", "more"),
+        (Quantity::WallTime, _) => ("x", "faster", "slower"),
+        (_, _) => ("x", "less", "more"),
     };
     if figure.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
         return Some("the same".into());
@@ -144,11 +170,11 @@ enum Terms {
 impl Terms {
     fn of(quantity: Quantity, evidence: &Evidence) -> Self {
         match quantity {
-            Quantity::NanosecondsPerOperation | Quantity::Lateness if near(evidence) => Self::PercentOfCost,
-            Quantity::NanosecondsPerOperation | Quantity::Lateness if evidence.ratio > 1.0 => Self::Times,
-            Quantity::NanosecondsPerOperation | Quantity::Lateness => Self::TimesInverse,
             Quantity::BytesPerSecond if near(evidence) => Self::PercentOfRate,
             Quantity::BytesPerSecond => Self::Times,
+            _ if near(evidence) => Self::PercentOfCost,
+            _ if evidence.ratio > 1.0 => Self::Times,
+            _ => Self::TimesInverse,
         }
     }
 

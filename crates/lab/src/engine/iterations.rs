@@ -23,6 +23,10 @@ pub(super) fn choose(
     arrangement: &Arrangement,
     known_alike: bool,
 ) -> Result<Vec<u64>, (VariantIndex, Failure)> {
+    // What is run once for a sample has no count to be found, and may take long.
+    if arrangement.epoch.0 == 0 {
+        return Ok(vec![arrangement.least_iterations.max(1); arrangement.variants.len()]);
+    }
     let mut counts = Vec::with_capacity(arrangement.variants.len());
     for &variant in &arrangement.variants {
         counts.push(fitting(apparatus, arrangement, variant).map_err(|failure| (variant, failure))?);

@@ -7,6 +7,7 @@ mod iterations;
 mod precondition;
 mod schedule;
 
+use tenbin_analysis::verdict::last_look;
 use tenbin_analysis::{Analysis, Basis};
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
@@ -17,7 +18,7 @@ use tenbin_model::{
 pub(crate) use precondition::{long_enough, refusal};
 pub(crate) use schedule::cell_seed;
 
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Allowance, Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::shortage;
 
 /// What the engine tells while it works. Nothing is told while an epoch runs.
@@ -115,19 +116,39 @@ impl Bench<'_> {
         if let Some(variants) = plan.variants {
             descriptor.variants = variants;
         }
-        let Plan { cells: plan, look, .. } = plan;
+        let Plan { cells: plan, look, time, .. } = plan;
         let stretches = stretches(experiment.analysis);
         (self.sink)(Event::Trial { name: &descriptor.name, stretches: plan.len() * stretches as usize });
-        let family = plan.iter().map(|planned| planned.arrangement.comparisons.len()).sum();
+        let comparisons = plan.iter().map(|planned| planned.arrangement.comparisons.len()).sum();
+        let family = descriptor.family(comparisons);
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
+        let (watch, begun) = (self.watch, (self.watch)());
+        let limit = |stretch: u64| match time {
+            None => Picoseconds(budget(request.effort).0 / stretches),
+            Some(Allowance { time, firm: false }) => Picoseconds(time.0 / stretches),
+            Some(Allowance { time, firm: true }) => {
+                let left = time.saturating_sub(watch().saturating_sub(begun));
+                Picoseconds(left.0 / stretches.saturating_sub(stretch).max(1))
+            }
+        };
         let setting = |index: usize, stretch: u64| Setting {
             analysis: experiment.analysis,
             descriptor: &descriptor,
             family,
             machine: request.machine,
-            limit: Picoseconds(budget(request.effort).0 / stretches),
-            overtime: OVERTIME * stretches,
+            limit: limit(stretch),
+            overtime: match time {
+                None => OVERTIME * stretches,
+                Some(Allowance { firm, .. }) => {
+                    if firm {
+                        1
+                    } else {
+                        u64::MAX
+                    }
+                }
+            },
+            by_looks: time.is_some(),
             known_alike: false,
             seed: cell_seed(request.seed.wrapping_add(stretch), &descriptor.name, index),
         };
@@ -159,7 +180,8 @@ impl Bench<'_> {
         if (self.stop)() && trial.cells.iter().all(|cell| cell.ended.is_none()) {
             return Err(Unfit::Stopped);
         }
-        for stretch in 1..stretches + FURTHER {
+        let further = if time.is_some_and(|time| time.firm) { 0 } else { FURTHER };
+        for stretch in 1..stretches + further {
             for (index, (planned, cell)) in plan.iter().zip(&mut trial.cells).enumerate() {
                 if stretch < stretches || self.depends(&setting(index, stretch), cell) {
                     self.again(planned, request, &setting(index, stretch), cell);
@@ -205,7 +227,9 @@ impl Bench<'_> {
             let mut apparatus = Stoppable { apparatus: &mut *apparatus, stop: self.stop };
             let ended = cell.ended;
             let timed = self.timed(setting, &mut apparatus, cell);
-            if (self.stop)() {
+            let whole =
+                setting.by_looks && cell.samples.len() > samples && cell.ended == Some(Ended::Precision);
+            if (self.stop)() && !whole {
                 // A stretch that is not whole adds nothing to what was measured before it, and takes nothing
                 // from that.
                 cell.checks.truncate(checks);
@@ -265,8 +289,20 @@ impl Bench<'_> {
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
     ) -> Result<(), Fault> {
+        let before = cell.samples.len();
         match self.time(setting, apparatus, cell) {
             Ok(ended) => cell.ended = Some(ended),
+            Err(_) if setting.by_looks && (self.stop)() => {
+                // What was measured up to a planned look can be judged at that look, whoever ends it when.
+                let blocks = cell.samples.last().map_or(0, |sample| sample.block);
+                let look = last_look(setting.descriptor.level, setting.family, blocks);
+                let kept = cell.samples.partition_point(|sample| Some(sample.block) < look);
+                if kept > before {
+                    cell.samples.truncate(kept);
+                    cell.probes.retain(|probe| Some(probe.block) <= look);
+                    cell.ended = Some(Ended::Precision);
+                }
+            }
             Err((_, Failure::Machine(fault))) => return Err(fault),
             // Wrong work joins the checks, where it is seen as a fault.
             Err((variant, Failure::Wrong(seen))) => {
@@ -289,7 +325,11 @@ impl Bench<'_> {
     ) -> Result<Ended, (VariantIndex, Failure)> {
         let Setting { analysis, descriptor, family, limit, overtime, known_alike, seed, .. } = *setting;
         let variants = cell.arrangement.variants.clone();
-        let least_blocks = analysis.least_blocks(descriptor, family);
+        let least_blocks = analysis.least_blocks(descriptor, family).max(cell.arrangement.least_blocks);
+        let most_blocks = match cell.arrangement.most_blocks {
+            Arrangement::UNBOUNDED_BLOCKS => MOST_BLOCKS,
+            most => most,
+        };
         let start = (self.watch)();
         let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
         // A further stretch goes on where the one before it ended.
@@ -304,7 +344,7 @@ impl Bench<'_> {
         let mut order = schedule::Schedule::new(seed, variants.len());
         let layouts = (seed >> 32) as u32;
         let mut probed = None;
-        for block in first..MOST_BLOCKS.min(cell.arrangement.most_blocks) {
+        for block in first..most_blocks {
             self.look(analysis, block, &mut probed, cell);
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
@@ -314,14 +354,16 @@ impl Bench<'_> {
             // Every second block runs twice the iterations, where the cell asks for it.
             let scale = if cell.arrangement.doubling && block % 2 == 1 { 2 } else { 1 };
             apparatus.shift(layouts.wrapping_add(block));
-            for &place in order.block() {
+            let half = cell.arrangement.half_block && block + 1 == most_blocks;
+            let places = if half { variants.len() } else { 2 * variants.len() };
+            for &place in order.block().iter().take(places) {
                 let variant = variants[place];
                 let iterations = iterations[place] * scale;
                 let lap = apparatus.epoch(variant, iterations).map_err(|failure| (variant, failure))?;
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
             let decided = || analysis.decided(descriptor, family, &cell.arrangement, &cell.samples);
-            if analysis.may_end_early() && decided() {
+            if analysis.may_end_early() && block + 1 >= cell.arrangement.least_blocks && decided() {
                 self.look(analysis, block + 1, &mut None, cell);
                 return Ok(Ended::Precision);
             }
@@ -358,6 +400,8 @@ pub struct Setting<'a> {
     pub limit: Picoseconds,
     /// How many times that a cell may take which has too few blocks for a verdict.
     pub overtime: u64,
+    /// Whether a cell that is interrupted is judged at its last planned look. Else it is dropped.
+    pub by_looks: bool,
     /// Whether all variants are known to cost nearly the same, so that one count of iterations is right for
     /// them.
     pub known_alike: bool,
@@ -457,6 +501,8 @@ fn sample(order: usize, block: u32, variant: VariantIndex, iterations: u64, lap:
         shares: lap.shares,
         minor_faults: Some(lap.usage.minor_faults),
         major_faults: Some(lap.usage.major_faults),
+        peak_memory: lap.command.map(|command| command.peak_memory.0),
+        exit_status: lap.command.map(|command| command.exit_status),
     }
 }
 
@@ -482,6 +528,8 @@ fn check(
 fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     let check = checks.iter().find(|check| !check.as_expected())?;
     let name = &descriptor[check.variant].name;
+    // Commands of a user's are no implementation of ours.
+    let of_user = descriptor.subject.is_empty();
     Some(if check.sabotage {
         Refusal {
             reached: format!("the planted fault `{name}` passed the check ({})", check.seen),
@@ -490,7 +538,10 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
         }
     } else {
         Refusal {
-            reached: format!("implementation error: `{name}` broke the specification ({})", check.seen),
+            reached: match of_user {
+                true => format!("`{name}` was not timed, because {}", check.seen),
+                false => format!("implementation error: `{name}` broke the specification ({})", check.seen),
+            },
             needs: format!("what the specification says: {}", descriptor.specification),
             remedy: "what does wrong work is not worth timing: mend it first".into(),
         }
@@ -558,6 +609,9 @@ fn refusal_of(fault: &Fault) -> Refusal {
             "nine tenths in huge pages",
             "free memory, which is in pieces, or have root put it together (vm.compact_memory), or ask for less",
         ),
+        Fault::Overdue { .. } => {
+            ("commands that end in the time given", "give it more time (--within), or it less work")
+        }
         Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
         Fault::Died { .. } => ("workers that live to the end", "see what ended it, and run again"),
         Fault::Panicked => ("work that ends without a panic", "report this fault of tenbin"),

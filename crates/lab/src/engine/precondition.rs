@@ -12,6 +12,10 @@ const LONGEST_STRETCH: u64 = 20;
 /// The epoch, made longer where the clock is too coarse for it: a 4 MHz timer needs 500 µs where a
 /// time stamp counter needs 20.
 pub(crate) fn long_enough(machine: &Machine, epoch: Picoseconds) -> Picoseconds {
+    // What is run once for a sample takes as long as it takes.
+    if epoch.0 == 0 {
+        return epoch;
+    }
     let Some(clock) = machine.clock.known() else { return epoch };
     let needed = (clock.resolution_ps / RESOLUTION_PER_EPOCH).ceil();
     let longest = epoch.0.saturating_mul(LONGEST_STRETCH);
@@ -50,7 +54,7 @@ fn throttled(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
 }
 
 fn coarse(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
-    let clock = machine.clock.known()?;
+    let clock = machine.clock.known().filter(|_| arrangement.epoch.0 > 0)?;
     let finest = arrangement.epoch.0 as f64 * RESOLUTION_PER_EPOCH;
     (clock.resolution_ps > finest).then(|| Refusal {
         reached: format!("the clock {} steps by {} ns", clock.name, clock.resolution_ps / 1e3),

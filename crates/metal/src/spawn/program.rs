@@ -80,7 +80,7 @@ pub(super) fn bytes() -> Vec<u8> {
 ///
 /// # Errors
 /// [`Fault::System`] when there can be no such file.
-pub(super) fn in_memory() -> Result<OwnedFd, Fault> {
+pub(crate) fn in_memory() -> Result<OwnedFd, Fault> {
     const NAME: &str = "tenbin-child";
     // Kernels from 6.3 on can be set to want it said that it is to be executed; older ones do not know the
     // flag.

@@ -4,6 +4,7 @@
 //! completions and schemas derive from its [`Verb`].
 
 mod run;
+mod weigh;
 mod calibrate;
 mod blame;
 mod list;
@@ -26,7 +27,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command};
-pub use run::{Measure, survey};
+pub use run::{Measure, answered, detail, survey};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tenbin_lab::survey::names;

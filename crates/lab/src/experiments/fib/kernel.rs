@@ -78,7 +78,7 @@ pub(super) fn plan(request: &Request<'_>, largest: u64) -> Result<Plan, Unfit> {
         let arrangement = cell(request, place, &available, number == headline);
         PlannedCell::new(arrangement, move |arrangement, request| open(arrangement, request, place))
     });
-    Ok(Plan { variants: Some(variants()), cells: cells.collect(), look: None })
+    Ok(Plan { variants: Some(variants()), cells: cells.collect(), ..Plan::default() })
 }
 
 fn usual(request: &Request<'_>) -> &'static [u64] {

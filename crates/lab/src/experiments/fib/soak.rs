@@ -81,7 +81,7 @@ impl Soak {
             ..Arrangement::default()
         };
         let cell = PlannedCell::new(cell, move |_, request| open(request, self));
-        Plan { variants: Some(variants), cells: vec![cell], look: None }
+        Plan { variants: Some(variants), cells: vec![cell], ..Plan::default() }
     }
 }
 

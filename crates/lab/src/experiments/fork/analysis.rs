@@ -303,7 +303,7 @@ impl Analysis for Laws {
     }
 
     fn least_blocks(&self, descriptor: &Descriptor, comparisons: usize) -> u32 {
-        votes(family(descriptor, comparisons))
+        votes(descriptor.level, family(descriptor, comparisons))
     }
 
     fn basis(&self) -> Basis {

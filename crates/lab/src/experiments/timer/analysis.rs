@@ -112,8 +112,8 @@ impl Analysis for Lateness {
 
     /// A cell that can have as many takes them, as its tail is part of the answer; others say how many they
     /// take.
-    fn least_blocks(&self, _: &Descriptor, family: usize) -> u32 {
-        votes(family).max(BLOCKS_FOR_TAILS)
+    fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
+        votes(descriptor.level, family).max(BLOCKS_FOR_TAILS)
     }
 
     fn may_end_early(&self) -> bool {

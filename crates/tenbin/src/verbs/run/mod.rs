@@ -9,6 +9,7 @@ use tenbin_analysis::processes::Processes;
 use tenbin_analysis::{Reported, report};
 use tenbin_lab::analyses;
 use tenbin_lab::survey::{self, Survey, descriptors, names};
+use tenbin_model::Run as Measured;
 use tenbin_model::words::comma;
 use tenbin_model::{Effort, Report, Verdict};
 use tenbin_store::Label;
@@ -114,13 +115,13 @@ impl Work for Run {
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&[], &[], measure, Effort::Quick)?;
     let sentence = |part: &Reported, width: usize| report::survey(&part.report).text(width);
-    Ok(answered(&survey, measure, &sentence, false)?.0)
+    Ok(answered(&survey, measure, &sentence, false)?.answer)
 }
 
 /// Some experiments, and everything about them.
 fn measured(asked: &Run) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
-    let (mut answer, report) = answered(&survey, &asked.measure, &detail, true)?;
+    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &detail, true)?;
     let names = survey.asked();
     let mut asked_for =
         report.answers.iter().filter(|answer| names.contains(&answer.experiment.as_str())).peekable();
@@ -169,12 +170,12 @@ impl Page {
 /// Measures, answers and keeps: each experiment's text as soon as it is judged, then, where `summary` says so
 /// and there are several, a sentence each. Where the answer and the run go is tried first: a place that
 /// cannot be written costs no minute.
-fn answered(
-    survey: &Survey,
+pub fn answered(
+    survey: &Survey<'_>,
     measure: &Measure,
     text: &dyn Fn(&Reported, usize) -> String,
     summary: bool,
-) -> Result<(Answer, Report), Trouble> {
+) -> Result<Outcome, Trouble> {
     measure.outlet.can_be_written()?;
     let mut keeper = Keeper::open(measure.no_store)?;
     let width = terminal::width();
@@ -235,7 +236,19 @@ fn answered(
         .or(page.trouble.map(|trouble| trouble.exit))
         .or(kept.exit)
         .unwrap_or(if is_fault { Exit::Fault } else { Exit::Answered });
-    Ok((Answer { text, to: measure.outlet.output.clone(), remarks, exit }, report))
+    let answer = Answer { text, to: measure.outlet.output.clone(), remarks, exit };
+    Ok(Outcome { answer, report, run: measured.run })
+}
+
+/// What was measured, and what it came to.
+pub struct Outcome {
+    /// What is shown.
+    pub answer: Answer,
+    /// What programs read.
+    pub report: Report,
+    /// What was measured.
+    #[expect(dead_code, reason = "what is exported beside the answer comes next")]
+    pub run: Measured,
 }
 
 /// What ended the measurement before its end, and what is missing therefore.

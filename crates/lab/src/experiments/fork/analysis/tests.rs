@@ -297,7 +297,7 @@ fn epochs_that_are_far_apart_are_a_caveat() {
 fn a_refused_cell_is_refused_whole_and_blocks_are_for_all() {
     let mut trial = trial(&MADE, 60, 0.01);
     let comparisons = trial.family();
-    assert!(Laws.least_blocks(&trial.descriptor, comparisons) > votes(1));
+    assert!(Laws.least_blocks(&trial.descriptor, comparisons) > votes(trial.descriptor.level, 1));
     assert!(answers(&machine(), &trial)[0].verdict == Verdict::Different);
     let refusal = Refusal { reached: "x".into(), needs: "y".into(), remedy: "z".into() };
     trial.cells[0].refusal = Some(refusal);

@@ -1,0 +1,469 @@
+//! Commands of a user's on the pans: an experiment that nobody knew of when tenbin was built.
+//!
+//! What the user gives ([`Question`]) becomes variants, one cell and an apparatus, like any other
+//! experiment's. The engine runs them in mirrored random blocks of all commands; an epoch is one run of one
+//! command, from just before it is started until its end is known.
+
+mod analysis;
+mod fixture;
+mod parameters;
+mod program;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use tenbin_model::{
+    Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Source, Variant, VariantIndex,
+};
+
+pub use analysis::{COMMANDS, fastest};
+pub use fixture::Ignored;
+pub use parameters::Parameters;
+pub use program::Shell;
+
+use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
+use fixture::{Fixture, Prepared, Workshop};
+use parameters::{Values, filled, unnamed};
+
+/// The name of the experiment.
+pub const NAME: &str = "weigh";
+
+/// The planted fault: it ends with another status than 0.
+pub(crate) const FAILING: &str = "a command that fails";
+
+/// The commands of a question, and how they are run: what `tenbin weigh` was given.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The commands as they were typed, with `{NAME}` for the value of a parameter.
+    pub commands: Vec<String>,
+    /// Names for them, in their order: none, one for all, or one for each.
+    pub names: Vec<String>,
+    /// The folder in which each command runs: none, or one for each.
+    pub folders: Vec<PathBuf>,
+    /// What every other command is weighed against.
+    pub reference: Option<String>,
+    /// A name for that.
+    pub reference_name: Option<String>,
+    /// Parameters and their values.
+    pub parameters: Parameters,
+    /// Who reads the commands.
+    pub shell: Shell,
+    /// What is run once before and once after all runs of a command.
+    pub setup: Option<String>,
+    /// See `setup`.
+    pub cleanup: Option<String>,
+    /// What is run before each run: none, one for all, or one for each command.
+    pub prepare: Vec<String>,
+    /// What is run after each run, likewise.
+    pub conclude: Vec<String>,
+    /// Which failures are none.
+    pub ignored: Ignored,
+    /// The file that is each command's standard input; none for `/dev/null`.
+    pub input: Option<PathBuf>,
+    /// Where standard output goes: one for all, or one for each command.
+    pub outputs: Vec<Output>,
+    /// Runs of each command before the first that counts.
+    pub warmup: u64,
+    /// Runs of each command, at least.
+    pub least_runs: Option<u64>,
+    /// Runs of each command, at most.
+    pub most_runs: Option<u64>,
+    /// The time for all of it.
+    pub within: Option<Picoseconds>,
+    /// What is weighed, the first before the others. Wall time if none is given.
+    pub quantities: Vec<Quantity>,
+    /// The ratio of two commands lies within 1 ± this where they are called the same.
+    pub margin: Option<f64>,
+    /// The probability of any false "different".
+    pub level: Option<f64>,
+    /// Whether all commands have to write the same to standard output.
+    pub same_output: bool,
+    /// A command that every command's standard output has to satisfy.
+    pub check: Option<String>,
+    /// The CPUs that commands may use; none for all.
+    pub cpus: Vec<Cpu>,
+    /// The unit of times in tables; that which fits each if none is given.
+    pub unit: Option<String>,
+    /// The order of tables: that of the commands, or by time.
+    pub by_time: bool,
+}
+
+/// Where standard output of a command goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// To `/dev/null`, with standard error.
+    #[default]
+    Null,
+    /// Through a pipe whose reader drops everything, with standard error.
+    Pipe,
+    /// Where this process's own goes, with standard error.
+    Inherit,
+    /// Into a file; standard error goes to `/dev/null`.
+    File(PathBuf),
+}
+
+impl Output {
+    /// What `--output` is given.
+    ///
+    /// # Errors
+    /// A usage error where it is neither a known word nor a path with a slash in it.
+    pub fn named(text: &str) -> Result<Self, Unfit> {
+        match text {
+            "null" => Ok(Self::Null),
+            "pipe" => Ok(Self::Pipe),
+            "inherit" => Ok(Self::Inherit),
+            path if path.contains('/') => Ok(Self::File(path.into())),
+            other => Err(Unfit::Usage(format!(
+                "--output {other}: it is null, pipe, inherit, or a path with a slash in it (./{other})"
+            ))),
+        }
+    }
+}
+
+/// Time in which a question is decided where nobody says otherwise. A command that takes longer gets as much
+/// as it needs to be judged at all.
+const USUAL: Picoseconds = Picoseconds::from_millis(30_000);
+
+/// Every pair of so many commands is weighed; of more each against the first.
+const ALL_PAIRS: usize = 4;
+
+/// A run of a command is ended after this time, unless the question has less: nobody waits for ever.
+const LONGEST_RUN: Picoseconds = Picoseconds::from_millis(3_600_000);
+
+/// A question that was read: what the engine needs, and what the commands are.
+pub struct Weighing {
+    descriptor: Descriptor,
+    arrangement: Arrangement,
+    allowance: Allowance,
+    workshop: Rc<RefCell<Workshop>>,
+}
+
+impl Question {
+    /// Reads the question.
+    ///
+    /// # Errors
+    /// A usage error that names the word that is wrong: a command that is not there, a list of the wrong
+    /// length, a value that is none.
+    pub fn read(&self) -> Result<Weighing, Unfit> {
+        let usage = |message: String| Err(Unfit::Usage(message));
+        let combinations = self.parameters.combinations()?;
+        let mut typed: Vec<&String> = self.commands.iter().collect();
+        if let Some(reference) = &self.reference {
+            typed.insert(0, reference);
+        }
+        let mut commands = Vec::new();
+        let nothing = Values::new();
+        for (row, values) in combinations.iter().enumerate() {
+            for (column, &command) in typed.iter().enumerate() {
+                // The reference is one command, whatever the others are made with.
+                let is_reference = self.reference.is_some() && column == 0;
+                if is_reference && row > 0 {
+                    continue;
+                }
+                commands.push(Typed {
+                    text: command,
+                    row,
+                    column,
+                    values: if is_reference { &nothing } else { values },
+                });
+            }
+        }
+        if commands.len() < 2 {
+            return usage(
+                "one command alone cannot be weighed: give two, or a parameter with several values (-L NAME a,b)".into(),
+            );
+        }
+        let own = self.commands.len() * combinations.len();
+        for (list, option) in [(&self.prepare, "--prepare"), (&self.conclude, "--conclude")] {
+            if list.len() > 1 && list.len() != typed.len() {
+                return usage(format!(
+                    "{option} is given {} times; it is given once for all commands, or once for each of the {}",
+                    list.len(),
+                    typed.len()
+                ));
+            }
+        }
+        if self.outputs.len() > 1 && self.outputs.len() != typed.len() {
+            return usage(format!(
+                "--output is given {} times; it is given once for all commands, or once for each of the {}",
+                self.outputs.len(),
+                typed.len()
+            ));
+        }
+        if self.names.len() > 1
+            && self.names.len() != own
+            && !(combinations.len() == 1 && self.names.len() < own)
+        {
+            return usage(format!(
+                "--command-name is given {} times; it is given once for all, or once for each of the {own} commands",
+                self.names.len()
+            ));
+        }
+        let names = self.named(&commands, combinations.len());
+        let lines: Vec<String> =
+            commands.iter().map(|command| filled(command.text, command.values)).collect();
+        let shell = self.shell_for(&lines)?;
+        let mut prepared = Vec::new();
+        for (command, line) in commands.iter().zip(&lines) {
+            let each = |list: &[String]| {
+                let own = if list.len() > 1 { list.get(command.column) } else { list.first() };
+                own.map(|text| filled(text, command.values))
+            };
+            let folder = self.folders.get(command.column).cloned();
+            let output =
+                if self.outputs.len() > 1 { self.outputs.get(command.column) } else { self.outputs.first() };
+            prepared.push(Prepared {
+                line: line.clone(),
+                words: shell.words(line)?,
+                setup: self.setup.as_deref().map(|text| filled(text, command.values)),
+                cleanup: self.cleanup.as_deref().map(|text| filled(text, command.values)),
+                prepare: each(&self.prepare),
+                conclude: each(&self.conclude),
+                output: output.cloned().unwrap_or_default(),
+                folder,
+            });
+            shell.has_program(prepared.last())?;
+        }
+        if let Some(input) = self.input.as_ref().filter(|input| !input.exists()) {
+            return usage(format!("--input {}: there is no such file", input.display()));
+        }
+        if let (Some(least), Some(most)) = (self.least_runs, self.most_runs)
+            && least > most
+        {
+            return usage(format!("--min-runs {least} is more than --max-runs {most}"));
+        }
+        let descriptor = self.described(&commands, &names, &lines, &shell);
+        let arrangement = self.arranged(&commands, &descriptor);
+        let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
+        let longest = self.within.unwrap_or(LONGEST_RUN);
+        let workshop = Workshop::new(self, prepared, shell.words, longest);
+        Ok(Weighing { descriptor, arrangement, allowance, workshop: Rc::new(RefCell::new(workshop)) })
+    }
+
+    /// A name for each command; no two are the same.
+    fn named(&self, commands: &[Typed<'_>], combinations: usize) -> Vec<String> {
+        let reference = usize::from(self.reference.is_some());
+        let mut own = 0;
+        let mut names: Vec<String> = Vec::new();
+        for command in commands {
+            let of_reference = reference == 1 && command.column == 0;
+            let given = if of_reference {
+                self.reference_name.as_ref()
+            } else {
+                let place = own;
+                own += 1;
+                // One name stands for all that parameters make of it.
+                self.names
+                    .get(place)
+                    .or(self.names.first().filter(|_| self.names.len() == 1 && combinations > 1))
+            };
+            let text = given.map_or(command.text.as_str(), String::as_str);
+            names.push(filled(text, command.values) + &unnamed(text, command.values));
+        }
+        let distinct = names.clone();
+        let mut seen: Vec<(&String, usize)> = Vec::new();
+        for (name, text) in names.iter_mut().zip(&distinct) {
+            let count = distinct.iter().filter(|other| *other == text).count();
+            if count < 2 {
+                continue;
+            }
+            let number = match seen.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, number)) => {
+                    *number += 1;
+                    *number
+                }
+                None => {
+                    seen.push((text, 1));
+                    1
+                }
+            };
+            *name = format!("{text} ({number})");
+        }
+        names
+    }
+
+    fn shell_for(&self, lines: &[String]) -> Result<ChosenShell, Unfit> {
+        let words = match &self.shell {
+            Shell::Never => None,
+            Shell::Always(words) => Some(words.clone()),
+            Shell::WhereNeeded => {
+                let needed = lines.iter().any(|line| program::needs_shell(line));
+                needed.then(|| vec![Shell::USUAL.to_owned()])
+            }
+        };
+        Ok(ChosenShell { words })
+    }
+
+    fn described(
+        &self,
+        commands: &[Typed<'_>],
+        names: &[String],
+        lines: &[String],
+        shell: &ChosenShell,
+    ) -> Descriptor {
+        let mut variants: Vec<Variant> = Vec::new();
+        for ((command, name), line) in commands.iter().zip(names).zip(lines) {
+            variants.push(Variant {
+                parameters: command.values.clone(),
+                ..Variant::measured(name, line)
+                    .at(&[(analysis::COLUMN, command.column as u64), (analysis::ROW, command.row as u64)])
+            });
+        }
+        if self.ignored == Ignored::Nothing {
+            variants.push(Variant::sabotage(FAILING, "it ends with another status than 0"));
+        }
+        let mut quantities = self.quantities.clone();
+        let quantity = if quantities.is_empty() { Quantity::WallTime } else { quantities.remove(0) };
+        let mut specification = match &self.ignored {
+            Ignored::Nothing => "each command ends with status 0 (--ignore-failure for others)".to_owned(),
+            Ignored::These(_) => "each command ends with status 0 or one that is ignored".into(),
+            Ignored::All => "each command ends by itself".into(),
+        };
+        if self.same_output {
+            specification.push_str(", and writes what the first one writes");
+        }
+        if self.check.is_some() {
+            specification.push_str(", and its output passes the check that was given");
+        }
+        let how = match &shell.words {
+            None => "each is started directly, without a shell".to_owned(),
+            Some(words) => {
+                format!("each is started by `{} -c`, whose start is in every figure", words.join(" "))
+            }
+        };
+        let mut parameters = vec![Parameter::new("start", &how, "who reads the commands")];
+        if let Some(unit) = &self.unit {
+            parameters.push(Parameter::new(analysis::UNIT, unit, "the unit of times in tables"));
+        }
+        if self.by_time {
+            parameters.push(Parameter::new(analysis::ORDER, "time", "the order of tables"));
+        }
+        Descriptor {
+            name: NAME.into(),
+            question: match quantity {
+                Quantity::WallTime => "Which of these commands takes less time?".into(),
+                other => {
+                    format!("Which of these commands needs less {}?", other.of_command().unwrap_or_default())
+                }
+            },
+            requirement: "who changes a program wants to know whether it became faster".into(),
+            specification,
+            quantity,
+            further: quantities,
+            level: self.level.unwrap_or(0.01),
+            analysis: analysis::NAME.into(),
+            variants,
+            parameters,
+            margin: self.margin.unwrap_or(0.01),
+            epoch: Picoseconds(0),
+            sources: Source::list(&[
+                ("hyperfine, src/cli.rs", "the options, and what each means"),
+                (
+                    "Mytkowicz et al., \"Producing Wrong Data Without Doing Anything Obviously Wrong!\", 2009",
+                    "the size of the environment moves a program's stack, so it varies from block to block",
+                ),
+            ]),
+            ..Descriptor::default()
+        }
+    }
+
+    fn arranged(&self, commands: &[Typed<'_>], descriptor: &Descriptor) -> Arrangement {
+        let count = commands.len();
+        let place = VariantIndex::from;
+        let columns = commands.iter().map(|command| command.column).max().unwrap_or(0) + 1;
+        let rows = commands.iter().map(|command| command.row).max().unwrap_or(0) + 1;
+        let mut pairs = Vec::new();
+        if self.reference.is_some() || (count > ALL_PAIRS && (rows == 1 || columns == 1)) {
+            pairs.extend((1..count).map(|other| (place(0), place(other))));
+        } else if rows > 1 && columns > 1 {
+            // Each value of the parameters by itself.
+            for (one, left) in commands.iter().enumerate() {
+                let rest = commands.iter().enumerate().skip(one + 1);
+                pairs.extend(
+                    rest.filter(|(_, right)| right.row == left.row)
+                        .map(|(other, _)| (place(one), place(other))),
+                );
+            }
+        } else {
+            for one in 0..count {
+                pairs.extend((one + 1..count).map(|other| (place(one), place(other))));
+            }
+        }
+        let (blocks, half) = match self.most_runs {
+            None => (Arrangement::UNBOUNDED_BLOCKS, false),
+            // Two runs of each command are a block.
+            Some(runs) => (u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX - 1), runs % 2 == 1),
+        };
+        let measured = descriptor.variants.iter().filter(|variant| variant.name != FAILING).count();
+        Arrangement {
+            cpus: self.cpus.clone(),
+            epoch: Picoseconds(0),
+            most_iterations: 1,
+            most_blocks: blocks,
+            half_block: half,
+            least_blocks: self
+                .least_runs
+                .map_or(0, |runs| u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX)),
+            variants: VariantIndex::range(0..measured),
+            comparisons: Comparison::of(pairs),
+            headline: true,
+            ..Arrangement::default()
+        }
+    }
+}
+
+/// A command as it was typed, and which of them it is.
+struct Typed<'a> {
+    text: &'a String,
+    /// Which combination of values.
+    row: usize,
+    /// Which command of those that were typed.
+    column: usize,
+    values: &'a Values,
+}
+
+/// The shell that all commands are read by, if any.
+struct ChosenShell {
+    words: Option<Vec<String>>,
+}
+
+impl ChosenShell {
+    /// The words that start a command.
+    fn words(&self, line: &str) -> Result<Vec<String>, Unfit> {
+        match &self.words {
+            None => program::words(line),
+            Some(shell) => Ok(shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect()),
+        }
+    }
+
+    /// Whether what starts a command is there.
+    fn has_program(&self, command: Option<&Prepared>) -> Result<(), Unfit> {
+        let Some(command) = command else { return Ok(()) };
+        program::program(&command.words[0], command.folder.as_deref()).map(drop)
+    }
+}
+
+impl Weighing {
+    /// What the experiment says about itself.
+    pub fn describe(&self) -> Descriptor {
+        self.descriptor.clone()
+    }
+
+    /// Its one cell.
+    ///
+    /// # Errors
+    /// None; the signature is that of any plan.
+    pub fn plan(&self, _request: &Request<'_>) -> Result<Plan, Unfit> {
+        let workshop = Rc::clone(&self.workshop);
+        let open = move |_: &Arrangement, _: &Request<'_>| -> Opened {
+            workshop.borrow_mut().open()?;
+            Ok(Box::new(Fixture::new(Rc::clone(&workshop))))
+        };
+        let cells = vec![PlannedCell::new(self.arrangement.clone(), open)];
+        Ok(Plan { cells, time: Some(self.allowance), ..Plan::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

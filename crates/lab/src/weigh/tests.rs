@@ -1,0 +1,112 @@
+use super::*;
+
+fn question(commands: &[&str]) -> Question {
+    Question { commands: commands.iter().map(|&command| command.into()).collect(), ..Question::default() }
+}
+
+fn names(weighing: &Weighing) -> Vec<&str> {
+    let measured = weighing.descriptor.variants.iter().filter(|variant| variant.name != FAILING);
+    measured.map(|variant| variant.name.as_str()).collect()
+}
+
+/// The pairs that are weighed, by their places.
+fn pairs(weighing: &Weighing) -> Vec<(u32, u32)> {
+    weighing.arrangement.comparisons.iter().map(|pair| (pair.left.0, pair.right.0)).collect()
+}
+
+#[test]
+fn four_commands_make_all_pairs_and_more_go_against_the_first() {
+    let read = |count: usize| question(&vec!["true"; count]).read().unwrap();
+    assert_eq!(pairs(&read(2)), [(0, 1)]);
+    assert_eq!(pairs(&read(3)), [(0, 1), (0, 2), (1, 2)]);
+    assert_eq!(pairs(&read(5)), [(0, 1), (0, 2), (0, 3), (0, 4)]);
+    assert_eq!(names(&read(2)), ["true (1)", "true (2)"]);
+}
+
+#[test]
+fn a_reference_is_one_command_that_all_are_weighed_against() {
+    let lists = vec![("n".to_owned(), "1,2,3".to_owned())];
+    let asked = Question {
+        reference: Some("sleep 0".into()),
+        reference_name: Some("nothing".into()),
+        parameters: Parameters { lists, ..Parameters::default() },
+        ..question(&["sleep {n}"])
+    };
+    let weighing = asked.read().unwrap();
+    assert_eq!(names(&weighing), ["nothing", "sleep 1", "sleep 2", "sleep 3"]);
+    assert_eq!(pairs(&weighing), [(0, 1), (0, 2), (0, 3)]);
+}
+
+#[test]
+fn two_commands_with_a_parameter_are_weighed_value_by_value() {
+    let scan = Some(["n", "1", "3"].map(String::from));
+    let parameters = Parameters { scan, ..Parameters::default() };
+    let asked = Question { parameters, ..question(&["sleep 0.{n}", "sleep 0.2"]) };
+    let weighing = asked.read().unwrap();
+    assert_eq!(
+        names(&weighing),
+        [
+            "sleep 0.1",
+            "sleep 0.2 (n = 1)",
+            "sleep 0.2",
+            "sleep 0.2 (n = 2)",
+            "sleep 0.3",
+            "sleep 0.2 (n = 3)"
+        ]
+    );
+    assert_eq!(pairs(&weighing), [(0, 1), (2, 3), (4, 5)]);
+    assert_eq!(weighing.descriptor.variants[2].parameters, [("n".to_owned(), "2".to_owned())]);
+}
+
+#[test]
+fn counts_of_runs_are_counts_of_blocks() {
+    let blocks = |least_runs, most_runs| {
+        let asked = Question { least_runs, most_runs, ..question(&["true", "true"]) };
+        let arrangement = asked.read().unwrap().arrangement;
+        (arrangement.least_blocks, arrangement.most_blocks, arrangement.half_block)
+    };
+    assert_eq!(blocks(None, None), (0, Arrangement::UNBOUNDED_BLOCKS, false));
+    assert_eq!(blocks(Some(5), Some(5)), (3, 3, true));
+    assert_eq!(blocks(Some(10), Some(100)), (5, 50, false));
+}
+
+#[test]
+fn a_shell_reads_all_commands_or_none() {
+    let start = |asked: Question| asked.read().unwrap().descriptor.parameters[0].default.clone();
+    assert!(start(question(&["true", "sleep 0"])).contains("without a shell"));
+    assert!(start(question(&["true", "true | true"])).contains("`sh -c`"));
+    assert!(
+        start(Question { shell: Shell::Never, ..question(&["true", "true '|'"]) })
+            .contains("without a shell")
+    );
+}
+
+#[test]
+fn wrong_input_is_a_usage_error_that_names_the_word() {
+    let text = |text: &str| text.to_owned();
+    for (asked, wrong) in [
+        (question(&["true"]), "one command alone"),
+        (question(&["true", "no-such-program"]), "`no-such-program`: command not found"),
+        (question(&["true", "true 'a"]), "true 'a"),
+        (question(&["true", ""]), "a command is empty"),
+        (
+            Question { prepare: vec![text("a"), text("b"), text("c")], ..question(&["true", "true"]) },
+            "--prepare",
+        ),
+        (Question { outputs: vec![Output::Null; 3], ..question(&["true", "true"]) }, "--output"),
+        (
+            Question { names: vec![text("a"), text("b"), text("c")], ..question(&["true", "true"]) },
+            "--command-name",
+        ),
+        (Question { input: Some("/nowhere".into()), ..question(&["true", "true"]) }, "--input /nowhere"),
+        (Question { least_runs: Some(3), most_runs: Some(2), ..question(&["true", "true"]) }, "--min-runs 3"),
+    ] {
+        match asked.read() {
+            Err(Unfit::Usage(message)) => assert!(message.contains(wrong), "{message}"),
+            Err(other) => panic!("{wrong}: {other:?}"),
+            Ok(_) => panic!("{wrong}: it was read"),
+        }
+    }
+    assert!(matches!(Output::named("elsewhere"), Err(Unfit::Usage(_))));
+    assert_eq!(Output::named("./elsewhere").unwrap(), Output::File("./elsewhere".into()));
+}

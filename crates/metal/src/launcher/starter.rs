@@ -1,0 +1,540 @@
+//! The helper that starts commands. It runs before `main`, so that it is as small as this program can be.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
+use rustix::io::{Errno, dup2, fcntl_dupfd_cloexec};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper, wait,
+    waitpid,
+};
+use tenbin_model::{Bytes, Cpu, Picoseconds};
+
+use super::{Launch, Launched, ProcessEnd, Sink, VARIABLE, wire};
+use crate::child::{default, die_with, monotonic};
+use crate::pin::current_cpu;
+use crate::usage::Usage;
+
+// SAFETY: `.init_array` holds addresses of functions that the C library calls once before `main`; this one
+// has the C calling convention, ignores the arguments that glibc passes, and does not unwind.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+/// Where this process was started to be a helper, it is one, and never comes to `main`.
+extern "C" fn before_main() {
+    // SAFETY: the C library has its environment by now, there is no second thread that could change it, and
+    // the name ends in a zero byte.
+    let value = unsafe { libc::getenv(NAME.as_ptr()) };
+    if value.is_null() {
+        return;
+    }
+    // SAFETY: it is not null, so it is a string of the environment, which nobody changes meanwhile.
+    let parent = unsafe { CStr::from_ptr(value) }.to_str().ok().and_then(|number| number.parse().ok());
+    // One that was left in an environment by chance names another process.
+    if parent.is_none() || getppid().map(Pid::as_raw_nonzero).map(i32::from) != parent {
+        return;
+    }
+    // SAFETY: there is no second thread, and the name ends in a zero byte.
+    let _ = unsafe { libc::unsetenv(NAME.as_ptr()) };
+    let served = serve();
+    // SAFETY: it takes a number and never returns. What `exit` would do belongs to a program that has begun.
+    unsafe { libc::_exit(i32::from(served.is_err())) }
+}
+
+const NAME: &CStr = c"TENBIN_LAUNCHER";
+const _: () = assert!(NAME.count_bytes() == VARIABLE.len());
+
+/// How often somebody who waits for a command looks whether a signal has stopped it.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Bytes that are read of a pipe at a time.
+const PART: usize = 1 << 16;
+
+/// Bytes of the stack of a child until it executes its program. It makes system calls only.
+const STACK: usize = 32 << 10;
+
+/// Starts what it is told to until the other end is closed.
+fn serve() -> io::Result<()> {
+    // Commands inherit what this process was told to ignore, and its mask.
+    for signal in (1..=64).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP, 32, 33].contains(signal)) {
+        default(signal)?;
+    }
+    // SAFETY: all bytes zero are an empty set of signals.
+    let nothing: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is live, and a null pointer asks for nothing.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const nothing, ptr::null_mut()) };
+    set_child_subreaper(Some(getpid()))?;
+    // SAFETY: the parent gave this process the socket as its standard input, and nobody else here owns that.
+    let given = unsafe { BorrowedFd::borrow_raw(0) };
+    let socket = UnixStream::from(fcntl_dupfd_cloexec(given, 3)?);
+    let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    // SAFETY: descriptor 0 is open, and is handed back to the process by `forget` below.
+    let mut standard_input = unsafe { OwnedFd::from_raw_fd(0) };
+    dup2(&null, &mut standard_input)?;
+    std::mem::forget(standard_input);
+    let mut helper = Helper {
+        socket,
+        null,
+        stack: vec![0; STACK].into_boxed_slice(),
+        part: vec![0; PART].into_boxed_slice(),
+        known: Vec::new(),
+    };
+    wire::write_frame(&mut helper.socket, wire::READY, &[])?;
+    while let Some((kind, bytes)) = wire::read_frame(&mut helper.socket)? {
+        // Whoever cancels what has ended meanwhile has nothing to cancel.
+        if kind != wire::LAUNCH {
+            continue;
+        }
+        let launch = Launch::decode(&bytes).ok_or(ErrorKind::InvalidData)?;
+        match helper.launch(&launch) {
+            Ok(launched) => {
+                wire::write_frame(&mut helper.socket, wire::ENDED, &wire::numbers(&launched.words()))?
+            }
+            Err(Failed(step, error)) => {
+                let numbers = wire::numbers(&[step as u64, u64::from(error.raw_os_error().unsigned_abs())]);
+                wire::write_frame(&mut helper.socket, wire::FAILED, &numbers)?;
+            }
+        }
+    }
+    helper.known.clear();
+    helper.end_what_is_left(None);
+    Ok(())
+}
+
+/// A step towards a command, an index of [`super::STEPS`].
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Input,
+    Output,
+    Pipe,
+    Process,
+    Folder,
+    Placement,
+    Execution,
+    Wait,
+}
+
+/// The step that failed, and why.
+struct Failed(Step, Errno);
+
+struct Helper {
+    socket: UnixStream,
+    null: OwnedFd,
+    stack: Box<[u8]>,
+    part: Box<[u8]>,
+    /// Children that are none of this one's making and may go on: what commands left running that may.
+    known: Vec<Pid>,
+}
+
+/// Our end of a pipe that a command writes to.
+struct Pipe {
+    from: File,
+    /// The kind of frame in which what comes is handed over; none where it is dropped.
+    frames: Option<u8>,
+}
+
+impl Helper {
+    fn launch(&mut self, launch: &Launch) -> Result<Launched, Failed> {
+        let input = match &launch.input {
+            None => None,
+            Some(path) => Some(
+                open(path.as_c_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+                    .map_err(|error| Failed(Step::Input, error))?,
+            ),
+        };
+        let mut pipes = Vec::new();
+        let output = self.sink(&launch.output, wire::OUTPUT, &mut pipes)?;
+        let errors = self.sink(&launch.errors, wire::ERRORS, &mut pipes)?;
+        let environment = environment(&launch.environment);
+        let pointers = |list: &[*const c_char]| {
+            let mut list = list.to_vec();
+            list.push(ptr::null());
+            list
+        };
+        let arguments: Vec<*const c_char> = launch.arguments.iter().map(|it| it.as_ptr()).collect();
+        let (arguments, environment) = (pointers(&arguments), pointers(&environment));
+        let null = self.null.as_raw_fd();
+        let start = Start {
+            program: launch.program.as_ptr(),
+            arguments: arguments.as_ptr(),
+            environment: environment.as_ptr(),
+            folder: launch.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr()),
+            cpus: set_of(&launch.cpus),
+            streams: [
+                input.as_ref().map_or(null, AsRawFd::as_raw_fd),
+                output.as_ref().map_or(1, Descriptor::number),
+                errors.as_ref().map_or(2, Descriptor::number),
+            ],
+            parent: getpid(),
+            step: AtomicI32::new(-1),
+            error: AtomicI32::new(0),
+        };
+        let cpu = current_cpu();
+        let began = monotonic();
+        let (pid, pidfd) = self.start(&start).map_err(|error| Failed(Step::Process, error))?;
+        // The writing ends are the child's alone, so that its end is the end of the pipe.
+        drop((input, output, errors));
+        if start.step.load(Ordering::Relaxed) >= 0 {
+            let _ = waitpid(Some(pid), WaitOptions::empty());
+            let step = match start.step.load(Ordering::Relaxed) {
+                step if step == Step::Folder as i32 => Step::Folder,
+                step if step == Step::Placement as i32 => Step::Placement,
+                step if step == Step::Execution as i32 => Step::Execution,
+                _ => Step::Process,
+            };
+            return Err(Failed(step, Errno::from_raw_os_error(start.error.load(Ordering::Relaxed))));
+        }
+        let why = self.wait(pid, &pidfd, &mut pipes, began + launch.deadline);
+        let (status, raw) = reap(pid).map_err(|error| Failed(Step::Wait, error))?;
+        let elapsed = monotonic().saturating_sub(began);
+        self.drain(&mut pipes);
+        let left = self.after(pid, launch.leaves);
+        let end = why.unwrap_or(if libc::WIFEXITED(status) {
+            ProcessEnd::Exited(libc::WEXITSTATUS(status))
+        } else {
+            ProcessEnd::Signalled(libc::WTERMSIG(status))
+        });
+        Ok(Launched {
+            end,
+            elapsed: Picoseconds::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
+            usage: Usage::from_raw(&raw),
+            peak_memory: Bytes::from_kib(raw.ru_maxrss as u64),
+            left,
+            cpu,
+        })
+    }
+
+    /// What a stream of a command is connected to; none for this process's own.
+    fn sink(&self, sink: &Sink, frames: u8, pipes: &mut Vec<Pipe>) -> Result<Option<Descriptor>, Failed> {
+        match sink {
+            Sink::Inherit => Ok(None),
+            Sink::Null => Ok(Some(Descriptor::Null(self.null.as_raw_fd()))),
+            Sink::File(path) => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+                let file = open(path.as_c_str(), flags, Mode::from_raw_mode(0o666));
+                file.map(|file| Some(Descriptor::Own(file))).map_err(|error| Failed(Step::Output, error))
+            }
+            Sink::Discard | Sink::HandOver => {
+                let failed = |error| Failed(Step::Pipe, error);
+                let (from, to) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+                fcntl_setfl(&from, OFlags::NONBLOCK).map_err(failed)?;
+                let frames = (*sink == Sink::HandOver).then_some(frames);
+                pipes.push(Pipe { from: File::from(from), frames });
+                Ok(Some(Descriptor::Own(to)))
+            }
+        }
+    }
+
+    /// Makes the child, which borrows this memory until it executes its program or ends.
+    fn start(&mut self, start: &Start) -> Result<(Pid, OwnedFd), Errno> {
+        let top = self.stack.as_mut_ptr_range().end;
+        let aligned = top.map_addr(|address| address & !0xf);
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        let mut pidfd: c_int = -1;
+        // SAFETY: `into_program` runs on a stack of its own, which this process keeps and nobody else uses;
+        // it reads `start`, which outlives it, because this call returns only when the child has executed a
+        // program or ended; and it does nothing but system calls. The kernel writes a descriptor to `pidfd`.
+        let child = unsafe {
+            libc::clone(
+                into_program,
+                aligned.cast(),
+                flags,
+                ptr::from_ref(start).cast_mut().cast(),
+                &raw mut pidfd,
+                ptr::null_mut::<c_void>(),
+                ptr::null_mut::<c_int>(),
+            )
+        };
+        let Some(pid) = Pid::from_raw(child).filter(|_| child > 0) else {
+            return Err(io::Error::last_os_error()
+                .raw_os_error()
+                .map_or(Errno::AGAIN, Errno::from_raw_os_error));
+        };
+        // SAFETY: the kernel has just opened it for this process, and nobody else knows it.
+        Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) }))
+    }
+
+    /// Waits until the child has ended, and reads its pipes meanwhile. Where it is ended before, why.
+    fn wait(
+        &mut self,
+        pid: Pid,
+        pidfd: &OwnedFd,
+        pipes: &mut Vec<Pipe>,
+        until: Duration,
+    ) -> Option<ProcessEnd> {
+        let mut why = None;
+        let mut quiet = false;
+        loop {
+            let left = until.saturating_sub(monotonic());
+            // Only one of which nothing was heard for a while may have been stopped.
+            let reason = if left.is_zero() {
+                Some(ProcessEnd::OutOfTime)
+            } else if quiet {
+                stopped(pid)
+            } else {
+                None
+            };
+            if let (None, Some(reason)) = (why, reason) {
+                why = Some(reason);
+                end(pid);
+            }
+            let pause = if why.is_some() { LOOK } else { left.min(LOOK) };
+            let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(pause.subsec_nanos()) };
+            let mut watched = vec![PollFd::new(pidfd, PollFlags::IN)];
+            watched
+                .extend(pipes.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.from.as_fd(), PollFlags::IN)));
+            // What is asked meanwhile is to end it; so is the end of whoever asks.
+            if why.is_none() {
+                watched.push(PollFd::new(&self.socket, PollFlags::IN));
+            }
+            match poll(&mut watched, Some(&pause)) {
+                Ok(ready) => quiet = ready == 0,
+                Err(_) => continue,
+            }
+            let ready: Vec<bool> = watched.iter().map(|it| !it.revents().is_empty()).collect();
+            let asked = why.is_none() && ready.last() == Some(&true);
+            if ready[0] {
+                return why;
+            }
+            if ready[1..=pipes.len()].contains(&true) {
+                self.drain(pipes);
+            }
+            if asked {
+                // A cancellation, or the end of the stream, which is met again where the next is read.
+                let _ = wire::read_frame(&mut self.socket);
+                why = Some(ProcessEnd::Cancelled);
+                end(pid);
+            }
+        }
+    }
+
+    /// Reads what there is in the pipes; those that have ended are closed.
+    fn drain(&mut self, pipes: &mut Vec<Pipe>) {
+        pipes.retain_mut(|pipe| {
+            loop {
+                match pipe.from.read(&mut self.part) {
+                    Ok(0) => return false,
+                    Ok(read) => {
+                        let Some(kind) = pipe.frames else { continue };
+                        // That nobody is there any more is met again where the next is read.
+                        if wire::write_frame(&mut self.socket, kind, &self.part[..read]).is_err() {
+                            return false;
+                        }
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return false,
+                }
+            }
+        });
+    }
+
+    /// Sees to what a command has left running: it is ended, or known from now on. How many there were.
+    fn after(&mut self, pid: Pid, leaves: bool) -> u64 {
+        // Mostly there is no child at all, and this is one system call.
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => {
+                    self.known.clear();
+                    return 0;
+                }
+            }
+        }
+        let there = children();
+        self.known.retain(|known| there.contains(known));
+        let new: Vec<Pid> = there.into_iter().filter(|child| !self.known.contains(child)).collect();
+        if leaves {
+            self.known.extend(&new);
+        } else if !new.is_empty() {
+            self.end_what_is_left(Some(pid));
+        }
+        new.len() as u64
+    }
+
+    /// Ends every child but those that are known, with what they leave in turn, and the group of this one.
+    fn end_what_is_left(&mut self, group: Option<Pid>) {
+        if let Some(group) = group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        // One that is ended may leave others, which come here. Each is waited for, so this ends.
+        loop {
+            let left: Vec<Pid> = children().into_iter().filter(|child| !self.known.contains(child)).collect();
+            if left.is_empty() {
+                return;
+            }
+            for child in left {
+                // Our own child, and so there until it is waited for, as a zombie at least.
+                let _ = kill_process(child, Signal::KILL);
+                let _ = waitpid(Some(child), WaitOptions::empty());
+            }
+        }
+    }
+}
+
+/// What a standard stream of a command is connected to.
+enum Descriptor {
+    Null(c_int),
+    Own(OwnedFd),
+}
+
+impl Descriptor {
+    fn number(&self) -> c_int {
+        match self {
+            Self::Null(number) => *number,
+            Self::Own(descriptor) => descriptor.as_raw_fd(),
+        }
+    }
+}
+
+/// Ends a command and its group.
+fn end(pid: Pid) {
+    // Not waited for yet, so both numbers are its own.
+    let _ = kill_process_group(pid, Signal::KILL);
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// The signal that has stopped a child, if one has.
+fn stopped(pid: Pid) -> Option<ProcessEnd> {
+    // SAFETY: all bytes zero are a value of this plain C structure.
+    let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+    let id = pid.as_raw_nonzero().get().cast_unsigned();
+    // SAFETY: `seen` is live and writable, and the child is our own.
+    let answer = unsafe { libc::waitid(libc::P_PID, id, &raw mut seen, options) };
+    if answer != 0 || seen.si_code != libc::CLD_STOPPED {
+        return None;
+    }
+    // SAFETY: for a child that was stopped the kernel has filled in its status, the signal's number.
+    Some(ProcessEnd::Stopped(unsafe { seen.si_status() }))
+}
+
+/// Waits for a child that has ended or is about to: its status, and what it was charged with.
+fn reap(pid: Pid) -> Result<(c_int, libc::rusage), Errno> {
+    let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
+    loop {
+        let id = pid.as_raw_nonzero().get();
+        // SAFETY: both pointers are live and writable.
+        let waited = unsafe { libc::wait4(id, &raw mut status, 0, usage.as_mut_ptr()) };
+        if waited == id {
+            // SAFETY: all-zero bytes are a valid `rusage` (plain integers), and the kernel wrote the rest.
+            return Ok((status, unsafe { usage.assume_init() }));
+        }
+        match io::Error::last_os_error().raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::INTR) => {}
+            other => return Err(other.unwrap_or(Errno::CHILD)),
+        }
+    }
+}
+
+/// The children of this process, as the kernel lists them; none where it does not.
+fn children() -> Vec<Pid> {
+    let listed =
+        std::fs::read_to_string(format!("/proc/self/task/{}/children", i32::from(getpid().as_raw_nonzero())));
+    listed.unwrap_or_default().split_whitespace().filter_map(|it| Pid::from_raw(it.parse().ok()?)).collect()
+}
+
+/// This process's environment with these variables, `NAME=VALUE`, in the place of those of their names.
+fn environment(added: &[CString]) -> Vec<*const c_char> {
+    let name = |variable: &[u8]| variable.split(|&byte| byte == b'=').next().map(<[u8]>::to_vec);
+    let names: Vec<_> = added.iter().map(|variable| name(variable.as_bytes())).collect();
+    let mut all = Vec::new();
+    // SAFETY: reading the address of the environment, which no second thread of this process could change.
+    let mut place = unsafe { environ };
+    // SAFETY: a list of pointers that ends in null, and `place` is not beyond that.
+    while let Some(variable) = unsafe { place.as_ref() }.copied().filter(|variable| !variable.is_null()) {
+        // SAFETY: an entry of the environment is a string.
+        let text = unsafe { CStr::from_ptr(variable) };
+        if !names.contains(&name(text.to_bytes())) {
+            all.push(variable);
+        }
+        // SAFETY: the entry here was not the last.
+        place = unsafe { place.add(1) };
+    }
+    all.extend(added.iter().map(|variable| variable.as_ptr()));
+    all
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// The set of these CPUs; none for no CPU.
+fn set_of(cpus: &[Cpu]) -> Option<libc::cpu_set_t> {
+    if cpus.is_empty() {
+        return None;
+    }
+    // SAFETY: all bytes zero are an empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for cpu in cpus.iter().filter(|cpu| cpu.0 < libc::CPU_SETSIZE.cast_unsigned()) {
+        // SAFETY: the number is within the set.
+        unsafe { libc::CPU_SET(cpu.0 as usize, &mut set) };
+    }
+    Some(set)
+}
+
+/// What a child needs to become a program, made before it is there: it must not allocate.
+struct Start {
+    program: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+    /// Null for the parent's.
+    folder: *const c_char,
+    cpus: Option<libc::cpu_set_t>,
+    /// What becomes its standard input, output and error.
+    streams: [c_int; 3],
+    parent: Pid,
+    /// The step that failed, and the error number: the child has its parent's memory and writes it there.
+    step: AtomicI32,
+    error: AtomicI32,
+}
+
+/// The child, from its birth to its program. It returns, and so ends, where a step fails.
+extern "C" fn into_program(start: *mut c_void) -> c_int {
+    // SAFETY: the parent passed a `Start`, which outlives this process's use of its memory.
+    let start = unsafe { &*start.cast::<Start>() };
+    let failed = |step: Step| {
+        start.error.store(io::Error::last_os_error().raw_os_error().unwrap_or(0), Ordering::Relaxed);
+        start.step.store(step as i32, Ordering::Relaxed);
+        127
+    };
+    // A group of its own, so that all of it can be ended. A child of this process cannot fail to lead one.
+    // SAFETY: it takes numbers.
+    let _ = unsafe { libc::setpgid(0, 0) };
+    if die_with(start.parent).is_err() {
+        return failed(Step::Process);
+    }
+    for (wanted, &descriptor) in (0..).zip(&start.streams) {
+        // SAFETY: it takes numbers; only the streams of this process are replaced, whose descriptors are its
+        // own. What is to be a stream lies above all of them, so none is replaced before it is used.
+        if descriptor != wanted && unsafe { libc::dup2(descriptor, wanted) } < 0 {
+            return failed(Step::Process);
+        }
+    }
+    // SAFETY: not null, and so a string of the parent's.
+    if !start.folder.is_null() && unsafe { libc::chdir(start.folder) } != 0 {
+        return failed(Step::Folder);
+    }
+    if let Some(cpus) = &start.cpus {
+        // SAFETY: the set is as long as its type.
+        let placed = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), cpus) };
+        if placed != 0 {
+            return failed(Step::Placement);
+        }
+    }
+    // SAFETY: a path, and two lists of strings that end in null, all of them the parent's, which waits.
+    unsafe { libc::execve(start.program, start.arguments, start.environment) };
+    failed(Step::Execution)
+}

@@ -1,0 +1,129 @@
+use super::*;
+
+fn text(text: &str) -> CString {
+    CString::new(text).unwrap()
+}
+
+/// A shell that runs `script`.
+fn shell(script: &str) -> Launch {
+    Launch {
+        program: text("/bin/sh"),
+        arguments: ["sh", "-c", script].map(text).into(),
+        environment: Vec::new(),
+        folder: None,
+        cpus: Vec::new(),
+        input: None,
+        output: Sink::HandOver,
+        errors: Sink::Null,
+        deadline: Duration::from_secs(60),
+        leaves: false,
+    }
+}
+
+fn run(launcher: &mut Launcher, launch: &Launch) -> (Launched, String) {
+    let mut output = Vec::new();
+    let launched = launcher.run(launch, true, &mut |_, part| output.extend_from_slice(part)).unwrap();
+    (launched, String::from_utf8(output).unwrap())
+}
+
+#[test]
+fn a_command_is_run_and_its_end_is_known() {
+    let mut launcher = Launcher::start().unwrap();
+    let (launched, output) = run(&mut launcher, &shell("echo out; echo err >&2; exit 3"));
+    assert_eq!((launched.end, output.as_str()), (ProcessEnd::Exited(3), "out\n"));
+    assert!(launched.elapsed.0 > 0 && launched.peak_memory.0 > 0 && launched.left == 0, "{launched:?}");
+    let (launched, _) = run(&mut launcher, &shell("kill -9 $$"));
+    assert_eq!(launched.end, ProcessEnd::Signalled(libc::SIGKILL));
+}
+
+#[test]
+fn folder_environment_and_streams_are_those_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| text(folder.path().join(name).to_str().unwrap());
+    std::fs::write(folder.path().join("in"), "input").unwrap();
+    let mut launcher = Launcher::start().unwrap();
+    let launch = Launch {
+        environment: vec![text("HOME=elsewhere"), text("ADDED=here")],
+        folder: Some(text(folder.path().to_str().unwrap())),
+        input: Some(path("in")),
+        errors: Sink::File(path("err")),
+        ..shell("cat; echo \" $HOME $ADDED $TENBIN_LAUNCHER\"; pwd -P >&2; kill -l | head -c 0")
+    };
+    let (launched, output) = run(&mut launcher, &launch);
+    assert_eq!((launched.end, output.as_str()), (ProcessEnd::Exited(0), "input elsewhere here \n"));
+    let written = std::fs::read_to_string(folder.path().join("err")).unwrap();
+    assert_eq!(written.trim_end(), folder.path().canonicalize().unwrap().to_str().unwrap());
+}
+
+#[test]
+fn what_cannot_be_started_says_which_step_failed_and_why() {
+    let mut launcher = Launcher::start().unwrap();
+    let mut fails = |launch: Launch| launcher.run(&launch, true, &mut |_, _| {}).unwrap_err().to_string();
+    let wrong = Launch { program: text("/nowhere"), ..shell("") };
+    assert_eq!(fails(wrong), "start `/nowhere`: No such file or directory (os error 2)");
+    let wrong = Launch { folder: Some(text("/nowhere")), ..shell("") };
+    assert!(fails(wrong).starts_with("enter the folder of `/bin/sh`: No such file"));
+    let wrong = Launch { input: Some(text("/nowhere")), ..shell("") };
+    assert!(fails(wrong).starts_with("open the input of `/bin/sh`: No such file"));
+    let wrong = Launch { program: text("/"), ..shell("") };
+    assert!(fails(wrong).starts_with("start `/`: Permission denied"));
+    // And it goes on afterwards.
+    assert_eq!(run(&mut launcher, &shell("exit 0")).0.end, ProcessEnd::Exited(0));
+}
+
+#[test]
+fn whatever_is_written_is_read_and_no_pipe_blocks_a_command() {
+    let mut launcher = Launcher::start().unwrap();
+    let (launched, output) = run(&mut launcher, &shell("head -c 3000000 /dev/zero | tr '\\0' x"));
+    assert_eq!((launched.end, output.len()), (ProcessEnd::Exited(0), 3_000_000));
+    let discarded = Launch { output: Sink::Discard, ..shell("head -c 3000000 /dev/zero") };
+    let (launched, output) = run(&mut launcher, &discarded);
+    assert_eq!((launched.end, output.as_str()), (ProcessEnd::Exited(0), ""));
+}
+
+#[test]
+fn what_a_command_leaves_running_is_ended_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pids");
+    let mut launcher = Launcher::start().unwrap();
+    // One in its group, and one that has a session of its own.
+    let script = format!("sleep 600 & echo $! >{0}; setsid sleep 600 & echo $! >>{0}", file.display());
+    let (launched, _) = run(&mut launcher, &Launch { output: Sink::Null, ..shell(&script) });
+    assert_eq!((launched.end, launched.left), (ProcessEnd::Exited(0), 2));
+    for pid in std::fs::read_to_string(file).unwrap().lines() {
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid}");
+    }
+}
+
+#[test]
+fn what_may_go_on_does_so_until_the_launcher_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let mut launcher = Launcher::start().unwrap();
+    let server = format!("setsid sleep 600 & echo $! >{}", file.display());
+    let server = Launch { leaves: true, output: Sink::Null, ..shell(&server) };
+    assert_eq!(run(&mut launcher, &server).0.left, 1);
+    let place = format!("/proc/{}", std::fs::read_to_string(file).unwrap().trim());
+    let (launched, _) = run(&mut launcher, &shell("exit 0"));
+    assert_eq!((launched.left, std::path::Path::new(&place).exists()), (0, true));
+    drop(launcher);
+    assert!(!std::path::Path::new(&place).exists());
+}
+
+#[test]
+fn one_that_does_not_end_or_stops_is_ended() {
+    let mut launcher = Launcher::start().unwrap();
+    let late = Launch { deadline: Duration::from_millis(30), ..shell("sleep 600") };
+    assert_eq!(run(&mut launcher, &late).0.end, ProcessEnd::OutOfTime);
+    let (launched, _) = run(&mut launcher, &shell("kill -STOP $$; exit 0"));
+    assert_eq!(launched.end, ProcessEnd::Stopped(libc::SIGSTOP));
+}
+
+/// The peak of a command is not that of whoever asked for it.
+#[test]
+fn a_small_command_has_a_small_peak_whoever_asks_for_it() {
+    let large = vec![1_u8; 64 << 20];
+    let mut launcher = Launcher::start().unwrap();
+    let (launched, _) = run(&mut launcher, &shell("exit 0"));
+    assert!(launched.peak_memory.0 < 16 << 20, "{launched:?} beside {}", std::hint::black_box(large).len());
+}

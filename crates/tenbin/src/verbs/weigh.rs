@@ -1,0 +1,322 @@
+//! `tenbin weigh`: commands of a user's, weighed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tenbin_lab::survey::{Selection, cpus};
+use tenbin_lab::weigh::{Ignored, Output, Parameters, Question, Shell};
+use tenbin_lab::{Experiment, Request, weigh};
+use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
+use tenbin_store::Label;
+
+use super::{Form, Measure, Outlet, Verb, Work, answered, detail, label};
+use crate::measurement;
+use crate::output::{Answer, Exit, Trouble};
+
+/// Weigh commands: which takes less time, and by how much
+///
+/// Two commands or more, or one with a parameter. All of them are run in random blocks, one run after the
+/// other, until what they need is known to differ, or known to be the same within --margin; or until half a
+/// minute is over, or --within. Each command is started without a shell, unless one of them needs a shell or
+/// --shell names one. Every option of hyperfine 1.20 is one here, with its meaning; what differs says so.
+///
+/// An interrupt (Ctrl-C) ends it: what was measured is judged as far as that goes. The status is 0 where
+/// something was answered, 3 where everything was refused, 4 where a command did not do what it must.
+#[derive(Args)]
+pub struct Weigh {
+    /// Commands, each in one word (in quotes); {NAME} stands for the value of a parameter, {seed} for a
+    /// number that changes from block to block and is the same for all commands in one
+    #[arg(required = true, value_name = "COMMAND")]
+    commands: Vec<String>,
+
+    /// Run each command so often before the first run that counts
+    #[arg(short, long, value_name = "NUM", default_value_t = 0, help_heading = RUNS)]
+    warmup: u64,
+    /// Run each command so often at least; as often as the answer needs if not given (hyperfine: 10)
+    #[arg(short, long, value_name = "NUM", help_heading = RUNS)]
+    min_runs: Option<u64>,
+    /// Run each command so often at most
+    #[arg(short = 'M', long, value_name = "NUM", help_heading = RUNS)]
+    max_runs: Option<u64>,
+    /// Run each command exactly so often
+    #[arg(short, long, value_name = "NUM", conflicts_with_all = ["min_runs", "max_runs"], help_heading = RUNS)]
+    runs: Option<u64>,
+    /// Answer with what can be known in this time (like 90s or 2min); half a minute if not given, and as
+    /// long as slow commands need to be judged at all
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = RUNS)]
+    within: Option<Duration>,
+    /// The probability of any false "different", of all comparisons together; more than the usual 1% needs
+    /// fewer runs
+    #[arg(long, value_name = "PERCENT", value_parser = level, help_heading = RUNS)]
+    level: Option<f64>,
+    /// Commands whose difference is below this are the same; 1% if not given
+    #[arg(long, value_name = "PERCENT", value_parser = margin, help_heading = RUNS)]
+    margin: Option<f64>,
+
+    /// What is weighed; several with commas between them, each with a verdict of its own
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "wall",
+        value_parser = metric,
+        help_heading = WHAT
+    )]
+    metric: Vec<Quantity>,
+    /// All commands have to write the same to standard output; the first difference is a fault
+    #[arg(long, help_heading = WHAT)]
+    same_output: bool,
+    /// Standard output of each command has to satisfy this command, which reads it as its input
+    #[arg(long, value_name = "CMD", help_heading = WHAT)]
+    check: Option<String>,
+    /// A status other than 0 is no failure: any, or one of a list (-i=1,2)
+    #[arg(
+        short,
+        long,
+        value_name = "CODES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all-non-zero",
+        value_parser = ignored,
+        help_heading = WHAT
+    )]
+    ignore_failure: Option<Ignored>,
+    /// Weigh every other command against this one
+    #[arg(long, value_name = "CMD", help_heading = WHAT)]
+    reference: Option<String>,
+    /// Its name
+    #[arg(long, value_name = "NAME", requires = "reference", help_heading = WHAT)]
+    reference_name: Option<String>,
+
+    /// A parameter and its values; given again, every combination is weighed
+    #[arg(
+        short = 'L',
+        long,
+        num_args = 2,
+        value_names = ["NAME", "VALUES"],
+        allow_hyphen_values = true,
+        conflicts_with_all = ["parameter_scan", "parameter_step_size"],
+        help_heading = PARAMETERS
+    )]
+    parameter_list: Vec<String>,
+    /// A parameter and its first and last value
+    #[arg(
+        short = 'P',
+        long,
+        num_args = 3,
+        value_names = ["NAME", "MIN", "MAX"],
+        allow_hyphen_values = true,
+        help_heading = PARAMETERS
+    )]
+    parameter_scan: Option<Vec<String>>,
+    /// The distance between two values of --parameter-scan; 1 if not given
+    #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan", help_heading = PARAMETERS)]
+    parameter_step_size: Option<String>,
+
+    /// Run this once before all runs of a command
+    #[arg(short, long, value_name = "CMD", help_heading = AROUND)]
+    setup: Option<String>,
+    /// Run this before each run; given once for all commands, or once for each
+    #[arg(short, long, value_name = "CMD", help_heading = AROUND)]
+    prepare: Vec<String>,
+    /// Run this after each run, likewise
+    #[arg(short = 'C', long, value_name = "CMD", help_heading = AROUND)]
+    conclude: Vec<String>,
+    /// Run this once after all runs of a command
+    #[arg(short, long, value_name = "CMD", help_heading = AROUND)]
+    cleanup: Option<String>,
+    /// The shell that reads the commands: a shell with its arguments, `default` (sh), or `none`. Without
+    /// this sh reads all of them where one needs it; what a shell costs is in every figure (hyperfine
+    /// subtracts an estimate of it)
+    #[arg(short = 'S', long, value_name = "SHELL", help_heading = AROUND)]
+    shell: Option<String>,
+    /// No shell: the same as --shell=none
+    #[arg(short = 'N', conflicts_with = "shell", help_heading = AROUND)]
+    no_shell: bool,
+    /// Where commands read from: null (/dev/null), or a file
+    #[arg(long, value_name = "WHERE", help_heading = AROUND)]
+    input: Option<PathBuf>,
+    /// Where commands write to: null (/dev/null), pipe (into one that is read), inherit, or a path with a
+    /// slash in it; given once for all commands, or once for each
+    #[arg(long, value_name = "WHERE", conflicts_with = "show_output", help_heading = AROUND)]
+    output: Vec<String>,
+    /// Show what commands write: the same as --output=inherit
+    #[arg(long, help_heading = AROUND)]
+    show_output: bool,
+    /// CPUs that commands may use (like 0,2-3); all if not given
+    #[arg(long, value_name = "LIST", help_heading = AROUND)]
+    cpus: Option<String>,
+
+    /// A name for a command; given once for each, or once for all that a parameter makes
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = SHOWN)]
+    command_name: Vec<String>,
+    /// The unit of times in tables
+    #[arg(short = 'u', long, value_name = "UNIT", value_parser = ["microsecond", "millisecond", "second"], help_heading = SHOWN)]
+    time_unit: Option<String>,
+    /// The order of tables: of the commands (auto, command), or by time (mean-time)
+    #[arg(long, value_name = "METHOD", value_parser = ["auto", "command", "mean-time"], default_value = "auto", hide_default_value = true, help_heading = SHOWN)]
+    sort: String,
+    /// What is shown: everything, no bar that moves (basic), or nothing (none). Nothing is coloured
+    #[arg(long, value_name = "TYPE", value_parser = ["auto", "basic", "full", "nocolor", "color", "none"], help_heading = SHOWN)]
+    style: Option<String>,
+    #[command(flatten)]
+    form: Form,
+    /// Write the answer to a file, replacing it; - is standard output
+    #[arg(short = 'o', value_name = "FILE", help_heading = SHOWN)]
+    to: Option<PathBuf>,
+
+    /// Seed of every random choice; the time of day if not given
+    #[arg(long, value_name = "N", help_heading = KEPT)]
+    seed: Option<u64>,
+    /// Measure without keeping the run
+    #[arg(long, help_heading = KEPT)]
+    no_store: bool,
+    /// Keep the run under a label of yours, which then names it
+    #[arg(long, value_name = "NAME", value_parser = label, conflicts_with = "no_store", help_heading = KEPT)]
+    label: Option<Label>,
+}
+
+const RUNS: &str = "How often";
+const WHAT: &str = "What is asked";
+const PARAMETERS: &str = "Parameters";
+const AROUND: &str = "Around each run";
+const SHOWN: &str = "What is shown";
+const KEPT: &str = "What is kept";
+
+pub const VERB: Verb = Verb::of::<Weigh>("weigh");
+
+impl Work for Weigh {
+    fn run(self) -> Result<Answer, Trouble> {
+        let weighing = self.question()?.read()?;
+        let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
+        let experiment = Experiment { analysis: weigh::COMMANDS, ..Experiment::new(&describe, &plan) };
+        let measure = self.measure();
+        let survey = measurement::of(Selection::of(experiment), &measure, Effort::Normal)?;
+        let silent = self.style.as_deref() == Some("none");
+        let text = |reported: &tenbin_analysis::Reported, width: usize| {
+            if silent { String::new() } else { detail(reported, width) }
+        };
+        let outcome = answered(&survey, &measure, &text, false)?;
+        let mut answer = outcome.answer;
+        let refused = outcome.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
+        if answer.exit == Exit::Answered && refused {
+            answer.exit = Exit::Refused;
+        }
+        Ok(answer)
+    }
+}
+
+impl Weigh {
+    fn question(&self) -> Result<Question, Trouble> {
+        let shell = match (&self.shell, self.no_shell) {
+            (_, true) => Shell::Never,
+            (Some(name), false) => Shell::named(name)?,
+            (None, false) => Shell::WhereNeeded,
+        };
+        let outputs = if self.show_output {
+            vec![Output::Inherit]
+        } else {
+            self.output.iter().map(|output| Output::named(output)).collect::<Result<_, _>>()?
+        };
+        let lists = self.parameter_list.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+        let scan =
+            self.parameter_scan.as_deref().and_then(|words| <[String; 3]>::try_from(words.to_vec()).ok());
+        Ok(Question {
+            commands: self.commands.clone(),
+            names: self.command_name.clone(),
+            folders: Vec::new(),
+            reference: self.reference.clone(),
+            reference_name: self.reference_name.clone(),
+            parameters: Parameters { lists: lists.collect(), scan, step: self.parameter_step_size.clone() },
+            shell,
+            setup: self.setup.clone(),
+            cleanup: self.cleanup.clone(),
+            prepare: self.prepare.clone(),
+            conclude: self.conclude.clone(),
+            ignored: self.ignore_failure.clone().unwrap_or_default(),
+            input: self.input.clone().filter(|input| input.as_os_str() != "null"),
+            outputs,
+            warmup: self.warmup,
+            least_runs: self.runs.or(self.min_runs),
+            most_runs: self.runs.or(self.max_runs),
+            within: self.within.map(|time| Picoseconds::from_nanos(time.as_nanos() as u64)),
+            quantities: self.metric.clone(),
+            margin: self.margin,
+            level: self.level,
+            same_output: self.same_output,
+            check: self.check.clone(),
+            cpus: self.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?,
+            unit: self.time_unit.clone(),
+            by_time: self.sort == "mean-time",
+        })
+    }
+
+    fn measure(&self) -> Measure {
+        Measure {
+            quick: false,
+            thorough: false,
+            seed: self.seed,
+            cpus: None,
+            no_store: self.no_store,
+            label: self.label.clone(),
+            outlet: Outlet { form: self.form, output: self.to.clone() },
+        }
+    }
+}
+
+/// A time with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit.trim() {
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        "min" | "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("it is a number with ms, s, min or h, like 90s".into()),
+    };
+    let seconds = number.parse::<f64>().ok().map(|number| number * scale);
+    let accepted = seconds.filter(|seconds| (1e-3..=7.0 * 86_400.0).contains(seconds));
+    accepted
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "it is a time from 1ms to 168h, like 90s or 2min".into())
+}
+
+fn percent(text: &str, (least, most): (f64, f64)) -> Result<f64, String> {
+    let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    number
+        .filter(|number| (least..=most).contains(number))
+        .map(|number| number / 100.0)
+        .ok_or_else(|| format!("it is a number of percent from {least} to {most}"))
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    percent(text, (0.01, 20.0))
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    percent(text, (0.01, 100.0))
+}
+
+fn metric(text: &str) -> Result<Quantity, String> {
+    Ok(match text {
+        "wall" => Quantity::WallTime,
+        "user" => Quantity::UserTime,
+        "system" => Quantity::SystemTime,
+        "cpu" => Quantity::CpuTime,
+        "memory" => Quantity::PeakMemory,
+        "faults" => Quantity::PageFaults,
+        "switches" => Quantity::ContextSwitches,
+        _ => return Err("it is wall, user, system, cpu, memory, faults or switches".into()),
+    })
+}
+
+fn ignored(text: &str) -> Result<Ignored, String> {
+    if text.is_empty() || text == "all-non-zero" {
+        return Ok(Ignored::All);
+    }
+    let statuses = text.split(',').map(|status| status.trim().parse());
+    let statuses = statuses.collect::<Result<_, _>>();
+    statuses.map(Ignored::These).map_err(|_| "it is a list of statuses like 1,2, or all-non-zero".into())
+}
