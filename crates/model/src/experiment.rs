@@ -181,7 +181,8 @@ pub enum Quantity {
     /// Time that a command spent in user mode. "`B` needs 1.8x the user time of `A`".
     UserTime,
     /// Time that the kernel spent on behalf of a command.
-    SystemTime,
+    #[serde(rename = "system_time")]
+    KernelTime,
     /// Both of these.
     CpuTime,
     /// The most memory of a command that was resident at a time.
@@ -199,7 +200,7 @@ impl Quantity {
             Self::NanosecondsPerOperation | Self::BytesPerSecond | Self::Lateness => return None,
             Self::WallTime => "time",
             Self::UserTime => "user time",
-            Self::SystemTime => "system time",
+            Self::KernelTime => "system time",
             Self::CpuTime => "CPU time",
             Self::PeakMemory => "peak memory",
             Self::PageFaults => "page faults",

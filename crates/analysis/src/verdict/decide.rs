@@ -236,7 +236,7 @@ pub type Time = fn(&Sample) -> f64;
 pub fn of_command(quantity: Quantity) -> Time {
     match quantity {
         Quantity::UserTime => |sample| sample.user.0 as f64,
-        Quantity::SystemTime => |sample| sample.system.0 as f64,
+        Quantity::KernelTime => |sample| sample.system.0 as f64,
         Quantity::CpuTime => |sample| (sample.user + sample.system).0 as f64,
         Quantity::PeakMemory => |sample| sample.peak_memory.unwrap_or(0) as f64,
         Quantity::PageFaults => {

@@ -312,7 +312,7 @@ fn row(
         within,
         format!("{}..{}", time(least), time(most)),
         time(median(Quantity::UserTime)),
-        time(median(Quantity::SystemTime)),
+        time(median(Quantity::KernelTime)),
         Bytes(median(Quantity::PeakMemory) as u64).to_string(),
         values.len().to_string(),
     ];

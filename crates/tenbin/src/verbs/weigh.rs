@@ -303,7 +303,7 @@ fn metric(text: &str) -> Result<Quantity, String> {
     Ok(match text {
         "wall" => Quantity::WallTime,
         "user" => Quantity::UserTime,
-        "system" => Quantity::SystemTime,
+        "system" => Quantity::KernelTime,
         "cpu" => Quantity::CpuTime,
         "memory" => Quantity::PeakMemory,
         "faults" => Quantity::PageFaults,
