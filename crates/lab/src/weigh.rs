@@ -39,8 +39,8 @@ pub struct Question {
     pub commands: Vec<String>,
     /// Names for them, in their order: none, one for all, or one for each.
     pub names: Vec<String>,
-    /// The folder in which each command runs: none, or one for each.
-    pub folders: Vec<PathBuf>,
+    /// The place in which each command runs: none, or one for each.
+    pub places: Vec<Place>,
     /// What every other command is weighed against.
     pub reference: Option<String>,
     /// A name for that.
@@ -87,6 +87,15 @@ pub struct Question {
     pub unit: Option<String>,
     /// The order of tables: that of the commands, or by time.
     pub by_time: bool,
+}
+
+/// A folder in which a command runs, in the place of another one.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// What the command is called that runs there.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
 }
 
 /// Where standard output of a command goes.
@@ -210,7 +219,7 @@ impl Question {
                 let own = if list.len() > 1 { list.get(command.column) } else { list.first() };
                 own.map(|text| filled(text, command.values))
             };
-            let folder = self.folders.get(command.column).cloned();
+            let folder = self.places.get(command.column).map(|place| place.folder.clone());
             let output =
                 if self.outputs.len() > 1 { self.outputs.get(command.column) } else { self.outputs.first() };
             prepared.push(Prepared {
@@ -258,7 +267,8 @@ impl Question {
                     .get(place)
                     .or(self.names.first().filter(|_| self.names.len() == 1 && combinations > 1))
             };
-            let text = given.map_or(command.text.as_str(), String::as_str);
+            let place = self.places.get(command.column).map(|place| &place.name);
+            let text = given.or(place).map_or(command.text.as_str(), String::as_str);
             names.push(filled(text, command.values) + &unnamed(text, command.values));
         }
         let distinct = names.clone();

@@ -76,11 +76,19 @@ impl Cache {
     /// # Errors
     /// [`Error::Request`] where the environment names neither that folder nor a home.
     pub fn usual() -> Result<Self, Error> {
+        Self::folder_of("guest").map(Self::new)
+    }
+
+    /// The folder called `name` in `tenbin` under the XDG folder of caches. It need not exist.
+    pub(crate) fn folder_of(name: &str) -> Result<PathBuf, Error> {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        let caches = caches
-            .ok_or_else(|| Error::Request("kernels need a folder: set XDG_CACHE_HOME or HOME".to_owned()))?;
-        Ok(Self::new(caches.join("tenbin/guest")))
+        let caches = caches.ok_or_else(|| {
+            Error::Request(
+                "there is no folder for what is kept for later: set XDG_CACHE_HOME or HOME".to_owned(),
+            )
+        })?;
+        Ok(caches.join("tenbin").join(name))
     }
 
     /// Whether [`Cache::kernel`] needs no network.

@@ -65,6 +65,16 @@ pub enum Error {
         #[source]
         error: io::Error,
     },
+    /// A revision of a repository could not be had.
+    #[error("{tried} revision {name}: {cause}")]
+    Revision {
+        /// Which.
+        name: String,
+        /// What was tried.
+        tried: &'static str,
+        /// How that ended.
+        cause: String,
+    },
     /// The emulator would not work.
     #[error("boot a guest by {program}: {cause}")]
     Emulator {

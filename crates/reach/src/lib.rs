@@ -30,6 +30,7 @@ mod kernel;
 mod module;
 mod process;
 mod replay;
+mod revisions;
 mod sources;
 
 pub use accelerator::{Accelerator, NotAnAccelerator};
@@ -43,3 +44,4 @@ pub use initramfs::insist_place;
 pub use kernel::{Kernel, NotASuite, Suite, host_image};
 pub use module::{Module, NotAModule};
 pub use replay::Replay;
+pub use revisions::{Repository, Revision};

@@ -62,7 +62,10 @@ pub fn run() -> Result<Answer, Trouble> {
             let survey = Survey::from_arg_matches(&matches);
             verbs::survey(&survey.map_err(|error| Trouble::internal(error.to_string()))?.measure)
         }),
-        Err(error) if error.use_stderr() => Err(Trouble::usage(wrong::in_words(error, &mut command, &words))),
+        Err(error) if error.use_stderr() => {
+            let trouble = Trouble::usage(wrong::in_words(error, &mut command, &words));
+            Err(if verbs::weigh::bisects(&words) { verbs::weigh::in_bisection(trouble) } else { trouble })
+        }
         // The help or the version.
         Err(answer) => {
             let text = answer.render();

@@ -4,7 +4,7 @@
 //! completions and schemas derive from its [`Verb`].
 
 mod run;
-mod weigh;
+pub mod weigh;
 mod calibrate;
 mod blame;
 mod list;

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use clap::Args;
 use tenbin_lab::survey::{Selection, cpus};
-use tenbin_lab::weigh::{Ignored, Output, Parameters, Question, Shell};
+use tenbin_lab::weigh::{Ignored, Output, Parameters, Place, Question, Shell};
 use tenbin_lab::{Experiment, Request, weigh};
 use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
+use tenbin_reach::{Repository, Revision};
 use tenbin_store::Label;
 
 use super::{Form, Measure, Outlet, Verb, Work, answered, detail, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
+use crate::terminal::Progress;
 
 /// Weigh commands: which takes less time, and by how much
 ///
@@ -29,6 +31,19 @@ pub struct Weigh {
     /// number that changes from block to block and is the same for all commands in one
     #[arg(required = true, value_name = "COMMAND")]
     commands: Vec<String>,
+
+    /// Weigh this revision of the repository that you stand in: given twice or more, each is checked out in
+    /// the cache and built once, and the commands run in each; `.` is what is not committed
+    #[arg(long, value_name = "REVISION", help_heading = REVISIONS)]
+    rev: Vec<String>,
+    /// How a revision is built, by a shell in its folder
+    #[arg(long, value_name = "CMD", help_heading = REVISIONS)]
+    build: Option<String>,
+    /// For `git bisect run`: weigh HEAD against --rev, or against the revision that was first called good.
+    /// The status is 0 if it is no worse, 1 if it is worse, 125 if that is not known or it does not build,
+    /// and 255 for whatever is wrong otherwise, which ends the bisection
+    #[arg(long, help_heading = REVISIONS)]
+    bisect: bool,
 
     /// Run each command so often before the first run that counts
     #[arg(short, long, value_name = "NUM", default_value_t = 0, help_heading = RUNS)]
@@ -177,6 +192,7 @@ pub struct Weigh {
     label: Option<Label>,
 }
 
+const REVISIONS: &str = "Revisions";
 const RUNS: &str = "How often";
 const WHAT: &str = "What is asked";
 const PARAMETERS: &str = "Parameters";
@@ -188,7 +204,72 @@ pub const VERB: Verb = Verb::of::<Weigh>("weigh");
 
 impl Work for Weigh {
     fn run(self) -> Result<Answer, Trouble> {
-        let weighing = self.question()?.read()?;
+        if !self.bisect {
+            return self.weighed().map(|weighed| weighed.answer);
+        }
+        let status = |status| Exit::PassedOn(status);
+        match self.weighed() {
+            Ok(Weighed { answer, worse }) => Ok(Answer {
+                exit: match (answer.exit, worse) {
+                    (Exit::Answered, Some(worse)) => status(u8::from(worse)),
+                    (Exit::Answered | Exit::Refused | Exit::Fault, _) => status(CANNOT_BE_TESTED),
+                    _ => status(NO_BISECTION),
+                },
+                ..answer
+            }),
+            // One that does not build.
+            Err(trouble) if trouble.exit == Exit::Fault => {
+                Err(Trouble { exit: status(CANNOT_BE_TESTED), ..trouble })
+            }
+            Err(trouble) => Err(Trouble { exit: status(NO_BISECTION), ..trouble }),
+        }
+    }
+}
+
+/// What `git bisect run` takes for a revision that cannot be tested (git-bisect(1)).
+const CANNOT_BE_TESTED: u8 = 125;
+
+/// What ends `git bisect run`: any status from 128 on.
+const NO_BISECTION: u8 = 255;
+
+/// Whether these words of a command line are part of a bisection, which must not take a usage error for a bad
+/// revision.
+pub fn bisects(words: &[std::ffi::OsString]) -> bool {
+    ["weigh", "--bisect"].iter().all(|wanted| words.iter().any(|word| word == wanted))
+}
+
+/// What `git bisect run` takes for "ends here" in the place of `exit`.
+pub fn in_bisection(trouble: Trouble) -> Trouble {
+    Trouble { exit: Exit::PassedOn(NO_BISECTION), ..trouble }
+}
+
+/// An answer, and what it means for a bisection.
+struct Weighed {
+    answer: Answer,
+    /// Whether the second command is worse than the first; none where that is not known.
+    worse: Option<bool>,
+}
+
+impl Weigh {
+    fn weighed(&self) -> Result<Weighed, Trouble> {
+        let mut question = self.question()?;
+        // It removes what it checked out when it is dropped.
+        let revisions = (self.bisect || !self.rev.is_empty()).then(|| self.check_out()).transpose()?;
+        let mut remarks = Vec::new();
+        if let Some(revisions) = &revisions {
+            let each = |command: &String| vec![command.clone(); revisions.places.len()];
+            question.commands = self.commands.iter().flat_map(each).collect();
+            let several = self.commands.len() > 1;
+            let place = |command: &String, place: &Place| Place {
+                name: if several { format!("{command} at {}", place.name) } else { place.name.clone() },
+                ..place.clone()
+            };
+            let places =
+                |command: &String| revisions.places.iter().map(|it| place(command, it)).collect::<Vec<_>>();
+            question.places = self.commands.iter().flat_map(places).collect();
+            remarks.extend(revisions.remark.clone());
+        }
+        let weighing = question.read()?;
         let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
         let experiment = Experiment { analysis: weigh::COMMANDS, ..Experiment::new(&describe, &plan) };
         let measure = self.measure();
@@ -203,11 +284,64 @@ impl Work for Weigh {
         if answer.exit == Exit::Answered && refused {
             answer.exit = Exit::Refused;
         }
-        Ok(answer)
+        answer.remarks.extend(remarks);
+        let first = outcome.report.answers.first().filter(|first| first.verdict != Verdict::Refused);
+        let ratio = first.and_then(|first| Some((first.verdict, first.evidence.as_ref()?.ratio)));
+        let worse = ratio.map(|(verdict, ratio)| verdict == Verdict::Different && ratio > 1.0);
+        Ok(Weighed { answer, worse })
     }
-}
 
-impl Weigh {
+    /// Checks revisions out and builds them.
+    fn check_out(&self) -> Result<Revisions, Trouble> {
+        let trouble = |error: tenbin_reach::Error| Trouble {
+            exit: match &error {
+                tenbin_reach::Error::Missing(_) => Exit::Missing,
+                tenbin_reach::Error::Request(_) => Exit::Usage,
+                tenbin_reach::Error::Revision { .. } => Exit::Fault,
+                _ => Exit::Internal,
+            },
+            message: error.to_string(),
+        };
+        let repository = Repository::here().map_err(trouble)?;
+        let mut revisions: Vec<Revision> = self
+            .rev
+            .iter()
+            .map(|name| repository.resolve(name))
+            .collect::<Result<_, _>>()
+            .map_err(trouble)?;
+        if self.bisect {
+            match revisions.len() {
+                0 => revisions.push(repository.first_good().map_err(trouble)?),
+                1 => {}
+                _ => return Err(Trouble::usage("--bisect: it takes one --rev, the one to compare with")),
+            }
+            revisions.push(repository.resolve("HEAD").map_err(trouble)?);
+        } else if revisions.len() < 2 {
+            return Err(Trouble::usage("--rev: give two or more, `.` for what is not committed"));
+        }
+        let progress = Progress::new();
+        let mut places = Vec::new();
+        for (number, revision) in revisions.iter().enumerate() {
+            progress.doing(&format!("checking out {} ({})", revision.name, revision.short()));
+            let folder = repository.check_out(revision, number).map_err(trouble)?;
+            if let Some(command) = &self.build {
+                progress.doing(&format!("building {} ({})", revision.name, revision.short()));
+                repository.build(revision, &folder, command).map_err(trouble)?;
+            }
+            let beyond = if revision.uncommitted { " and what is not committed" } else { "" };
+            places.push(Place { name: format!("{} ({}{beyond})", revision.name, revision.short()), folder });
+        }
+        progress.finish();
+        let left_out = !self.bisect
+            && !revisions.iter().any(|revision| revision.uncommitted)
+            && repository.is_dirty().map_err(trouble)?;
+        let remark = left_out.then(|| {
+            "What is not committed in the working tree was not weighed; `--rev .` is the tree with it."
+                .to_owned()
+        });
+        Ok(Revisions { places, remark, _repository: repository })
+    }
+
     fn question(&self) -> Result<Question, Trouble> {
         let shell = match (&self.shell, self.no_shell) {
             (_, true) => Shell::Never,
@@ -225,7 +359,7 @@ impl Weigh {
         Ok(Question {
             commands: self.commands.clone(),
             names: self.command_name.clone(),
-            folders: Vec::new(),
+            places: Vec::new(),
             reference: self.reference.clone(),
             reference_name: self.reference_name.clone(),
             parameters: Parameters { lists: lists.collect(), scan, step: self.parameter_step_size.clone() },
@@ -263,6 +397,13 @@ impl Weigh {
             outlet: Outlet { form: self.form, output: self.to.clone() },
         }
     }
+}
+
+/// Revisions that were checked out and built; they are gone when this is dropped.
+struct Revisions {
+    places: Vec<Place>,
+    remark: Option<String>,
+    _repository: Repository,
 }
 
 /// A time with its unit.
