@@ -17,7 +17,7 @@ use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Source, Variant, VariantIndex,
 };
 
-pub use analysis::{COMMANDS, fastest};
+pub use analysis::{COMMANDS, is_worse, so_far};
 pub use fixture::Ignored;
 pub use parameters::Parameters;
 pub use program::Shell;

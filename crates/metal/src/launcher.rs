@@ -55,6 +55,9 @@ pub struct Launch {
     pub deadline: Duration,
     /// Whether processes that it leaves running may go on.
     pub leaves: bool,
+    /// Whether whoever starts it becomes as small as it can before, which takes some microseconds and lets
+    /// smaller peaks be seen.
+    pub small: bool,
 }
 
 /// Where a stream of a command goes.

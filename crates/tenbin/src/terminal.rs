@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tenbin_lab::Event;
-use tenbin_model::Picoseconds;
+use tenbin_lab::weigh::so_far;
+use tenbin_model::{Cell, Descriptor, Picoseconds};
+
+use crate::output::say;
 
 /// Columns to fold text at when nobody says otherwise.
 const USUAL_WIDTH: usize = 100;
@@ -38,6 +41,8 @@ pub struct Planned<'a> {
     stretches: (usize, usize),
     /// The time since the beginning.
     watch: &'a dyn Fn() -> Picoseconds,
+    /// When what is known so far was last drawn.
+    drawn: Picoseconds,
 }
 
 impl<'a> Planned<'a> {
@@ -46,7 +51,15 @@ impl<'a> Planned<'a> {
     pub fn new(times: Vec<Picoseconds>, watch: &'a dyn Fn() -> Picoseconds) -> Self {
         let progress = Progress::new();
         progress.bar.set_length(times.iter().map(|time| time.0).sum());
-        Self { progress, times, begun: 0, name: String::new(), stretches: (0, 0), watch }
+        Self {
+            progress,
+            times,
+            begun: 0,
+            name: String::new(),
+            stretches: (0, 0),
+            watch,
+            drawn: Picoseconds::ZERO,
+        }
     }
 
     /// Follows the engine. Nothing ticks by itself: all drawing is done before a stretch begins.
@@ -59,10 +72,48 @@ impl<'a> Planned<'a> {
                 self.draw("");
             }
             Event::Stretch { label } => self.draw(label),
+            Event::Measured { descriptor, cell } => self.draw_so_far(descriptor, cell),
             // A cell that is measured on has more of them than were planned.
             Event::StretchDone => self.stretches.1 = (self.stretches.1 + 1).min(self.stretches.0),
+            Event::Checked { took, blocks } => self.announce(took, blocks),
             Event::Finished { .. } => {}
         }
+    }
+
+    /// Says how long commands that take long will take, before anybody waits for them.
+    fn announce(&self, took: Picoseconds, blocks: [u32; 2]) {
+        let expected: u64 = self.times.iter().map(|time| time.0).sum();
+        let [usual, coarse] = blocks.map(|blocks| Picoseconds(2 * took.0 * u64::from(blocks)));
+        if usual.0 <= expected {
+            return;
+        }
+        self.aside(|| {
+            say(&format!(
+                "One run of each takes {}: an answer takes {} blocks of two runs of each, {}; with a higher level of error \
+                 (--level 5%) {}. --within TIME bounds it, and Ctrl-C ends it with what is known by then.",
+                roughly(took),
+                blocks[0],
+                roughly(usual),
+                roughly(coarse)
+            ));
+        });
+    }
+
+    /// Draws what is known of a cell that takes long, not more often than anybody can read.
+    fn draw_so_far(&mut self, descriptor: &Descriptor, cell: &Cell) {
+        const BETWEEN: Picoseconds = Picoseconds::from_millis(500);
+        let elapsed = (self.watch)();
+        if self.progress.bar.is_hidden() || elapsed.saturating_sub(self.drawn) < BETWEEN {
+            return;
+        }
+        self.drawn = elapsed;
+        let known = so_far(descriptor, cell).unwrap_or_default();
+        let (_, all) = self.done();
+        let bar = &self.progress.bar;
+        let left = roughly(all.saturating_sub(elapsed));
+        bar.set_message(ascii(&format!("{}, {left} left at most: {known}", roughly(elapsed))));
+        bar.set_position(elapsed.0.min(all.0));
+        bar.tick();
     }
 
     fn draw(&self, label: &str) {

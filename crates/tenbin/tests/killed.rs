@@ -59,6 +59,7 @@ fn verbs() -> Vec<Verb> {
         verb("run, with timers", &["run", "timer", "--quick", "--json"], Run),
         verb("run, with probes", &["run", "calls", "--quick"], Run),
         verb("run, on what it builds", &["run", "thrash", "c2c", "--quick", "-o", "answer"], Run),
+        verb("weigh", &["weigh", "sleep 0.01", "sleep 0.02 & sleep 0.01", "--prepare", "true"], Run),
         verb("calibrate", &["calibrate", "--pairs", "3", "--works", "alu,pipe"], Calibration),
         verb("calibrate under load", &["calibrate", "--thorough", "--load", "2"], Calibration),
         verb("blame, a specification", &["blame", "sort"], Nothing),

@@ -138,20 +138,26 @@ pub(super) fn decide(
     comparison: &Comparison,
 ) -> ComparisonOutcome {
     let Some(evidence) = evidence(time, descriptor, family, cell, comparison) else {
-        let name = |variant: VariantIndex| &descriptor[variant].name;
+        let quote = if descriptor.quantity.of_command().is_some() { "`" } else { "" };
+        let name = |variant: VariantIndex| format!("{quote}{}{quote}", descriptor[variant].name);
         let (left, right) = (name(comparison.left), name(comparison.right));
         let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(descriptor.level, family);
+        let limit = if cell.arrangement.most_blocks < needed && descriptor.quantity.of_command().is_some() {
+            (", as many as were asked for", format!("allow more runs (--runs {})", 2 * needed))
+        } else {
+            (" in the time given", format!("give it more time ({})", more_time(descriptor.quantity)))
+        };
         return ComparisonOutcome {
             verdict: Verdict::Refused,
             evidence: None,
             refusal: Some(Refusal {
-                reached: format!("{left} and {right} were compared in {blocks} blocks in the time given"),
+                reached: format!("{left} and {right} were compared in {blocks} blocks{}", limit.0),
                 needs: format!(
                     "at least {needed} blocks, with {family} to be judged at a level of {}",
                     percent(descriptor.level)
                 ),
-                remedy: "give it more time (--thorough)".into(),
+                remedy: limit.1,
             }),
         };
     };
@@ -224,8 +230,13 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
             "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times of ten"
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
-        remedy: "give it more time (--thorough) or a quieter machine".into(),
+        remedy: format!("give it more time ({}) or a quieter machine", more_time(quantity)),
     }
+}
+
+/// The option that gives a question more time.
+fn more_time(quantity: Quantity) -> &'static str {
+    if quantity.of_command().is_some() { "--within" } else { "--thorough" }
 }
 
 /// Takes the time of an epoch that its ratio is of, for one iteration, in picoseconds.

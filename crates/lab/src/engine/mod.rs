@@ -7,7 +7,7 @@ mod iterations;
 mod precondition;
 mod schedule;
 
-use tenbin_analysis::verdict::last_look;
+use tenbin_analysis::verdict::{last_look, votes};
 use tenbin_analysis::{Analysis, Basis};
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
@@ -35,6 +35,21 @@ pub enum Event<'a> {
     Stretch {
         /// The cell's label.
         label: &'a str,
+    },
+    /// The variants of a cell were checked, and are to be timed.
+    Checked {
+        /// The time that it took to run each of them once.
+        took: Picoseconds,
+        /// In how many blocks they have to be run to be judged, each variant twice in one: at the level of
+        /// the experiment, and at five times that.
+        blocks: [u32; 2],
+    },
+    /// Blocks of a cell were measured, and its time is a user's: told a few times a second, between blocks.
+    Measured {
+        /// Its experiment.
+        descriptor: &'a Descriptor,
+        /// The cell, with what was measured.
+        cell: &'a Cell,
     },
     /// A stretch of a cell is done.
     StretchDone,
@@ -266,7 +281,9 @@ impl Bench<'_> {
         apparatus: &mut dyn Apparatus,
         cell: &mut Cell,
     ) -> Result<(), Fault> {
+        let begun = (self.watch)();
         cell.checks = check(setting.descriptor, &cell.arrangement.variants, apparatus)?;
+        let took = (self.watch)().saturating_sub(begun);
         cell.refusal = unexpected(setting.descriptor, &cell.checks);
         // What is to be checked and not timed asks nothing of the machine that timing needs.
         if cell.refusal.is_some() || cell.arrangement.most_blocks == 0 {
@@ -275,6 +292,14 @@ impl Bench<'_> {
         cell.refusal = refusal(setting.machine, &cell.arrangement, &cell.checks);
         if cell.refusal.is_some() {
             return Ok(());
+        }
+        if setting.by_looks {
+            let at = |level: f64| {
+                let needed = votes(level, setting.family).max(cell.arrangement.least_blocks);
+                needed.min(cell.arrangement.most_blocks)
+            };
+            let level = setting.descriptor.level;
+            (self.sink)(Event::Checked { took, blocks: [at(level), at(5.0 * level)] });
         }
         for &variant in &cell.arrangement.variants {
             cell.gauges.extend(apparatus.gauges(variant)?);
@@ -345,7 +370,9 @@ impl Bench<'_> {
         let layouts = (seed >> 32) as u32;
         let mut probed = None;
         for block in first..most_blocks {
-            self.look(analysis, block, &mut probed, cell);
+            if self.look(analysis, block, &mut probed, cell) && setting.by_looks {
+                (self.sink)(Event::Measured { descriptor, cell });
+            }
             let spent = (self.watch)().saturating_sub(start);
             let overdue = spent.0 > limit.0.saturating_mul(overtime);
             if spent > limit && (block >= least_blocks || overdue) {
@@ -373,15 +400,24 @@ impl Bench<'_> {
         Ok(Ended::Budget)
     }
 
-    /// Probes the machine before this block, unless that was done a moment ago: `probed` says when.
-    fn look(&self, analysis: &dyn Analysis, block: u32, probed: &mut Option<Picoseconds>, cell: &mut Cell) {
+    /// Probes the machine before this block, unless that was done a moment ago: `probed` says when. Whether it
+    /// did.
+    fn look(
+        &self,
+        analysis: &dyn Analysis,
+        block: u32,
+        probed: &mut Option<Picoseconds>,
+        cell: &mut Cell,
+    ) -> bool {
         // Where nothing is judged block by block, nobody would ask what was different in some of them.
-        let Some(probe) = self.probe.filter(|_| analysis.basis() != Basis::Cells) else { return };
+        let Some(probe) = self.probe.filter(|_| analysis.basis() != Basis::Cells) else { return false };
         let since = (self.watch)();
-        if probed.is_none_or(|before| since.saturating_sub(before) >= BETWEEN_PROBES) {
+        let due = probed.is_none_or(|before| since.saturating_sub(before) >= BETWEEN_PROBES);
+        if due {
             *probed = Some(since);
             cell.probes.push(Probe { block, since, ..probe(&cell.arrangement.cpus) });
         }
+        due
     }
 }
 

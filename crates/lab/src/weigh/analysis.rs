@@ -9,8 +9,8 @@ use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
-    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Picoseconds, Quantity, Refusal,
-    Sample, Trial, VariantIndex, Verdict,
+    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Picoseconds, Quantity, Reading,
+    Refusal, Sample, Trial, VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign;
@@ -29,6 +29,9 @@ pub(super) const UNIT: &str = "time-unit";
 
 /// The parameter that holds the order of tables, where it is not that of the commands.
 pub(super) const ORDER: &str = "sort";
+
+/// The gauge that holds the least peak memory, in bytes, that could be seen.
+pub(super) const LEAST_PEAK: &str = "least peak memory that can be seen";
 
 /// Commands, weighed.
 pub const COMMANDS: &dyn Analysis = &Commands;
@@ -118,6 +121,22 @@ fn answers(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
 /// Leaving them out would favour whoever has more of them.
 fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> Option<Refusal> {
     let noun = descriptor.quantity.of_command()?;
+    if descriptor.quantity == Quantity::PeakMemory {
+        let least = least_peak(cell);
+        let hidden = [comparison.left, comparison.right].into_iter().find(|&variant| {
+            let mut peaks = cell.samples.iter().filter(|sample| sample.variant == variant);
+            peaks.any(|sample| sample.peak_memory.is_some_and(|peak| peak <= least))
+        });
+        return hidden.map(|variant| Refusal {
+            reached: format!(
+                "`{}` needs {} at most, and that is the least that can be seen",
+                descriptor[variant].name,
+                Bytes(least)
+            ),
+            needs: "commands that need more than the process that starts them".into(),
+            remedy: "weigh them on more input".into(),
+        });
+    }
     let ratios = verdict::paired(verdict::of_command(descriptor.quantity), &cell.samples, comparison);
     let blocks = ratios.skipped + ratios.values.len();
     // A last block that is half one has one run of each.
@@ -129,9 +148,19 @@ fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> O
     })
 }
 
+/// The least peak memory that could be seen: what the process that starts commands has itself.
+fn least_peak(cell: &Cell) -> u64 {
+    let readings = cell.gauges.iter().filter(|gauge| gauge.name == LEAST_PEAK).map(|gauge| gauge.reading);
+    let counts = readings.filter_map(|reading| match reading {
+        Reading::Count(count) => Some(count as u64),
+        Reading::Time(_) => None,
+    });
+    counts.max().unwrap_or(0)
+}
+
 /// The commands that none is known to need less than, by their names, and whether that is known of all
 /// others: each of those needs more than one of these. None where nothing was compared.
-pub fn fastest(trial: &Trial, answers: &[Answer]) -> Option<(Vec<String>, bool)> {
+fn fastest(trial: &Trial, answers: &[Answer]) -> Option<(Vec<String>, bool)> {
     let cell = trial.cells.first()?;
     let names: Vec<&str> =
         cell.arrangement.variants.iter().map(|&variant| trial.descriptor[variant].name.as_str()).collect();
@@ -155,6 +184,42 @@ pub fn fastest(trial: &Trial, answers: &[Answer]) -> Option<(Vec<String>, bool)>
         answer.verdict == Verdict::Refused && among
     });
     (!left.is_empty()).then_some((left, !open))
+}
+
+/// Whether the second command of a comparison needs more than the first, by more than the margin somewhere in
+/// its interval. No: it does not need more than the margin anywhere in it. None where that is open.
+pub fn is_worse(answer: &Answer) -> Option<bool> {
+    let evidence = answer.evidence.as_ref()?;
+    let open = verdict::contradiction(evidence).is_some();
+    match answer.verdict {
+        Verdict::Different if evidence.ratio > 1.0 => Some(true),
+        _ if !open && evidence.interval.high <= 1.0 + evidence.margin => Some(false),
+        _ => None,
+    }
+}
+
+/// What is known of a cell that is still measured, for whoever waits: which command has needed least, and
+/// where the ratio of the first two lies so far. Nobody stops because of it.
+pub fn so_far(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
+    let read = verdict::of_command(descriptor.quantity);
+    let pair = cell.arrangement.comparisons.first()?;
+    let median = |variant: VariantIndex| {
+        let values = cell.samples.iter().filter(|sample| sample.variant == variant).map(read);
+        Ordered::new(values.collect()).map(|values| values.median())
+    };
+    let mut known: Vec<(f64, VariantIndex)> =
+        cell.arrangement.variants.iter().filter_map(|&variant| Some((median(variant)?, variant))).collect();
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (&(least, first), &(next, second)) = (known.first()?, known.get(1)?);
+    let ratios = verdict::paired(read, &cell.samples, pair);
+    let place = |variant: VariantIndex| variant.place() + 1;
+    Some(format!(
+        "{} blocks; so far command {} leads command {} by {} %",
+        ratios.values.len(),
+        place(first),
+        place(second),
+        three_digits((next / least - 1.0) * 100.0),
+    ))
 }
 
 fn view(trial: &Trial, answers: &[Answer]) -> Document {
@@ -313,7 +378,10 @@ fn row(
         format!("{}..{}", time(least), time(most)),
         time(median(Quantity::UserTime)),
         time(median(Quantity::KernelTime)),
-        Bytes(median(Quantity::PeakMemory) as u64).to_string(),
+        match median(Quantity::PeakMemory) as u64 {
+            peak if peak <= least_peak(cell) => format!("≤ {}", Bytes(peak)),
+            peak => Bytes(peak).to_string(),
+        },
         values.len().to_string(),
     ];
     Some((estimate.median, row))

@@ -10,8 +10,9 @@ use tenbin_metal::launcher::{ProcessEnd, Sink, Stream, in_memory};
 use tenbin_metal::team::Command;
 use tenbin_metal::{Fault, Lap, Launch, Launched, Launcher};
 use tenbin_model::words::{comma, counted};
-use tenbin_model::{Cpu, Finding, Picoseconds, Refusal, VariantIndex};
+use tenbin_model::{Cpu, Finding, Gauge, Picoseconds, Quantity, Reading, Refusal, VariantIndex};
 
+use super::analysis::LEAST_PEAK;
 use super::{NAME, Output, Question, Shell, program};
 use crate::experiment::{Apparatus, Failure, Seen, Unfit};
 
@@ -55,6 +56,8 @@ pub(super) struct Workshop {
     cpus: Vec<Cpu>,
     /// A run that takes longer is ended.
     longest: Picoseconds,
+    /// Whether peak memory is weighed.
+    small: bool,
     launcher: Option<Launcher>,
     /// Commands whose setup came to its end: those have something to clean up.
     set_up: Vec<usize>,
@@ -134,6 +137,7 @@ impl Workshop {
             check: question.check.clone(),
             cpus: question.cpus.clone(),
             longest,
+            small: question.quantities.contains(&Quantity::PeakMemory),
             launcher: None,
             set_up: Vec::new(),
             expected: None,
@@ -229,6 +233,7 @@ impl Workshop {
             errors,
             deadline: Duration::from_nanos(self.longest.0 / 1_000),
             leaves: false,
+            small: self.small,
         })
     }
 
@@ -401,6 +406,19 @@ impl Workshop {
         }])
     }
 
+    /// The least peak that can be seen: that of a program which needs next to nothing.
+    fn least_peak(&mut self) -> Result<f64, Fault> {
+        let (program, path) = Launcher::empty_program()?;
+        let launch = self.launch(0, &["tenbin".to_owned()], (Sink::Null, Sink::Null), Vec::new())?;
+        let launch = Launch { program: path, ..launch };
+        let mut peak = 0;
+        for _ in 0..5 {
+            peak = peak.max(self.launcher()?.run(&launch, true, &mut |_, _| {})?.peak_memory.0);
+        }
+        drop(program);
+        Ok(peak as f64)
+    }
+
     /// What was noticed, once.
     fn remarks(&mut self) -> Vec<Finding> {
         for (command, left) in self.commands.iter().zip(&mut self.left) {
@@ -480,6 +498,11 @@ impl Apparatus for Fixture {
 
     fn shift(&mut self, layout: u32) {
         self.layout = layout;
+    }
+
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
+        let reading = Reading::Count(self.workshop.borrow_mut().least_peak()?);
+        Ok(vec![Gauge { variant, name: LEAST_PEAK.into(), reading }])
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {

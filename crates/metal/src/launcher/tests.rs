@@ -17,6 +17,7 @@ fn shell(script: &str) -> Launch {
         errors: Sink::Null,
         deadline: Duration::from_secs(60),
         leaves: false,
+        small: false,
     }
 }
 
@@ -126,4 +127,6 @@ fn a_small_command_has_a_small_peak_whoever_asks_for_it() {
     let mut launcher = Launcher::start().unwrap();
     let (launched, _) = run(&mut launcher, &shell("exit 0"));
     assert!(launched.peak_memory.0 < 16 << 20, "{launched:?} beside {}", std::hint::black_box(large).len());
+    let (smaller, _) = run(&mut launcher, &Launch { small: true, ..shell("exit 0") });
+    assert!(smaller.peak_memory.0 <= launched.peak_memory.0, "{smaller:?} {launched:?}");
 }

@@ -91,7 +91,12 @@ impl Launch {
             list(&mut bytes, file.as_slice());
         }
         let nanoseconds = u64::try_from(self.deadline.as_nanos()).unwrap_or(u64::MAX);
-        bytes.extend_from_slice(&numbers(&[nanoseconds, u64::from(self.leaves), self.cpus.len() as u64]));
+        bytes.extend_from_slice(&numbers(&[
+            nanoseconds,
+            u64::from(self.leaves),
+            u64::from(self.small),
+            self.cpus.len() as u64,
+        ]));
         let cpus: Vec<u64> = self.cpus.iter().map(|cpu| u64::from(cpu.0)).collect();
         bytes.extend_from_slice(&numbers(&cpus));
         bytes
@@ -115,10 +120,23 @@ impl Launch {
             })
         };
         let (output, errors) = (sink()?, sink()?);
-        let (deadline, leaves) = (Duration::from_nanos(rest.number()?), rest.number()? != 0);
+        let deadline = Duration::from_nanos(rest.number()?);
+        let (leaves, small) = (rest.number()? != 0, rest.number()? != 0);
         let cpus = (0..rest.number()?).map(|_| Some(Cpu(rest.number()? as u32)));
         let cpus = cpus.collect::<Option<_>>()?;
-        Some(Self { program, arguments, environment, folder, cpus, input, output, errors, deadline, leaves })
+        Some(Self {
+            program,
+            arguments,
+            environment,
+            folder,
+            cpus,
+            input,
+            output,
+            errors,
+            deadline,
+            leaves,
+            small,
+        })
     }
 }
 
@@ -162,6 +180,7 @@ mod tests {
             errors: Sink::HandOver,
             deadline: Duration::from_millis(1_500),
             leaves: true,
+            small: true,
         };
         let bytes = launch.encode();
         assert_eq!(Launch::decode(&bytes), Some(launch));

@@ -211,7 +211,7 @@ impl Work for Weigh {
         match self.weighed() {
             Ok(Weighed { answer, worse }) => Ok(Answer {
                 exit: match (answer.exit, worse) {
-                    (Exit::Answered, Some(worse)) => status(u8::from(worse)),
+                    (Exit::Answered | Exit::Refused, Some(worse)) => status(u8::from(worse)),
                     (Exit::Answered | Exit::Refused | Exit::Fault, _) => status(CANNOT_BE_TESTED),
                     _ => status(NO_BISECTION),
                 },
@@ -285,10 +285,7 @@ impl Weigh {
             answer.exit = Exit::Refused;
         }
         answer.remarks.extend(remarks);
-        let first = outcome.report.answers.first().filter(|first| first.verdict != Verdict::Refused);
-        let ratio = first.and_then(|first| Some((first.verdict, first.evidence.as_ref()?.ratio)));
-        let worse = ratio.map(|(verdict, ratio)| verdict == Verdict::Different && ratio > 1.0);
-        Ok(Weighed { answer, worse })
+        Ok(Weighed { answer, worse: outcome.report.answers.first().and_then(weigh::is_worse) })
     }
 
     /// Checks revisions out and builds them.
