@@ -343,6 +343,13 @@ impl Question {
             }
         };
         let mut parameters = vec![Parameter::new("start", &how, "who reads the commands")];
+        if commands.iter().any(|command| command.row > 0) {
+            let typed = commands.iter().filter(|command| command.row == 0);
+            let typed = typed.map(|command| {
+                Parameter::new(&analysis::typed(command.column as u64), command.text, "as it was typed")
+            });
+            parameters.extend(typed);
+        }
         if let Some(unit) = &self.unit {
             parameters.push(Parameter::new(analysis::UNIT, unit, "the unit of times in tables"));
         }

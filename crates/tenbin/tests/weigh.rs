@@ -107,6 +107,22 @@ fn a_seed_is_the_same_for_all_commands_of_a_block() {
     assert_eq!((seeds("a").len(), distinct.len()), (9, 5));
 }
 
+#[test]
+fn a_parameter_shows_between_which_values_two_commands_cross() {
+    let place = Place::new();
+    let second = "case {n} in 4|5) sleep 0.01;; *) sleep 0.15;; esac";
+    let output = weigh(&place, &["-P", "n", "1", "8", "-r", "24", "sleep 0.05; true", second]);
+    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+    let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    for crossing in [
+        "They cross between n = 3 and n = 4: `sleep 0.05; true` is faster up to n = 3, `case {n} in",
+        "esac` is faster up to n = 5, `sleep 0.05; true` from n = 6 on.",
+    ] {
+        assert!(shown.contains(crossing), "{shown}");
+    }
+    assert_eq!(shown.matches("They cross").count(), 2, "{shown}");
+}
+
 fn started(place: &Place, words: &[&str]) -> Child {
     Command::new("env")
         .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tenbin"), "weigh"])

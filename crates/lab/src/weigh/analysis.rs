@@ -30,6 +30,11 @@ pub(super) const UNIT: &str = "time-unit";
 /// The parameter that holds the order of tables, where it is not that of the commands.
 pub(super) const ORDER: &str = "sort";
 
+/// The parameter that holds a command as it was typed, before values came into it.
+pub(super) fn typed(column: u64) -> String {
+    format!("command {}", column + 1)
+}
+
 /// The gauge that holds the least peak memory, in bytes, that could be seen.
 pub(super) const LEAST_PEAK: &str = "least peak memory that can be seen";
 
@@ -311,14 +316,22 @@ fn crossings(trial: &Trial, answers: &[Answer]) -> Vec<String> {
                     });
                     comma(values.unwrap_or_default())
                 };
-                let template = |column: u64| format!("command {}", column + 1);
+                let template = |column: u64| {
+                    let name = typed(column);
+                    let text = descriptor.parameters.iter().find(|parameter| parameter.name == name);
+                    text.map_or(name, |parameter| format!("`{}`", parameter.default))
+                };
                 let (first, second) = if *one { (left, right) } else { (right, left) };
+                let needs = match descriptor.quantity {
+                    Quantity::WallTime => "is faster".to_owned(),
+                    other => format!("needs less {}", other.of_command().unwrap_or_default()),
+                };
                 sentences.push(format!(
-                    "They cross between {} and {}: {} needs less up to the one, {} from the other on.",
-                    value(*before),
-                    value(*after),
+                    "They cross between {before} and {after}: {} {needs} up to {before}, {} from {after} on.",
                     template(first),
-                    template(second)
+                    template(second),
+                    before = value(*before),
+                    after = value(*after),
                 ));
             }
         }
