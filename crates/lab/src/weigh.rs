@@ -8,6 +8,7 @@ mod analysis;
 mod fixture;
 mod parameters;
 mod program;
+pub mod values;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
