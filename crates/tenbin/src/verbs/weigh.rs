@@ -380,6 +380,7 @@ impl Weigh {
             cpus: self.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?,
             unit: self.time_unit.clone(),
             by_time: self.sort == "mean-time",
+            claims: None,
         })
     }
 
