@@ -167,7 +167,10 @@ pub fn claims_as_markdown(report: &CheckReport) -> String {
                 if all.len() == 1 { "1 claim holds".into() } else { format!("{} claims hold", all.len()) };
             let _ = write!(text, "\n<details>\n<summary>{hold}</summary>\n");
         }
-        text.push('\n');
+        // An empty line within a list sets it wider.
+        if folded || room == SHOWN {
+            text.push('\n');
+        }
         for (question, claim) in all.iter().take(room) {
             let _ = writeln!(
                 text,

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use tenbin_model::{CheckReport, CheckedQuestion, ClaimOutcome, JudgedClaim};
+use tenbin_model::{CheckReport, CheckedQuestion, ClaimFigure, ClaimOutcome, Interval, JudgedClaim};
 
 use super::*;
 
@@ -14,7 +14,15 @@ fn claim(name: &str, outcome: ClaimOutcome, sentence: &str) -> JudgedClaim {
         outcome,
         sentence: sentence.into(),
         needs: (outcome == ClaimOutcome::NotDecided).then(|| "It needs more.".into()),
-        figures: Vec::new(),
+        figures: vec![ClaimFigure {
+            what: "median time of `new`".into(),
+            unit: "s".into(),
+            interval: Interval { low: 0.5, high: 0.75 },
+            least: None,
+            most: Some(1.0),
+            level: Some(0.005),
+            count: 64,
+        }],
     }
 }
 
@@ -162,7 +170,7 @@ fn no_letter_of_a_claim_is_markup_in_markdown() {
     let page = claims_as_markdown(&of_each());
     let urgent = page.find("parse.two").unwrap();
     assert!(urgent < page.find("parse.three").unwrap() && urgent < page.find("<details>").unwrap());
-    for markup in ["<script", "@all", "#1", "**", "](", "://", "<!--", "- <b>", "<b>"] {
+    for markup in ["<script", "@all", " #1", "**", "](", "://", "<!--", "- <b>", "<b>"] {
         assert!(!page.contains(markup), "{markup} in {page}");
     }
     assert_eq!(page.matches("<code>a</code>").count(), 2, "{page}");
