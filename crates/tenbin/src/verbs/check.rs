@@ -14,10 +14,13 @@ use tenbin_model::{CheckReport, CheckedQuestion, Effort};
 
 use super::{Form, Measure, Outlet, Schema, Verb, Work, answered};
 use crate::measurement;
-use crate::output::{self, Answer, Exit, Trouble};
+use crate::output::{self, Answer, Destination, Exit, Trouble};
 
 /// The file that is looked for.
 const FILE: &str = "tenbin.toml";
+
+/// Why nothing is known of a question that a signal kept from being measured.
+const INTERRUPTED: &str = "it was interrupted before enough of this was measured";
 
 /// Check what a project claims of its commands, in its tenbin.toml
 ///
@@ -41,10 +44,12 @@ pub struct Check {
     list: bool,
     #[command(flatten)]
     outlet: Outlet,
-    /// Write the claims as JUnit's XML too, for a CI that reads that; - is standard output
+    /// Write the claims as JUnit's XML too, for a CI that reads that; - is standard output, and then
+    /// nothing else stands there
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write a page in Markdown too, of 40 lines at most; - is standard output
+    /// Write a page in Markdown too, of 40 lines at most; - is standard output, and then nothing else
+    /// stands there
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Seed of every random choice; the time of day if not given
@@ -74,8 +79,14 @@ impl Work for Check {
             return Ok(Answer { to: self.outlet.output.clone(), ..Answer::text(text) });
         }
         self.outlet.can_be_written()?;
+        let mut on_standard_output = 0;
         for file in self.junit.iter().chain(&self.markdown) {
             output::can_be_written(file)?;
+            on_standard_output += usize::from(Destination::of(file)? == Destination::StandardOutput);
+        }
+        let wanted = usize::from(self.outlet.form.json && self.outlet.output.is_none());
+        if on_standard_output + wanted > 1 {
+            return Err(Trouble::usage("two forms of the answer for standard output: name a file for one"));
         }
         let mut checked = Checked { questions: Vec::new(), remarks: Vec::new(), exit: Exit::Answered };
         for question in &questions {
@@ -90,7 +101,12 @@ impl Work for Check {
                 output::write_whole(file, |out| out.write_all(form(&report).as_bytes()))?;
             }
         }
-        let text = self.outlet.form.text(&report, |report, width| report::claims(report).text(width))?;
+        // A form for programs stands there by itself.
+        let text = if on_standard_output > 0 && self.outlet.output.is_none() {
+            String::new()
+        } else {
+            self.outlet.form.text(&report, |report, width| report::claims(report).text(width))?
+        };
         let exit = match (checked.exit, report.refuted, report.not_decided) {
             (Exit::Answered, 0, 0) => Exit::Answered,
             (Exit::Answered | Exit::Refused, 0, _) => Exit::Refused,
@@ -113,7 +129,7 @@ impl Check {
     /// measured, and an answer to those before.
     fn measured(&self, question: &AskedQuestion, checked: &mut Checked) -> Result<(), Trouble> {
         if matches!(checked.exit, Exit::Interrupted(_)) {
-            checked.questions.push(question.unmeasured("it was interrupted before this was measured"));
+            checked.questions.push(question.unmeasured(INTERRUPTED));
             return Ok(());
         }
         let weighing = &question.weighing;
@@ -125,7 +141,7 @@ impl Check {
             Ok(outcome) => outcome,
             Err(trouble) if matches!(trouble.exit, Exit::Interrupted(_)) => {
                 checked.exit = trouble.exit;
-                checked.questions.push(question.unmeasured("it was interrupted before this was measured"));
+                checked.questions.push(question.unmeasured(INTERRUPTED));
                 return Ok(());
             }
             Err(trouble) => return Err(trouble),
