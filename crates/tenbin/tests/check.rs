@@ -48,7 +48,7 @@ fn what_the_document_tells_a_ci_to_run_works() {
     let held = in_ci(&place, "c = 'a takes at most 100 s'");
     assert_eq!(ending(&held).0, 0, "{}", text(&held.stderr));
     assert!(summary().starts_with("### tenbin check: 1 claim: 1 holds\n"), "{}", summary());
-    let refuted = in_ci(&place, "c = 'a uses at most 1 KiB'");
+    let refuted = in_ci(&place, "c = 'a takes at most 0.001 ms'");
     assert_eq!(ending(&refuted).0, 4, "{}", text(&refuted.stderr));
     assert!(summary().contains("1 refuted"), "{}", summary());
     assert!(fs::read_to_string(place.path("claims.xml")).unwrap().contains("<failure type=\"refuted\""));

@@ -157,7 +157,7 @@ pub(super) fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Compa
 }
 
 /// The least peak memory that could be seen: what the process that starts commands has itself.
-fn least_peak(cell: &Cell) -> u64 {
+pub(super) fn least_peak(cell: &Cell) -> u64 {
     let readings = cell.gauges.iter().filter(|gauge| gauge.name == LEAST_PEAK).map(|gauge| gauge.reading);
     let counts = readings.filter_map(|reading| match reading {
         Reading::Count(count) => Some(count as u64),

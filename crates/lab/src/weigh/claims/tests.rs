@@ -2,10 +2,13 @@ use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_model::{Cell, ClaimOutcome, Ended, JudgedClaim, Picoseconds, Sample, Trial, VariantIndex};
+use tenbin_model::{
+    Cell, ClaimOutcome, Ended, Gauge, JudgedClaim, Picoseconds, Reading, Sample, Trial, VariantIndex,
+};
 
 use super::*;
 use crate::experiment::Unfit;
+use crate::weigh::analysis::LEAST_PEAK;
 
 fn read(text: &str) -> Result<Vec<AskedQuestion>, String> {
     let file = File { shown: "tenbin.toml", text, folder: Path::new("/") };
@@ -160,12 +163,7 @@ fn commands_and_values_keep_the_order_of_the_file() {
 
 /// One question, measured on a machine that is made up: `cost` is the median of each variant in nanoseconds,
 /// around which each run lies by a log-normal factor.
-fn measured(
-    question: &AskedQuestion,
-    cost: &dyn Fn(usize) -> f64,
-    blocks: u32,
-    seed: u64,
-) -> Vec<JudgedClaim> {
+fn trial(question: &AskedQuestion, cost: &dyn Fn(usize) -> f64, blocks: u32, seed: u64) -> Trial {
     const SPREAD: f64 = 0.02;
     let weighing = &question.weighing;
     let (descriptor, arrangement) = (weighing.descriptor.clone(), weighing.arrangement.clone());
@@ -206,7 +204,17 @@ fn measured(
         samples,
         probes: Vec::new(),
     };
-    judged(&Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }).claims
+    Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
+}
+
+/// The same, judged.
+fn measured(
+    question: &AskedQuestion,
+    cost: &dyn Fn(usize) -> f64,
+    blocks: u32,
+    seed: u64,
+) -> Vec<JudgedClaim> {
+    judged(&trial(question, cost, blocks, seed)).claims
 }
 
 fn outcomes(text: &str, cost: &dyn Fn(usize) -> f64, blocks: u32) -> Vec<ClaimOutcome> {
@@ -262,6 +270,20 @@ fn times_and_memory_are_held_against_what_is_claimed() {
     let few = measured(&read(&of_two(&["new uses at most 2 MiB"])).unwrap()[0], &cost, 9, 1);
     assert_eq!(few[0].outcome, NotDecided);
     assert!(few[0].needs.as_ref().unwrap().contains("20 runs"));
+}
+
+#[test]
+fn memory_below_what_can_be_seen_is_not_decided() {
+    let question = &read(&of_two(&["new uses at most 1 KiB", "new uses at most 3 MiB"])).unwrap()[0];
+    let mut trial = trial(question, &|_| 1e6, 16, 1);
+    trial.cells[0].gauges.push(Gauge {
+        variant: VariantIndex(0),
+        name: LEAST_PEAK.into(),
+        reading: Reading::Count(f64::from(2 << 20)),
+    });
+    let claims = judged(&trial).claims;
+    assert_eq!([claims[0].outcome, claims[1].outcome], [NotDecided, Holds]);
+    assert!(claims[0].sentence.contains("the least that can be seen"), "{}", claims[0].sentence);
 }
 
 #[test]

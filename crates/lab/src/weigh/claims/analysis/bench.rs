@@ -14,7 +14,7 @@ use tenbin_stats::sign;
 use super::figures::{contradicted, ends, exactly, figure, further, in_words, of_interval};
 use super::growth::groups;
 use super::{ENOUGH_RUNS, pairs, variants};
-use crate::weigh::analysis::{COLUMN, uncounted};
+use crate::weigh::analysis::{COLUMN, least_peak, uncounted};
 use crate::weigh::claims::Vocabulary;
 use crate::weigh::claims::grammar::{Bounds, Claim, Kind};
 
@@ -238,6 +238,14 @@ impl Bench<'_> {
                 "It needs a kernel that counts it.".into(),
             );
         };
+        // What is at the least that can be seen may have needed less.
+        let seen = least_peak(self.cell);
+        if seen > most.0 && peaks.iter().any(|&peak| peak <= seen) {
+            return Part::undecided(
+                format!("`{name}` needs {} at most, and that is the least that can be seen", Bytes(seen)),
+                "It needs a claim of more than the process that starts commands has itself.".into(),
+            );
+        }
         let above = peaks.iter().enumerate().find(|(_, peak)| **peak > most.0);
         let (outcome, reached) = match above {
             Some((place, &peak)) => (
