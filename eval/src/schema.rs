@@ -207,6 +207,16 @@ const ANSWERS: &[Answer] = &[
             ("having-a-word", "/tests/0/settled/decided/having", r#""some""#),
         ],
     },
+    Answer {
+        name: "check",
+        arguments: &["check", "--file", "fixtures/check/tenbin.toml", "--json"],
+        status: 0,
+        spoilt: [
+            ("questions-missing", "/questions", ""),
+            ("outcome-unknown", "/questions/0/claims/0/outcome", r#""perhaps""#),
+            ("level-a-word", "/questions/0/level", r#""low""#),
+        ],
+    },
     // A boot that is blamed for what it does not do, so that the answer has a run in it: only hart 0 is told
     // to go to `done`.
     Answer {

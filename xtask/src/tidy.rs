@@ -510,7 +510,11 @@ fn dependencies(tree: &Tree) -> Vec<Violation> {
         };
         let (line, cells) = rows.remove(at);
         let mut packages = items(&tree.metadata["packages"]);
-        let package = packages.find(|package| package["name"] == key && package["version"] == version);
+        // What follows a plus sign says how a version was built, and no requirement can name it.
+        let is = |package: &Value| {
+            package["version"].as_str().and_then(|it| it.split('+').next()) == Some(version)
+        };
+        let package = packages.find(|package| package["name"] == key && is(package));
         let licence = package.and_then(|package| package["license"].as_str()).unwrap_or("nothing");
         for (what, written, fact) in [("version", &cells[2], version), ("licence", &cells[3], licence)] {
             if written != fact {

@@ -30,6 +30,11 @@ pub trait Analysis: Sync {
         verdict::whole_epoch
     }
 
+    /// How many intervals share the level where so many comparisons are planned.
+    fn family(&self, descriptor: &Descriptor, comparisons: usize) -> usize {
+        descriptor.family(comparisons)
+    }
+
     /// The fewest blocks for which a cell can be judged, with `family` comparisons in its trial.
     fn least_blocks(&self, descriptor: &Descriptor, family: usize) -> u32 {
         verdict::votes(descriptor.level, family)

@@ -5,19 +5,23 @@
 //! command, from just before it is started until its end is known.
 
 mod analysis;
+pub mod claims;
 mod fixture;
 mod parameters;
 mod program;
+pub mod values;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use tenbin_analysis::Analysis;
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Source, Variant, VariantIndex,
 };
 
 pub use analysis::{COMMANDS, is_worse, so_far};
+pub use claims::{CLAIMS, Claims};
 pub use fixture::Ignored;
 pub use parameters::Parameters;
 pub use program::Shell;
@@ -87,6 +91,8 @@ pub struct Question {
     pub unit: Option<String>,
     /// The order of tables: that of the commands, or by time.
     pub by_time: bool,
+    /// What is claimed of them. Then claims are judged, and else every pair.
+    pub claims: Option<Claims>,
 }
 
 /// A folder in which a command runs, in the place of another one.
@@ -178,7 +184,8 @@ impl Question {
                 });
             }
         }
-        if commands.len() < 2 {
+        // Of one command alone something can be claimed.
+        if commands.len() < 2 && self.claims.is_none() {
             return usage(
                 "one command alone cannot be weighed: give two, or a parameter with several values (-L NAME a,b)".into(),
             );
@@ -248,6 +255,11 @@ impl Question {
         let longest = self.within.unwrap_or(LONGEST_RUN);
         let workshop = Workshop::new(self, prepared, shell.words, longest);
         Ok(Weighing { descriptor, arrangement, allowance, workshop: Rc::new(RefCell::new(workshop)) })
+    }
+
+    /// How what is measured becomes answers.
+    fn analysis(&self) -> &'static dyn Analysis {
+        if self.claims.is_some() { CLAIMS } else { COMMANDS }
     }
 
     /// A name for each command; no two are the same.
@@ -326,7 +338,10 @@ impl Question {
         let mut quantities = self.quantities.clone();
         let quantity = if quantities.is_empty() { Quantity::WallTime } else { quantities.remove(0) };
         let mut specification = match &self.ignored {
-            Ignored::Nothing => "each command ends with status 0 (--ignore-failure for others)".to_owned(),
+            Ignored::Nothing => {
+                let option = if self.claims.is_some() { "ignore-failure" } else { "--ignore-failure" };
+                format!("each command ends with status 0 ({option} for others)")
+            }
             Ignored::These(_) => "each command ends with status 0 or one that is ignored".into(),
             Ignored::All => "each command ends by itself".into(),
         };
@@ -356,11 +371,13 @@ impl Question {
         if self.by_time {
             parameters.push(Parameter::new(analysis::ORDER, "time", "the order of tables"));
         }
+        parameters.extend(self.claims.iter().flat_map(Claims::parameters));
         Descriptor {
             name: NAME.into(),
-            question: match quantity {
-                Quantity::WallTime => "Which of these commands takes less time?".into(),
-                other => {
+            question: match (&self.claims, quantity) {
+                (Some(claims), _) => format!("Does what is claimed of `{}` hold?", claims.question),
+                (None, Quantity::WallTime) => "Which of these commands takes less time?".into(),
+                (None, other) => {
                     format!("Which of these commands needs less {}?", other.of_command().unwrap_or_default())
                 }
             },
@@ -369,7 +386,7 @@ impl Question {
             quantity,
             further: quantities,
             level: self.level.unwrap_or(0.01),
-            analysis: analysis::NAME.into(),
+            analysis: self.analysis().name().into(),
             variants,
             parameters,
             margin: self.margin.unwrap_or(0.01),
@@ -391,7 +408,9 @@ impl Question {
         let columns = commands.iter().map(|command| command.column).max().unwrap_or(0) + 1;
         let rows = commands.iter().map(|command| command.row).max().unwrap_or(0) + 1;
         let mut pairs = Vec::new();
-        if self.reference.is_some() || (count > ALL_PAIRS && (rows == 1 || columns == 1)) {
+        if self.claims.is_some() {
+            pairs = claims::comparisons(descriptor);
+        } else if self.reference.is_some() || (count > ALL_PAIRS && (rows == 1 || columns == 1)) {
             pairs.extend((1..count).map(|other| (place(0), place(other))));
         } else if rows > 1 && columns > 1 {
             // Each value of the parameters by itself.

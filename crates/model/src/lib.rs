@@ -3,13 +3,14 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`calibration`],
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`claim`], [`calibration`],
 //! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`words`].
 
 pub mod architecture;
 pub mod attribution;
 pub mod blame;
 pub mod calibration;
+pub mod claim;
 pub mod elf;
 pub mod experiment;
 pub mod finding;
@@ -26,6 +27,7 @@ pub use architecture::{Architecture, NotAnArchitecture};
 pub use attribution::Attribution;
 pub use blame::{Attributed, Blame, Called, Contracted, Offered, Searched, Watched};
 pub use calibration::{Calibration, CalibrationReport, Load, MeasuredRatio, Pair, Purpose, Rates, Series};
+pub use claim::{CheckReport, CheckedQuestion, ClaimFigure, ClaimOutcome, JudgedClaim};
 pub use experiment::{
     AnalysisName, Arrangement, Axis, Comparison, Descriptor, Parameter, Published, Quantity, Role, Source,
     Variant, VariantIndex,

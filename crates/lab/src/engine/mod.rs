@@ -135,7 +135,7 @@ impl Bench<'_> {
         let stretches = stretches(experiment.analysis);
         (self.sink)(Event::Trial { name: &descriptor.name, stretches: plan.len() * stretches as usize });
         let comparisons = plan.iter().map(|planned| planned.arrangement.comparisons.len()).sum();
-        let family = descriptor.family(comparisons);
+        let family = experiment.analysis.family(&descriptor, comparisons);
         let mut trial =
             Trial { descriptor: descriptor.clone(), refusal: None, cells: Vec::new(), findings: Vec::new() };
         let (watch, begun) = (self.watch, (self.watch)());

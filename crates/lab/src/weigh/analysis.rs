@@ -38,6 +38,10 @@ pub(super) fn typed(column: u64) -> String {
 /// The gauge that holds the least peak memory, in bytes, that could be seen.
 pub(super) const LEAST_PEAK: &str = "least peak memory that can be seen";
 
+/// What intervals of commands do not cover.
+pub(super) const SCOPE: &str = "Each run of a command is a process of its own, so intervals cover what varies from run to run while they \
+     were taken; another input, another build or another day is not in them.";
+
 /// Commands, weighed.
 pub const COMMANDS: &dyn Analysis = &Commands;
 
@@ -50,8 +54,7 @@ impl Analysis for Commands {
     }
 
     fn scope(&self) -> &'static str {
-        "Each run of a command is a process of its own, so intervals cover what varies from run to run while they \
-         were taken; another input, another build or another day is not in them."
+        SCOPE
     }
 
     fn decided(
@@ -124,7 +127,7 @@ fn answers(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
 /// The refusal where blocks of a comparison have no ratio: some of what was to be weighed was 0.
 ///
 /// Leaving them out would favour whoever has more of them.
-fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> Option<Refusal> {
+pub(super) fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> Option<Refusal> {
     let noun = descriptor.quantity.of_command()?;
     if descriptor.quantity == Quantity::PeakMemory {
         let least = least_peak(cell);
@@ -156,7 +159,7 @@ fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> O
 }
 
 /// The least peak memory that could be seen: what the process that starts commands has itself.
-fn least_peak(cell: &Cell) -> u64 {
+pub(super) fn least_peak(cell: &Cell) -> u64 {
     let readings = cell.gauges.iter().filter(|gauge| gauge.name == LEAST_PEAK).map(|gauge| gauge.reading);
     let counts = readings.filter_map(|reading| match reading {
         Reading::Count(count) => Some(count as u64),
@@ -342,7 +345,7 @@ fn crossings(trial: &Trial, answers: &[Answer]) -> Vec<String> {
 }
 
 /// What each command needed.
-fn table(descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
+pub(super) fn table(descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
     let set = |name: &str| {
         let parameter = descriptor.parameters.iter().find(|parameter| parameter.name == name);
         parameter.map(|parameter| parameter.default.as_str())

@@ -5,6 +5,7 @@
 
 mod run;
 pub mod weigh;
+mod check;
 mod calibrate;
 mod blame;
 mod list;

@@ -1,10 +1,10 @@
 //! `tenbin weigh`: commands of a user's, weighed.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use tenbin_lab::survey::{Selection, cpus};
+use tenbin_lab::weigh::values::{ignored, level, margin, metric, time};
 use tenbin_lab::weigh::{Ignored, Output, Parameters, Place, Question, Shell};
 use tenbin_lab::{Experiment, Request, weigh};
 use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
@@ -60,7 +60,7 @@ pub struct Weigh {
     /// Answer with what can be known in this time (like 90s or 2min); half a minute if not given, and as
     /// long as slow commands need to be judged at all
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = RUNS)]
-    within: Option<Duration>,
+    within: Option<Picoseconds>,
     /// The probability of any false "different", of all comparisons together; more than the usual 1% needs
     /// fewer runs
     #[arg(long, value_name = "PERCENT", value_parser = level, help_heading = RUNS)]
@@ -371,7 +371,7 @@ impl Weigh {
             warmup: self.warmup,
             least_runs: self.runs.or(self.min_runs),
             most_runs: self.runs.or(self.max_runs),
-            within: self.within.map(|time| Picoseconds::from_nanos(time.as_nanos() as u64)),
+            within: self.within,
             quantities: self.metric.clone(),
             margin: self.margin,
             level: self.level,
@@ -380,6 +380,7 @@ impl Weigh {
             cpus: self.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?,
             unit: self.time_unit.clone(),
             by_time: self.sort == "mean-time",
+            claims: None,
         })
     }
 
@@ -401,60 +402,4 @@ struct Revisions {
     places: Vec<Place>,
     remark: Option<String>,
     _repository: Repository,
-}
-
-/// A time with its unit.
-fn time(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit.trim() {
-        "ms" => 1e-3,
-        "s" | "" => 1.0,
-        "min" | "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("it is a number with ms, s, min or h, like 90s".into()),
-    };
-    let seconds = number.parse::<f64>().ok().map(|number| number * scale);
-    let accepted = seconds.filter(|seconds| (1e-3..=7.0 * 86_400.0).contains(seconds));
-    accepted
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "it is a time from 1ms to 168h, like 90s or 2min".into())
-}
-
-fn percent(text: &str, (least, most): (f64, f64)) -> Result<f64, String> {
-    let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
-    number
-        .filter(|number| (least..=most).contains(number))
-        .map(|number| number / 100.0)
-        .ok_or_else(|| format!("it is a number of percent from {least} to {most}"))
-}
-
-fn level(text: &str) -> Result<f64, String> {
-    percent(text, (0.01, 20.0))
-}
-
-fn margin(text: &str) -> Result<f64, String> {
-    percent(text, (0.01, 100.0))
-}
-
-fn metric(text: &str) -> Result<Quantity, String> {
-    Ok(match text {
-        "wall" => Quantity::WallTime,
-        "user" => Quantity::UserTime,
-        "system" => Quantity::KernelTime,
-        "cpu" => Quantity::CpuTime,
-        "memory" => Quantity::PeakMemory,
-        "faults" => Quantity::PageFaults,
-        "switches" => Quantity::ContextSwitches,
-        _ => return Err("it is wall, user, system, cpu, memory, faults or switches".into()),
-    })
-}
-
-fn ignored(text: &str) -> Result<Ignored, String> {
-    if text.is_empty() || text == "all-non-zero" {
-        return Ok(Ignored::All);
-    }
-    let statuses = text.split(',').map(|status| status.trim().parse());
-    let statuses = statuses.collect::<Result<_, _>>();
-    statuses.map(Ignored::These).map_err(|_| "it is a list of statuses like 1,2, or all-non-zero".into())
 }
