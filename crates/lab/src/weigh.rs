@@ -334,10 +334,14 @@ impl Question {
         };
         let mut parameters = vec![Parameter::new("start", &how, "who reads the commands")];
         if let Some(unit) = &self.unit {
-            parameters.push(Parameter::new(analysis::UNIT, unit, "the unit of times in tables"));
+            parameters.push(Parameter::new(Parameter::TIME_UNIT, unit, "the unit of times in tables"));
         }
         if self.by_time {
-            parameters.push(Parameter::new(analysis::ORDER, "time", "the order of tables"));
+            parameters.push(Parameter::new(Parameter::ORDER, "time", "the order of tables"));
+        }
+        if let Some(reference) = variants.first().filter(|_| self.reference.is_some()) {
+            let what = "what all others are weighed against";
+            parameters.push(Parameter::new(Parameter::REFERENCE, &reference.name, what));
         }
         Descriptor {
             name: NAME.into(),

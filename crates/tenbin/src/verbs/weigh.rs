@@ -1,5 +1,7 @@
 //! `tenbin weigh`: commands of a user's, weighed.
 
+mod exports;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use tenbin_store::Label;
 use super::{Form, Measure, Outlet, Verb, Work, answered, detail, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
+use exports::Exports;
 
 /// Weigh commands: which takes less time, and by how much
 ///
@@ -166,6 +169,9 @@ pub struct Weigh {
     #[arg(short = 'o', value_name = "FILE", help_heading = SHOWN)]
     to: Option<PathBuf>,
 
+    #[command(flatten)]
+    exports: Exports,
+
     /// Seed of every random choice; the time of day if not given
     #[arg(long, value_name = "N", help_heading = KEPT)]
     seed: Option<u64>,
@@ -197,12 +203,14 @@ impl Work for Weigh {
         let text = |reported: &tenbin_analysis::Reported, width: usize| {
             if silent { String::new() } else { detail(reported, width) }
         };
+        self.exports.can_be_written()?;
         let outcome = answered(&survey, &measure, &text, false)?;
         let mut answer = outcome.answer;
         let refused = outcome.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
         if answer.exit == Exit::Answered && refused {
             answer.exit = Exit::Refused;
         }
+        self.exports.write(&outcome.run, &mut answer);
         Ok(answer)
     }
 }

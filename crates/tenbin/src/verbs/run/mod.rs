@@ -247,7 +247,6 @@ pub struct Outcome {
     /// What programs read.
     pub report: Report,
     /// What was measured.
-    #[expect(dead_code, reason = "what is exported beside the answer comes next")]
     pub run: Measured,
 }
 
