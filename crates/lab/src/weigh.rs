@@ -6,6 +6,7 @@
 
 mod analysis;
 mod fixture;
+mod foreign;
 mod parameters;
 mod program;
 
@@ -19,6 +20,7 @@ use tenbin_model::{
 
 pub use analysis::{COMMANDS, fastest};
 pub use fixture::Ignored;
+pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
 

@@ -221,6 +221,9 @@ impl Quantity {
 pub struct AnalysisName(String);
 
 impl AnalysisName {
+    /// That of samples that others took, of which nobody knows in which order.
+    pub const UNORDERED: &str = "unordered";
+
     /// The name itself.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -7,6 +7,7 @@
 //! benchmark formats.
 
 pub mod hyperfine;
+pub mod reading;
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -22,6 +22,9 @@ pub enum NotOfCommands {
         "this run is of `{0}` and not of commands; hyperfine's formats hold what `tenbin weigh` measured"
     )]
     Other(String),
+    /// Others took its samples.
+    #[error("the samples of this run were imported; the file that they came from holds them")]
+    Imported,
     /// No command was timed.
     #[error("no command was timed in this run")]
     Untimed,
@@ -66,6 +69,9 @@ impl<'a> Results<'a> {
     /// # Errors
     /// The run is of no commands, or none was timed.
     pub fn of(run: &'a Run) -> Result<Self, NotOfCommands> {
+        if run.is_imported() {
+            return Err(NotOfCommands::Imported);
+        }
         let of_commands = |trial: &&Trial| trial.descriptor.quantity.of_command().is_some();
         let Some(trial) = run.trials.iter().find(of_commands) else {
             return Err(NotOfCommands::Other(comma(run.trials.iter().map(|trial| &trial.descriptor.name))));

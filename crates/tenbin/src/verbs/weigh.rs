@@ -1,6 +1,7 @@
 //! `tenbin weigh`: commands of a user's, weighed.
 
 mod exports;
+mod from;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,8 +31,12 @@ use exports::Exports;
 pub struct Weigh {
     /// Commands, each in one word (in quotes); {NAME} stands for the value of a parameter, {seed} for a
     /// number that changes from block to block and is the same for all commands in one
-    #[arg(required = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "from", value_name = "COMMAND")]
     commands: Vec<String>,
+    /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion, or
+    /// Go's benchmark text. Given again, what is in several files is weighed. Nothing is measured or kept
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "runs", "min_runs", "max_runs", "within", "label"])]
+    from: Vec<PathBuf>,
 
     /// Run each command so often before the first run that counts
     #[arg(short, long, value_name = "NUM", default_value_t = 0, help_heading = RUNS)]
@@ -194,6 +199,9 @@ pub const VERB: Verb = Verb::of::<Weigh>("weigh");
 
 impl Work for Weigh {
     fn run(self) -> Result<Answer, Trouble> {
+        if !self.from.is_empty() {
+            return from::answer(&self);
+        }
         let weighing = self.question()?.read()?;
         let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
         let experiment = Experiment { analysis: weigh::COMMANDS, ..Experiment::new(&describe, &plan) };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tenbin_model::Run;
+use tenbin_model::words::comma;
 use tenbin_store::neighbours::hyperfine::Results;
 
 use crate::output::Trouble;
@@ -48,6 +49,20 @@ impl Exports {
         all.into_iter().filter_map(|(path, write)| Some((path.as_deref()?, write)))
     }
 
+    /// That none is to be written, where nothing is measured.
+    ///
+    /// # Errors
+    /// A usage error that names the first.
+    pub fn is_not_asked_for(&self) -> Result<(), Trouble> {
+        match self.all().next() {
+            None => Ok(()),
+            Some((path, _)) => Err(Trouble::usage(format!(
+                "{}: with --from nothing is measured that could be written; the file that was read holds it",
+                path.display()
+            ))),
+        }
+    }
+
     /// Whether all of them can be written, asked before anything is measured.
     ///
     /// # Errors
@@ -64,7 +79,7 @@ impl Exports {
         let results = match Results::of(run) {
             Ok(results) => results,
             Err(why) => {
-                let paths = tenbin_model::words::comma(self.all().map(|(path, _)| path.display()));
+                let paths = comma(self.all().map(|(path, _)| path.display()));
                 answer.remarks.push(format!("tenbin: not written: {paths}: {why}"));
                 return;
             }
