@@ -36,5 +36,5 @@ pub use ladder::Ladder;
 /// Every analysis that a question names.
 pub fn analyses() -> tenbin_analysis::Analyses {
     let own = EXPERIMENTS.iter().map(|experiment| experiment.analysis);
-    tenbin_analysis::Analyses(own.chain([weigh::COMMANDS, weigh::CLAIMS]).collect())
+    tenbin_analysis::Analyses(own.chain([weigh::COMMANDS, weigh::CLAIMS, weigh::UNORDERED]).collect())
 }

@@ -7,6 +7,7 @@
 mod analysis;
 pub mod claims;
 mod fixture;
+mod foreign;
 mod parameters;
 mod program;
 pub mod values;
@@ -23,6 +24,7 @@ use tenbin_model::{
 pub use analysis::{COMMANDS, is_worse, so_far};
 pub use claims::{CLAIMS, Claims};
 pub use fixture::Ignored;
+pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
 
@@ -366,10 +368,14 @@ impl Question {
             parameters.extend(typed);
         }
         if let Some(unit) = &self.unit {
-            parameters.push(Parameter::new(analysis::UNIT, unit, "the unit of times in tables"));
+            parameters.push(Parameter::new(Parameter::TIME_UNIT, unit, "the unit of times in tables"));
         }
         if self.by_time {
-            parameters.push(Parameter::new(analysis::ORDER, "time", "the order of tables"));
+            parameters.push(Parameter::new(Parameter::ORDER, "time", "the order of tables"));
+        }
+        if let Some(reference) = variants.first().filter(|_| self.reference.is_some()) {
+            let what = "what all others are weighed against";
+            parameters.push(Parameter::new(Parameter::REFERENCE, &reference.name, what));
         }
         parameters.extend(self.claims.iter().flat_map(Claims::parameters));
         Descriptor {

@@ -101,6 +101,12 @@ impl Descriptor {
         self.variants.iter().position(|variant| variant.name == name).map(VariantIndex::from)
     }
 
+    /// The value of the parameter called `name`, as it is unless set.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let parameter = self.parameters.iter().find(|parameter| parameter.name == name);
+        parameter.map(|parameter| parameter.default.as_str())
+    }
+
     /// The variants, each with its index.
     pub fn numbered_variants(&self) -> impl Iterator<Item = (VariantIndex, &Variant)> {
         (0..).map(VariantIndex).zip(&self.variants)
@@ -216,6 +222,9 @@ impl Quantity {
 pub struct AnalysisName(String);
 
 impl AnalysisName {
+    /// That of samples that others took, of which nobody knows in which order.
+    pub const UNORDERED: &str = "unordered";
+
     /// The name itself.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -316,6 +325,15 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// Of commands: the unit that tables have times in.
+    pub const TIME_UNIT: &str = "time-unit";
+
+    /// Of commands: the order of tables, where it is not that of the commands.
+    pub const ORDER: &str = "sort";
+
+    /// Of commands: there where the first is what all others are weighed against because it was asked for.
+    pub const REFERENCE: &str = "reference";
+
     /// A parameter called `name` with the value `default` unless set.
     pub fn new(name: &str, default: &str, what: &str) -> Self {
         Self { name: name.into(), what: what.into(), default: default.into() }

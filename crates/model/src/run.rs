@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Arrangement, Descriptor, Variant, VariantIndex};
+use crate::experiment::{AnalysisName, Arrangement, Descriptor, Variant, VariantIndex};
 use crate::finding::{Finding, Refusal};
 use crate::machine::{Machine, Observed};
 use crate::sample::Sample;
@@ -18,6 +18,13 @@ pub struct Run {
     pub machine: Machine,
     /// One entry per experiment, in the order in which they ran.
     pub trials: Vec<Trial>,
+}
+
+impl Run {
+    /// Whether others took its samples, on a machine of which nothing is known.
+    pub fn is_imported(&self) -> bool {
+        self.trials.iter().any(|trial| trial.descriptor.analysis.as_str() == AnalysisName::UNORDERED)
+    }
 }
 
 /// A line of the list of runs: what `tenbin runs --json` prints of each.

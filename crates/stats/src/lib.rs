@@ -38,6 +38,7 @@ pub mod quantile;
 pub mod regimes;
 pub mod runs;
 pub mod sequential;
+pub mod sides;
 pub mod sign;
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub fn shift(left: &[f64], right: &[f64], level: f64) -> Option<Shift> {
 ///
 /// The largest of all values is on either side with a probability that the sizes give; without it the sides
 /// are one smaller (Mann and Whitney 1947).
-fn rank_sums(left: usize, right: usize) -> Vec<f64> {
+pub(crate) fn rank_sums(left: usize, right: usize) -> Vec<f64> {
     // Of so many on the left, for each number on the right; the row of 0 on the left holds no pair.
     let mut rows: Vec<Vec<f64>> = vec![vec![1.0]; right + 1];
     for lefts in 1..=left {

@@ -1,10 +1,13 @@
-//! A run written for other people's tools: CSV, Go's benchmark format, Google Benchmark's JSON, and
-//! JSON of the whole run.
+//! A run written for other people's tools: CSV, Go's benchmark format, Google Benchmark's JSON, JSON of the
+//! whole run, and, of commands, what hyperfine writes.
 //!
 //! Pure functions of a run. The time of one operation is `elapsed / (iterations × work)`, where
 //! [`Arrangement::work`](tenbin_model::Arrangement) is what one iteration of the whole team does; nothing
 //! is subtracted from it. Epochs without an operation have no such time and are left out of the two
 //! benchmark formats.
+
+pub mod hyperfine;
+pub mod reading;
 
 use std::collections::HashMap;
 use std::io::{self, Write};

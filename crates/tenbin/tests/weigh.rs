@@ -9,6 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+#[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
 use place::{Place, ending, text};

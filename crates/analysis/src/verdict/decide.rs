@@ -189,7 +189,7 @@ fn stance(ratios: Interval, margin: f64) -> Stance {
 }
 
 /// What an interval of ratios comes to by itself; `margin` is a fraction.
-pub(crate) fn of_interval(ratios: Interval, margin: f64) -> Verdict {
+pub fn of_interval(ratios: Interval, margin: f64) -> Verdict {
     let Interval { low, high } = ratios;
     // Equivalence first: a difference that is known to be smaller than anybody asked for is no reason to
     // prefer one side, and which side it favours is the least certain thing about it.

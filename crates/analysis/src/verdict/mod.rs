@@ -11,7 +11,9 @@ pub(crate) mod overhead;
 pub mod regimes;
 pub mod sentence;
 
-pub use decide::{Time, contradiction, decided, evidence, last_look, of_command, paired, votes, whole_epoch};
+pub use decide::{
+    Time, contradiction, decided, evidence, last_look, of_command, of_interval, paired, votes, whole_epoch,
+};
 pub use sentence::refusal as refused_in_words;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
-    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Picoseconds, Quantity, Reading,
-    Refusal, Sample, Trial, VariantIndex, Verdict,
+    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Parameter, Picoseconds,
+    Quantity, Reading, Refusal, Sample, Trial, VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign;
@@ -23,12 +23,6 @@ pub(super) const COLUMN: Axis = Axis::new("command");
 
 /// Which combination of values it was made with.
 pub(super) const ROW: Axis = Axis::new("values");
-
-/// The parameter that holds the unit of times in tables.
-pub(super) const UNIT: &str = "time-unit";
-
-/// The parameter that holds the order of tables, where it is not that of the commands.
-pub(super) const ORDER: &str = "sort";
 
 /// The parameter that holds a command as it was typed, before values came into it.
 pub(super) fn typed(column: u64) -> String {
@@ -346,18 +340,14 @@ fn crossings(trial: &Trial, answers: &[Answer]) -> Vec<String> {
 
 /// What each command needed.
 pub(super) fn table(descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
-    let set = |name: &str| {
-        let parameter = descriptor.parameters.iter().find(|parameter| parameter.name == name);
-        parameter.map(|parameter| parameter.default.as_str())
-    };
-    let unit = set(UNIT);
+    let unit = descriptor.parameter(Parameter::TIME_UNIT);
     let mut rows: Vec<(f64, Vec<String>)> = cell
         .arrangement
         .variants
         .iter()
         .filter_map(|&variant| row(descriptor, cell, variant, unit))
         .collect();
-    if set(ORDER).is_some() {
+    if descriptor.parameter(Parameter::ORDER).is_some() {
         rows.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     if rows.is_empty() {

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use tenbin_analysis::calibration as analysis;
 use tenbin_model::ExportedRun;
 use tenbin_model::words::counted;
+use tenbin_store::neighbours::hyperfine;
 use tenbin_store::{CalibrationId, Damage, Error, Existing, RunId, Store, neighbours, same_file};
 
 use super::{Schema, Verb, Work};
@@ -46,6 +47,8 @@ enum Format {
     Go,
     /// Google Benchmark's JSON, for its compare.py
     GoogleBenchmark,
+    /// hyperfine's JSON, of a run that `weigh` measured
+    Hyperfine,
 }
 
 pub const VERB: Verb = Verb {
@@ -104,10 +107,14 @@ impl Work for Export {
                 return Err(Trouble::usage("this format holds one run: name one, or use --format store"));
             };
             let run = store.load(id).map_err(trouble)?;
+            let of_commands = (*format == Format::Hyperfine).then(|| hyperfine::Results::of(&run));
+            let of_commands =
+                of_commands.transpose().map_err(|why| Trouble::usage(format!("{}: {why}", id.short())))?;
             write_whole(output, |mut out| match format {
                 Format::Csv => neighbours::csv(&run, &mut out),
                 Format::Go => neighbours::go_benchmark(&run, &mut out),
                 Format::GoogleBenchmark => neighbours::google_benchmark(&run, &mut out),
+                Format::Hyperfine => of_commands.map_or(Ok(()), |results| results.json(&mut out)),
                 Format::Json | Format::Store => neighbours::json(&run, &mut out),
             })?;
         }

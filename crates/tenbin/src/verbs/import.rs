@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tenbin_model::Run;
 use tenbin_model::words::comma;
-use tenbin_store::Merge;
+use tenbin_store::neighbours::reading::{self, Unread};
+use tenbin_store::{Merge, Store};
 
 use super::{Verb, Work};
 use crate::output::{Answer, Exit, Trouble};
@@ -13,7 +15,8 @@ use crate::store::{open, trouble};
 /// Take the runs of a file into the store; what is there already stays as it is
 #[derive(Args)]
 pub struct Import {
-    /// A file that `tenbin export` wrote, or another machine's store
+    /// A file that `tenbin export` wrote, another machine's store, or what another tool measured: JSON of
+    /// hyperfine, Google Benchmark, pyperf or criterion, or Go's benchmark text
     file: PathBuf,
 }
 
@@ -31,10 +34,14 @@ pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
     let mut store = open()?;
     let mut answer = Answer::text(String::new());
     for (place, file) in files.iter().enumerate() {
-        match store.import(file) {
+        let taken = match reading::read(std::slice::from_ref(file)) {
+            Ok(run) => foreign(&mut store, file, &run),
+            Err(Unread::Unknown(_) | Unread::Io { .. }) => store.import(file).map_err(trouble),
+            Err(wrong) => Err(Trouble::usage(wrong.to_string())),
+        };
+        match taken {
             Ok(merge) => answer.text.push_str(&imported(file, &merge)),
-            Err(error) => {
-                let trouble = trouble(error);
+            Err(trouble) => {
                 answer.remarks.push(trouble.to_string());
                 answer.exit = trouble.exit;
                 // It is not the file's fault: the next one would meet the same.
@@ -50,6 +57,22 @@ pub fn import(files: &[PathBuf]) -> Result<Answer, Trouble> {
         }
     }
     Ok(answer)
+}
+
+/// Keeps what another tool measured.
+fn foreign(store: &mut Store, file: &Path, run: &Run) -> Result<Merge, Trouble> {
+    if run.trials.iter().all(|trial| trial.cells.is_empty()) {
+        return Err(Trouble::usage(format!(
+            "{}: it holds means and no samples, so there is nothing to keep; `tenbin weigh --from {}` shows them",
+            file.display(),
+            file.display()
+        )));
+    }
+    let before = store.list().map_err(trouble)?.runs;
+    let id = store.keep_as(run, None).map_err(trouble)?;
+    let is_known = before.iter().any(|entry| entry.id == id);
+    let (added, present) = if is_known { (Vec::new(), vec![id]) } else { (vec![id], Vec::new()) };
+    Ok(Merge { added, present, ..Merge::default() })
 }
 
 fn imported(file: &Path, merge: &Merge) -> String {

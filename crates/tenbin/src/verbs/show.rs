@@ -59,7 +59,9 @@ fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
     let id = find(store, which)?;
     let run = store.load(&id).map_err(trouble)?;
     let mut reported = analyses().report(&run, Some(&id.to_string()));
-    reported.report.instrument = calibrate::remark(store, &run.machine);
+    // What this instrument did not measure it did not err in.
+    reported.report.instrument =
+        if run.is_imported() { None } else { calibrate::remark(store, &run.machine) };
     Ok(reported)
 }
 

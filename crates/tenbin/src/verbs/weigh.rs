@@ -1,5 +1,8 @@
 //! `tenbin weigh`: commands of a user's, weighed.
 
+mod exports;
+mod from;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,6 +18,7 @@ use super::{Form, Measure, Outlet, Verb, Work, answered, detail, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
+use exports::Exports;
 
 /// Weigh commands: which takes less time, and by how much
 ///
@@ -29,8 +33,12 @@ use crate::terminal::Progress;
 pub struct Weigh {
     /// Commands, each in one word (in quotes); {NAME} stands for the value of a parameter, {seed} for a
     /// number that changes from block to block and is the same for all commands in one
-    #[arg(required = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "from", value_name = "COMMAND")]
     commands: Vec<String>,
+    /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion, or
+    /// Go's benchmark text. Given again, what is in several files is weighed. Nothing is measured or kept
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "runs", "min_runs", "max_runs", "within", "label"])]
+    from: Vec<PathBuf>,
 
     /// Weigh this revision of the repository that you stand in: given twice or more, each is checked out in
     /// the cache and built once, and the commands run in each; `.` is what is not committed
@@ -181,6 +189,9 @@ pub struct Weigh {
     #[arg(short = 'o', value_name = "FILE", help_heading = SHOWN)]
     to: Option<PathBuf>,
 
+    #[command(flatten)]
+    exports: Exports,
+
     /// Seed of every random choice; the time of day if not given
     #[arg(long, value_name = "N", help_heading = KEPT)]
     seed: Option<u64>,
@@ -204,6 +215,9 @@ pub const VERB: Verb = Verb::of::<Weigh>("weigh");
 
 impl Work for Weigh {
     fn run(self) -> Result<Answer, Trouble> {
+        if !self.from.is_empty() {
+            return from::answer(&self);
+        }
         if !self.bisect {
             return self.weighed().map(|weighed| weighed.answer);
         }
@@ -278,6 +292,7 @@ impl Weigh {
         let text = |reported: &tenbin_analysis::Reported, width: usize| {
             if silent { String::new() } else { detail(reported, width) }
         };
+        self.exports.can_be_written()?;
         let outcome = answered(&survey, &measure, &text, false)?;
         let mut answer = outcome.answer;
         let refused = outcome.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
@@ -285,6 +300,7 @@ impl Weigh {
             answer.exit = Exit::Refused;
         }
         answer.remarks.extend(remarks);
+        self.exports.write(&outcome.run, &mut answer);
         Ok(Weighed { answer, worse: outcome.report.answers.first().and_then(weigh::is_worse) })
     }
 

@@ -1,0 +1,30 @@
+//! `tenbin weigh --from`: what another tool measured, judged.
+
+use tenbin_lab::analyses;
+use tenbin_model::Verdict;
+use tenbin_store::neighbours::reading::{self, Unread};
+
+use super::Weigh;
+use crate::output::{Answer, Exit, Trouble};
+use crate::verbs::detail;
+
+/// The answer to what the files hold. Nothing is measured or kept.
+pub fn answer(asked: &Weigh) -> Result<Answer, Trouble> {
+    asked.exports.is_not_asked_for()?;
+    let mut run = reading::read(&asked.from).map_err(unread)?;
+    for trial in &mut run.trials {
+        let descriptor = &mut trial.descriptor;
+        descriptor.margin = asked.margin.unwrap_or(descriptor.margin);
+        descriptor.level = asked.level.unwrap_or(descriptor.level);
+    }
+    let reported = analyses().report(&run, None);
+    let text = asked.form.text(&reported.report, |_, width| detail(&reported, width))?;
+    let is_refused = reported.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
+    let exit = if is_refused { Exit::Refused } else { Exit::Answered };
+    Ok(Answer { to: asked.to.clone(), exit, ..Answer::text(text) })
+}
+
+/// What is wrong with a file is the request's fault, and so is a file that is not there.
+fn unread(wrong: Unread) -> Trouble {
+    Trouble::usage(wrong.to_string())
+}
