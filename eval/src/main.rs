@@ -8,6 +8,7 @@ mod arena;
 mod bench;
 mod campaign;
 mod firmware;
+mod hyperfine;
 mod repeat;
 mod schema;
 mod spin;
@@ -45,6 +46,10 @@ enum Task {
     ///
     /// Fails if that is more than one comparison in a hundred.
     Repeat(repeat::Arguments),
+    /// Give every option of hyperfine to it and to `tenbin weigh`, and compare what can be seen of both.
+    ///
+    /// Fails if they differ where nothing says why.
+    Hyperfine(hyperfine::Arguments),
     /// Do what a step of `cargo xtask test` does.
     #[command(hide = true)]
     Check {
@@ -91,6 +96,7 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Task::Arena(arguments) => arena::run(&workspace, arguments)?,
         Task::LitmusCampaign(arguments) => campaign::run(&workspace, &arguments)?,
+        Task::Hyperfine(arguments) => hyperfine::run(&workspace, &arguments)?,
         Task::Steady(arguments) => return steady::run(&workspace, &arguments),
         Task::Repeat(arguments) => return repeat::run(&workspace, &arguments),
         Task::Check { step: Step::Arena } => arena::check(&workspace)?,

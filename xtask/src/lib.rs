@@ -90,6 +90,11 @@ enum Chore {
     /// Fails if that is more than one comparison in a hundred.
     #[command(disable_help_flag = true)]
     Repeat(Words),
+    /// Give every option of hyperfine to it and to `tenbin weigh`, and compare what can be seen of both.
+    ///
+    /// Fails if they differ where nothing says why.
+    #[command(disable_help_flag = true)]
+    Hyperfine(Words),
     /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
     /// finished is lost.
     Killed {
@@ -142,6 +147,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         }
         Chore::Steady(Words { words }) => return Err(evaluation::become_it(&workspace, "steady", &words)),
         Chore::Repeat(Words { words }) => return Err(evaluation::become_it(&workspace, "repeat", &words)),
+        Chore::Hyperfine(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "hyperfine", &words));
+        }
         Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
     }
     Ok(ExitCode::SUCCESS)

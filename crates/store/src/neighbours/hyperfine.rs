@@ -54,7 +54,7 @@ struct Timed<'a> {
     times: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_usage_byte: Option<Vec<u64>>,
-    /// None for a command that a signal ended.
+    /// As a shell has it: 128 and the number of the signal that ended a command. None where it is not known.
     exit_codes: Vec<Option<u64>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<&'a str, &'a str>,
@@ -219,10 +219,7 @@ impl<'a> Timed<'a> {
             max: seconds(*sorted.last()?),
             times: elapsed.into_iter().map(seconds).collect(),
             memory_usage_byte: samples.iter().map(|sample| sample.peak_memory).collect(),
-            exit_codes: samples
-                .iter()
-                .map(|sample| sample.exit_status.filter(|&status| status < 256))
-                .collect(),
+            exit_codes: samples.iter().map(|sample| sample.exit_status.map(status_of_a_shell)).collect(),
             parameters: variant.parameters.iter().map(|(name, value)| (&**name, &**value)).collect(),
             shown: &variant.name,
         })
@@ -265,6 +262,11 @@ fn plain_name(variant: &Variant) -> &str {
     };
     let parts = name.match_indices(" (").map(|(at, _)| name.split_at(at));
     parts.into_iter().find(|(_, behind)| are_values(behind)).map_or(name, |(plain, _)| plain)
+}
+
+/// The status that a shell gives for one of ours, which has 256 and the number of a signal.
+fn status_of_a_shell(status: u64) -> u64 {
+    if status < 256 { status } else { status - 128 }
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -93,7 +93,7 @@ fn json_has_every_run_in_the_order_of_the_commands() {
         4096
       ],
       "exit_codes": [
-        null
+        137
       ],
       "parameters": {
         "a": "x",

@@ -24,7 +24,7 @@ struct Timed {
     /// Since 1.20.
     #[serde(default)]
     memory_usage_byte: Vec<u64>,
-    /// Since 1.12; null for a signal.
+    /// Since 1.12; of a signal 128 and its number, or null where the system does not tell.
     #[serde(default)]
     exit_codes: Vec<Option<i64>>,
     /// Since 1.11.
@@ -40,7 +40,6 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
         for (run, &seconds) in timed.times.iter().enumerate() {
             let mut sample = sample(&format!("results[{result}].times[{run}]"), 1, seconds * 1e12)?;
             sample.peak_memory = timed.memory_usage_byte.get(run).copied();
-            // A signal without its number is no status.
             sample.exit_status =
                 timed.exit_codes.get(run).copied().flatten().and_then(|code| code.try_into().ok());
             samples.push(sample);
