@@ -238,15 +238,15 @@ impl Bench<'_> {
                 "It needs a kernel that counts it.".into(),
             );
         };
-        // What is at the least that can be seen may have needed less.
+        // What is not above the least that can be seen may have needed less.
         let seen = least_peak(self.cell);
-        if seen > most.0 && peaks.iter().any(|&peak| peak <= seen) {
+        let above = peaks.iter().enumerate().find(|(_, peak)| **peak > most.0.max(seen));
+        if seen > most.0 && above.is_none() {
             return Part::undecided(
                 format!("`{name}` needs {} at most, and that is the least that can be seen", Bytes(seen)),
                 "It needs a claim of more than the process that starts commands has itself.".into(),
             );
         }
-        let above = peaks.iter().enumerate().find(|(_, peak)| **peak > most.0);
         let (outcome, reached) = match above {
             Some((place, &peak)) => (
                 ClaimOutcome::Refuted,
