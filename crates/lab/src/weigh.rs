@@ -10,6 +10,7 @@ mod fixture;
 mod foreign;
 mod parameters;
 mod program;
+mod written;
 pub mod values;
 
 use std::cell::RefCell;

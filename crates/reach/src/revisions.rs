@@ -13,6 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenbin_metal::child::{self, Bounds, End};
 use tenbin_model::Missing;
+use tenbin_model::words::semicolon;
 
 use crate::error::Error;
 
@@ -263,7 +264,7 @@ fn run(
         String::from_utf8_lossy(if finished.stderr.is_empty() { &finished.stdout } else { &finished.stderr })
             .into_owned();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
+    let last = semicolon(&lines[lines.len().saturating_sub(LINES)..]);
     let last = if last.is_empty() { String::new() } else { format!(": {last}") };
     Ok(Err(format!("ended with {}{last}", finished.end)))
 }

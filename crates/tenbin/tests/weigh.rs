@@ -205,8 +205,8 @@ fn git(place: &Place, words: &[&str]) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// A repository of so many commits, each of which the one before it leads to; from `slow` on its program takes
-/// longer, and at `broken` it does not build.
+/// A repository of so many commits, each of which the one before it leads to; from `slow` on its program
+/// takes longer, and at `broken` it does not build.
 fn repository(place: &Place, commits: u32, slow: u32, broken: u32) {
     fs::create_dir(place.path("repository")).unwrap();
     git(place, &["init", "-q"]);

@@ -13,6 +13,7 @@ use tenbin_model::words::{comma, counted};
 use tenbin_model::{Cpu, Finding, Gauge, Picoseconds, Quantity, Reading, Refusal, VariantIndex};
 
 use super::analysis::LEAST_PEAK;
+use super::written::Written;
 use super::{NAME, Output, Question, Shell, program};
 use crate::experiment::{Apparatus, Failure, Seen, Unfit};
 
@@ -68,54 +69,6 @@ pub(super) struct Workshop {
     /// Runs that left processes behind, by command.
     left: Vec<u64>,
     remarks: Vec<Finding>,
-}
-
-/// Bytes of what a command writes that are kept to be compared or checked.
-const KEPT: usize = 16 << 20;
-
-/// What a command wrote to standard output.
-#[derive(Debug, Default)]
-struct Written {
-    /// Its beginning.
-    kept: Vec<u8>,
-    /// All of its bytes.
-    length: u64,
-    /// FNV-1a (Fowler, Noll, Vo) over all of them.
-    hash: u64,
-}
-
-impl Written {
-    fn add(&mut self, part: &[u8]) {
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let hash = if self.length == 0 { OFFSET } else { self.hash };
-        self.hash = part.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        self.length += part.len() as u64;
-        let room = KEPT.saturating_sub(self.kept.len()).min(part.len());
-        self.kept.extend_from_slice(&part[..room]);
-    }
-
-    /// Where this and another begin to differ, in words. None where they are the same.
-    fn difference(&self, expected: &Self) -> Option<String> {
-        if (self.length, self.hash) == (expected.length, expected.hash) {
-            return None;
-        }
-        let place = self.kept.iter().zip(&expected.kept).position(|(one, other)| one != other);
-        let common = self.kept.len().min(expected.kept.len());
-        let Some(place) = place.or((self.length != expected.length && common < KEPT).then_some(common))
-        else {
-            return Some(format!("after its first {}", tenbin_model::Bytes(KEPT as u64)));
-        };
-        let line = self.kept[..place].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let start = self.kept[..place].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let text = |bytes: &[u8]| {
-            let line =
-                bytes[start.min(bytes.len())..].split(|&byte| byte == b'\n').next().unwrap_or_default();
-            let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
-            format!("{shown:?}")
-        };
-        Some(format!("in line {line}, which is {} in place of {}", text(&self.kept), text(&expected.kept)))
-    }
 }
 
 impl Workshop {

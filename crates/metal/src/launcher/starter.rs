@@ -136,14 +136,14 @@ fn clean_pages() -> Vec<(usize, usize)> {
     clean
 }
 
-/// Gives these pages back, and has the kernel forget the peak: what this process holds is the least peak that a
-/// command can be seen to have. Where that does not work it is larger.
+/// Gives these pages back, and has the kernel forget the peak: what this process holds is the least peak that
+/// a command can be seen to have. Where that does not work it is larger.
 fn give_back(clean: &[(usize, usize)]) {
     for &(start, end) in clean {
         let length = end - start;
         let start = ptr::with_exposed_provenance_mut::<c_void>(start);
-        // SAFETY: pages of this program's file which nothing has written to: whoever comes there next gets the
-        // same bytes of the same file (madvise(2)).
+        // SAFETY: pages of this program's file which nothing has written to: whoever comes there next gets
+        // the same bytes of the same file (madvise(2)).
         let _ = unsafe { libc::madvise(start, length, libc::MADV_DONTNEED) };
     }
     // The peak becomes what is resident now (proc(5), /proc/PID/clear_refs).
