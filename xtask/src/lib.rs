@@ -90,6 +90,11 @@ enum Chore {
     /// Fails if that is more than one comparison in a hundred.
     #[command(disable_help_flag = true)]
     Repeat(Words),
+    /// Weigh pairs of commands whose truth is known, and say how often `tenbin weigh` is wrong.
+    ///
+    /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
+    #[command(disable_help_flag = true)]
+    Commands(Words),
     /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
     /// finished is lost.
     Killed {
@@ -142,6 +147,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         }
         Chore::Steady(Words { words }) => return Err(evaluation::become_it(&workspace, "steady", &words)),
         Chore::Repeat(Words { words }) => return Err(evaluation::become_it(&workspace, "repeat", &words)),
+        Chore::Commands(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "commands", &words));
+        }
         Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
     }
     Ok(ExitCode::SUCCESS)
