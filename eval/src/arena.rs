@@ -12,7 +12,7 @@ mod pyperf;
 mod record;
 mod schedule;
 mod stage;
-mod surroundings;
+pub(crate) mod surroundings;
 mod table;
 mod tally;
 mod tango;

@@ -7,6 +7,7 @@
 mod arena;
 mod bench;
 mod campaign;
+mod commands;
 mod firmware;
 mod hyperfine;
 mod repeat;
@@ -50,6 +51,10 @@ enum Task {
     ///
     /// Fails if they differ where nothing says why.
     Hyperfine(hyperfine::Arguments),
+    /// Weigh pairs of commands whose truth is known, and say how often `tenbin weigh` is wrong.
+    ///
+    /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
+    Commands(commands::Arguments),
     /// Do what a step of `cargo xtask test` does.
     #[command(hide = true)]
     Check {
@@ -99,6 +104,7 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::Hyperfine(arguments) => hyperfine::run(&workspace, &arguments)?,
         Task::Steady(arguments) => return steady::run(&workspace, &arguments),
         Task::Repeat(arguments) => return repeat::run(&workspace, &arguments),
+        Task::Commands(arguments) => return commands::run(&workspace, &arguments),
         Task::Check { step: Step::Arena } => arena::check(&workspace)?,
         Task::Check { step: Step::Firmware } => firmware::check(&workspace)?,
         Task::Check { step: Step::Schema } => schema::check(&workspace)?,

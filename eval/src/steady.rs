@@ -19,14 +19,13 @@ use tenbin_model::words::comma;
 use tenbin_model::{Report, Verdict};
 
 use answer::Answer;
-use load::Load;
 use table::Table;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::status_in_words;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
-pub(crate) use load::busy;
+pub(crate) use load::{Load, busy, of_this_program};
 
 /// By how much a busy process may outlive the run that it disturbs, should nobody end it.
 const GRACE: u64 = 60;
@@ -89,7 +88,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
         // Each run has neighbours of its own, the same ones whenever it is run again.
         let seed = |neighbour: usize| number << 32 | neighbour as u64;
         let mut load = Load::start(busy, |neighbour| {
-            load::of_this_program(arguments.seconds + GRACE, arguments.moving.then(|| seed(neighbour)))
+            of_this_program(arguments.seconds + GRACE, arguments.moving.then(|| seed(neighbour)))
         })?;
         let result = ask(format!("run {number} under load"));
         // A load that ended early would make the run look steadier than it was.

@@ -95,6 +95,11 @@ enum Chore {
     /// Fails if they differ where nothing says why.
     #[command(disable_help_flag = true)]
     Hyperfine(Words),
+    /// Weigh pairs of commands whose truth is known, and say how often `tenbin weigh` is wrong.
+    ///
+    /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
+    #[command(disable_help_flag = true)]
+    Commands(Words),
     /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
     /// finished is lost.
     Killed {
@@ -149,6 +154,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Repeat(Words { words }) => return Err(evaluation::become_it(&workspace, "repeat", &words)),
         Chore::Hyperfine(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "hyperfine", &words));
+        }
+        Chore::Commands(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "commands", &words));
         }
         Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
     }

@@ -45,7 +45,7 @@ impl Surroundings {
 }
 
 /// The name that the kernel has for the processor; on some architectures it has none.
-fn processor(cpuinfo: &str) -> String {
+pub(crate) fn processor(cpuinfo: &str) -> String {
     let fields = || cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let named = ["model name", "uarch", "CPU part"].iter().find_map(|wanted| {
         fields().find(|(name, _)| name.trim() == *wanted).map(|(_, value)| value.trim().to_owned())
@@ -54,7 +54,7 @@ fn processor(cpuinfo: &str) -> String {
 }
 
 /// Over one, five and fifteen minutes.
-fn load() -> String {
+pub(crate) fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
 }

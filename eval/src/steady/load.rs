@@ -18,13 +18,13 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use xtask::failure::Failure;
 
 /// Busy processes; dropping it ends them.
-pub(super) struct Load {
+pub(crate) struct Load {
     busy: Vec<Child>,
 }
 
 impl Load {
     /// Start `count` processes. If one cannot be started, those before it are ended.
-    pub(super) fn start(count: usize, command: impl Fn(usize) -> Command) -> Result<Self, Failure> {
+    pub(crate) fn start(count: usize, command: impl Fn(usize) -> Command) -> Result<Self, Failure> {
         let mut load = Self { busy: Vec::with_capacity(count) };
         for number in 1..=count {
             let child =
@@ -38,7 +38,7 @@ impl Load {
     }
 
     /// Fail if one of them has ended by itself.
-    pub(super) fn insist(&mut self) -> Result<(), Failure> {
+    pub(crate) fn insist(&mut self) -> Result<(), Failure> {
         for child in &mut self.busy {
             let reason = match child.try_wait() {
                 Ok(None) => continue,
@@ -65,7 +65,7 @@ impl Drop for Load {
 }
 
 /// This very program as a busy process, even if a newer one has been built in its place.
-pub(super) fn of_this_program(seconds: u64, moving: Option<u64>) -> Command {
+pub(crate) fn of_this_program(seconds: u64, moving: Option<u64>) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["busy", &seconds.to_string()]);
     if let Some(seed) = moving {
