@@ -26,7 +26,7 @@ pub struct Descriptor {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<Quantity>,
     /// The probability of any false "different" that all its comparisons share.
-    #[serde(default = "usual_level")]
+    #[serde(default = "usual_level", skip_serializing_if = "is_usual_level")]
     pub level: f64,
     /// How its cells become answers.
     #[serde(default, rename = "judge")]
@@ -88,6 +88,13 @@ impl Default for Descriptor {
 /// One in a hundred.
 fn usual_level() -> f64 {
     0.01
+}
+
+/// Whether nothing has to be said of it: a run of before there was a choice keeps its bytes, and so its name.
+// serde passes what it asks about by reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_usual_level(level: &f64) -> bool {
+    *level == usual_level()
 }
 
 impl Descriptor {

@@ -35,9 +35,10 @@ fn a_shorter_sleep_is_faster_and_the_answer_comes_first() {
 #[test]
 fn each_metric_has_a_verdict_of_its_own() {
     let place = Place::new();
-    // One of them holds 64 MiB.
-    let large = "head -c 67108864 /dev/zero | tail -c 1 >/dev/null";
-    let output = weigh(&place, &["--json", "--metric", "memory,wall", "-r", "20", "sleep 0.05; true", large]);
+    // A line that does not end is held whole: 16 MiB and 64 MiB.
+    let [small, large] =
+        ["16777216", "67108864"].map(|bytes| format!("head -c {bytes} /dev/zero | tail -n 1 >/dev/null"));
+    let output = weigh(&place, &["--json", "--metric", "memory,wall", "-r", "20", &small, &large]);
     let report = report(&output);
     let answers = report["answers"].as_array().unwrap();
     assert_eq!(answers.len(), 2);
