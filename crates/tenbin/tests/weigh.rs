@@ -112,13 +112,13 @@ fn a_seed_is_the_same_for_all_commands_of_a_block() {
 #[test]
 fn a_parameter_shows_between_which_values_two_commands_cross() {
     let place = Place::new();
-    let second = "case {n} in 4|5) sleep 0.01;; *) sleep 0.15;; esac";
-    let output = weigh(&place, &["-P", "n", "1", "8", "-r", "24", "sleep 0.05; true", second]);
+    let second = "case {n} in 4|5) ;; *) sleep 0.15;; esac";
+    let output = weigh(&place, &["-P", "n", "1", "8", "-r", "32", "sleep 0.04; true", second]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     for crossing in [
-        "They cross between n = 3 and n = 4: `sleep 0.05; true` is faster up to n = 3, `case {n} in",
-        "esac` is faster up to n = 5, `sleep 0.05; true` from n = 6 on.",
+        "They cross between n = 3 and n = 4: `sleep 0.04; true` is faster up to n = 3, `case {n} in",
+        "esac` is faster up to n = 5, `sleep 0.04; true` from n = 6 on.",
     ] {
         assert!(shown.contains(crossing), "{shown}");
     }
@@ -262,7 +262,7 @@ fn revisions_are_weighed_and_what_is_not_committed_is_one() {
             .unwrap()
     };
     let output =
-        weigh(&["--rev", "HEAD", "--rev", ".", "-r", "16", "./bench; cat new/file 2>/dev/null || true"]);
+        weigh(&["--rev", "HEAD", "--rev", ".", "-r", "24", "./bench; cat new/file 2>/dev/null || true"]);
     let shown = text(&output.stdout);
     assert!(shown.starts_with("`HEAD (") && shown.contains("and what is not committed"), "{shown}");
     assert!(shown.contains("x faster than `. ("), "{shown}");
