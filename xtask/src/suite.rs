@@ -116,6 +116,7 @@ const OF_A_KERNEL: &[&str] = &[
     "a_wait_survives_being_stopped",
     "however_the_process_ends",
     "a_child_that_is_forked_meanwhile",
+    "launcher::tests",
 ];
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.
