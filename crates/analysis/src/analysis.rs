@@ -3,8 +3,8 @@
 use tenbin_document::Document;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{
-    Answer, Arrangement, Cell, Descriptor, Evidence, Finding, Machine, Refusal, Regime, Report, Run, Sample,
-    Trial, Verdict,
+    Answer, Arrangement, Cell, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report, Run,
+    Sample, Trial, Verdict,
 };
 
 use crate::report;
@@ -23,6 +23,11 @@ pub trait Analysis: Sync {
     fn scope(&self) -> &'static str {
         "Intervals cover what varied in this process while it ran; another process may find another ratio. `tenbin run --processes N` \
          answers over several."
+    }
+
+    /// The pairs of known truth that say how often it errs.
+    fn calibrated_by(&self) -> Purpose {
+        Purpose::Ladder
     }
 
     /// Takes the time that ratios are of.
@@ -132,6 +137,12 @@ impl Analyses {
     /// The analysis that a description names.
     pub fn of(&self, descriptor: &Descriptor) -> Option<&'static dyn Analysis> {
         self.0.iter().copied().find(|known| known.name() == descriptor.analysis.as_str())
+    }
+
+    /// The pairs of known truth that say how often answers of a run err.
+    pub fn calibrated_by(&self, run: &Run) -> Purpose {
+        let known = run.trials.iter().find_map(|trial| self.of(&trial.descriptor));
+        known.map_or(Purpose::Ladder, Analysis::calibrated_by)
     }
 
     /// What the answers of an experiment are read from. None where its analysis is not known here.

@@ -11,10 +11,10 @@ use crate::comparable::{Outcome, compare};
 pub use pair::{Known, pair};
 pub use rates::{LEVEL, rates};
 pub use remark::remark;
-pub(crate) use remark::{against, date, made_load, range};
+pub(crate) use remark::{against, alarms, date, made_load, range, signs};
 
 /// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: of those that
-/// [`holds_for`] it, the one that knows most.
+/// [`holds_for`] it, the one that knows most of what was weighed for `purpose`.
 ///
 /// That is the one in which the most works have `TELLING` equals; of these the one with equals of the most
 /// works; of these the one with the most equals; of these the newest. So a few pairs that were weighed for
@@ -23,13 +23,14 @@ pub(crate) use remark::{against, date, made_load, range};
 /// choice: it is said with it.
 pub fn of_machine<T>(
     machine: &Machine,
+    purpose: Purpose,
     newest_first: impl IntoIterator<Item = T>,
     calibration: impl Fn(&T) -> &Calibration,
 ) -> Option<T> {
     let mut best: Option<((usize, usize, usize), T)> = None;
     for candidate in newest_first {
         let made = calibration(&candidate);
-        let knows = equals(made);
+        let knows = equals(made, purpose);
         let more = best.as_ref().is_none_or(|(most, _)| knows > *most);
         if more && knows.2 > 0 && holds_for(made, machine) {
             best = Some((knows, candidate));
@@ -56,8 +57,8 @@ pub fn holds_for(calibration: &Calibration, machine: &Machine) -> bool {
 const TELLING: usize = 29;
 
 /// The works of which [`TELLING`] equals were weighed, those of which any were, and how many equals in all.
-fn equals(calibration: &Calibration) -> (usize, usize, usize) {
-    let equals = |series: &&Series| series.purpose == Purpose::Ladder && series.effect == 0.0;
+fn equals(calibration: &Calibration, purpose: Purpose) -> (usize, usize, usize) {
+    let equals = |series: &&Series| series.purpose == purpose && series.effect == 0.0;
     let counts = calibration.series.iter().filter(equals).map(|series| series.pairs.len());
     let counts: Vec<usize> = counts.filter(|&count| count > 0).collect();
     (counts.iter().filter(|&&count| count >= TELLING).count(), counts.len(), counts.iter().sum())

@@ -305,8 +305,9 @@ mod tests {
         assert!(message.contains("status 3") && message.contains("no licence"), "{message}");
         let message = refused(opened("dying", "kill -9 $$"));
         assert!(message.contains("signal 9"), "{message}");
-        // One that stands in front of a compiler which is not there.
-        let behind = opened("front", "exec no-such-compiler \"$@\"");
+        // One that stands in front of a compiler which is not there. By a path: where a folder of PATH may
+        // not be read, a shell calls nothing missing.
+        let behind = opened("front", "exec /no-such-compiler \"$@\"");
         assert!(matches!(behind, Err(Unfit::Missing(_))), "{behind:?}");
         let page = folder.path().join("page");
         fs::write(&page, "no program").unwrap();

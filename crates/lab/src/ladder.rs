@@ -5,7 +5,9 @@
 //! - Which effect is found? The right side does a known part more of the same operations (`rung.rs`).
 //! - Does it matter where code and stack lie? Twins of one function, elsewhere (`twins.rs`).
 //! - Is a ratio right, and not only repeatable? Ratios that are whole numbers at any clock rate (`truth.rs`).
+//! - And of whole processes, which are started one after the other? (`commands.rs`)
 
+mod commands;
 mod round;
 mod rung;
 mod truth;
@@ -50,6 +52,8 @@ pub enum Subject {
     Twins(u32),
     /// A ratio that is known.
     Truth(Known),
+    /// Two whole processes.
+    Command(commands::Pair),
 }
 
 /// What a pair asks.
@@ -76,6 +80,7 @@ impl Question {
             Subject::Work(_) => Purpose::Ladder,
             Subject::Twins(_) => Purpose::Layout,
             Subject::Truth(_) => Purpose::Truth,
+            Subject::Command(_) => Purpose::Command,
         }
     }
 
@@ -134,6 +139,8 @@ pub struct Order {
     pub layout: bool,
     /// Whether truths are weighed.
     pub truth: bool,
+    /// Whether commands are weighed.
+    pub commands: bool,
     /// How many pairs.
     pub extent: Extent,
     /// The most time for a verdict.
@@ -203,6 +210,9 @@ impl Ladder {
         if order.truth {
             questions.extend(truth::questions());
         }
+        if order.commands {
+            questions.extend(commands::questions(&order.effects)?);
+        }
         Ok(questions)
     }
 
@@ -268,6 +278,11 @@ impl Ladder {
             Subject::Truth(known) => {
                 (Box::new(truth::Truth::new(&mut self.team, known)), arrangement(cpu, EPOCH, 1))
             }
+            Subject::Command(pair) => {
+                let trial = pair.weigh(bench, (machine, self.team.clock()), limit, question, seed);
+                let took = (bench.watch)().saturating_sub(start);
+                return Weighed { trial, truth: pair.truth(), operations: pair.operations(), took };
+            }
         };
         let descriptor = describe(question);
         let mut cell = engine::unmeasured(arrangement);
@@ -290,6 +305,7 @@ impl Ladder {
             Subject::Work(_) => rung::truth(operations, question.effect),
             Subject::Twins(_) => 1.0,
             Subject::Truth(known) => known.ratio(),
+            Subject::Command(pair) => pair.truth(),
         };
         let took = (bench.watch)().saturating_sub(start);
         let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };

@@ -29,7 +29,7 @@ use tenbin_model::{Bytes, Cpu, Picoseconds};
 
 use crate::fault::Fault;
 use crate::interrupt;
-use crate::spawn::empty_program;
+use crate::spawn::{countdown_program, empty_program};
 use crate::usage::Usage;
 
 /// A command to run.
@@ -174,6 +174,17 @@ impl Launcher {
     /// [`Fault::System`] when there can be no such file.
     pub fn empty_program() -> Result<(OwnedFd, CString), Fault> {
         let file = empty_program()?;
+        let path = path_of(&file)?;
+        Ok((file, path))
+    }
+
+    /// A program that counts down from `turns`, each turn waiting for the one before, and ends with status 0:
+    /// in memory, with its path, as [`Launcher::empty_program`].
+    ///
+    /// # Errors
+    /// [`Fault::System`] when there can be no such file.
+    pub fn countdown(turns: u64) -> Result<(OwnedFd, CString), Fault> {
+        let file = countdown_program(turns)?;
         let path = path_of(&file)?;
         Ok((file, path))
     }

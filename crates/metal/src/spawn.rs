@@ -24,7 +24,7 @@ use crate::pages::{PageKind, Pages};
 
 use call::{Birth, Clone3, Note, Program};
 
-pub(crate) use program::in_memory as empty_program;
+pub(crate) use program::{countdown as countdown_program, empty as empty_program};
 
 /// The status that every child is asked to end with.
 pub const ASKED: i32 = program::STATUS;
@@ -184,7 +184,7 @@ impl Spawner {
     /// [`Fault::System`] when there is no memory for them.
     pub fn new() -> Result<Self, Fault> {
         give_back_what_is_freed();
-        let file = program::in_memory()?;
+        let file = program::empty()?;
         let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))
             .map_err(|error| Fault::system("name a program in memory", error))?;
         Ok(Self {

@@ -92,6 +92,8 @@ pub enum Purpose {
     Layout,
     /// The ratio is a whole number whatever the clock rate.
     Truth,
+    /// Whole commands, as `tenbin weigh` runs them: the right one does nothing more, or a known part.
+    Command,
 }
 
 /// One pair, weighed.
@@ -167,6 +169,9 @@ pub struct Rates {
     pub took: Option<VerdictTime>,
     /// The same for each work of the ladder, in the order in which the works came.
     pub works: Vec<WorkRates>,
+    /// Whole commands, if any were weighed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<CommandRates>,
     /// Copies of one function at other addresses.
     pub layout: LayoutRates,
     /// Ratios that are known whatever the clock rate, each series of them.
@@ -178,6 +183,18 @@ pub struct Rates {
     pub unweighed: Vec<Unweighed>,
     /// Why pairs got no interval: each reason, and how many pairs it befell.
     pub unanswered: Vec<Unanswered>,
+}
+
+/// What pairs of whole commands say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRates {
+    /// As [`Rates::alarms`], of commands.
+    pub alarms: Proportion,
+    /// As [`Rates::wrong_signs`], of commands.
+    pub wrong_signs: Proportion,
+    /// Each length of command. Covered is counted of equals only: by which part a longer run is longer is
+    /// known as well as what a start costs, and no better.
+    pub works: Vec<WorkRates>,
 }
 
 /// A reason for which pairs got no interval.

@@ -69,6 +69,34 @@ fn a_calibration_is_kept_and_shown_beside_every_later_verdict() {
 }
 
 #[test]
+fn commands_have_error_rates_of_their_own() {
+    let place = Place::new();
+    let weigh = || place.tenbin(&["weigh", "--runs", "4", "true", "true", "--label", "pair"]);
+    calibrated(&place, &[]);
+    let before = text(&weigh().stdout);
+    assert!(before.contains("`tenbin calibrate` measures it"), "of loops nothing is known of it: {before}");
+    let words = ["calibrate", "--works", "commands", "--effects", "0,5", "--pairs", "1", "--seconds", "0.02"];
+    let output = place.tenbin(&[&words[..], &["--json"]].concat());
+    assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let series = report["calibration"]["series"].as_array().unwrap();
+    assert_eq!(series.len(), 6);
+    for series in series {
+        assert_eq!((series["purpose"].as_str(), series["margin"].as_f64()), (Some("command"), Some(0.01)));
+        let pairs = series["pairs"].as_array().unwrap();
+        let truth = pairs[0]["truth"].as_f64().unwrap();
+        let effect = series["effect"].as_f64().unwrap();
+        assert!(pairs.len() == 1 && (truth - 1.0 - effect).abs() < 0.001, "{series}");
+    }
+    assert_eq!(report["rates"]["commands"]["works"].as_array().unwrap().len(), 3);
+    let shown = text(&place.tenbin(&["show", "pair"]).stdout);
+    assert!(shown.contains("of whole commands"), "{shown}");
+    // Other questions keep what is known of them.
+    let other = text(&place.tenbin(&["run", "null", "--quick"]).stdout);
+    assert!(other.contains("on one CPU"), "{other}");
+}
+
+#[test]
 fn an_exported_run_takes_its_machine_s_calibration_along() {
     let place = Place::new();
     calibrated(&place, &[]);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tenbin_model::calibration::{
-    Between, Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
-    WorkRates,
+    Between, Bias, CommandRates, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed,
+    VerdictTime, WorkRates,
 };
 use tenbin_model::{Calibration, MeasuredRatio, Pair, Picoseconds, Purpose, Series, Verdict};
 
@@ -36,7 +36,8 @@ pub fn rates(calibration: &Calibration) -> Rates {
         covered: proportion(&ladder, WeighedPair::answered, WeighedPair::covered),
         refused: proportion(&all, |_| true, WeighedPair::refused),
         took: took(&ladder),
-        works: works(calibration),
+        works: works(calibration, Purpose::Ladder),
+        commands: commands(calibration),
         layout: layout(calibration),
         biases: calibration.series.iter().filter_map(bias).collect(),
         between: calibration.series.iter().filter_map(between).collect(),
@@ -56,12 +57,23 @@ fn unanswered(pairs: &[WeighedPair]) -> Vec<Unanswered> {
     reasons
 }
 
-fn works(calibration: &Calibration) -> Vec<WorkRates> {
-    let ladder = || calibration.series.iter().filter(|series| series.purpose == Purpose::Ladder);
+/// None unless a pair of commands was weighed.
+fn commands(calibration: &Calibration) -> Option<CommandRates> {
+    let pairs = WeighedPair::of(calibration, |series| series.purpose == Purpose::Command);
+    (!pairs.is_empty()).then(|| CommandRates {
+        alarms: proportion(&pairs, WeighedPair::answered_equals, WeighedPair::different),
+        wrong_signs: proportion(&pairs, WeighedPair::answered_differing, WeighedPair::wrong),
+        works: works(calibration, Purpose::Command),
+    })
+}
+
+/// What was weighed for `purpose`, work by work.
+fn works(calibration: &Calibration, purpose: Purpose) -> Vec<WorkRates> {
+    let ladder = || calibration.series.iter().filter(move |series| series.purpose == purpose);
     in_order(ladder().map(|series| series.work.as_str()))
         .into_iter()
         .map(|name| {
-            let of_work = |series: &Series| series.purpose == Purpose::Ladder && series.work == name;
+            let of_work = |series: &Series| series.purpose == purpose && series.work == name;
             let pairs = WeighedPair::of(calibration, of_work);
             let mut effects: Vec<f64> = ladder().filter(|series| of_work(series)).map(|s| s.effect).collect();
             effects.retain(|&effect| effect != 0.0);
@@ -78,7 +90,7 @@ fn works(calibration: &Calibration) -> Vec<WorkRates> {
                 what: what.unwrap_or_default(),
                 alarms: proportion(&pairs, WeighedPair::answered_equals, WeighedPair::different),
                 undecided: proportion(&pairs, WeighedPair::equals, WeighedPair::refused),
-                covered: proportion(&pairs, WeighedPair::answered, WeighedPair::covered),
+                covered: proportion(&pairs, WeighedPair::of_known_truth, WeighedPair::covered),
                 ninety: ninety(&steps),
                 steps,
                 took: took(&pairs),
@@ -233,6 +245,12 @@ impl<'a> WeighedPair<'a> {
 
     fn answered(&self) -> bool {
         self.pair.measured.is_some()
+    }
+
+    /// Whether it has an interval, and the truth is known better than that could tell: what starting a
+    /// command costs is an estimate.
+    fn of_known_truth(&self) -> bool {
+        self.answered() && (self.series.purpose != Purpose::Command || self.equals())
     }
 
     fn covered(&self) -> bool {

@@ -1,36 +1,37 @@
 //! A calibration in one sentence, and the figures of one in words.
 
 use tenbin_model::calibration::Proportion;
-use tenbin_model::{Calibration, Interval};
+use tenbin_model::{Calibration, Interval, Purpose};
 
 use super::rates;
 use tenbin_document::words::percent;
 
-/// The one sentence that stands beside every later verdict of the machine: false alarms, wrong signs,
-/// when, and under which load if one was made. `version` is that of the tenbin which shows it: the one
-/// that calibrated is named if it was another.
-pub fn remark(calibration: &Calibration, version: &str) -> String {
+/// The one sentence that stands beside every later verdict of the machine, on whole commands where `purpose`
+/// is theirs: false alarms, wrong signs, when, and under which load if one was made. `version` is that of the
+/// tenbin which shows it: the one that calibrated is named if it was another.
+pub fn remark(calibration: &Calibration, purpose: Purpose, version: &str) -> String {
     let rates = rates(calibration);
-    let alarms = match rates.alarms.interval {
+    let (of, alarms_of, signs_of) = match rates.commands.as_ref().filter(|_| purpose == Purpose::Command) {
+        Some(commands) => ("of whole commands", commands.alarms, commands.wrong_signs),
+        None => ("on one CPU", rates.alarms, rates.wrong_signs),
+    };
+    let alarms = match alarms_of.interval {
         None => "no pair of equals was weighed".to_owned(),
         Some(interval) => {
             let (range, level) = (against(interval, calibration.level), percent(1.0 - rates.level));
             let aim = percent(calibration.level);
-            format!("{} ({range}, {level} interval; the rule aims at {aim})", alarms(rates.alarms))
+            format!("{} ({range}, {level} interval; the rule aims at {aim})", alarms(alarms_of))
         }
     };
     let by = &calibration.provenance.version;
     let by = if by == version { String::new() } else { format!(" with tenbin {by}") };
     let load = made_load(calibration).map_or_else(String::new, |load| format!(" {load}"));
     let date = date(calibration);
-    format!(
-        "On a machine like this, on one CPU, {alarms}, {}: calibrated {date}{by}{load}.",
-        signs(rates.wrong_signs)
-    )
+    format!("On a machine like this, {of}, {alarms}, {}: calibrated {date}{by}{load}.", signs(signs_of))
 }
 
 /// `1 of 400 pairs of equals was called different`.
-fn alarms(alarms: Proportion) -> String {
+pub(crate) fn alarms(alarms: Proportion) -> String {
     let Proportion { count, of, .. } = alarms;
     let pairs = if of == 1 { "pair" } else { "pairs" };
     match count {
@@ -41,7 +42,7 @@ fn alarms(alarms: Proportion) -> String {
 }
 
 /// `no sign of 600 was wrong`.
-fn signs(signs: Proportion) -> String {
+pub(crate) fn signs(signs: Proportion) -> String {
     match signs {
         Proportion { of: 0, .. } => "no known effect was weighed".into(),
         Proportion { count: 0, of, .. } => format!("no sign of {of} was wrong"),

@@ -109,6 +109,23 @@ pub(crate) fn full() -> Calibration {
     calibration(all)
 }
 
+/// Whole commands, weighed beside everything else or, without it, alone: one alarm of 40, no wrong sign.
+pub(crate) fn commands() -> Vec<Series> {
+    let command = |work: &str, effect, pairs| {
+        series(Purpose::Command, work, "a process that counts down", effect, pairs)
+    };
+    // An interval beside what an estimate of the start makes of the truth is no error of the interval.
+    let longer = pairs(20, 1.05, 1.047);
+    let wide = Interval { low: 0.99, high: 1.02 };
+    vec![
+        command("run-1ms", 0.0, [pairs(12, 1.0, 1.0), refused(8, 1.0, Some(wide))].concat()),
+        command("run-1ms", 0.05, longer),
+        command("run-10ms", 0.0, [pairs(19, 1.0, 1.0), pairs(1, 1.0, 1.01)].concat()),
+        command("run-10ms", 0.01, pairs(20, 1.01, 1.01)),
+        unweighed(command("run-10ms", 0.002, Vec::new())),
+    ]
+}
+
 /// Stopped by the user after its third pair.
 pub(crate) fn cut_short() -> Calibration {
     calibration(vec![

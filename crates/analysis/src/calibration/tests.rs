@@ -4,7 +4,9 @@ use tenbin_model::calibration::{Proportion, Rates, Unanswered};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Bytes, Interval, Pair, Picoseconds, Verdict};
 
-use super::specimen::{calibration, cut_short, full, in_layout, ladder, pairs, refused, series, unsound};
+use super::specimen::{
+    calibration, commands, cut_short, full, in_layout, ladder, pairs, refused, series, unsound,
+};
 use super::*;
 
 /// Count, of how many, and the ends of the interval to six decimals.
@@ -193,13 +195,14 @@ fn the_remark_says_alarms_signs_date_and_load() {
     let mut nothing = calibration(vec![ladder("alu", 0.0, pairs(400, 1.0, 1.0))]);
     nothing.load.per_cpu = 1;
     let remarks = [
-        remark(&quiet, "0.1.0"),
-        remark(&unsound(), "0.2.0"),
-        remark(&nothing, "0.1.0"),
-        remark(&cut_short(), "0.1.0"),
-        remark(&calibration(Vec::new()), "0.1.0"),
+        remark(&quiet, Purpose::Ladder, "0.1.0"),
+        remark(&unsound(), Purpose::Ladder, "0.2.0"),
+        remark(&nothing, Purpose::Ladder, "0.1.0"),
+        remark(&cut_short(), Purpose::Ladder, "0.1.0"),
+        remark(&calibration(Vec::new()), Purpose::Ladder, "0.1.0"),
     ];
     insta::assert_snapshot!(remarks.join("\n"));
+    insta::assert_snapshot!("of_commands", remark(&calibration(commands()), Purpose::Command, "0.1.0"));
 }
 
 #[test]
@@ -255,7 +258,10 @@ fn the_newest_that_holds_and_says_something_is_taken() {
     let elsewhere = of(Machine::unobserved("a test"), unsound());
     let stopped = of(machine(), calibration(vec![ladder("alu", 0.0, Vec::new())]));
     let (newer, older) = (of(machine(), cut_short()), of(machine(), full()));
-    let chosen = |all: &[&Calibration]| of_machine(&machine(), all.iter().copied().cloned(), |it| it);
+    let of_purpose = |purpose, all: &[&Calibration]| {
+        of_machine(&machine(), purpose, all.iter().copied().cloned(), |it| it)
+    };
+    let chosen = |all: &[&Calibration]| of_purpose(Purpose::Ladder, all);
     assert_eq!(chosen(&[&elsewhere, &stopped]), None);
     // Three pairs that were weighed for a look do not hide what a whole calibration knows.
     assert_eq!(chosen(&[&elsewhere, &stopped, &newer, &older]), Some(older.clone()));
@@ -272,6 +278,23 @@ fn the_newest_that_holds_and_says_something_is_taken() {
     let look = of(machine(), calibration(["alu", "call", "pipe", "chase"].map(few).to_vec()));
     assert_eq!(chosen(&[&look, &one_work]), Some(one_work.clone()));
     assert_eq!(chosen(&[&look, &newer]), Some(look.clone()));
+    // What is known of commands says nothing of works, and the other way round.
+    let of_commands = of(machine(), calibration(commands()));
+    assert_eq!(chosen(&[&of_commands, &older]), Some(older.clone()));
+    assert_eq!(of_purpose(Purpose::Command, &[&older, &of_commands]), Some(of_commands));
+    assert_eq!(of_purpose(Purpose::Command, &[&older]), None);
+}
+
+#[test]
+fn commands_have_rates_of_their_own() {
+    let both = calibration([full().series, commands()].concat());
+    let (rates, without) = (rates(&both), rates(&full()));
+    assert_eq!((rates.alarms, rates.covered, rates.works.len()), (without.alarms, without.covered, 2));
+    let of_commands = rates.commands.unwrap();
+    assert_eq!((counted(of_commands.alarms), counted(of_commands.wrong_signs)), ((1, 40), (0, 40)));
+    let covered: Vec<_> = of_commands.works.iter().map(|work| counted(work.covered)).collect();
+    assert_eq!(covered, [(20, 20), (19, 20)], "of equals only");
+    assert_eq!(without.commands, None);
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use tenbin_document::words::{comma, percent, semicolon};
 use tenbin_document::{Document, Table};
 use tenbin_model::calibration::{
-    Between, Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+    Between, Bias, CommandRates, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+    WorkRates,
 };
 use tenbin_model::machine::Observed;
 use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
 
-use crate::calibration::{against, date, made_load, range};
+use crate::calibration::{self, against, date, made_load, range};
 
 /// What stands where there is nothing to say.
 const NOTHING: &str = "–";
@@ -16,22 +17,27 @@ const NOTHING: &str = "–";
 /// A calibration with its rates: sentences, tables, layout, bias, refusals,
 /// circumstances.
 pub fn calibration(calibration: &Calibration, rates: &Rates) -> Document {
+    let ladder = calibration.series.iter().any(|series| series.purpose != Purpose::Command);
+    let of_ladder = |answer: Option<String>| answer.filter(|_| ladder || rates.commands.is_none());
     let answers = [
-        alarms(calibration, rates),
+        of_ladder(alarms(calibration, rates)),
         excluded(rates.excluded),
-        signs(rates.wrong_signs),
+        of_ladder(signs(rates.wrong_signs)),
         covered(calibration, rates.covered),
-        smallest(rates),
+        smallest(&rates.works),
+        commands(rates),
         method(rates),
     ];
     let answers: Vec<String> = answers.into_iter().flatten().collect();
     let mut document = Document::new();
     document.paragraph(0, answers.join(" "));
-    for table in [works(rates), effects(rates)].into_iter().flatten() {
+    let of_commands = rates.commands.iter().flat_map(|commands| &commands.works);
+    let all: Vec<&WorkRates> = rates.works.iter().chain(of_commands).collect();
+    for table in [works(rates, &all), effects(&all)].into_iter().flatten() {
         document.space().table(table);
     }
     document.space();
-    for work in &rates.works {
+    for work in &all {
         let own = calibration.series.iter().find(|series| series.work == work.work);
         let margin = own.map_or_else(String::new, |series| {
             format!(
@@ -41,7 +47,7 @@ pub fn calibration(calibration: &Calibration, rates: &Rates) -> Document {
         });
         document.entry(&work.work, format!("{}{margin}", work.what));
     }
-    if !rates.works.is_empty() {
+    if !all.is_empty() {
         document.space();
     }
     if let Some(line) = layout(&rates.layout) {
@@ -117,10 +123,28 @@ fn covered(calibration: &Calibration, covered: Proportion) -> Option<String> {
     ))
 }
 
+/// The errors of pairs of whole commands, and the smallest effect that is found of each length.
+fn commands(rates: &Rates) -> Option<String> {
+    let CommandRates { alarms, wrong_signs, works } = rates.commands.as_ref()?;
+    let within = |proportion: &Proportion| {
+        proportion.interval.map_or_else(String::new, |interval| format!(" ({})", range(interval)))
+    };
+    let mut answer = format!(
+        "Of whole commands {}{}, and {}{}.",
+        calibration::alarms(*alarms),
+        within(alarms),
+        calibration::signs(*wrong_signs),
+        within(wrong_signs)
+    );
+    if let Some(smallest) = smallest(works) {
+        answer.push_str(&format!(" {smallest}"));
+    }
+    Some(answer)
+}
+
 /// The smallest effect of each work that is found nine times of ten.
-fn smallest(rates: &Rates) -> Option<String> {
-    let each: Vec<String> = rates
-        .works
+fn smallest(works: &[WorkRates]) -> Option<String> {
+    let each: Vec<String> = works
         .iter()
         .filter_map(|work| {
             let largest = work.steps.iter().rfind(|step| step.detected.of > 0)?;
@@ -142,16 +166,16 @@ fn smallest(rates: &Rates) -> Option<String> {
 }
 
 fn method(rates: &Rates) -> Option<String> {
-    let any = rates.alarms.of + rates.wrong_signs.of > 0;
+    let any = rates.alarms.of + rates.wrong_signs.of > 0 || rates.commands.is_some();
     any.then(|| {
         let level = percent(1.0 - rates.level);
         format!("Ranges are exact {level} intervals (Clopper-Pearson), for pairs that are independent.")
     })
 }
 
-/// The works with what is known of each. None if there are none.
-fn works(rates: &Rates) -> Option<Table> {
-    if rates.works.is_empty() {
+/// The works with what is known of each, and of those of the ladder together. None if there are none.
+fn works(rates: &Rates, all: &[&WorkRates]) -> Option<Table> {
+    if all.is_empty() {
         return None;
     }
     let row = |name: &str, alarms, undecided, covered, step: Option<Step>, took: Option<VerdictTime>| {
@@ -169,13 +193,14 @@ fn works(rates: &Rates) -> Option<Table> {
             time(|took| took.ninetieth),
         ]
     };
-    let mut rows: Vec<Vec<String>> = rates
-        .works
+    let mut rows: Vec<Vec<String>> = all
         .iter()
         .map(|work| row(&work.work, work.alarms, work.undecided, work.covered, work.ninety, work.took))
         .collect();
-    if rows.len() > 1 {
-        rows.push(row("all", rates.alarms, rates.undecided, rates.covered, None, rates.took));
+    let ladder = rates.works.len();
+    if ladder > 1 {
+        let total = row("all", rates.alarms, rates.undecided, rates.covered, None, rates.took);
+        rows.insert(ladder, total);
     }
     let level = percent(1.0 - rates.level);
     let within = format!("within ({level})");
@@ -185,9 +210,8 @@ fn works(rates: &Rates) -> Option<Table> {
 }
 
 /// How often each effect of each work was found. None if no work has one.
-fn effects(rates: &Rates) -> Option<Table> {
-    let mut sizes: Vec<f64> =
-        rates.works.iter().flat_map(|work| &work.steps).map(|step| step.effect).collect();
+fn effects(all: &[&WorkRates]) -> Option<Table> {
+    let mut sizes: Vec<f64> = all.iter().flat_map(|work| &work.steps).map(|step| step.effect).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup();
     if sizes.is_empty() {
@@ -195,7 +219,7 @@ fn effects(rates: &Rates) -> Option<Table> {
     }
     let header: Vec<String> =
         std::iter::once("found".to_owned()).chain(sizes.iter().map(|&size| percent(size))).collect();
-    let rows = rates.works.iter().map(|work| {
+    let rows = all.iter().map(|work| {
         let cell = |size: &f64| {
             let step = work.steps.iter().find(|step| step.effect == *size);
             step.map_or_else(|| NOTHING.into(), |step| counted(step.detected))
@@ -294,8 +318,8 @@ fn refused(rates: &Rates) -> String {
 fn named(unweighed: &Unweighed) -> String {
     let work = &unweighed.work;
     match unweighed.purpose {
-        Purpose::Ladder if unweighed.effect == 0.0 => format!("{work} equals"),
-        Purpose::Ladder => format!("{work} {}", percent(unweighed.effect)),
+        Purpose::Ladder | Purpose::Command if unweighed.effect == 0.0 => format!("{work} equals"),
+        Purpose::Ladder | Purpose::Command => format!("{work} {}", percent(unweighed.effect)),
         Purpose::Layout => format!("{work} at other addresses"),
         Purpose::Truth => format!("{work} against its known ratio"),
     }

@@ -27,7 +27,7 @@ pub fn survey(report: &Report) -> Document {
 /// measured, or how to come to know it.
 pub fn instrument(report: &Report) -> Document {
     const UNKNOWN: &str = "How often this instrument errs on that machine is not known yet: `tenbin calibrate` \
-         measures it there in five minutes.";
+         measures it there in ten minutes.";
     let mut document = Document::new();
     // What is found by looking has no error rate.
     if report.answers.is_empty() {

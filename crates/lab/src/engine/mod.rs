@@ -595,7 +595,7 @@ fn answered(unfit: Unfit) -> Result<Refusal, Unfit> {
 }
 
 /// Why something could not be looked at, and what helps.
-fn in_words(why: Unfit) -> String {
+pub(crate) fn in_words(why: Unfit) -> String {
     match why {
         Unfit::Refused(refusal) => format!("{}; {}", refusal.reached, refusal.remedy),
         Unfit::Missing(missing) => missing.to_string(),

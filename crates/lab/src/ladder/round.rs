@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use tenbin_model::{Picoseconds, Purpose};
 
+use super::commands::is_of_round;
 use super::{Order, Question};
 use crate::engine::cell_seed;
 
@@ -64,6 +65,8 @@ pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usiz
         (_, Purpose::Ladder) => 1,
         // Half of the layouts in one round, half in the next: as many pairs as one work has equals.
         (_, Purpose::Layout) => usize::from(question.layout().is_some_and(|layout| layout % 2 == number % 2)),
+        (_, Purpose::Command) if !is_of_round(question.work, number) => 0,
+        (_, Purpose::Command) => 1 + usize::from(question.effect == 0.0),
         (_, Purpose::Truth) => {
             if number < TRUTHS.0 {
                 TRUTHS.1
@@ -104,6 +107,7 @@ mod tests {
             effects: vec![0.0],
             layout: true,
             truth: true,
+            commands: false,
             extent,
             limit: Picoseconds::from_millis(1),
             seed: 7,

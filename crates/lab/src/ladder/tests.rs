@@ -16,6 +16,7 @@ fn order(extent: Extent) -> Order {
         effects: vec![0.0, 0.01, 0.05],
         layout: true,
         truth: true,
+        commands: false,
         extent,
         limit: Picoseconds::from_millis(60_000),
         seed: 7,
@@ -74,6 +75,7 @@ fn questions_are_weighed_as_often_as_asked_with_known_truth() {
                 }
                 Purpose::Layout => assert_eq!(pair.truth, 1.0),
                 Purpose::Truth => assert!([2.0, 3.0].contains(&pair.truth)),
+                Purpose::Command => unreachable!("none was asked for"),
             }
         }
     }

@@ -9,7 +9,7 @@ use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
-    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Parameter, Picoseconds,
+    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Parameter, Picoseconds, Purpose,
     Quantity, Reading, Refusal, Sample, Trial, VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
@@ -49,6 +49,10 @@ impl Analysis for Commands {
 
     fn scope(&self) -> &'static str {
         SCOPE
+    }
+
+    fn calibrated_by(&self) -> Purpose {
+        Purpose::Command
     }
 
     fn decided(

@@ -130,3 +130,20 @@ fn a_small_command_has_a_small_peak_whoever_asks_for_it() {
     let (smaller, _) = run(&mut launcher, &Launch { small: true, ..shell("exit 0") });
     assert!(smaller.peak_memory.0 <= launched.peak_memory.0, "{smaller:?} {launched:?}");
 }
+
+#[test]
+fn a_countdown_takes_as_long_as_its_turns() {
+    let mut launcher = Launcher::start().unwrap();
+    let mut user = |turns| {
+        let (file, path) = Launcher::countdown(turns).unwrap();
+        let launch = Launch { program: path, ..shell("") };
+        let (launched, _) = run(&mut launcher, &launch);
+        drop(file);
+        assert_eq!(launched.end, ProcessEnd::Exited(0), "{turns}");
+        launched.usage.user
+    };
+    let (none, one) = (user(0), user(1));
+    // No processor makes this many turns, one after the other, in a millisecond.
+    let many = user(200_000_000);
+    assert!(many > Picoseconds::from_millis(1), "{none} {one} {many}");
+}

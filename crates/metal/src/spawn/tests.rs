@@ -95,7 +95,7 @@ fn children_in_a_row_are_all_waited_for() {
 
 #[test]
 fn the_program_in_memory_has_three_instructions() {
-    let bytes = program::bytes();
+    let bytes = program::bytes(&program::CODE);
     assert_eq!(bytes[..4], *b"\x7fELF");
     assert_eq!(bytes.len(), 64 + 56 + 12);
     let spawner = Spawner::new().unwrap();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tenbin_analysis::calibration as analysis;
+use tenbin_lab::analyses;
 use tenbin_model::ExportedRun;
 use tenbin_model::words::counted;
 use tenbin_store::neighbours::hyperfine;
@@ -160,8 +161,9 @@ fn chosen(store: &Store, words: &[String], with_errors: bool) -> Result<Chosen, 
     }
     let known = if with_errors { store.calibrations().map_err(trouble)? } else { Vec::new() };
     for id in runs.iter().filter(|_| with_errors) {
-        let machine = store.load(id).map_err(trouble)?.machine;
-        let of_it = analysis::of_machine(&machine, &known, |(_, calibration)| calibration);
+        let run = store.load(id).map_err(trouble)?;
+        let purpose = analyses().calibrated_by(&run);
+        let of_it = analysis::of_machine(&run.machine, purpose, &known, |(_, calibration)| calibration);
         calibrations.extend(of_it.map(|(id, _)| *id));
     }
     Ok(Chosen { runs, calibrations, left_out: Vec::new() })

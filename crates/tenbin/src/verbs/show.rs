@@ -4,7 +4,7 @@ use clap::Args;
 use tenbin_analysis::{Reported, calibration as analysis, report};
 use tenbin_lab::analyses;
 use tenbin_lab::survey::{cpus, descriptors};
-use tenbin_model::Calibration;
+use tenbin_model::{Calibration, Purpose};
 use tenbin_store::{Error, Store};
 
 use super::{Form, Verb, Work, calibrate, run};
@@ -60,8 +60,7 @@ fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
     let run = store.load(&id).map_err(trouble)?;
     let mut reported = analyses().report(&run, Some(&id.to_string()));
     // What this instrument did not measure it did not err in.
-    reported.report.instrument =
-        if run.is_imported() { None } else { calibrate::remark(store, &run.machine) };
+    reported.report.instrument = if run.is_imported() { None } else { calibrate::remark(store, &run) };
     Ok(reported)
 }
 
@@ -70,7 +69,7 @@ fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
 fn show_calibration(form: Form) -> Result<Answer, Trouble> {
     let missing = || Trouble {
         exit: Exit::Missing,
-        message: "this machine is not calibrated as it is now; `tenbin calibrate` does it, in five minutes"
+        message: "this machine is not calibrated as it is now; `tenbin calibrate` does it, in ten minutes"
             .into(),
     };
     if !path()?.exists() {
@@ -80,8 +79,10 @@ fn show_calibration(form: Form) -> Result<Answer, Trouble> {
     let (machine, _) = observed(&cpus(None)?)?;
     let all = store.calibrations().map_err(trouble)?;
     let newest = all.iter().find(|(_, known)| analysis::holds_for(known, &machine)).map(|(id, _)| *id);
-    let (id, calibration) = analysis::of_machine(&machine, all, |(_, known)| known).ok_or_else(missing)?;
-    let mut answer = Answer::text(calibrate::text(calibration, Some(id.to_string()), form)?);
+    let knows_most = |purpose| analysis::of_machine(&machine, purpose, &all, |(_, known)| known);
+    let known = knows_most(Purpose::Ladder).or_else(|| knows_most(Purpose::Command));
+    let &(id, ref calibration) = known.ok_or_else(missing)?;
+    let mut answer = Answer::text(calibrate::text(calibration.clone(), Some(id.to_string()), form)?);
     answer.remarks.extend(newest.filter(|newest| *newest != id).map(|newest| {
         format!(
             "Calibration {} knows most of this machine and stands beside its answers; the newest, {}, knows less: `tenbin show {}`.",

@@ -2,7 +2,7 @@
 
 use super::calibration as shown;
 use crate::calibration::rates;
-use crate::calibration::specimen::{calibration, cut_short, full, unsound};
+use crate::calibration::specimen::{calibration, commands, cut_short, full, unsound};
 
 #[test]
 fn a_calibration_is_answered_first_and_shown_in_tables_after() {
@@ -22,4 +22,12 @@ fn one_that_was_cut_short_says_how_little_it_knows() {
 fn an_instrument_that_is_wrong_says_so_itself() {
     let unsound = unsound();
     insta::assert_snapshot!(shown(&unsound, &rates(&unsound)).text(80));
+}
+
+#[test]
+fn commands_stand_below_works_or_alone() {
+    let both = calibration([full().series, commands()].concat());
+    insta::assert_snapshot!(shown(&both, &rates(&both)).text(100));
+    let alone = calibration(commands());
+    insta::assert_snapshot!(shown(&alone, &rates(&alone)).text(100));
 }

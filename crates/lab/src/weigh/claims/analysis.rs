@@ -16,7 +16,7 @@ use tenbin_document::Document;
 use tenbin_document::words::capitalised;
 use tenbin_model::{
     Arrangement, Cell, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine,
-    Picoseconds, Quantity, Refusal, Role, Sample, Trial, VariantIndex,
+    Picoseconds, Purpose, Quantity, Refusal, Role, Sample, Trial, VariantIndex,
 };
 use tenbin_stats::sequential::Plan;
 
@@ -41,6 +41,10 @@ impl Analysis for OfClaims {
 
     fn scope(&self) -> &'static str {
         SCOPE
+    }
+
+    fn calibrated_by(&self) -> Purpose {
+        Purpose::Command
     }
 
     fn family(&self, descriptor: &Descriptor, _comparisons: usize) -> usize {

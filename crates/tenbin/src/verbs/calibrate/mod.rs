@@ -7,8 +7,9 @@ use std::num::NonZero;
 use clap::Args;
 use plan::{Outcome, Plan, over_processes};
 use tenbin_analysis::{calibration, report, verdict};
-use tenbin_model::{Calibration, CalibrationReport, Machine};
-use tenbin_store::{CalibrationId, Store};
+use tenbin_lab::analyses;
+use tenbin_model::{Calibration, CalibrationReport, Run};
+use tenbin_store::Store;
 
 use super::{Form, Outlet, Schema, Verb, Work, processes};
 use crate::output::{Answer, Exit, Trouble};
@@ -17,12 +18,13 @@ use crate::store::{self, Keeper};
 /// Measure how often this instrument errs on this machine
 ///
 /// Weighs pairs whose truth is known: equals, sides that differ by a known part, copies of one
-/// function elsewhere, ratios that are whole numbers. Says how often it was wrong and which effect it
-/// finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes five minutes; an
-/// interrupt (Ctrl-C) ends it early, and what was weighed by then is shown and kept.
+/// function elsewhere, ratios that are whole numbers, whole commands. Says how often it was wrong and which
+/// effect it finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes ten
+/// minutes; an interrupt (Ctrl-C) ends it early, and what was weighed by then is shown and kept.
 #[derive(Args)]
 pub struct Calibrate {
-    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work (15 minutes to an hour)
+    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work, of commands 67 and 33 (half an
+    /// hour to an hour and a half)
     #[arg(long)]
     thorough: bool,
     /// So many pairs of each kind, however long that takes
@@ -38,13 +40,14 @@ pub struct Calibrate {
     /// Threads of load to make for each CPU, on top of what the machine does anyway
     #[arg(long, value_name = "0|1|2", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=2))]
     load: u32,
-    /// What to weigh: alu, call, atomic, pipe, chase, layout, truth; all of it if not given
+    /// What to weigh: alu, call, atomic, pipe, chase, layout, truth, commands; all of it if not given
     #[arg(long, value_name = "LIST")]
     works: Option<String>,
     /// Effects to plant, in per cent (like 0,0.2,1)
     #[arg(long, value_name = "LIST")]
     effects: Option<String>,
-    /// The time for a verdict, in seconds; twice as much where too few blocks for one fit into it
+    /// The time for a verdict, in seconds; twice as much where too few blocks for one fit into it, and ten
+    /// times as much for one on commands
     #[arg(long, value_name = "S", default_value_t = 0.5)]
     seconds: f64,
     /// Seed of every random choice; the time of day if not given
@@ -123,15 +126,11 @@ pub fn text(calibration: Calibration, id: Option<String>, form: Form) -> Result<
     })
 }
 
-/// The calibration of `machine` that the store holds. One that is damaged does not hide the others.
-pub fn of_machine(store: &Store, machine: &Machine) -> Result<Option<(CalibrationId, Calibration)>, Trouble> {
-    let newest_first = store.calibrations().map_err(store::trouble)?;
-    Ok(calibration::of_machine(machine, newest_first, |(_, calibration)| calibration))
-}
-
-/// What is known of this instrument's errors on `machine`, in words. A store that cannot say is no reason to
-/// keep an answer back.
-pub fn remark(store: &Store, machine: &Machine) -> Option<String> {
-    let (_, calibration) = of_machine(store, machine).ok()??;
-    Some(calibration::remark(&calibration, env!("CARGO_PKG_VERSION")))
+/// What is known of how often this instrument errs in answers like those of `run`, in words. A store that
+/// cannot say is no reason to keep an answer back, and a damaged calibration does not hide the others.
+pub fn remark(store: &Store, run: &Run) -> Option<String> {
+    let purpose = analyses().calibrated_by(run);
+    let newest_first = store.calibrations().ok()?;
+    let known = calibration::of_machine(&run.machine, purpose, newest_first, |(_, calibration)| calibration);
+    known.map(|(_, calibration)| calibration::remark(&calibration, purpose, env!("CARGO_PKG_VERSION")))
 }

@@ -23,9 +23,10 @@ use crate::terminal::Progress;
 /// Names beside the works that `--works` knows.
 const LAYOUT: &str = "layout";
 const TRUTH: &str = "truth";
+const COMMANDS: &str = "commands";
 
-/// What the default command takes, all in all: five minutes, less what the last pair may take.
-const USUAL: Picoseconds = Picoseconds::from_millis(290_000);
+/// What the default command takes, all in all: ten minutes, less what the last pair may take.
+const USUAL: Picoseconds = Picoseconds::from_millis(590_000);
 
 /// What is to be calibrated: checked before the first pair.
 pub struct Plan {
@@ -59,7 +60,8 @@ impl Plan {
     /// # Errors
     /// A usage error that names the word that is wrong and what would be right.
     pub fn new(arguments: &Calibrate) -> Result<Self, Trouble> {
-        let known: Vec<&'static str> = WORKS.iter().map(|work| work.name).chain([LAYOUT, TRUTH]).collect();
+        let known: Vec<&'static str> =
+            WORKS.iter().map(|work| work.name).chain([LAYOUT, TRUTH, COMMANDS]).collect();
         let chosen = match &arguments.works {
             None => known.clone(),
             Some(list) => list
@@ -84,6 +86,7 @@ impl Plan {
         let order = Order {
             layout: chosen.contains(&LAYOUT),
             truth: chosen.contains(&TRUTH),
+            commands: chosen.contains(&COMMANDS),
             works: chosen,
             effects: effects(arguments.effects.as_deref())?,
             extent,
@@ -120,6 +123,7 @@ impl Plan {
         let mut bench = Bench { watch: &watch, stop: &stop, counters: None, probe: None, sink: &mut ignored };
         let mut progress = Progress::new();
         let pairs = self.order.extent.pairs(&questions, &self.order);
+        let analyses = tenbin_lab::analyses();
         let mut done = 0;
         ladder.climb(&mut bench, &machine, &self.order, &questions, &mut |index, weighed| {
             let known = calibration::Known {
@@ -130,7 +134,7 @@ impl Plan {
             };
             let checks = weighed.trial.cells.iter().flat_map(|cell| &cell.checks);
             faulty |= checks.into_iter().any(|check| !check.as_expected());
-            series[places[index]].pairs.push(calibration::pair(&machine, &weighed.trial, known));
+            series[places[index]].pairs.push(calibration::pair(&analyses, &machine, &weighed.trial, known));
             done += 1;
             let part = match pairs {
                 Some(pairs) => done as f64 / pairs as f64,

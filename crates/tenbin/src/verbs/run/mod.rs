@@ -201,11 +201,9 @@ pub fn answered(
     // What was finished is one thing at least.
     let mut report = known.unwrap_or_else(|| analyses().report(&measured.run, None).report);
     report.instrument = match keeper.store() {
-        Some(store) => calibrate::remark(store, &measured.run.machine),
+        Some(store) => calibrate::remark(store, &measured.run),
         // What is not to be kept may still be read beside what is.
-        None => {
-            store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run.machine))
-        }
+        None => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
     };
     if !measure.outlet.form.json {
         if summary && measured.run.trials.len() > 1 {

@@ -1,0 +1,211 @@
+//! Commands: whole processes that count down, weighed by all of `tenbin weigh`.
+//!
+//! What starting a process costs is part of every run and of no one's choosing, so `effect` is a part of the
+//! whole run: starting is measured, and the longer side counts down by that much more.
+
+use std::time::Duration;
+
+use tenbin_metal::launcher::Sink;
+use tenbin_metal::{Clock, Fault, Launch, Launcher};
+use tenbin_model::{Cpu, Effort, Machine, Picoseconds, Refusal, Sizes, Trial};
+
+use super::{Question, Subject};
+use crate::engine::{self, Bench};
+use crate::experiment::{Experiment, Request, Settings, Unfit};
+use crate::weigh::{self, COMMANDS};
+
+/// A length of command: its name, what it does in words, and how long that takes all in all.
+type Length = (&'static str, &'static str, Picoseconds);
+
+/// The lengths that are weighed.
+pub(super) const LENGTHS: [Length; 3] = [
+    ("run-1ms", "a process that counts down for about 1 ms", Picoseconds::from_millis(1)),
+    ("run-10ms", "a process that counts down for about 10 ms", Picoseconds::from_millis(10)),
+    ("run-100ms", "a process that counts down for about 100 ms", Picoseconds::from_millis(100)),
+];
+
+/// The margin of equivalence that `tenbin weigh` has unless another is asked for.
+const MARGIN: f64 = 0.01;
+
+/// A verdict on commands is given so many times the time of one on a loop.
+const TIMES_THE_LIMIT: u64 = 10;
+
+/// What a start and a turn take here, in picoseconds: the least that was seen, for whatever else runs makes a
+/// run longer and none shorter.
+#[derive(Clone, Copy)]
+struct Costs {
+    start: f64,
+    turn: f64,
+}
+
+/// Two programs: the turns of each, and what a run of each takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    turns: [u64; 2],
+    times: [Picoseconds; 2],
+}
+
+/// The questions about pairs of every length with every one of these effects.
+///
+/// # Errors
+/// No process can be started.
+pub(super) fn questions(effects: &[f64]) -> Result<Vec<Question>, Fault> {
+    let costs = Costs::measured()?;
+    let of_length = |length| {
+        effects.iter().map(move |&effect| question(length, Pair::new(costs, length, effect), effect))
+    };
+    Ok(LENGTHS.iter().flat_map(of_length).collect())
+}
+
+fn question((work, what, _): &Length, pair: Pair, effect: f64) -> Question {
+    Question {
+        subject: Subject::Command(pair),
+        work,
+        what: (*what).into(),
+        effect,
+        margin: MARGIN,
+        refused: (effect > 0.0 && effect < MARGIN)
+            .then(|| "the effect is less than the margin, so it need not be found".to_owned()),
+    }
+}
+
+/// In which of so many rounds a length is weighed: a pair of commands takes as long as ten others.
+pub(super) fn is_of_round(work: &str, round: u32) -> bool {
+    LENGTHS.iter().position(|length| length.0 == work) == Some(round as usize % LENGTHS.len())
+}
+
+impl Costs {
+    fn measured() -> Result<Self, Fault> {
+        const RUNS: u32 = 40;
+        const TURNS: u64 = 10_000_000;
+        let mut launcher = Launcher::start()?;
+        let mut least = |turns: u64| -> Result<f64, Fault> {
+            let (_file, program) = Launcher::countdown(turns)?;
+            let launch = Launch {
+                arguments: vec![program.clone()],
+                program,
+                environment: Vec::new(),
+                folder: None,
+                cpus: Vec::new(),
+                input: None,
+                output: Sink::Null,
+                errors: Sink::Null,
+                deadline: Duration::from_secs(60),
+                leaves: false,
+                small: false,
+            };
+            let mut least = Picoseconds(u64::MAX);
+            for _ in 0..RUNS {
+                least = least.min(launcher.run(&launch, true, &mut |_, _| {})?.elapsed);
+            }
+            Ok(least.0 as f64)
+        };
+        let (start, longer) = (least(1)?, least(TURNS)?);
+        // A turn takes something, whatever the noise says.
+        Ok(Self { start, turn: (longer - start).max(TURNS as f64) / TURNS as f64 })
+    }
+}
+
+impl Pair {
+    fn new(Costs { start, turn }: Costs, (_, _, length): &Length, effect: f64) -> Self {
+        // Where starting takes most of it, the run gets longer: it has to be mostly turns.
+        let counting = (length.0 as f64 - start).max(start);
+        let longer = counting + (start + counting) * effect;
+        let turns = [counting, longer].map(|time| (time / turn).round().max(1.0) as u64);
+        Self { turns, times: turns.map(|turns| Picoseconds((start + turns as f64 * turn) as u64)) }
+    }
+
+    /// The ratio of a run of the right side to one of the left.
+    pub(super) fn truth(self) -> f64 {
+        self.times[1].0 as f64 / self.times[0].0 as f64
+    }
+
+    /// Turns of the left side.
+    pub(super) fn operations(self) -> u64 {
+        self.turns[0]
+    }
+
+    /// Weighs it as a user would have it weighed who gives it ten times `limit`.
+    pub(super) fn weigh(
+        self,
+        bench: &mut Bench<'_>,
+        (machine, clock): (&Machine, Clock),
+        limit: Picoseconds,
+        question: &Question,
+        seed: u64,
+    ) -> Trial {
+        let limit = Picoseconds(limit.0.saturating_mul(TIMES_THE_LIMIT));
+        self.weighed(bench, (machine, clock), limit, seed).unwrap_or_else(|unfit| {
+            let refusal = Refusal {
+                reached: engine::in_words(unfit),
+                needs: "two programs that can be started".into(),
+                remedy: "see `tenbin weigh true true`".into(),
+            };
+            let descriptor = super::describe(question);
+            Trial { descriptor, refusal: Some(refusal), cells: Vec::new(), findings: Vec::new() }
+        })
+    }
+
+    fn weighed(
+        self,
+        bench: &mut Bench<'_>,
+        (machine, clock): (&Machine, Clock),
+        limit: Picoseconds,
+        seed: u64,
+    ) -> Result<Trial, Unfit> {
+        // They are there for as long as their files are open.
+        let [left, right] = self.turns.map(Launcher::countdown);
+        let programs = [left?, right?];
+        let question = weigh::Question {
+            commands: programs.iter().map(|(_, path)| path.to_string_lossy().into_owned()).collect(),
+            within: Some(limit),
+            ..weigh::Question::default()
+        };
+        let weighing = question.read()?;
+        let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
+        let experiment = Experiment { analysis: COMMANDS, ..Experiment::new(&describe, &plan) };
+        let (settings, sizes, cpus) = (Settings::default(), Sizes::default(), [] as [Cpu; 0]);
+        let request = Request {
+            machine,
+            clock,
+            cpus: &cpus,
+            effort: Effort::Normal,
+            sizes: &sizes,
+            settings: &settings,
+            seed,
+        };
+        bench.run(&experiment, &request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_is_a_part_of_the_whole_run() {
+        let costs = Costs { start: 4e8, turn: 500.0 };
+        let pair = |costs, effect| Pair::new(costs, &LENGTHS[0], effect);
+        assert_eq!((pair(costs, 0.0).turns, pair(costs, 0.0).truth()), ([1_200_000; 2], 1.0));
+        assert_eq!(pair(costs, 0.05).turns, [1_200_000, 1_300_000]);
+        assert!((pair(costs, 0.05).truth() - 1.05).abs() < 1e-9);
+        assert_eq!(pair(Costs { start: 3e9, ..costs }, 0.01).turns, [6_000_000, 6_120_000]);
+    }
+
+    #[test]
+    fn what_need_not_be_found_is_not_asked_for() {
+        let refused = |effect| {
+            let pair = Pair::new(Costs { start: 1.0, turn: 1.0 }, &LENGTHS[1], effect);
+            question(&LENGTHS[1], pair, effect).refused.is_some()
+        };
+        assert_eq!([0.0, 0.005, 0.01, 0.05].map(refused), [false, true, false, false]);
+    }
+
+    #[test]
+    fn every_length_has_its_rounds() {
+        let rounds = |round| LENGTHS.map(|(name, ..)| is_of_round(name, round));
+        assert_eq!(rounds(0), [true, false, false]);
+        assert_eq!(rounds(4), [false, true, false]);
+        assert!(!is_of_round("alu", 0));
+    }
+}
