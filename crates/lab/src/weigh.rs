@@ -8,6 +8,7 @@ mod analysis;
 pub mod claims;
 mod fixture;
 mod foreign;
+mod inputs;
 mod parameters;
 mod program;
 mod written;

@@ -275,3 +275,28 @@ fn revisions_are_weighed_and_what_is_not_committed_is_one() {
     assert!(status == 2 && errors.contains("--build"), "{errors}");
     assert_eq!(git(&place, &["status", "--short"]).lines().count(), 2);
 }
+
+#[test]
+fn a_shallow_clone_says_what_it_lacks_and_weighs_what_it_has() {
+    let place = Place::new();
+    repository(&place, 3, 4, 0);
+    let origin = format!("file://{}", place.path("repository").display());
+    git(&place, &["clone", "-q", "--depth", "1", &origin, place.path("shallow").to_str().unwrap()]);
+    let weigh = |words: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_tenbin"))
+            .args(["weigh", "--no-store", "--build", "sh build", "-r", "4"])
+            .args(words)
+            .env("XDG_CACHE_HOME", place.path("cache"))
+            .current_dir(place.path("shallow"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let (status, errors) = ending(&weigh(&["--rev", "HEAD", "--rev", "HEAD~1", "./bench"]));
+    assert!(status == 2 && errors.contains("this clone is shallow: `git fetch --unshallow`"), "{errors}");
+    fs::write(place.path("shallow/source"), "#!/bin/sh\nexec sleep 0.02\n").unwrap();
+    let (status, errors) = ending(&weigh(&["--rev", "HEAD", "--rev", ".", "./bench"]));
+    // Four runs are too few for an answer.
+    assert_eq!(status, 3, "{errors}");
+    assert_eq!(fs::read_dir(place.path("cache/tenbin/weigh")).unwrap().count(), 0);
+}

@@ -13,6 +13,7 @@ use tenbin_model::words::{comma, counted};
 use tenbin_model::{Cpu, Finding, Gauge, Picoseconds, Quantity, Reading, Refusal, VariantIndex};
 
 use super::analysis::LEAST_PEAK;
+use super::inputs::Inputs;
 use super::written::Written;
 use super::{NAME, Output, Question, Shell, program};
 use crate::experiment::{Apparatus, Failure, Seen, Unfit};
@@ -68,6 +69,8 @@ pub(super) struct Workshop {
     expected: Option<Written>,
     /// Runs that left processes behind, by command.
     left: Vec<u64>,
+    /// What commands read, as far as their words name it and nothing puts it back.
+    inputs: Inputs,
     remarks: Vec<Finding>,
 }
 
@@ -93,6 +96,7 @@ impl Workshop {
             small: question.quantities.contains(&Quantity::PeakMemory),
             launcher: None,
             set_up: Vec::new(),
+            inputs: Inputs::default(),
             expected: None,
             remarks: Vec::new(),
         }
@@ -110,6 +114,11 @@ impl Workshop {
             }
             self.set_up.push(place);
         }
+        for command in self.commands.iter().filter(|it| it.prepare.is_none() && it.conclude.is_none()) {
+            self.inputs.remember(command.folder.as_deref(), program::arguments(&command.line));
+        }
+        let input = self.input.as_ref().map(|input| input.to_string_lossy().into_owned());
+        self.inputs.remember(None, input);
         for number in 0..self.warmup {
             for place in 0..self.commands.len() {
                 let iteration = format!("warmup-{number}");
@@ -388,6 +397,16 @@ impl Workshop {
             }
             *left = 0;
         }
+        self.remarks.extend(self.inputs.changed().map(|path| Finding {
+            experiment: NAME.into(),
+            sentence: format!(
+                "`{}` was changed by the runs: what reads it did other work each time. --prepare CMD can put it \
+                 back before each run.",
+                path.display()
+            ),
+            evidence: "its content before the first run and after the last".into(),
+            confidence: "seen".into(),
+        }));
         std::mem::take(&mut self.remarks)
     }
 }

@@ -104,6 +104,14 @@ pub(super) fn words(command: &str) -> Result<Vec<String>, Unfit> {
     }
 }
 
+/// The words of a command, whoever reads it, but for what its output is redirected to. None where quotes do
+/// not end.
+pub(super) fn arguments(command: &str) -> Vec<String> {
+    let words = shell_words::split(command).unwrap_or_default();
+    let redirected = |place: usize| place > 0 && words[place - 1].ends_with('>');
+    (0..words.len()).filter(|&place| !redirected(place)).map(|place| words[place].clone()).collect()
+}
+
 /// The program that `name` means, seen from `folder`.
 ///
 /// # Errors
@@ -182,6 +190,12 @@ mod tests {
         assert!(program("sh", None).unwrap().is_absolute());
         assert_eq!(program("/bin/sh", None).unwrap(), Path::new("/bin/sh"));
         assert!(matches!(words("a 'b"), Err(Unfit::Usage(_))) && matches!(words(" "), Err(Unfit::Usage(_))));
+    }
+
+    #[test]
+    fn what_output_is_redirected_to_is_no_argument() {
+        assert_eq!(arguments("sort 'a b' >out 2> errors >> log x"), ["sort", "a b", ">out", "2>", ">>", "x"]);
+        assert!(arguments("sort 'a").is_empty());
     }
 
     #[test]

@@ -12,16 +12,21 @@ pub(super) struct Written {
     pub(super) kept: Vec<u8>,
     /// All of its bytes.
     length: u64,
-    /// FNV-1a (Fowler, Noll, Vo) over all of them.
+    /// What [`hashed`] makes of all of them.
     hash: u64,
+}
+
+/// FNV-1a (Fowler, Noll, Vo) over bytes, after those before them that came to this hash.
+pub(super) fn hashed(before: Option<u64>, bytes: &[u8]) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let start = before.unwrap_or(OFFSET);
+    bytes.iter().fold(start, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 impl Written {
     pub(super) fn add(&mut self, part: &[u8]) {
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let hash = if self.length == 0 { OFFSET } else { self.hash };
-        self.hash = part.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+        self.hash = hashed((self.length > 0).then_some(self.hash), part);
         self.length += part.len() as u64;
         let room = KEPT.saturating_sub(self.kept.len()).min(part.len());
         self.kept.extend_from_slice(&part[..room]);
