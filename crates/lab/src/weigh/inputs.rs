@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_changed_is_named_and_one_that_is_written_again_is_not() {
+    fn what_is_changed_is_named_and_not_what_is_written_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["sorted", "again", "longer", "gone"] {
