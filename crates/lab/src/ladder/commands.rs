@@ -158,6 +158,8 @@ impl Pair {
         let programs = [left?, right?];
         let question = weigh::Question {
             commands: programs.iter().map(|(_, path)| path.to_string_lossy().into_owned()).collect(),
+            // Those that are refused for one reason are counted together.
+            names: ["the left side", "the right side"].map(String::from).to_vec(),
             within: Some(limit),
             ..weigh::Question::default()
         };
