@@ -173,9 +173,7 @@ impl Launcher {
     /// # Errors
     /// [`Fault::System`] when there can be no such file.
     pub fn empty_program() -> Result<(OwnedFd, CString), Fault> {
-        let file = empty_program()?;
-        let path = path_of(&file)?;
-        Ok((file, path))
+        with_path(empty_program()?)
     }
 
     /// A program that counts down from `turns`, each turn waiting for the one before, and ends with status 0:
@@ -184,9 +182,7 @@ impl Launcher {
     /// # Errors
     /// [`Fault::System`] when there can be no such file.
     pub fn countdown(turns: u64) -> Result<(OwnedFd, CString), Fault> {
-        let file = countdown_program(turns)?;
-        let path = path_of(&file)?;
-        Ok((file, path))
+        with_path(countdown_program(turns)?)
     }
 
     /// Runs a command to its end. What it writes to a stream that is handed over is given to `heard` as it
@@ -261,14 +257,14 @@ pub fn in_memory(bytes: &[u8]) -> Result<(OwnedFd, CString), Fault> {
     let file = memfd_create("tenbin-input", MemfdFlags::CLOEXEC);
     let mut file = File::from(file.map_err(|error| Fault::system("memfd_create", error))?);
     file.write_all(bytes).map_err(|error| Fault::system("write a file in memory", error))?;
-    let path = path_of(&file)?;
-    Ok((file.into(), path))
+    with_path(file.into())
 }
 
-/// A path of this process's descriptor that another process can open.
-fn path_of(file: &impl AsRawFd) -> Result<CString, Fault> {
-    CString::new(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
-        .map_err(|error| Fault::system("name a file in memory", error))
+/// A file with a path of this process's descriptor, which another process can open.
+fn with_path(file: OwnedFd) -> Result<(OwnedFd, CString), Fault> {
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    let path = CString::new(path).map_err(|error| Fault::system("name a file in memory", error))?;
+    Ok((file, path))
 }
 
 /// Numbers of [`Launched`] on the wire.

@@ -24,10 +24,16 @@ pub struct Calibration {
     pub load: Load,
     /// The probability of a false "different" that the rule gives a verdict.
     pub level: f64,
-    /// The most time that a verdict was given.
+    /// The most time that a verdict was given; one on whole commands [`Calibration::TIMES_FOR_COMMANDS`]
+    /// times as much.
     pub time: Picoseconds,
     /// The pairs, those that ask the same question together.
     pub series: Vec<Series>,
+}
+
+impl Calibration {
+    /// A verdict on whole commands is given so many times the time of others.
+    pub const TIMES_FOR_COMMANDS: u64 = 10;
 }
 
 /// What `tenbin calibrate --json` prints: the rates, and every pair that they were computed from.

@@ -341,7 +341,15 @@ fn circumstances(calibration: &Calibration) -> String {
         Observed::NotObservable(_) => String::new(),
     };
     let time = calibration.time;
-    format!("Calibrated {date} with tenbin {version}{on}, {made}{average}; at most {time} a verdict.")
+    let of_commands = if calibration.series.iter().any(|series| series.purpose == Purpose::Command) {
+        let time = Picoseconds(time.0.saturating_mul(Calibration::TIMES_FOR_COMMANDS));
+        format!(", of commands {time}")
+    } else {
+        String::new()
+    };
+    format!(
+        "Calibrated {date} with tenbin {version}{on}, {made}{average}; at most {time} a verdict{of_commands}."
+    )
 }
 
 /// `3 of 80`; nothing of nothing.

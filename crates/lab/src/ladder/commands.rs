@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenbin_metal::launcher::Sink;
 use tenbin_metal::{Clock, Fault, Launch, Launcher};
-use tenbin_model::{Cpu, Effort, Machine, Picoseconds, Refusal, Sizes, Trial};
+use tenbin_model::{Calibration, Cpu, Effort, Machine, Picoseconds, Refusal, Sizes, Trial};
 
 use super::{Question, Subject};
 use crate::engine::{self, Bench};
@@ -26,9 +26,6 @@ pub(super) const LENGTHS: [Length; 3] = [
 
 /// The margin of equivalence that `tenbin weigh` has unless another is asked for.
 const MARGIN: f64 = 0.01;
-
-/// A verdict on commands is given so many times the time of one on a loop.
-const TIMES_THE_LIMIT: u64 = 10;
 
 /// What a start and a turn take here, in picoseconds: the least that was seen, for whatever else runs makes a
 /// run longer and none shorter.
@@ -125,7 +122,8 @@ impl Pair {
         self.turns[0]
     }
 
-    /// Weighs it as a user would have it weighed who gives it ten times `limit`.
+    /// Weighs it as a user would have it weighed who gives it [`Calibration::TIMES_FOR_COMMANDS`] times
+    /// `limit`.
     pub(super) fn weigh(
         self,
         bench: &mut Bench<'_>,
@@ -134,7 +132,7 @@ impl Pair {
         question: &Question,
         seed: u64,
     ) -> Trial {
-        let limit = Picoseconds(limit.0.saturating_mul(TIMES_THE_LIMIT));
+        let limit = Picoseconds(limit.0.saturating_mul(Calibration::TIMES_FOR_COMMANDS));
         self.weighed(bench, (machine, clock), limit, seed).unwrap_or_else(|unfit| {
             let refusal = Refusal {
                 reached: engine::in_words(unfit),

@@ -114,11 +114,12 @@ impl Workshop {
             }
             self.set_up.push(place);
         }
+        let input = self.input.as_ref().map(|input| input.to_string_lossy().into_owned());
+        // What is run before or after each run may put back whatever that changes.
         for command in self.commands.iter().filter(|it| it.prepare.is_none() && it.conclude.is_none()) {
             self.inputs.remember(command.folder.as_deref(), program::arguments(&command.line));
+            self.inputs.remember(None, input.clone());
         }
-        let input = self.input.as_ref().map(|input| input.to_string_lossy().into_owned());
-        self.inputs.remember(None, input);
         for number in 0..self.warmup {
             for place in 0..self.commands.len() {
                 let iteration = format!("warmup-{number}");
