@@ -26,10 +26,10 @@ fn report(output: &Output) -> Value {
 #[test]
 fn a_shorter_sleep_is_faster_and_the_answer_comes_first() {
     let place = Place::new();
-    let output = weigh(&place, &["sleep 0.01", "sleep 0.05"]);
+    let output = weigh(&place, &["sleep 0.01", "sleep 0.1"]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = text(&output.stdout);
-    assert!(shown.starts_with("`sleep 0.01` is ") && shown.contains("x faster than `sleep 0.05`"), "{shown}");
+    assert!(shown.starts_with("`sleep 0.01` is ") && shown.contains("x faster than `sleep 0.1`"), "{shown}");
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn a_seed_is_the_same_for_all_commands_of_a_block() {
 #[test]
 fn a_parameter_shows_between_which_values_two_commands_cross() {
     let place = Place::new();
-    let second = "case {n} in 4|5) ;; *) sleep 0.15;; esac";
-    let output = weigh(&place, &["-P", "n", "1", "8", "-r", "32", "sleep 0.04; true", second]);
+    let second = "case {n} in 4|5) ;; *) sleep 0.25;; esac";
+    let output = weigh(&place, &["-P", "n", "1", "8", "-r", "32", "sleep 0.08; true", second]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     for crossing in [
-        "They cross between n = 3 and n = 4: `sleep 0.04; true` is faster up to n = 3, `case {n} in",
-        "esac` is faster up to n = 5, `sleep 0.04; true` from n = 6 on.",
+        "They cross between n = 3 and n = 4: `sleep 0.08; true` is faster up to n = 3, `case {n} in",
+        "esac` is faster up to n = 5, `sleep 0.08; true` from n = 6 on.",
     ] {
         assert!(shown.contains(crossing), "{shown}");
     }
@@ -212,7 +212,7 @@ fn repository(place: &Place, commits: u32, slow: u32, broken: u32) {
     fs::create_dir(place.path("repository")).unwrap();
     git(place, &["init", "-q"]);
     for number in 1..=commits {
-        let time = if number < slow { "0.01" } else { "0.03" };
+        let time = if number < slow { "0.01" } else { "0.2" };
         let build = if number == broken { "exit 1" } else { "cp source bench; chmod +x bench" };
         fs::write(place.path("repository/source"), format!("#!/bin/sh\nexec sleep {time}\n# {number}\n"))
             .unwrap();
@@ -248,7 +248,7 @@ fn a_bisection_finds_the_commit_and_skips_what_does_not_build() {
 fn revisions_are_weighed_and_what_is_not_committed_is_one() {
     let place = Place::new();
     repository(&place, 2, 3, 0);
-    fs::write(place.path("repository/source"), "#!/bin/sh\nexec sleep 0.05\n").unwrap();
+    fs::write(place.path("repository/source"), "#!/bin/sh\nexec sleep 0.4\n").unwrap();
     fs::create_dir(place.path("repository/new")).unwrap();
     fs::write(place.path("repository/new/file"), "not added").unwrap();
     let weigh = |words: &[&str]| {
