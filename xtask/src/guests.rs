@@ -29,8 +29,8 @@ pub fn needs() -> Vec<Requirement> {
     needs
 }
 
-/// The tests of ptrace, by the beginning of their names.
-pub(crate) const TRACING: &str = "tracee::tests";
+/// The tests of what starts and traces processes, by the beginnings of their names.
+pub(crate) const OF_PROCESSES: [&str; 2] = ["tracee::tests", "launcher::tests"];
 
 /// What `tenbin run calls` must say in a guest, whatever its architecture: times are refused, and a call is
 /// followed down to the kernel.
@@ -107,7 +107,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
             continue;
         }
         if architecture != Architecture::HERE {
-            tracing(workspace, &tenbin, architecture)?;
+            processes(workspace, &tenbin, architecture)?;
             calls(workspace, &tenbin, architecture)?;
         }
         if FIB.contains(&architecture.name()) {
@@ -136,8 +136,8 @@ fn remedy(tenbin: &Path) -> Result<(), Failure> {
     refused_and_said(&output, "switch the kernel's settings in a guest with two nodes", SAID_OF_REMEDY)
 }
 
-/// Runs the tests of ptrace in a guest.
-fn tracing(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
+/// Runs the tests of processes in a guest.
+fn processes(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
     let built = workspace
         .cargo()
         .variables(architecture.cargo_variables())
@@ -162,7 +162,8 @@ fn tracing(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> 
     Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--carry"])
         .argument(format!("{tests}:/tests"))
-        .arguments(["--", "/tests", TRACING])
+        .arguments(["--", "/tests"])
+        .arguments(OF_PROCESSES)
         .run()
 }
 

@@ -108,15 +108,15 @@ fn documentation(workspace: &Workspace) -> Result<(), Failure> {
 
 /// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of
 /// mappings that is a process's own, what a forked child has in common, the system call that a process waits
-/// in, this very program as another process. Those of ptrace run in a guest of the architecture instead.
+/// in, this very program as another process. Those of processes run in a guest of the architecture instead.
 const OF_A_KERNEL: &[&str] = &[
-    guests::TRACING,
+    guests::OF_PROCESSES[0],
+    guests::OF_PROCESSES[1],
     "memory_is_bounded",
     "crews_that_are_forked_later",
     "a_wait_survives_being_stopped",
     "however_the_process_ends",
     "a_child_that_is_forked_meanwhile",
-    "launcher::tests",
 ];
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.

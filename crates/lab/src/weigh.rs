@@ -4,6 +4,7 @@
 //! experiment's. The engine runs them in mirrored random blocks of all commands; an epoch is one run of one
 //! command, from just before it is started until its end is known.
 
+mod above;
 mod analysis;
 pub mod claims;
 mod fixture;
@@ -53,6 +54,8 @@ pub struct Question {
     pub reference: Option<String>,
     /// A name for that.
     pub reference_name: Option<String>,
+    /// The command that is subtracted from all others.
+    pub above: Option<String>,
     /// Parameters and their values.
     pub parameters: Parameters,
     /// Who reads the commands.
@@ -194,6 +197,10 @@ impl Question {
                 "one command alone cannot be weighed: give two, or a parameter with several values (-L NAME a,b)".into(),
             );
         }
+        let weighed = commands.len();
+        // It stands behind all others, so lists that are given once for each command leave it alone.
+        let below = self.above.iter();
+        commands.extend(below.map(|text| Typed { text, row: 0, column: typed.len(), values: &nothing }));
         let own = self.commands.len() * combinations.len();
         for (list, option) in [(&self.prepare, "--prepare"), (&self.conclude, "--conclude")] {
             if list.len() > 1 && list.len() != typed.len() {
@@ -242,6 +249,7 @@ impl Question {
                 conclude: each(&self.conclude),
                 output: output.cloned().unwrap_or_default(),
                 folder,
+                is_weighed: prepared.len() < weighed,
             });
             shell.has_program(prepared.last())?;
         }
@@ -254,7 +262,7 @@ impl Question {
             return usage(format!("--min-runs {least} is more than --max-runs {most}"));
         }
         let descriptor = self.described(&commands, &names, &lines, &shell);
-        let arrangement = self.arranged(&commands, &descriptor);
+        let arrangement = self.arranged(&commands[..weighed], &descriptor);
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
         let longest = self.within.unwrap_or(LONGEST_RUN);
         let workshop = Workshop::new(self, prepared, shell.words, longest);
@@ -275,6 +283,9 @@ impl Question {
             let of_reference = reference == 1 && command.column == 0;
             let given = if of_reference {
                 self.reference_name.as_ref()
+            } else if command.column == reference + self.commands.len() {
+                // The one that all are weighed above.
+                None
             } else {
                 let place = own;
                 own += 1;
@@ -440,7 +451,9 @@ impl Question {
             Some(runs) => (u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX - 1), runs % 2 == 1),
         };
         let measured = descriptor.variants.iter().filter(|variant| variant.name != FAILING).count();
+        let below = self.above.as_ref().map(|_| descriptor.variants[measured - 1].name.clone());
         Arrangement {
+            parameters: below.map(|name| (above::ABOVE.into(), name)).into_iter().collect(),
             cpus: self.cpus.clone(),
             epoch: Picoseconds(0),
             most_iterations: 1,

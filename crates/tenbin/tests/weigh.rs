@@ -33,6 +33,18 @@ fn a_shorter_sleep_is_faster_and_the_answer_comes_first() {
 }
 
 #[test]
+fn what_a_start_up_needs_is_subtracted_where_somebody_asks_for_it() {
+    let place = Place::new();
+    let output = weigh(&place, &["-r", "20", "--above", "sleep 0.1", "sleep 0.15", "sleep 0.4", "--json"]);
+    let report = report(&output);
+    let answer = &report["answers"][0];
+    let sentence = answer["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Above `sleep 0.1`, `sleep 0.15` is "), "{sentence}");
+    // 2.7 times the time, and six times above it; a machine that is busy adds to both.
+    assert!(answer["evidence"]["ratio"].as_f64().unwrap() > 3.0, "{answer}");
+}
+
+#[test]
 fn each_metric_has_a_verdict_of_its_own() {
     let place = Place::new();
     // A line that does not end is held whole: 16 MiB and 64 MiB.

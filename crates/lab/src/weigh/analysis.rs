@@ -13,7 +13,10 @@ use tenbin_model::{
     Quantity, Reading, Refusal, Sample, Trial, VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
+use tenbin_stats::sequential::Plan;
 use tenbin_stats::sign;
+
+use super::above;
 
 /// The name that descriptions give.
 pub(super) const NAME: &str = "commands";
@@ -62,17 +65,21 @@ impl Analysis for Commands {
         arrangement: &Arrangement,
         samples: &[Sample],
     ) -> bool {
-        quantities(descriptor).all(|descriptor| {
-            let time = verdict::of_command(descriptor.quantity);
-            verdict::decided(time, &descriptor, family, arrangement, samples)
+        let look = samples.last().is_some_and(|sample| {
+            let plan = Plan::new(descriptor.level, family.max(1));
+            plan.is_some_and(|plan| plan.is_look(sample.block as usize + 1).is_some())
+        });
+        look && quantities(descriptor).all(|descriptor| {
+            let (time, samples) = above::samples(&descriptor, arrangement, samples);
+            verdict::decided(time, &descriptor, family, arrangement, &samples)
         })
     }
 
     fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
         quantities(descriptor).any(|descriptor| {
-            let time = verdict::of_command(descriptor.quantity);
+            let (time, cell) = above::cell(&descriptor, cell);
             cell.arrangement.comparisons.iter().any(|comparison| {
-                let evidence = verdict::evidence(time, &descriptor, family, cell, comparison);
+                let evidence = verdict::evidence(time, &descriptor, family, &cell, comparison);
                 evidence.is_some_and(|evidence| verdict::contradiction(&evidence).is_some())
             })
         })
@@ -96,9 +103,9 @@ fn answers(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
     let mut all = Vec::new();
     for (number, descriptor) in quantities(&trial.descriptor).enumerate() {
         let quantity = descriptor.quantity;
-        let time = verdict::of_command(quantity);
+        let (time, above) = above::cell(&descriptor, cell);
         let of_quantity = Trial { descriptor, cells: Vec::new(), findings: Vec::new(), refusal: None };
-        let mut answers = comparisons::of_cell_among(trial.family(), time, machine, &of_quantity, cell);
+        let mut answers = comparisons::of_cell_among(trial.family(), time, machine, &of_quantity, &above);
         for (answer, comparison) in answers.iter_mut().zip(&cell.arrangement.comparisons) {
             if number > 0 {
                 answer.headline = false;
@@ -110,6 +117,9 @@ fn answers(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
                 answer.caveat = None;
                 answer.sentence = verdict::refused_in_words(&refusal);
                 answer.refusal = Some(refusal);
+            }
+            if answer.evidence.is_some() {
+                above::qualify(&cell.arrangement, answer);
             }
         }
         // What keeps the cell from being judged is said once.
@@ -145,7 +155,11 @@ pub(super) fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Compa
             remedy: "weigh them on more input".into(),
         });
     }
-    let ratios = verdict::paired(verdict::of_command(descriptor.quantity), &cell.samples, comparison);
+    let (read, cell) = above::cell(descriptor, cell);
+    if let Some(refusal) = above::nothing_left(descriptor, &cell, comparison) {
+        return Some(refusal);
+    }
+    let ratios = verdict::paired(read, &cell.samples, comparison);
     let blocks = ratios.skipped + ratios.values.len();
     // A last block that is half one has one run of each.
     let halves = usize::from(cell.arrangement.half_block);
@@ -167,14 +181,15 @@ pub(super) fn least_peak(cell: &Cell) -> u64 {
 }
 
 /// The commands that none is known to need less than, by their names, and whether that is known of all
-/// others: each of those needs more than one of these. None where nothing was compared.
+/// others: each of those needs more than one of these. None where two were compared, or not each with each.
 fn fastest(trial: &Trial, answers: &[Answer]) -> Option<(Vec<String>, bool)> {
     let cell = trial.cells.first()?;
-    let names: Vec<&str> =
-        cell.arrangement.variants.iter().map(|&variant| trial.descriptor[variant].name.as_str()).collect();
+    let below = above::below(&trial.descriptor, &cell.arrangement);
+    let weighed = cell.arrangement.variants.iter().filter(|&&variant| Some(variant) != below);
+    let names: Vec<&str> = weighed.map(|&variant| trial.descriptor[variant].name.as_str()).collect();
     let first: Vec<&Answer> = answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
     let pairs = names.len() * (names.len() - 1) / 2;
-    if first.len() != pairs {
+    if names.len() < 3 || first.len() != pairs {
         return None;
     }
     let beaten = |name: &str| {
@@ -209,17 +224,17 @@ pub fn is_worse(answer: &Answer) -> Option<bool> {
 /// What is known of a cell that is still measured, for whoever waits: which command has needed least, and
 /// where the ratio of the first two lies so far. Nobody stops because of it.
 pub fn so_far(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
-    let read = verdict::of_command(descriptor.quantity);
+    let (read, samples) = above::samples(descriptor, &cell.arrangement, &cell.samples);
     let pair = cell.arrangement.comparisons.first()?;
     let median = |variant: VariantIndex| {
-        let values = cell.samples.iter().filter(|sample| sample.variant == variant).map(read);
+        let values = samples.iter().filter(|sample| sample.variant == variant).map(read);
         Ordered::new(values.collect()).map(|values| values.median())
     };
     let mut known: Vec<(f64, VariantIndex)> =
         cell.arrangement.variants.iter().filter_map(|&variant| Some((median(variant)?, variant))).collect();
     known.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (&(least, first), &(next, second)) = (known.first()?, known.get(1)?);
-    let ratios = verdict::paired(read, &cell.samples, pair);
+    let ratios = verdict::paired(read, &samples, pair);
     let place = |variant: VariantIndex| variant.place() + 1;
     Some(format!(
         "{} blocks; so far command {} leads command {} by {} %",
@@ -233,8 +248,7 @@ pub fn so_far(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
 fn view(trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for cell in &trial.cells {
-        if let Some((names, known)) = fastest(trial, answers).filter(|_| cell.arrangement.variants.len() > 2)
-        {
+        if let Some((names, known)) = fastest(trial, answers) {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let least = match trial.descriptor.quantity {
                 Quantity::WallTime => "Fastest".to_owned(),

@@ -43,6 +43,8 @@ pub(super) struct Prepared {
     pub(super) conclude: Option<String>,
     pub(super) output: Output,
     pub(super) folder: Option<PathBuf>,
+    /// Whether its output has to be what was asked for; not that of a command that others are weighed above.
+    pub(super) is_weighed: bool,
 }
 
 /// What runs commands, for all stretches of a cell: what is done once is done once.
@@ -279,12 +281,13 @@ impl Workshop {
         if let Some(failure) = self.failure(&launched, &last_words(&errors)) {
             return Ok(Seen::Broken(failure));
         }
-        if let Some(check) = self.check.clone()
+        let is_weighed = self.commands[place].is_weighed;
+        if let Some(check) = self.check.clone().filter(|_| is_weighed)
             && let Some(failure) = self.examined(place, &check, &written)?
         {
             return Ok(Seen::Broken(failure));
         }
-        if self.same_output {
+        if self.same_output && is_weighed {
             let first = &self.commands[0].line;
             match &self.expected {
                 None => self.expected = Some(written),

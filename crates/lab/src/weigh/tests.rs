@@ -38,6 +38,17 @@ fn a_reference_is_one_command_that_all_are_weighed_against() {
 }
 
 #[test]
+fn what_commands_are_weighed_above_is_run_and_not_compared() {
+    // A list with one for each command has none for it.
+    let prepare = vec!["true".into(), "false".into()];
+    let asked = Question { above: Some("sleep 0".into()), prepare, ..question(&["sleep 1", "sleep 2"]) };
+    let weighing = asked.read().unwrap();
+    assert_eq!(names(&weighing), ["sleep 1", "sleep 2", "sleep 0"]);
+    assert_eq!(pairs(&weighing), [(0, 1)]);
+    assert_eq!(above::below(&weighing.descriptor, &weighing.arrangement), Some(VariantIndex(2)));
+}
+
+#[test]
 fn two_commands_with_a_parameter_are_weighed_value_by_value() {
     let scan = Some(["n", "1", "3"].map(String::from));
     let parameters = Parameters { scan, ..Parameters::default() };

@@ -111,6 +111,10 @@ pub struct Weigh {
     /// Its name
     #[arg(long, value_name = "NAME", requires = "reference", help_heading = WHAT)]
     reference_name: Option<String>,
+    /// Weigh what the commands need above this one, a start-up say: what it needed in the same block is
+    /// subtracted. Nothing is, without it
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["rev", "bisect", "from"], help_heading = WHAT)]
+    above: Option<String>,
 
     /// A parameter and its values; given again, every combination is weighed
     #[arg(
@@ -375,6 +379,7 @@ impl Weigh {
             places: Vec::new(),
             reference: self.reference.clone(),
             reference_name: self.reference_name.clone(),
+            above: self.above.clone(),
             parameters: Parameters { lists: lists.collect(), scan, step: self.parameter_step_size.clone() },
             shell,
             setup: self.setup.clone(),
