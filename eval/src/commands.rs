@@ -1,10 +1,11 @@
 //! How often is `tenbin weigh` wrong about whole commands?
 //!
 //! Pairs of commands whose truth is known, additions of which one side makes more or equally many, are given
-//! to `tenbin weigh` and to hyperfine in turns, with and without busy processes beside them. Which side has
+//! to `tenbin weigh`, to hyperfine and to multitime in turns, with and without busy processes beside them. Which side has
 //! more, and who is asked first, is decided at random, so that nobody has the quiet moments.
 
 mod cost;
+mod multitime;
 mod spinner;
 mod tally;
 mod welch;
@@ -77,11 +78,14 @@ pub(crate) struct Arguments {
     /// Give the same pairs to this hyperfine, in turns with tenbin.
     #[arg(long, value_name = "PROGRAM")]
     hyperfine: Option<PathBuf>,
+    /// Give them to this multitime, likewise.
+    #[arg(long, value_name = "PROGRAM")]
+    multitime: Option<PathBuf>,
     /// Only weigh `true` with itself.
     #[arg(long)]
     simple: bool,
     /// Only measure what weighing costs: time a run, against a small launcher in C, and memory.
-    #[arg(long, conflicts_with_all = ["simple", "hyperfine"])]
+    #[arg(long, conflicts_with_all = ["simple", "hyperfine", "multitime"])]
     cost: bool,
     /// How many times `true` is run on each side for the memory that --cost prints.
     #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
@@ -177,6 +181,7 @@ impl Stand<'_> {
             let finding = match tool {
                 Tool::Tenbin => self.weigh(question, &pair),
                 Tool::Hyperfine => self.hyperfine(&pair),
+                Tool::Multitime => self.multitime(question, &pair),
             };
             let seconds = begun.elapsed().as_secs_f64();
             let outcome = match finding {
@@ -208,7 +213,7 @@ impl Stand<'_> {
 
     fn hyperfine(&self, pair: &Pair) -> Result<Finding, Failure> {
         let export = self.spinner.folder.join("hyperfine.json");
-        let command = self.hyperfine_itself()?.directory(&self.spinner.folder);
+        let command = peer(self.arguments.hyperfine.as_deref())?.directory(&self.spinner.folder);
         let command = command.arguments(["-N", "--style", "none", "--export-json"]).argument(&export);
         command.arguments(&pair.commands).patience(PATIENCE).read()?;
         let text = std::fs::read_to_string(&export)
@@ -216,9 +221,18 @@ impl Stand<'_> {
         exported(&text).ok_or_else(|| unreadable("the export of hyperfine", "two lists of times are missing"))
     }
 
-    fn hyperfine_itself(&self) -> Result<Command, Failure> {
-        let program = self.arguments.hyperfine.as_deref().unwrap_or_else(|| Path::new("hyperfine"));
-        Ok(Command::new(absolute(program)?))
+    fn multitime(&self, question: &Question, pair: &Pair) -> Result<Finding, Failure> {
+        let batch = self.spinner.folder.join("multitime.batch");
+        let text = format!("{}\n{}\n", pair.commands[0], pair.commands[1]);
+        std::fs::write(&batch, text).map_err(|error| {
+            Failure::new(format!("write {}", batch.display()), error, "make room there")
+        })?;
+        let runs = multitime::runs(question.time.unwrap_or(1));
+        // It sleeps up to a second before each run, unless it is kept from that.
+        let command = peer(self.arguments.multitime.as_deref())?.directory(&self.spinner.folder);
+        let command = command.arguments(["-s", "0", "-n", &runs.to_string(), "-b"]).argument(&batch);
+        let printed = command.patience(PATIENCE).capture_quietly()?.diagnostics;
+        multitime::reported(&printed, runs).ok_or_else(|| unreadable("multitime", &printed))
     }
 
     fn within(&self, question: &Question) -> Duration {
@@ -240,8 +254,11 @@ impl Stand<'_> {
         if self.arguments.hyperfine.is_some() {
             text.push_str(&format!(
                 "; {} -N, Welch's t test at {WELCH}",
-                first_line(&self.hyperfine_itself()?.argument("--version").read()?)
+                first_line(&peer(self.arguments.hyperfine.as_deref())?.argument("--version").read()?)
             ));
+        }
+        if self.arguments.multitime.is_some() {
+            text.push_str("; multitime, by the same test");
         }
         text.push('\n');
         if !self.arguments.cost {
@@ -304,7 +321,8 @@ fn questions(arguments: &Arguments) -> Vec<Question> {
 
 fn tools(arguments: &Arguments) -> Vec<Tool> {
     let hyperfine = arguments.hyperfine.is_some().then_some(Tool::Hyperfine);
-    [Tool::Tenbin].into_iter().chain(hyperfine).collect()
+    let multitime = arguments.multitime.is_some().then_some(Tool::Multitime);
+    [Tool::Tenbin].into_iter().chain(hyperfine).chain(multitime).collect()
 }
 
 /// Half of the smallest effect that is asked about, so that every effect counts; tenbin's own without one.
@@ -359,6 +377,11 @@ fn unreadable(who: &str, text: &str) -> Failure {
     Failure::new(format!("understand {who}"), text.trim_end(), "ask it by hand")
 }
 
+/// A tool that was named.
+fn peer(program: Option<&Path>) -> Result<Command, Failure> {
+    Ok(Command::new(absolute(program.unwrap_or(Path::new("")))?))
+}
+
 /// A program by its path, which is to be started in another folder; one by its name alone stays that.
 fn absolute(program: &Path) -> Result<PathBuf, Failure> {
     if program.components().count() == 1 && !program.exists() {
@@ -407,6 +430,7 @@ mod tests {
         assert_eq!(margin(&parse(&["--effects", "0"])), 1.0);
         assert_eq!(margin(&parse(&["--effects", "5,0", "--margin", "0.5"])), 0.5);
         assert_eq!(tools(&parse(&["--hyperfine", "x"])), [Tool::Tenbin, Tool::Hyperfine]);
+        assert_eq!(tools(&parse(&["--multitime", "x"])), [Tool::Tenbin, Tool::Multitime]);
     }
 
     #[test]

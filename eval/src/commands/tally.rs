@@ -43,6 +43,7 @@ impl fmt::Display for Question {
 pub(super) enum Tool {
     Tenbin,
     Hyperfine,
+    Multitime,
 }
 
 impl Tool {
@@ -50,6 +51,7 @@ impl Tool {
         match self {
             Self::Tenbin => "tenbin",
             Self::Hyperfine => "hyperfine",
+            Self::Multitime => "multitime",
         }
     }
 }

@@ -3,29 +3,40 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// What is known of the values of one side.
+pub(super) struct Moments {
+    pub(super) mean: f64,
+    /// Of a value.
+    pub(super) variance: f64,
+    pub(super) count: f64,
+}
+
 /// The two-sided probability of means as far apart as these if both populations had one mean. None of fewer
 /// than two values a side, and where no value differs from another of its side.
+pub(super) fn probability(left: &[f64], right: &[f64]) -> Option<f64> {
+    probability_of(&moments(left)?, &moments(right)?)
+}
+
+/// The same by the moments.
 ///
 /// B. L. Welch, "The generalization of 'Student's' problem when several different population variances are
 /// involved" (1947).
-pub(super) fn probability(left: &[f64], right: &[f64]) -> Option<f64> {
-    let ((left_mean, left_error), (right_mean, right_error)) = (moments(left)?, moments(right)?);
-    let error = left_error + right_error;
-    let shares =
-        left_error.powi(2) / (left.len() - 1) as f64 + right_error.powi(2) / (right.len() - 1) as f64;
+pub(super) fn probability_of(left: &Moments, right: &Moments) -> Option<f64> {
+    let square = |side: &Moments| side.variance / side.count;
+    let error = square(left) + square(right);
+    let shares = square(left).powi(2) / (left.count - 1.0) + square(right).powi(2) / (right.count - 1.0);
     let student = StudentsT::new(0.0, 1.0, error.powi(2) / shares).ok()?;
-    Some(2.0 * student.sf((right_mean - left_mean).abs() / error.sqrt()))
+    Some(2.0 * student.sf((right.mean - left.mean).abs() / error.sqrt()))
 }
 
-/// The mean, and the variance of that.
-fn moments(values: &[f64]) -> Option<(f64, f64)> {
+fn moments(values: &[f64]) -> Option<Moments> {
     if values.len() < 2 {
         return None;
     }
     let count = values.len() as f64;
     let mean = mean(values);
     let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    Some((mean, squares / (count - 1.0) / count))
+    Some(Moments { mean, variance: squares / (count - 1.0), count })
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
