@@ -1,6 +1,6 @@
 //! What a document is made of.
 
-use tenbin_model::{Bytes, Picoseconds};
+use tenbin_model::Picoseconds;
 
 /// What there is to read, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +34,7 @@ pub enum Block {
     },
     /// Rows and columns.
     Table(Table),
-    /// Times over sizes.
+    /// Times over values.
     Bars(Bars),
     /// Times between each two of several.
     Heat(Heat),
@@ -64,26 +64,28 @@ impl Table {
     }
 }
 
-/// Times over sizes, one or several beside each other.
+/// Times over the values of something, one or several beside each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// What has a size: "buffer".
+    /// What has the values: "buffer".
     pub rows: String,
+    /// The values, a row each: "4 KiB".
+    pub labels: Vec<String>,
     /// The times.
     pub series: Vec<Series>,
-    /// Sizes that there is something to say of.
-    pub marks: Vec<(Bytes, String)>,
-    /// What is to be known to read the marks.
+    /// Rows that there is something to say of.
+    pub marks: Vec<(usize, String)>,
+    /// What is to be known to read the marks; empty for nothing.
     pub note: String,
 }
 
-/// Times over sizes of one kind.
+/// Times of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Which kind: "4 KiB pages".
     pub name: String,
-    /// The sizes in ascending order, each with its time.
-    pub points: Vec<(Bytes, Picoseconds)>,
+    /// A time for each row; none where nothing was measured.
+    pub times: Vec<Option<Picoseconds>>,
 }
 
 /// A time for each pair: a row for the first of it, a column for the second.

@@ -135,6 +135,8 @@ fn a_parameter_shows_between_which_values_two_commands_cross() {
         assert!(shown.contains(crossing), "{shown}");
     }
     assert_eq!(shown.matches("They cross").count(), 2, "{shown}");
+    // And a curve of each.
+    assert!(shown.contains(" n sleep 0.08; true case {n} in 4|5) ;; *) sleep 0."), "{shown}");
 }
 
 fn started(place: &Place, words: &[&str]) -> Child {

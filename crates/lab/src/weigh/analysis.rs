@@ -1,11 +1,13 @@
 //! How runs of commands become answers: each comparison by each quantity, a table, and where a parameter
 //! turns one answer into another.
 
+use std::collections::BTreeMap;
+
 use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_analysis::verdict::{self, comparisons};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::words::counted;
-use tenbin_document::{Document, Table};
+use tenbin_document::{Bars, Block, Document, Series, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
@@ -271,6 +273,9 @@ fn view(trial: &Trial, answers: &[Answer]) -> Document {
         for crossing in crossings(trial, answers) {
             document.paragraph(0, crossing);
         }
+        if let Some(curves) = curves(&trial.descriptor, cell) {
+            document.space().push(Block::Bars(curves));
+        }
         if let Some(table) = table(&trial.descriptor, cell) {
             document.space().table(table);
         }
@@ -354,6 +359,41 @@ fn crossings(trial: &Trial, answers: &[Answer]) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// Fewer values than these are no curve.
+const LEAST_VALUES: usize = 3;
+
+/// The median time of each command over the values of the one parameter that it has.
+fn curves(descriptor: &Descriptor, cell: &Cell) -> Option<Bars> {
+    use Quantity::{CpuTime, KernelTime, UserTime, WallTime};
+    matches!(descriptor.quantity, WallTime | UserTime | KernelTime | CpuTime).then_some(())?;
+    let read = verdict::of_command(descriptor.quantity);
+    let own = |variant: &&VariantIndex| !descriptor[**variant].parameters.is_empty();
+    let variants = || cell.arrangement.variants.iter().filter(own);
+    let [(parameter, _)] = descriptor[*variants().next()?].parameters.as_slice() else { return None };
+    let at = |variant: VariantIndex, axis: Axis| descriptor[variant].coordinate(axis).unwrap_or(0);
+    let mut labels = Vec::new();
+    let mut series: BTreeMap<u64, Series> = BTreeMap::new();
+    for &variant in variants() {
+        let row = at(variant, ROW) as usize;
+        if row == labels.len() {
+            labels.extend(descriptor[variant].parameters.iter().map(|(_, value)| value.clone()));
+        }
+        let column = at(variant, COLUMN);
+        let name = descriptor.parameter(&typed(column)).unwrap_or_default();
+        let series = series.entry(column).or_insert_with(|| Series { name: name.into(), times: Vec::new() });
+        let times = cell.samples.iter().filter(|sample| sample.variant == variant).map(read).collect();
+        series.times.resize(row, None);
+        series.times.push(Ordered::new(times).map(|times| Picoseconds(times.median().round() as u64)));
+    }
+    let rows = parameter.clone();
+    (labels.len() >= LEAST_VALUES && !cell.samples.is_empty()).then(|| Bars {
+        rows,
+        labels,
+        series: series.into_values().collect(),
+        ..Bars::default()
+    })
 }
 
 /// What each command needed.

@@ -31,22 +31,30 @@ pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Docu
 }
 
 fn bars(curves: &[Curve], capacities: &Capacities) -> Bars {
-    let point = |size: Bytes, times: &[f64]| {
+    let mut sizes: Vec<Bytes> = curves.iter().flat_map(|curve| &curve.points).map(|it| it.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let median = |times: &[f64]| {
         let times = times.iter().copied().filter(|time| time.is_finite() && *time > 0.0).collect();
-        Ordered::new(times).map(|times| (size, Picoseconds(times.median().round() as u64)))
+        Ordered::new(times).map(|times| Picoseconds(times.median().round() as u64))
     };
+    let time =
+        |curve: &Curve, size: &Bytes| median(&curve.points.iter().find(|point| point.bytes == *size)?.times);
     let series = |curve: &Curve| Series {
         name: format!("{} pages", curve.page),
-        points: curve.points.iter().filter_map(|it| point(it.bytes, &it.times)).collect(),
+        times: sizes.iter().map(|size| time(curve, size)).collect(),
     };
     let ends =
         capacities.levels.iter().filter_map(|it| Some((it.measured()?, format!("L{} ends", it.level))));
     let rises = capacities.unexplained.iter().map(|rise| (rise.knee, "a rise".to_owned()));
     let flat = capacities.flat_from.map(|size| (size, "flat from".to_owned()));
+    let marks = ends.chain(rises).chain(flat);
+    let row = |size: Bytes| sizes.iter().position(|known| *known == size);
     Bars {
         rows: "buffer".into(),
+        labels: sizes.iter().map(Bytes::to_string).collect(),
         series: curves.iter().map(series).collect(),
-        marks: ends.chain(rises).chain(flat).collect(),
+        marks: marks.filter_map(|(size, words)| Some((row(size)?, words))).collect(),
         note: format!("knees in pages of {}", capacities.page),
     }
 }
