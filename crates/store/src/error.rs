@@ -110,7 +110,7 @@ pub enum Error {
     #[error("{0}: permission denied; make {files} or name another", files = permission(.0.tried))]
     NoPermission(Task),
     /// The file was not made by tenbin: what it is instead.
-    #[error("{0}: it is {1} and no store of tenbin; name a file that tenbin wrote")]
+    #[error("{0}: it is {1} and no store of tenbin; {remedy}", remedy = origin(.0.tried))]
     NotAStore(Task, Foreign),
     /// The file was made by a newer tenbin: its format.
     #[error(
@@ -184,6 +184,16 @@ fn permission(tried: Attempt) -> &'static str {
     match tried {
         Attempt::Read | Attempt::Import => "the file and what lies beside it under its name readable,",
         _ => "the file and its folder readable and writable,",
+    }
+}
+
+/// Whose files are read.
+fn origin(tried: Attempt) -> &'static str {
+    match tried {
+        Attempt::Import => {
+            "name a file that tenbin wrote, or one of the formats that `tenbin import --help` lists"
+        }
+        _ => "name a file that tenbin wrote",
     }
 }
 

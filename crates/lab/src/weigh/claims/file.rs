@@ -14,7 +14,8 @@ use toml::Spanned;
 
 use super::{Claims, Vocabulary, judged};
 use crate::experiment::Unfit;
-use crate::weigh::{Ignored, Parameters, Place, Question, Shell, Weighing, values};
+use crate::survey::cpus;
+use crate::weigh::{Ignored, Output, Parameters, Place, Question, Shell, Weighing, values};
 
 /// A question of a project.
 pub struct AskedQuestion {
@@ -76,7 +77,8 @@ impl File<'_> {
 
     fn question(&self, name: &Spanned<String>, section: &Section) -> Result<AskedQuestion, Unfit> {
         let at_name = |unfit: Unfit| match unfit {
-            Unfit::Usage(message) => self.wrong(&name.span(), &message),
+            // Options are keys here.
+            Unfit::Usage(message) => self.wrong(&name.span(), message.strip_prefix("--").unwrap_or(&message)),
             other => other,
         };
         for (command, _) in &section.commands.0 {
@@ -155,6 +157,11 @@ impl File<'_> {
             conclude: each(&section.conclude, "conclude")?,
             ignored: section.ignore_failure.clone().map(|Ignoring(ignored)| ignored).unwrap_or_default(),
             input: section.input.as_ref().map(|input| self.folder.join(input)),
+            outputs: match section.output.as_deref().map(Output::named).transpose()? {
+                Some(Output::File(path)) => vec![Output::File(self.folder.join(path))],
+                output => output.into_iter().collect(),
+            },
+            cpus: section.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?,
             warmup: section.warmup.unwrap_or(0),
             least_runs: section.runs.map(NonZero::get),
             most_runs: section.runs.map(NonZero::get),
@@ -208,6 +215,8 @@ struct Section {
     warmup: Option<u64>,
     ignore_failure: Option<Ignoring>,
     input: Option<PathBuf>,
+    output: Option<String>,
+    cpus: Option<String>,
     #[serde(default)]
     metrics: Vec<Metric>,
     #[serde(default)]

@@ -66,8 +66,13 @@ impl Exports {
     /// Whether all of them can be written, asked before anything is measured.
     ///
     /// # Errors
-    /// Names the path and the system's reason.
+    /// Names the path and the system's reason, or a path that is given twice.
     pub fn can_be_written(&self) -> Result<(), Trouble> {
+        let paths: Vec<&Path> = self.all().map(|(path, _)| path).collect();
+        if let Some(twice) = paths.iter().enumerate().find(|(place, path)| paths[..*place].contains(path)) {
+            let path = twice.1.display();
+            return Err(Trouble::usage(format!("{path}: two exports go there; name a file for each")));
+        }
         self.all().try_for_each(|(path, _)| can_be_written(path))
     }
 
