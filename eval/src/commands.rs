@@ -1,8 +1,8 @@
 //! How often is `tenbin weigh` wrong about whole commands?
 //!
 //! Pairs of commands whose truth is known, additions of which one side makes more or equally many, are given
-//! to `tenbin weigh`, to hyperfine and to multitime in turns, with and without busy processes beside them. Which side has
-//! more, and who is asked first, is decided at random, so that nobody has the quiet moments.
+//! to `tenbin weigh`, to hyperfine and to multitime in turns, with and without busy processes beside them.
+//! Which side has more, and who is asked first, is decided at random, so that nobody has the quiet moments.
 
 mod cost;
 mod multitime;

@@ -12,8 +12,9 @@ mod foreign;
 mod inputs;
 mod parameters;
 mod program;
-mod written;
 pub mod values;
+mod workshop;
+mod written;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -26,14 +27,15 @@ use tenbin_model::{
 
 pub use analysis::{COMMANDS, is_worse, so_far};
 pub use claims::{CLAIMS, Claims};
-pub use fixture::Ignored;
 pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
+pub use workshop::Ignored;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
-use fixture::{Fixture, Prepared, Workshop};
+use fixture::Fixture;
 use parameters::{Values, filled, unnamed};
+use workshop::{Prepared, Workshop};
 
 /// The name of the experiment.
 pub const NAME: &str = "weigh";
@@ -265,7 +267,9 @@ impl Question {
         let arrangement = self.arranged(&commands[..weighed], &descriptor);
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
         let longest = self.within.unwrap_or(LONGEST_RUN);
-        let workshop = Workshop::new(self, prepared, shell.words, longest);
+        let mut asked = Claims::quantities(&descriptor);
+        asked.extend(&self.quantities);
+        let workshop = Workshop::new(self, prepared, shell.words, longest, &asked);
         Ok(Weighing { descriptor, arrangement, allowance, workshop: Rc::new(RefCell::new(workshop)) })
     }
 

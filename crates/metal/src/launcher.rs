@@ -27,6 +27,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use tenbin_model::{Bytes, Cpu, Picoseconds};
 
+use crate::counters::Counts;
 use crate::fault::Fault;
 use crate::interrupt;
 use crate::spawn::{countdown_program, empty_program};
@@ -58,6 +59,8 @@ pub struct Launch {
     /// Whether whoever starts it becomes as small as it can before, which takes some microseconds and lets
     /// smaller peaks be seen.
     pub small: bool,
+    /// Whether hardware counts what it does.
+    pub counted: bool,
 }
 
 /// Where a stream of a command goes.
@@ -110,6 +113,8 @@ pub struct Launched {
     pub usage: Usage,
     /// The most memory that was resident at a time, in it or in one of those children.
     pub peak_memory: Bytes,
+    /// What hardware counted of it; none where that was not asked for, or was counted only now and then.
+    pub counts: Option<Counts>,
     /// Processes that it left running, which were ended unless it may leave some.
     pub left: u64,
     /// The CPU of the helper when it started it. Where it ran is the scheduler's to choose.
@@ -117,7 +122,7 @@ pub struct Launched {
 }
 
 /// The steps towards a command, for what can be said of one that failed.
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     "open the input of",
     "open the output of",
     "make a pipe for",
@@ -126,6 +131,7 @@ const STEPS: [&str; 8] = [
     "place on its CPUs",
     "start",
     "wait for",
+    "count the instructions of",
 ];
 
 /// A helper that starts commands.
@@ -268,7 +274,10 @@ fn with_path(file: OwnedFd) -> Result<(OwnedFd, CString), Fault> {
 }
 
 /// Numbers of [`Launched`] on the wire.
-const NUMBERS: usize = 11;
+const NUMBERS: usize = 13;
+
+/// A count that is not known.
+const UNKNOWN: u64 = u64::MAX;
 
 impl Launched {
     fn words(&self) -> [u64; NUMBERS] {
@@ -293,6 +302,8 @@ impl Launched {
             self.peak_memory.0,
             self.left,
             u64::from(self.cpu.0),
+            self.counts.map_or(UNKNOWN, |counts| counts.instructions),
+            self.counts.map_or(UNKNOWN, |counts| counts.cycles),
         ]
     }
 
@@ -309,6 +320,8 @@ impl Launched {
             peak_memory,
             left,
             cpu,
+            instructions,
+            cycles,
         ] = wire::as_numbers::<NUMBERS>(bytes)?;
         let number = (end >> 8) as i32;
         let end = match end & 0xff {
@@ -331,6 +344,7 @@ impl Launched {
             elapsed: Picoseconds(elapsed),
             usage,
             peak_memory: Bytes(peak_memory),
+            counts: (instructions != UNKNOWN).then_some(Counts { instructions, cycles }),
             left,
             cpu: Cpu(cpu as u32),
         })

@@ -48,7 +48,7 @@ pub mod vmstat;
 pub use cached_file::CachedFile;
 pub use chase::Chase;
 pub use clock::{Clock, Ticks};
-pub use counters::Counters;
+pub use counters::{Counters, Counts};
 pub use crew::Crew;
 pub use fault::Fault;
 pub use launcher::{Launch, Launched, Launcher};

@@ -9,6 +9,7 @@ use rustix::thread::futex;
 use tenbin_model::{Bytes, Cpu, Picoseconds, Share};
 
 use crate::clock::{Clock, Ticks};
+use crate::counters::Counts;
 use crate::fault::Fault;
 use crate::pin::{Pin, are_different, current_cpu};
 use crate::stack;
@@ -43,6 +44,8 @@ pub struct Command {
     pub peak_memory: Bytes,
     /// Its status, or 256 and the number of the signal that ended it.
     pub exit_status: u64,
+    /// What hardware counted of it; none where that was not asked for.
+    pub counts: Option<Counts>,
 }
 
 /// Workers on CPUs. The calling thread is the first of them, so a team of one starts no thread.

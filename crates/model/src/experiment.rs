@@ -204,6 +204,10 @@ pub enum Quantity {
     PageFaults,
     /// Context switches of a command.
     ContextSwitches,
+    /// Instructions that a command retired in user space.
+    Instructions,
+    /// Cycles that a command took in user space.
+    Cycles,
 }
 
 impl Quantity {
@@ -218,6 +222,8 @@ impl Quantity {
             Self::PeakMemory => "peak memory",
             Self::PageFaults => "page faults",
             Self::ContextSwitches => "context switches",
+            Self::Instructions => "instructions",
+            Self::Cycles => "cycles",
         })
     }
 }

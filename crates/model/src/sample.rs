@@ -47,6 +47,12 @@ pub struct Sample {
     /// none was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<u64>,
+    /// Instructions that a command and its children retired in user space. None where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
+    /// Cycles that a command and its children took in user space. None where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
 }
 
 /// What may be known of an epoch beside its time: one number a sample, or none.
@@ -96,6 +102,20 @@ pub const METRICS: &[Metric] = &[
         header: "exit status",
         read: |sample| sample.exit_status,
         write: |sample, count| sample.exit_status = Some(count),
+    },
+    Metric {
+        field: 17,
+        name: "instructions",
+        header: "instructions",
+        read: |sample| sample.instructions,
+        write: |sample, count| sample.instructions = Some(count),
+    },
+    Metric {
+        field: 18,
+        name: "cycles",
+        header: "cycles",
+        read: |sample| sample.cycles,
+        write: |sample, count| sample.cycles = Some(count),
     },
 ];
 

@@ -33,7 +33,7 @@ fn a_shorter_sleep_is_faster_and_the_answer_comes_first() {
 }
 
 #[test]
-fn what_a_start_up_needs_is_subtracted_where_somebody_asks_for_it() {
+fn what_a_start_up_needs_is_subtracted_where_it_is_named() {
     let place = Place::new();
     let output = weigh(&place, &["-r", "20", "--above", "sleep 0.1", "sleep 0.15", "sleep 0.4", "--json"]);
     let report = report(&output);
@@ -236,6 +236,18 @@ fn repository(place: &Place, commits: u32, slow: u32, broken: u32) {
     }
 }
 
+/// Weighs revisions from a folder of the place, each of which is built.
+fn weigh_revisions(place: &Place, folder: &str, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        .args(["weigh", "--no-store", "--build", "sh build"])
+        .args(words)
+        .env("XDG_CACHE_HOME", place.path("cache"))
+        .current_dir(place.path(folder))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
 #[test]
 fn a_bisection_finds_the_commit_and_skips_what_does_not_build() {
     let place = Place::new();
@@ -265,16 +277,7 @@ fn revisions_are_weighed_and_what_is_not_committed_is_one() {
     fs::write(place.path("repository/source"), "#!/bin/sh\nexec sleep 0.4\n").unwrap();
     fs::create_dir(place.path("repository/new")).unwrap();
     fs::write(place.path("repository/new/file"), "not added").unwrap();
-    let weigh = |words: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(["weigh", "--no-store", "--build", "sh build"])
-            .args(words)
-            .env("XDG_CACHE_HOME", place.path("cache"))
-            .current_dir(place.path("repository"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    };
+    let weigh = |words: &[&str]| weigh_revisions(&place, "repository", words);
     let output =
         weigh(&["--rev", "HEAD", "--rev", ".", "-r", "24", "./bench; cat new/file 2>/dev/null || true"]);
     let shown = text(&output.stdout);
@@ -296,16 +299,7 @@ fn a_shallow_clone_says_what_it_lacks_and_weighs_what_it_has() {
     repository(&place, 3, 4, 0);
     let origin = format!("file://{}", place.path("repository").display());
     git(&place, &["clone", "-q", "--depth", "1", &origin, place.path("shallow").to_str().unwrap()]);
-    let weigh = |words: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(["weigh", "--no-store", "--build", "sh build", "-r", "4"])
-            .args(words)
-            .env("XDG_CACHE_HOME", place.path("cache"))
-            .current_dir(place.path("shallow"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    };
+    let weigh = |words: &[&str]| weigh_revisions(&place, "shallow", &[&["-r", "4"], words].concat());
     let (status, errors) = ending(&weigh(&["--rev", "HEAD", "--rev", "HEAD~1", "./bench"]));
     assert!(status == 2 && errors.contains("this clone is shallow: `git fetch --unshallow`"), "{errors}");
     fs::write(place.path("shallow/source"), "#!/bin/sh\nexec sleep 0.02\n").unwrap();

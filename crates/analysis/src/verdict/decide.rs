@@ -256,6 +256,8 @@ pub fn of_command(quantity: Quantity) -> Time {
         Quantity::ContextSwitches => {
             |sample| f64::from(sample.voluntary_switches) + f64::from(sample.involuntary_switches)
         }
+        Quantity::Instructions => |sample| sample.instructions.unwrap_or(0) as f64,
+        Quantity::Cycles => |sample| sample.cycles.unwrap_or(0) as f64,
         _ => whole_epoch,
     }
 }

@@ -3,6 +3,7 @@
 use tenbin_model::Picoseconds;
 
 use crate::Bars;
+use crate::words::counted;
 
 /// The most rows of a picture: it shall stand on one screen with what is said of it.
 const ROWS: usize = 30;
@@ -53,7 +54,7 @@ pub(super) fn bars(bars: &Bars, width: usize) -> String {
     let note = if bars.note.is_empty() { String::new() } else { format!("; {}", bars.note) };
     text.push_str(&format!("  Bars are logarithmic, from {fastest} to {slowest}{note}.\n"));
     if left_out > 0 {
-        text.push_str(&format!("  {left_out} rows between are not shown.\n"));
+        text.push_str(&format!("  Not shown: {} between.\n", counted(left_out, "row")));
     }
     text
 }
@@ -66,8 +67,9 @@ fn cut(name: &str, width: usize) -> String {
     name.chars().take(width - 1).chain(['…']).collect()
 }
 
-/// Which of `count` rows are shown: every other one is taken out, the first ones first, until `ROWS` are left;
-/// never one that is marked, nor the one after it, which is where a bar grows. And how many were taken out.
+/// Which of `count` rows are shown: every other one is taken out, the first ones first, until `ROWS` are
+/// left; never one that is marked, nor the one after it, which is where a bar grows. And how many were taken
+/// out.
 fn thin_out(count: usize, marks: &[(usize, String)]) -> (Vec<usize>, usize) {
     let mut rows: Vec<usize> = (0..count).collect();
     while rows.len() > ROWS {

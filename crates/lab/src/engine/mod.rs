@@ -524,6 +524,7 @@ fn count(
 }
 
 fn sample(order: usize, block: u32, variant: VariantIndex, iterations: u64, lap: Lap) -> Sample {
+    let counts = lap.command.and_then(|command| command.counts);
     Sample {
         order: order as u32,
         block,
@@ -540,6 +541,8 @@ fn sample(order: usize, block: u32, variant: VariantIndex, iterations: u64, lap:
         major_faults: Some(lap.usage.major_faults),
         peak_memory: lap.command.map(|command| command.peak_memory.0),
         exit_status: lap.command.map(|command| command.exit_status),
+        instructions: counts.map(|counts| counts.instructions),
+        cycles: counts.map(|counts| counts.cycles),
     }
 }
 

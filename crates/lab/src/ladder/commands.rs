@@ -90,6 +90,7 @@ impl Costs {
                 deadline: Duration::from_secs(60),
                 leaves: false,
                 small: false,
+                counted: false,
             };
             let mut least = Picoseconds(u64::MAX);
             for _ in 0..RUNS {

@@ -46,6 +46,11 @@ impl Claims {
         parameters
     }
 
+    /// What has to be measured for the claims that a description keeps.
+    pub(super) fn quantities(descriptor: &Descriptor) -> Vec<Quantity> {
+        Self::of(descriptor).iter().flat_map(Claim::quantities).copied().collect()
+    }
+
     /// The claims that a description keeps, read; one that is not understood, because another tenbin wrote
     /// it, is left out.
     pub(super) fn of(descriptor: &Descriptor) -> Vec<Claim> {

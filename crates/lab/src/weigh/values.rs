@@ -64,7 +64,13 @@ pub fn metric(text: &str) -> Result<Quantity, String> {
         "memory" => Quantity::PeakMemory,
         "faults" => Quantity::PageFaults,
         "switches" => Quantity::ContextSwitches,
-        _ => return Err("it is wall, user, system, cpu, memory, faults or switches".into()),
+        "instructions" => Quantity::Instructions,
+        "cycles" => Quantity::Cycles,
+        _ => {
+            return Err(
+                "it is wall, user, system, cpu, memory, faults, switches, instructions or cycles".into()
+            );
+        }
     })
 }
 

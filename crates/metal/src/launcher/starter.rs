@@ -22,6 +22,7 @@ use tenbin_model::{Bytes, Cpu, Picoseconds};
 
 use super::{Launch, Launched, ProcessEnd, Sink, VARIABLE, wire};
 use crate::child::{default, die_with, monotonic};
+use crate::counters::{CommandCounters, Stand};
 use crate::pin::current_cpu;
 use crate::usage::Usage;
 
@@ -89,6 +90,7 @@ fn serve() -> io::Result<()> {
         stack: vec![0; STACK].into_boxed_slice(),
         part: vec![0; PART].into_boxed_slice(),
         clean: clean_pages(),
+        counters: None,
         known: Vec::new(),
     };
     give_back(&helper.clean);
@@ -161,6 +163,7 @@ enum Step {
     Placement,
     Execution,
     Wait,
+    Counters,
 }
 
 /// The step that failed, and why.
@@ -172,6 +175,8 @@ struct Helper {
     stack: Box<[u8]>,
     part: Box<[u8]>,
     clean: Vec<(usize, usize)>,
+    /// Made for the first command that is to be counted.
+    counters: Option<CommandCounters>,
     /// Children that are none of this one's making and may go on: what commands left running that may.
     known: Vec<Pid>,
 }
@@ -219,6 +224,7 @@ impl Helper {
             step: AtomicI32::new(-1),
             error: AtomicI32::new(0),
         };
+        let before = if launch.counted { Some(self.counters()?) } else { None };
         if launch.small {
             give_back(&self.clean);
         }
@@ -242,6 +248,10 @@ impl Helper {
         let elapsed = monotonic().saturating_sub(began);
         self.drain(&mut pipes);
         let left = self.after(pid, launch.leaves);
+        let counts = match before {
+            Some(before) => CommandCounters::between(&before, &self.counters()?),
+            None => None,
+        };
         let end = why.unwrap_or(if libc::WIFEXITED(status) {
             ProcessEnd::Exited(libc::WEXITSTATUS(status))
         } else {
@@ -252,9 +262,22 @@ impl Helper {
             elapsed: Picoseconds::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             usage: Usage::from_raw(&raw),
             peak_memory: Bytes::from_kib(raw.ru_maxrss as u64),
+            counts,
             left,
             cpu,
         })
+    }
+
+    /// Where the counters of commands stand.
+    fn counters(&mut self) -> Result<Vec<Stand>, Failed> {
+        let failed = |error: io::Error| {
+            Failed(Step::Counters, error.raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error))
+        };
+        let counters = match &mut self.counters {
+            Some(counters) => counters,
+            none => none.insert(CommandCounters::hardware().map_err(failed)?),
+        };
+        counters.read().map_err(failed)
     }
 
     /// What a stream of a command is connected to; none for this process's own.

@@ -95,6 +95,7 @@ impl Launch {
             nanoseconds,
             u64::from(self.leaves),
             u64::from(self.small),
+            u64::from(self.counted),
             self.cpus.len() as u64,
         ]));
         let cpus: Vec<u64> = self.cpus.iter().map(|cpu| u64::from(cpu.0)).collect();
@@ -121,7 +122,7 @@ impl Launch {
         };
         let (output, errors) = (sink()?, sink()?);
         let deadline = Duration::from_nanos(rest.number()?);
-        let (leaves, small) = (rest.number()? != 0, rest.number()? != 0);
+        let [leaves, small, counted] = [rest.number()?, rest.number()?, rest.number()?].map(|it| it != 0);
         let cpus = (0..rest.number()?).map(|_| Some(Cpu(rest.number()? as u32)));
         let cpus = cpus.collect::<Option<_>>()?;
         Some(Self {
@@ -136,6 +137,7 @@ impl Launch {
             deadline,
             leaves,
             small,
+            counted,
         })
     }
 }
@@ -181,6 +183,7 @@ mod tests {
             deadline: Duration::from_millis(1_500),
             leaves: true,
             small: true,
+            counted: true,
         };
         let bytes = launch.encode();
         assert_eq!(Launch::decode(&bytes), Some(launch));

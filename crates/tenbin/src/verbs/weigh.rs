@@ -77,7 +77,8 @@ pub struct Weigh {
     #[arg(long, value_name = "PERCENT", value_parser = margin, help_heading = RUNS)]
     margin: Option<f64>,
 
-    /// What is weighed; several with commas between them, each with a verdict of its own
+    /// What is weighed: wall, user, system, cpu, memory, faults, switches, instructions or cycles (those
+    /// where hardware counts them); several with commas between them, each with a verdict of its own
     #[arg(
         long,
         value_name = "NAME",

@@ -6,8 +6,8 @@ use super::*;
 use crate::weigh::{COMMANDS, Question};
 
 /// What two commands are said to need above `start`, measured on a machine that is made up: `work` is what
-/// each of them needs beyond a start of 20 ms, in milliseconds. Each run varies by half a millisecond, and one
-/// of twenty is held up by 30 ms.
+/// each of them needs beyond a start of 20 ms, in milliseconds. Each run varies by half a millisecond, and
+/// one of twenty is held up by 30 ms.
 fn weighed(work: [f64; 2], blocks: u32, seed: u64) -> Answer {
     let asked = Question {
         commands: vec!["true a".into(), "true b".into()],

@@ -40,12 +40,21 @@ const FORMS: &str = "A claim is one of these, of commands A and B and a paramete
   A is at most N % slower than B           (also: at least, faster, and Nx in place of N %)
   A and B are the same within N %          (without `within N %`: within the margin of the question)
   A needs at most N % more memory than B   (also: at least, less, and user time, system time, CPU time,
-                                            page faults, context switches)
+                                            page faults, context switches, instructions, cycles)
   A is linear in P                         (also: constant, quadratic)
   A uses at most N MiB                     (also: KiB, GiB)
   A takes at most N ms                     (also: s)";
 
 impl Claim {
+    /// What has to be measured for it.
+    pub(super) fn quantities(&self) -> &[Quantity] {
+        match &self.kind {
+            Kind::Ratio { quantities, .. } | Kind::Growth { quantities, .. } => quantities,
+            Kind::Memory { .. } => &[Quantity::PeakMemory],
+            Kind::Time { .. } => &[Quantity::WallTime],
+        }
+    }
+
     /// Reads a claim.
     ///
     /// # Errors
@@ -210,13 +219,15 @@ fn named(name: &str, kind: &str, names: &[String]) -> Result<usize, Wrong> {
 }
 
 /// What commands need, beside time.
-const QUANTITIES: [(&str, Quantity); 6] = [
+const QUANTITIES: [(&str, Quantity); 8] = [
     ("memory", Quantity::PeakMemory),
     ("user time", Quantity::UserTime),
     ("system time", Quantity::KernelTime),
     ("CPU time", Quantity::CpuTime),
     ("page faults", Quantity::PageFaults),
     ("context switches", Quantity::ContextSwitches),
+    ("instructions", Quantity::Instructions),
+    ("cycles", Quantity::Cycles),
 ];
 
 fn quantity(noun: &str) -> Result<Quantity, Wrong> {
