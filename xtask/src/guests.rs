@@ -110,6 +110,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
             processes(workspace, &tenbin, architecture)?;
             calls(workspace, &tenbin, architecture)?;
         }
+        if architecture == Architecture::Aarch64 {
+            instructions(&tenbin, architecture)?;
+        }
         if FIB.contains(&architecture.name()) {
             fib(workspace, &tenbin, architecture)?;
         }
@@ -179,6 +182,22 @@ fn processes(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -
         reason,
         "run the command that is printed above",
     ))
+}
+
+/// Has a guest's tenbin, which `calls` has built, weigh commands by the instructions that its CPU counts.
+fn instructions(tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
+    let output = Command::new(tenbin)
+        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300"])
+        .arguments(["--count-instructions", "--", "tenbin", "weigh", "--no-store", "-N", "-r", "20"])
+        .arguments(["--metric", "instructions", "busybox true", "busybox seq 1 300"])
+        .capture()?;
+    print!("{}{}", output.text, output.diagnostics);
+    let wanted = "x the instructions of `busybox true`";
+    if output.code == Some(0) && output.text.contains(wanted) {
+        return Ok(());
+    }
+    let reason = format!("{}, and not `{wanted}`", status_in_words(output.code));
+    Err(Failure::new("weigh instructions in a guest", reason, "run the command that is printed above"))
 }
 
 /// Has a guest's tenbin hold the numbers that the module `fibdrv` answers against those of user space.

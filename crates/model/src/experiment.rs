@@ -108,6 +108,11 @@ impl Descriptor {
         self.variants.iter().position(|variant| variant.name == name).map(VariantIndex::from)
     }
 
+    /// What is weighed, the first before the others.
+    pub fn quantities(&self) -> impl Iterator<Item = Quantity> {
+        std::iter::once(self.quantity).chain(self.further.iter().copied())
+    }
+
     /// The value of the parameter called `name`, as it is unless set.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let parameter = self.parameters.iter().find(|parameter| parameter.name == name);
@@ -211,6 +216,11 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it is a count that an emulator has right as well, and no time.
+    pub fn is_counted(self) -> bool {
+        matches!(self, Self::PeakMemory | Self::PageFaults | Self::Instructions)
+    }
+
     /// What a command needs of it, as a noun; none where it is not a command's.
     pub fn of_command(self) -> Option<&'static str> {
         Some(match self {

@@ -13,7 +13,7 @@ use tenbin_analysis::{Analysis, Basis};
 use tenbin_metal::{Counters, Fault, Lap};
 use tenbin_model::{
     Arrangement, Cell, Check, Cpu, Descriptor, Effort, Ended, Finding, Gauge, Machine, Picoseconds, Probe,
-    Reading, Refusal, Run, Sample, Trial, VariantIndex,
+    Quantity, Reading, Refusal, Run, Sample, Trial, VariantIndex,
 };
 
 pub(crate) use precondition::{long_enough, refusal};
@@ -290,7 +290,9 @@ impl Bench<'_> {
         if cell.refusal.is_some() || cell.arrangement.most_blocks == 0 {
             return Ok(());
         }
-        cell.refusal = refusal(setting.machine, &cell.arrangement, &cell.checks);
+        if !setting.descriptor.quantities().all(Quantity::is_counted) {
+            cell.refusal = refusal(setting.machine, &cell.arrangement, &cell.checks);
+        }
         if cell.refusal.is_some() {
             return Ok(());
         }

@@ -87,15 +87,14 @@ impl Analysis for Commands {
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let answers: Vec<Answer> =
             trial.cells.iter().flat_map(|cell| answers(machine, trial, cell)).collect();
-        let view = view(trial, &answers);
+        let view = view(machine, trial, &answers);
         Judged { answers, findings: Vec::new(), view }
     }
 }
 
 /// The description once for each quantity that is judged.
 fn quantities(descriptor: &Descriptor) -> impl Iterator<Item = Descriptor> {
-    let all = std::iter::once(descriptor.quantity).chain(descriptor.further.iter().copied());
-    all.map(|quantity| Descriptor { quantity, ..descriptor.clone() })
+    descriptor.quantities().map(|quantity| Descriptor { quantity, ..descriptor.clone() })
 }
 
 fn answers(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {

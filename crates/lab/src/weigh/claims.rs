@@ -87,11 +87,10 @@ impl Vocabulary {
                 }
             }
         }
-        let quantities = std::iter::once(descriptor.quantity).chain(descriptor.further.iter().copied());
         Self {
             commands: commands.map(|parameter| parameter.default.clone()).collect(),
             parameters,
-            quantities: quantities.collect(),
+            quantities: descriptor.quantities().collect(),
             margin: descriptor.margin,
         }
     }

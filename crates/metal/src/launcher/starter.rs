@@ -22,7 +22,7 @@ use tenbin_model::{Bytes, Cpu, Picoseconds};
 
 use super::{Launch, Launched, ProcessEnd, Sink, VARIABLE, wire};
 use crate::child::{default, die_with, monotonic};
-use crate::counters::{CommandCounters, Stand};
+use crate::counters::CommandCounters;
 use crate::pin::current_cpu;
 use crate::usage::Usage;
 
@@ -90,7 +90,6 @@ fn serve() -> io::Result<()> {
         stack: vec![0; STACK].into_boxed_slice(),
         part: vec![0; PART].into_boxed_slice(),
         clean: clean_pages(),
-        counters: None,
         known: Vec::new(),
     };
     give_back(&helper.clean);
@@ -175,8 +174,6 @@ struct Helper {
     stack: Box<[u8]>,
     part: Box<[u8]>,
     clean: Vec<(usize, usize)>,
-    /// Made for the first command that is to be counted.
-    counters: Option<CommandCounters>,
     /// Children that are none of this one's making and may go on: what commands left running that may.
     known: Vec<Pid>,
 }
@@ -224,7 +221,10 @@ impl Helper {
             step: AtomicI32::new(-1),
             error: AtomicI32::new(0),
         };
-        let before = if launch.counted { Some(self.counters()?) } else { None };
+        let not_counted = |error: io::Error| {
+            Failed(Step::Counters, error.raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error))
+        };
+        let counters = launch.counted.then(CommandCounters::hardware).transpose().map_err(not_counted)?;
         if launch.small {
             give_back(&self.clean);
         }
@@ -248,10 +248,7 @@ impl Helper {
         let elapsed = monotonic().saturating_sub(began);
         self.drain(&mut pipes);
         let left = self.after(pid, launch.leaves);
-        let counts = match before {
-            Some(before) => CommandCounters::between(&before, &self.counters()?),
-            None => None,
-        };
+        let counts = counters.map(CommandCounters::read).transpose().map_err(not_counted)?.flatten();
         let end = why.unwrap_or(if libc::WIFEXITED(status) {
             ProcessEnd::Exited(libc::WEXITSTATUS(status))
         } else {
@@ -266,18 +263,6 @@ impl Helper {
             left,
             cpu,
         })
-    }
-
-    /// Where the counters of commands stand.
-    fn counters(&mut self) -> Result<Vec<Stand>, Failed> {
-        let failed = |error: io::Error| {
-            Failed(Step::Counters, error.raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error))
-        };
-        let counters = match &mut self.counters {
-            Some(counters) => counters,
-            none => none.insert(CommandCounters::hardware().map_err(failed)?),
-        };
-        counters.read().map_err(failed)
     }
 
     /// What a stream of a command is connected to; none for this process's own.

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_analysis::verdict;
 use tenbin_document::{Bars, Block, Document, Series, Table};
+use tenbin_model::machine::Virtualisation;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
-    Answer, Axis, Bytes, Cell, Descriptor, Parameter, Picoseconds, Quantity, Trial, VariantIndex, Verdict,
+    Answer, Axis, Bytes, Cell, Descriptor, Machine, Parameter, Picoseconds, Quantity, Trial, VariantIndex,
+    Verdict,
 };
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign;
@@ -17,7 +19,7 @@ use tenbin_stats::sign;
 use super::{COLUMN, ROW, least_peak, typed};
 use crate::weigh::above;
 
-pub(super) fn view(trial: &Trial, answers: &[Answer]) -> Document {
+pub(super) fn view(machine: &Machine, trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for cell in &trial.cells {
         if let Some((names, known)) = fastest(trial, answers) {
@@ -55,6 +57,10 @@ pub(super) fn view(trial: &Trial, answers: &[Answer]) -> Document {
                 2,
                 format!("Commands: {}; blocks of all of them in random orders.", parameter.default),
             );
+        }
+        if let (Virtualisation::Emulated(how), false) = (&machine.virtualisation, cell.samples.is_empty()) {
+            document
+                .paragraph(2, format!("Times: they say nothing of a CPU, as this one is emulated ({how})."));
         }
         document.append(checked(trial, std::slice::from_ref(cell)));
     }
