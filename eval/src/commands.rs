@@ -224,9 +224,8 @@ impl Stand<'_> {
     fn multitime(&self, question: &Question, pair: &Pair) -> Result<Finding, Failure> {
         let batch = self.spinner.folder.join("multitime.batch");
         let text = format!("{}\n{}\n", pair.commands[0], pair.commands[1]);
-        std::fs::write(&batch, text).map_err(|error| {
-            Failure::new(format!("write {}", batch.display()), error, "make room there")
-        })?;
+        std::fs::write(&batch, text)
+            .map_err(|error| Failure::new(format!("write {}", batch.display()), error, "make room there"))?;
         let runs = multitime::runs(question.time.unwrap_or(1));
         // It sleeps up to a second before each run, unless it is kept from that.
         let command = peer(self.arguments.multitime.as_deref())?.directory(&self.spinner.folder);
