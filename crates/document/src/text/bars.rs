@@ -12,6 +12,9 @@ const ROWS: usize = 30;
 const LABEL: usize = 10;
 const TIME: usize = 9;
 
+/// Times that are fewer times apart are shown as they are.
+const ONE_ORDER: f64 = 10.0;
+
 /// Room for what is said of a row.
 const MARK: usize = 14;
 
@@ -22,8 +25,8 @@ const BAR: (usize, usize) = (6, 48);
 /// around them, no wider than `width` columns where two series leave room for it. Empty if nothing was
 /// measured.
 ///
-/// Bars are logarithmic, as a cache is some times faster than the next: one character of the shortest is the
-/// fastest time of all.
+/// Bars begin at 0 where all times are of one order. Else they are logarithmic, as a cache is some times
+/// faster than the next: one character of the shortest is the fastest time of all.
 pub(super) fn bars(bars: &Bars, width: usize) -> String {
     let times = || bars.series.iter().flat_map(|series| &series.times).copied().flatten();
     let (Some(fastest), Some(slowest)) = (times().min(), times().max()) else { return String::new() };
@@ -33,9 +36,12 @@ pub(super) fn bars(bars: &Bars, width: usize) -> String {
     let longest = room.saturating_sub(TIME + 4).clamp(BAR.0, BAR.1);
     let times_fastest = |time: Picoseconds| time.0 as f64 / fastest.0.max(1) as f64;
     let range = times_fastest(slowest).ln();
+    let linear = times_fastest(slowest) < ONE_ORDER;
     let length = |time: Picoseconds| {
-        let part = if range > 0.0 { times_fastest(time).ln() / range } else { 0.0 };
-        1.0 + part * (longest - 1) as f64
+        if linear {
+            return time.0 as f64 / slowest.0.max(1) as f64 * longest as f64;
+        }
+        1.0 + times_fastest(time).ln() / range * (longest - 1) as f64
     };
     let column = TIME + 2 + longest;
     let titles = bars.series.iter().map(|series| format!("  {:<column$}", cut(&series.name, column)));
@@ -52,7 +58,10 @@ pub(super) fn bars(bars: &Bars, width: usize) -> String {
         text.push_str(&line(cells.chain(mark.map(|(_, words)| format!("  ◂ {words}")))));
     }
     let note = if bars.note.is_empty() { String::new() } else { format!("; {}", bars.note) };
-    text.push_str(&format!("  Bars are logarithmic, from {fastest} to {slowest}{note}.\n"));
+    text.push_str(&match linear {
+        true => format!("  Bars begin at 0, and the longest is {slowest}{note}.\n"),
+        false => format!("  Bars are logarithmic, from {fastest} to {slowest}{note}.\n"),
+    });
     if left_out > 0 {
         text.push_str(&format!("  Not shown: {} between.\n", counted(left_out, "row")));
     }

@@ -65,6 +65,17 @@ fn one_curve_of_many_sizes_is_thinned_out_and_says_so() {
 }
 
 #[test]
+fn times_of_one_order_are_as_long_as_they_are() {
+    let times = [11.4, 21.4, 42.8].map(|time| Some(Picoseconds::from_nanos((time * 1e6) as u64)));
+    let series = vec![
+        Series { name: "sleep 0.0{n}".into(), times: times.into() },
+        Series { name: "a command whose words do not fit".into(), times: vec![times[0], None, times[1]] },
+    ];
+    let labels = ["1", "2", "4"].map(String::from).into();
+    insta::assert_snapshot!(bars(&Bars { rows: "n".into(), labels, series, ..Bars::default() }, 80));
+}
+
+#[test]
 fn nothing_measured_is_nothing_shown() {
     assert_eq!(bars(&stairs(0, Vec::new()), 80), "");
     assert_eq!(bars(&stairs(1, vec![Series::default()]), 80), "");
