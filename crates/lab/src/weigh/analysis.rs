@@ -64,6 +64,7 @@ impl Analysis for Commands {
         arrangement: &Arrangement,
         samples: &[Sample],
     ) -> bool {
+        // Between two looks nothing is decided, so nothing needs to be subtracted there.
         let look = samples.last().is_some_and(|sample| {
             let plan = Plan::new(descriptor.level, family.max(1));
             plan.is_some_and(|plan| plan.is_look(sample.block as usize + 1).is_some())
