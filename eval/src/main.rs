@@ -9,6 +9,7 @@ mod bench;
 mod campaign;
 mod commands;
 mod firmware;
+mod functions;
 mod hyperfine;
 mod repeat;
 mod schema;
@@ -55,6 +56,10 @@ enum Task {
     ///
     /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
     Commands(commands::Arguments),
+    /// Weigh pairs of functions whose truth is known, and say how often `tenbin weigh` is wrong.
+    ///
+    /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
+    Functions(functions::Arguments),
     /// Do what a step of `cargo xtask test` does.
     #[command(hide = true)]
     Check {
@@ -105,6 +110,7 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::Steady(arguments) => return steady::run(&workspace, &arguments),
         Task::Repeat(arguments) => return repeat::run(&workspace, &arguments),
         Task::Commands(arguments) => return commands::run(&workspace, &arguments),
+        Task::Functions(arguments) => return functions::run(&workspace, &arguments),
         Task::Check { step: Step::Arena } => arena::check(&workspace)?,
         Task::Check { step: Step::Firmware } => firmware::check(&workspace)?,
         Task::Check { step: Step::Schema } => schema::check(&workspace)?,

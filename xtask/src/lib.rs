@@ -100,6 +100,11 @@ enum Chore {
     /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
     #[command(disable_help_flag = true)]
     Commands(Words),
+    /// Weigh pairs of functions whose truth is known, and say how often `tenbin weigh` is wrong.
+    ///
+    /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
+    #[command(disable_help_flag = true)]
+    Functions(Words),
     /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
     /// finished is lost.
     Killed {
@@ -157,6 +162,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         }
         Chore::Commands(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "commands", &words));
+        }
+        Chore::Functions(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "functions", &words));
         }
         Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
     }

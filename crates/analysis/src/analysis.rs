@@ -185,10 +185,11 @@ impl Analyses {
     /// Judges one trial on `machine`, by the analysis that it names.
     pub fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let descriptor = &trial.descriptor;
-        let refused = |refusal| Judged {
-            answers: vec![comparisons::refused(descriptor, "", true, refusal)],
-            findings: Vec::new(),
-            view: Document::new(),
+        let refused = |refusal| {
+            let answer = comparisons::refused(descriptor, "", true, refusal);
+            let mut view = Document::new();
+            view.paragraph(0, &answer.sentence);
+            Judged { answers: vec![answer], findings: Vec::new(), view }
         };
         match (&trial.refusal, self.of(descriptor)) {
             (Some(refusal), _) => refused(refusal),

@@ -24,7 +24,7 @@ use crate::experiment::Unfit;
 use crate::shortage;
 
 /// A compiler that takes longer for a page of C hangs.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What a source becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Kind {
     Program,
     /// A shared library.
     Library,
+    /// An object, to be linked with others.
+    Object,
 }
 
 /// What execve(2) says where there is no such program, and where it is none.
@@ -210,24 +212,33 @@ impl Workshop {
         let (path, page) = (self.path().join(name), self.path().join(format!("{name}.c")));
         fs::write(&page, source)
             .map_err(|error| Fault::system(format!("write {}", page.display()), error))?;
-        let tried = format!("compile {name}.c with");
-        let mut command = self
-            .command()
-            .ok_or_else(|| Fault::system(tried.as_str(), std::io::Error::other("no compiler is named")))?;
-        command.args(["-std=gnu11", "-O2"]);
+        let mut words: Vec<&OsStr> = vec!["-std=gnu11".as_ref(), "-O2".as_ref()];
         if cfg!(test) {
             // A compiler that warns of what no test of ours has seen is no reason to have no answer.
-            command.args(["-Wall", "-Wextra", "-Werror"]);
+            words.extend(["-Wall", "-Wextra", "-Werror"].map(OsStr::new));
         }
-        if kind == Kind::Library {
-            command.args(["-shared", "-fPIC"]);
+        match kind {
+            Kind::Program => {}
+            Kind::Library => words.extend(["-shared", "-fPIC"].map(OsStr::new)),
+            Kind::Object => words.push("-c".as_ref()),
         }
-        command.arg("-o").arg(&path).arg(&page).args(options);
+        words.extend(["-o".as_ref(), path.as_os_str(), page.as_os_str()]);
+        words.extend(options.iter().map(OsStr::new));
+        self.ask(&format!("compile {name}.c with"), &words)?;
+        Ok(path)
+    }
+
+    /// Has the compiler do what these words say; `tried` is that, as in "compile page.c with".
+    ///
+    /// # Errors
+    /// A fault with the compiler's words where it does not.
+    pub fn ask(&self, tried: &str, words: &[&OsStr]) -> Result<(), Fault> {
+        let mut command = self
+            .command()
+            .ok_or_else(|| Fault::system(tried, std::io::Error::other("no compiler is named")))?;
+        command.args(words);
         let finished = child::run(command, Bounds::within(DEADLINE))?;
-        if finished.end == End::Exited(0) {
-            return Ok(path);
-        }
-        Err(self.failed(&tried, &finished))
+        if finished.end == End::Exited(0) { Ok(()) } else { Err(self.failed(tried, &finished)) }
     }
 }
 

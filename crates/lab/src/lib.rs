@@ -9,6 +9,7 @@
 
 pub mod blame;
 pub mod compiled;
+mod ending;
 pub mod engine;
 pub mod experiment;
 pub mod experiments;
@@ -23,6 +24,7 @@ pub mod survey;
 pub mod trace;
 mod walk;
 pub mod weigh;
+pub mod workers;
 pub mod yes;
 
 pub use engine::{Bench, Event};
@@ -36,5 +38,17 @@ pub use ladder::Ladder;
 /// Every analysis that a question names.
 pub fn analyses() -> tenbin_analysis::Analyses {
     let own = EXPERIMENTS.iter().map(|experiment| experiment.analysis);
-    tenbin_analysis::Analyses(own.chain([weigh::COMMANDS, weigh::CLAIMS, weigh::UNORDERED]).collect())
+    tenbin_analysis::Analyses(
+        own.chain([
+            weigh::COMMANDS,
+            weigh::CLAIMS,
+            weigh::CLAIMS_OF_FUNCTIONS,
+            weigh::UNORDERED,
+            workers::FUNCTIONS,
+            workers::FUNCTIONS_IN_PLACE,
+            workers::INSTRUCTIONS,
+            workers::WORKERS,
+        ])
+        .collect(),
+    )
 }

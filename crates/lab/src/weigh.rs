@@ -25,11 +25,13 @@ use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Source, Variant, VariantIndex,
 };
 
+pub(crate) use analysis::COLUMN;
 pub use analysis::{COMMANDS, is_worse, so_far};
-pub use claims::{CLAIMS, Claims};
+pub use claims::{CLAIMS, CLAIMS_OF_FUNCTIONS, Claims};
 pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
+pub(crate) use program::words;
 pub use workshop::Ignored;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
@@ -155,12 +157,22 @@ const ALL_PAIRS: usize = 4;
 /// A run of a command is ended after this time, unless the question has less: nobody waits for ever.
 const LONGEST_RUN: Picoseconds = Picoseconds::from_millis(3_600_000);
 
-/// A question that was read: what the engine needs, and what the commands are.
+/// A question that was read: an experiment of one cell, made of what a user gave.
 pub struct Weighing {
-    descriptor: Descriptor,
-    arrangement: Arrangement,
-    allowance: Allowance,
-    workshop: Rc<RefCell<Workshop>>,
+    pub(crate) descriptor: Descriptor,
+    pub(crate) arrangement: Arrangement,
+    pub(crate) allowance: Allowance,
+    /// How what is measured becomes answers.
+    pub analysis: &'static dyn Analysis,
+    /// Sets the cell up.
+    pub(crate) open: Rc<dyn Fn(&Request<'_>) -> Opened>,
+}
+
+/// The comparisons of so many variants: every pair of a few, and of more each with the first; only those
+/// where the first is a reference.
+pub(crate) fn pairs(count: usize, with_reference: bool) -> Vec<(usize, usize)> {
+    let firsts = if with_reference || count > ALL_PAIRS { count.min(1) } else { count };
+    (0..firsts).flat_map(|one| (one + 1..count).map(move |other| (one, other))).collect()
 }
 
 impl Question {
@@ -269,8 +281,12 @@ impl Question {
         let longest = self.within.unwrap_or(LONGEST_RUN);
         let mut asked = Claims::quantities(&descriptor);
         asked.extend(&self.quantities);
-        let workshop = Workshop::new(self, prepared, shell.words, longest, &asked);
-        Ok(Weighing { descriptor, arrangement, allowance, workshop: Rc::new(RefCell::new(workshop)) })
+        let workshop = Rc::new(RefCell::new(Workshop::new(self, prepared, shell.words, longest, &asked)));
+        let open = move |_: &Request<'_>| -> Opened {
+            workshop.borrow_mut().open()?;
+            Ok(Box::new(Fixture::new(Rc::clone(&workshop))))
+        };
+        Ok(Weighing { descriptor, arrangement, allowance, analysis: self.analysis(), open: Rc::new(open) })
     }
 
     /// How what is measured becomes answers.
@@ -430,25 +446,18 @@ impl Question {
         let place = VariantIndex::from;
         let columns = commands.iter().map(|command| command.column).max().unwrap_or(0) + 1;
         let rows = commands.iter().map(|command| command.row).max().unwrap_or(0) + 1;
-        let mut pairs = Vec::new();
+        let (mut pairs, mut named) = (Vec::new(), Vec::new());
         if self.claims.is_some() {
             pairs = claims::comparisons(descriptor);
-        } else if self.reference.is_some() || (count > ALL_PAIRS && (rows == 1 || columns == 1)) {
-            pairs.extend((1..count).map(|other| (place(0), place(other))));
-        } else if rows > 1 && columns > 1 {
+        } else if rows > 1 && columns > 1 && self.reference.is_none() {
             // Each value of the parameters by itself.
-            for (one, left) in commands.iter().enumerate() {
-                let rest = commands.iter().enumerate().skip(one + 1);
-                pairs.extend(
-                    rest.filter(|(_, right)| right.row == left.row)
-                        .map(|(other, _)| (place(one), place(other))),
-                );
-            }
+            let of_one_row = |&(one, other): &(usize, usize)| commands[one].row == commands[other].row;
+            let all = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
+            named.extend(all.filter(of_one_row));
         } else {
-            for one in 0..count {
-                pairs.extend((one + 1..count).map(|other| (place(one), place(other))));
-            }
+            named = self::pairs(count, self.reference.is_some());
         }
+        pairs.extend(named.into_iter().map(|(one, other)| (place(one), place(other))));
         let (blocks, half) = match self.most_runs {
             None => (Arrangement::UNBOUNDED_BLOCKS, false),
             // Two runs of each command are a block.
@@ -516,11 +525,8 @@ impl Weighing {
     /// # Errors
     /// None; the signature is that of any plan.
     pub fn plan(&self, _request: &Request<'_>) -> Result<Plan, Unfit> {
-        let workshop = Rc::clone(&self.workshop);
-        let open = move |_: &Arrangement, _: &Request<'_>| -> Opened {
-            workshop.borrow_mut().open()?;
-            Ok(Box::new(Fixture::new(Rc::clone(&workshop))))
-        };
+        let open = Rc::clone(&self.open);
+        let open = move |_: &Arrangement, request: &Request<'_>| open(request);
         let cells = vec![PlannedCell::new(self.arrangement.clone(), open)];
         Ok(Plan { cells, time: Some(self.allowance), ..Plan::default() })
     }

@@ -6,6 +6,8 @@
 //! descendant that leaves the group (setsid(2)) is not followed, but for the time of [`Orphans`]. The child
 //! itself is also killed by the kernel when the thread that started it ends (`PR_SET_PDEATHSIG`, prctl(2)).
 
+mod dialogue;
+
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::mem::take;
@@ -23,7 +25,11 @@ use rustix::process::{
     kill_current_process_group, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
     set_parent_process_death_signal, setrlimit, waitpid,
 };
+use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
+use tenbin_model::Cpu;
+
+pub use dialogue::{Dialogue, Reply};
 
 use crate::fault::Fault;
 use crate::signals::Held;
@@ -56,16 +62,24 @@ pub struct Bounds {
     pub file: Option<u64>,
     /// Bytes of standard output and of standard error that are kept, each. The rest is read and dropped.
     pub output: usize,
+    /// The CPU on which it runs, with all that it starts; none for any.
+    pub cpu: Option<Cpu>,
 }
 
 impl Bounds {
     /// A deadline, no bound on memory and files, 1 MiB of output.
     pub fn within(deadline: Duration) -> Self {
-        Self { deadline, memory: None, file: None, output: 1 << 20 }
+        Self { deadline, memory: None, file: None, output: 1 << 20, cpu: None }
     }
 
     /// Has this process and those that it starts keep them. It makes system calls only.
     fn impose(&self) -> Result<(), Errno> {
+        if let Some(Cpu(number)) = self.cpu {
+            let number = usize::try_from(number).ok().filter(|&number| number < CpuSet::MAX_CPU);
+            let mut only = CpuSet::new();
+            only.set(number.ok_or(Errno::INVAL)?);
+            sched_setaffinity(None, &only)?;
+        }
         // A core file would be left behind.
         let resources =
             [(Resource::Core, Some(0)), (Resource::As, self.memory), (Resource::Fsize, self.file)];

@@ -282,6 +282,22 @@ impl<'a> Elf<'a> {
         }))
     }
 
+    /// The names of the sections that hold code, in their order.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn code(&self) -> Result<Vec<Cow<'a, str>>, Malformed> {
+        let sections = self.header.sections(self.order, self.bytes)?;
+        let is_code = |section: &&SectionHeader64<Endianness>| {
+            section.sh_flags(self.order).contains(numbers::SHF_EXECINSTR) && section.sh_size(self.order) > 0
+        };
+        sections
+            .iter()
+            .filter(is_code)
+            .map(|section| Ok(String::from_utf8_lossy(sections.section_name(self.order, section)?)))
+            .collect()
+    }
+
     /// The symbols for linkers and debuggers; none in a file that was stripped.
     ///
     /// # Errors

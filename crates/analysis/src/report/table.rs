@@ -16,7 +16,7 @@ use crate::verdict::sentence::{briefly, range};
 const COUNT_SHOWN: f64 = 1e-3;
 
 /// What each variant cost in this cell. None if nothing was timed.
-pub(super) fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
+pub fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
     let rows: Vec<Row> = cell
         .arrangement
         .variants

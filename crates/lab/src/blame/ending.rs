@@ -5,6 +5,7 @@ use std::time::Duration;
 use tenbin_model::{Attributed, Attribution};
 
 use super::contract::{Clause, Outcome, Says, Specification};
+use crate::ending;
 
 /// How one call in a process that may be lost ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,32 +116,11 @@ pub(super) fn deed<O>(ending: &Ending<O>, within: Duration) -> String {
     match ending {
         Ending::Returned { .. } => "returns".into(),
         Ending::Exited(status) => format!("ends the process with status {status}"),
-        Ending::Signalled(signal) => format!("is ended by {}", signal_in_words(*signal)),
+        Ending::Signalled(signal) => format!("is ended by {}", ending::signal(*signal)),
         Ending::Late => format!("does not return within {} s", within.as_secs_f64()),
         Ending::Trespassed(beside) => format!("touches memory just {beside}"),
         Ending::Garbled => {
             "ends the process with status 101, or changes memory or files of its caller".into()
         }
     }
-}
-
-/// "signal 11 (SIGSEGV)".
-pub(super) fn signal_in_words(signal: i32) -> String {
-    let name = match signal {
-        2 => "SIGINT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        31 => "SIGSYS",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({name})")
 }

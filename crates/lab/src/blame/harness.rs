@@ -9,9 +9,10 @@ use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End, Finished};
 
 use super::contract::{Contract, Input, Outcome};
-use super::ending::{Ending, signal_in_words};
+use super::ending::Ending;
 use super::wire::Reader;
 use crate::compiled::{Kind, Workshop};
+use crate::ending;
 use crate::experiment::Unfit;
 use crate::shortage;
 
@@ -194,7 +195,7 @@ fn unloadable(library: &Path, kind: i32, detail: i32, body: &[u8]) -> String {
         }
         kind::NO_SYMBOL => format!("{library}: the loader does not find its function"),
         kind::SIGNALLED => {
-            format!("{library}: {} ends the process that loads it", signal_in_words(detail))
+            format!("{library}: {} ends the process that loads it", ending::signal(detail))
         }
         kind::EXITED => format!("{library}: it ends the process that loads it with status {detail}"),
         _ => format!("{library}: loading it does not come to an end"),

@@ -13,10 +13,11 @@ use tenbin_metal::child::{self, End};
 use tenbin_model::{Attributed, Attribution, Watched};
 
 use super::contract::{Contract, Input, Outcome, Specification};
-use super::ending::{Ending, breach, deed, judge, signal_in_words};
+use super::ending::{Ending, breach, deed, judge};
 use super::wire::Reader;
 use super::{PROGRAM, Request};
 use crate::compiled::{Kind, Workshop};
+use crate::ending;
 use crate::experiment::Unfit;
 use crate::shortage;
 
@@ -133,7 +134,7 @@ pub(super) fn watch<I: Input, O: Outcome>(
 fn ended(end: End, within: Duration) -> String {
     match end {
         End::Exited(status) => format!("exited with status {status}"),
-        End::Signalled(signal) => format!("was ended by {}", signal_in_words(signal)),
+        End::Signalled(signal) => format!("was ended by {}", ending::signal(signal)),
         End::OutOfTime => {
             format!("was ended here because it was still running after {} s", within.as_secs_f64())
         }

@@ -12,7 +12,7 @@ use tenbin_model::{Calibration, Cpu, Effort, Machine, Picoseconds, Refusal, Size
 use super::{Question, Subject};
 use crate::engine::{self, Bench};
 use crate::experiment::{Experiment, Request, Settings, Unfit};
-use crate::weigh::{self, COMMANDS};
+use crate::weigh;
 
 /// A length of command: its name, what it does in words, and how long that takes all in all.
 type Length = (&'static str, &'static str, Picoseconds);
@@ -164,7 +164,7 @@ impl Pair {
         };
         let weighing = question.read()?;
         let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
-        let experiment = Experiment { analysis: COMMANDS, ..Experiment::new(&describe, &plan) };
+        let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
         let (settings, sizes, cpus) = (Settings::default(), Sizes::default(), [] as [Cpu; 0]);
         let request = Request {
             machine,

@@ -21,7 +21,7 @@ use view::view;
 pub(super) const NAME: &str = "commands";
 
 /// Which of the commands that were typed a variant was made of.
-pub(super) const COLUMN: Axis = Axis::new("command");
+pub(crate) const COLUMN: Axis = Axis::new("command");
 
 /// Which combination of values it was made with.
 pub(super) const ROW: Axis = Axis::new("values");

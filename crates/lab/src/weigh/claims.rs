@@ -9,8 +9,8 @@ mod grammar;
 
 use tenbin_model::{Descriptor, Parameter, Quantity};
 
-pub(super) use analysis::comparisons;
-pub use analysis::{CLAIMS, judged};
+pub(crate) use analysis::comparisons;
+pub use analysis::{CLAIMS, CLAIMS_OF_FUNCTIONS, judged};
 pub use file::{AskedQuestion, File};
 pub use grammar::Claim;
 
@@ -38,7 +38,7 @@ const CLAIM: &str = "claim";
 
 impl Claims {
     /// The parameters of a description that keep them.
-    pub(super) fn parameters(&self) -> Vec<Parameter> {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
         let mut parameters = vec![Parameter::new(QUESTION, &self.question, "whose claims are judged")];
         let commands = self.commands.iter().map(|name| Parameter::new(COMMAND, name, "a command's name"));
         parameters.extend(commands);

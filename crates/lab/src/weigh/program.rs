@@ -96,7 +96,7 @@ fn is_of_shell(word: &str) -> bool {
 ///
 /// # Errors
 /// A usage error: a quote that does not end, or no word at all.
-pub(super) fn words(command: &str) -> Result<Vec<String>, Unfit> {
+pub(crate) fn words(command: &str) -> Result<Vec<String>, Unfit> {
     match shell_words::split(command) {
         Ok(words) if !words.is_empty() => Ok(words),
         Ok(_) => Err(Unfit::Usage("a command is empty".into())),

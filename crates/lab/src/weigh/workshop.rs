@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tenbin_metal::launcher::{ProcessEnd, Sink, Stream, in_memory};
 use tenbin_metal::{Fault, Launch, Launched, Launcher};
-use tenbin_model::words::{comma, counted};
+use tenbin_model::words::counted;
 use tenbin_model::{Cpu, Finding, Picoseconds, Quantity, Refusal, VariantIndex};
 
 use super::inputs::Inputs;
 use super::written::Written;
 use super::{NAME, Output, Question, Shell, program};
+use crate::ending;
 use crate::experiment::{Failure, Seen, Unfit};
 
 /// Which failures of a command are none.
@@ -163,7 +164,7 @@ impl Workshop {
         if launched.end == ProcessEnd::Exited(0) {
             return Ok(());
         }
-        let how = format!("the {kind} command {}{}", ended(launched.end), last_words(&errors));
+        let how = format!("the {kind} command {}{}", ended(launched.end), ending::last_words(&errors));
         Err(Unfit::Refused(Refusal {
             reached: format!("{how} (`{line}`)"),
             needs: "a status of 0".into(),
@@ -283,7 +284,7 @@ impl Workshop {
                 errors.drain(..over);
             }
         })?;
-        if let Some(failure) = self.failure(&launched, &last_words(&errors)) {
+        if let Some(failure) = self.failure(&launched, &ending::last_words(&errors)) {
             return Ok(Seen::Broken(failure));
         }
         let is_weighed = self.commands[place].is_weighed;
@@ -333,7 +334,11 @@ impl Workshop {
         drop(file);
         let accepted = launched.end == ProcessEnd::Exited(0);
         Ok((!accepted).then(|| {
-            format!("the check `{check}` {} for its output{}", ended(launched.end), last_words(&errors))
+            format!(
+                "the check `{check}` {} for its output{}",
+                ended(launched.end),
+                ending::last_words(&errors)
+            )
         }))
     }
 
@@ -469,48 +474,14 @@ fn ended(end: ProcessEnd) -> String {
             "ended with status 127, a shell's word for a command that is not found".into()
         }
         ProcessEnd::Exited(status) => format!("ended with status {status}"),
-        ProcessEnd::Signalled(signal) => format!("was ended by signal {signal}{}", signal_name(signal)),
+        ProcessEnd::Signalled(signal) => format!("was ended by {}", ending::signal(signal)),
         ProcessEnd::Stopped(signal @ (21 | 22)) => {
-            format!(
-                "was stopped by signal {signal}{}: it asks for a terminal, and runs without one",
-                signal_name(signal)
-            )
+            format!("was stopped by {}: it asks for a terminal, and runs without one", ending::signal(signal))
         }
-        ProcessEnd::Stopped(signal) => format!("was stopped by signal {signal}{}", signal_name(signal)),
+        ProcessEnd::Stopped(signal) => format!("was stopped by {}", ending::signal(signal)),
         ProcessEnd::OutOfTime => "had not ended in time".into(),
         ProcessEnd::Cancelled => "was interrupted".into(),
     }
-}
-
-/// Names of the signals that end or stop commands (signal(7), the numbers of x86, Arm and RISC-V).
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        2 => " (SIGINT)",
-        4 => " (SIGILL)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        9 => " (SIGKILL)",
-        11 => " (SIGSEGV)",
-        13 => " (SIGPIPE)",
-        15 => " (SIGTERM)",
-        19 => " (SIGSTOP)",
-        21 => " (SIGTTIN)",
-        22 => " (SIGTTOU)",
-        _ => "",
-    }
-}
-
-/// The last lines that a command wrote to standard error, in parentheses; nothing where there are none.
-fn last_words(errors: &[u8]) -> String {
-    const LINES: usize = 3;
-    let text = String::from_utf8_lossy(errors);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last: Vec<String> = lines[lines.len().saturating_sub(LINES)..]
-        .iter()
-        .map(|line| line.chars().take(200).collect())
-        .collect();
-    if last.is_empty() { String::new() } else { format!(" ({})", comma(&last)) }
 }
 
 fn command_name(line: &str) -> String {

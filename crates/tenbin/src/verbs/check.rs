@@ -7,7 +7,6 @@ use std::{env, fs};
 use clap::Args;
 use tenbin_analysis::{Reported, report};
 use tenbin_lab::survey::Selection;
-use tenbin_lab::weigh::CLAIMS;
 use tenbin_lab::weigh::claims::{AskedQuestion, File, judged};
 use tenbin_lab::{Experiment, Request};
 use tenbin_model::{CheckReport, CheckedQuestion, Effort};
@@ -134,7 +133,7 @@ impl Check {
         }
         let weighing = &question.weighing;
         let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
-        let experiment = Experiment { analysis: CLAIMS, ..Experiment::new(&describe, &plan) };
+        let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
         let measure = self.measure();
         let survey = measurement::of(Selection::of(experiment), &measure, Effort::Normal)?;
         let outcome = match answered(&survey, &measure, &|_: &Reported, _| String::new(), false) {

@@ -6,6 +6,7 @@
 mod run;
 pub mod weigh;
 mod check;
+mod include;
 mod calibrate;
 mod blame;
 mod list;

@@ -2,13 +2,15 @@
 
 mod exports;
 mod from;
+mod sides;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use tenbin_lab::survey::{Selection, cpus};
 use tenbin_lab::weigh::values::{ignored, level, margin, metric, time};
-use tenbin_lab::weigh::{Ignored, Output, Parameters, Place, Question, Shell};
+use tenbin_lab::weigh::{Ignored, Output, Parameters, Place, Question, Shell, Weighing};
+use tenbin_lab::workers::Adopted;
 use tenbin_lab::{Experiment, Request, weigh};
 use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
 use tenbin_reach::{Repository, Revision};
@@ -20,12 +22,16 @@ use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
 use exports::Exports;
 
-/// Weigh commands: which takes less time, and by how much
+/// Weigh commands or functions: which takes less time, and by how much
 ///
 /// Two commands or more, or one with a parameter. All of them are run in random blocks, one run after the
 /// other, until what they need is known to differ, or known to be the same within --margin; or until half a
 /// minute is over, or --within. Each command is started without a shell, unless one of them needs a shell or
 /// --shell names one. Every option of hyperfine 1.20 is one here, with its meaning; what differs says so.
+///
+/// Files that end with .c, .S, .rs, .o or .so are no commands: the function tenbin_run() in each is weighed
+/// (`tenbin include` prints its header), linked anew in each block, so that the answer is over layouts of the
+/// code and not of one.
 ///
 /// An interrupt (Ctrl-C) ends it: what was measured is judged as far as that goes. The status is 0 where
 /// something was answered, 3 where everything was refused, 4 where a command did not do what it must.
@@ -33,12 +39,45 @@ use exports::Exports;
 pub struct Weigh {
     /// Commands, each in one word (in quotes); {NAME} stands for the value of a parameter, {seed} for a
     /// number that changes from block to block and is the same for all commands in one
-    #[arg(required_unless_present = "from", value_name = "COMMAND")]
+    #[arg(required_unless_present_any = ["from", "worker"], value_name = "COMMAND|FILE")]
     commands: Vec<String>,
     /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion, or
     /// Go's benchmark text. Given again, what is in several files is weighed. Nothing is measured or kept
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "runs", "min_runs", "max_runs", "within", "label"])]
     from: Vec<PathBuf>,
+
+    /// Weigh this worker: a program that is asked for work on standard input and answers with the time that
+    /// it took (`tenbin include --protocol`). Given twice or more
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["commands", "from"], help_heading = FUNCTIONS)]
+    worker: Vec<String>,
+    /// What is given are no commands but instructions of this machine, a line of assembler each (on x86-64 in
+    /// Intel's syntax): how many cycles each takes, in a chain and apart
+    #[arg(long, requires = "commands", conflicts_with_all = ["worker", "from", "call", "cflags", "adopt", "one_layout"], help_heading = FUNCTIONS)]
+    asm: bool,
+    /// Assembler that is executed before the instructions, so that operands are what they have to be
+    #[arg(long, value_name = "ASM", requires = "asm", default_value = "", hide_default_value = true, help_heading = FUNCTIONS)]
+    init: String,
+    /// A file of functions that is part of every side: a small program that calls what the libraries hold
+    #[arg(long, value_name = "FILE", requires = "commands", help_heading = FUNCTIONS)]
+    call: Vec<PathBuf>,
+    /// Options for the C compiler (-O2 comes before them): given once for all sides, or once for each
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "commands", help_heading = FUNCTIONS)]
+    cflags: Vec<String>,
+    /// The files are those of another project, and are run as they stand: will-it-scale's test cases, one
+    /// task
+    #[arg(long, value_name = "PROJECT", value_parser = Adopted::NAMES.map(|(name, _)| name), requires = "commands", help_heading = FUNCTIONS)]
+    adopt: Option<String>,
+    /// Link once: the answer holds for that layout, and comes sooner; --one-layout=7 is another one
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0",
+        requires = "commands",
+        help_heading = FUNCTIONS
+    )]
+    one_layout: Option<u32>,
 
     /// Weigh this revision of the repository that you stand in: given twice or more, each is checked out in
     /// the cache and built once, and the commands run in each; `.` is what is not committed
@@ -208,6 +247,7 @@ pub struct Weigh {
     label: Option<Label>,
 }
 
+const FUNCTIONS: &str = "Functions and workers";
 const REVISIONS: &str = "Revisions";
 const RUNS: &str = "How often";
 const WHAT: &str = "What is asked";
@@ -271,26 +311,40 @@ struct Weighed {
 
 impl Weigh {
     fn weighed(&self) -> Result<Weighed, Trouble> {
-        let mut question = self.question()?;
+        let sides = self.sides()?;
+        // What is wrong with the request is known before anything is checked out.
+        let question = match &sides {
+            Some(_) => self.not_for_commands().map(|()| None)?,
+            None => Some(self.question()?),
+        };
         // It removes what it checked out when it is dropped.
         let revisions = (self.bisect || !self.rev.is_empty()).then(|| self.check_out()).transpose()?;
-        let mut remarks = Vec::new();
-        if let Some(revisions) = &revisions {
-            let each = |command: &String| vec![command.clone(); revisions.places.len()];
-            question.commands = self.commands.iter().flat_map(each).collect();
-            let several = self.commands.len() > 1;
-            let place = |command: &String, place: &Place| Place {
-                name: if several { format!("{command} at {}", place.name) } else { place.name.clone() },
-                ..place.clone()
-            };
-            let places =
-                |command: &String| revisions.places.iter().map(|it| place(command, it)).collect::<Vec<_>>();
-            question.places = self.commands.iter().flat_map(places).collect();
-            remarks.extend(revisions.remark.clone());
+        let several = self.commands.len() > 1;
+        let mut placed: Vec<(String, Place)> = Vec::new();
+        for command in &self.commands {
+            for place in revisions.iter().flat_map(|revisions| &revisions.places) {
+                let name = if several { format!("{command} at {}", place.name) } else { place.name.clone() };
+                placed.push((command.clone(), Place { name, ..place.clone() }));
+            }
         }
-        let weighing = question.read()?;
+        let remarks = revisions.iter().filter_map(|revisions| revisions.remark.clone()).collect();
+        let weighing = match (sides, question) {
+            (Some(sides), _) => self.question_of(sides, &placed)?.read()?,
+            (None, question) => {
+                let mut question = question.unwrap_or_default();
+                if !placed.is_empty() {
+                    (question.commands, question.places) = placed.into_iter().unzip();
+                }
+                question.read()?
+            }
+        };
+        self.answer(&weighing, remarks)
+    }
+
+    /// Measures what was read.
+    fn answer(&self, weighing: &Weighing, remarks: Vec<String>) -> Result<Weighed, Trouble> {
         let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
-        let experiment = Experiment { analysis: weigh::COMMANDS, ..Experiment::new(&describe, &plan) };
+        let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
         let measure = self.measure();
         let survey = measurement::of(Selection::of(experiment), &measure, Effort::Normal)?;
         let silent = self.style.as_deref() == Some("none");

@@ -10,10 +10,10 @@ mod bench;
 mod figures;
 mod growth;
 
-use tenbin_analysis::report::checked;
+use tenbin_analysis::report::{self, checked};
 use tenbin_analysis::{Analysis, Judged, verdict};
-use tenbin_document::Document;
 use tenbin_document::words::capitalised;
+use tenbin_document::{Document, Table};
 use tenbin_model::{
     Arrangement, Cell, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine,
     Picoseconds, Purpose, Quantity, Refusal, Role, Sample, Trial, VariantIndex,
@@ -22,29 +22,45 @@ use tenbin_stats::sequential::Plan;
 
 use super::grammar::{Claim, Kind};
 use super::{Claims, question};
-use crate::weigh::analysis::{COLUMN, ROW, SCOPE, table};
+use crate::weigh::analysis::{COLUMN, ROW, SCOPE, table as commands};
 use bench::Bench;
 
 /// Claims about commands.
-pub const CLAIMS: &dyn Analysis = &OfClaims;
+pub const CLAIMS: &dyn Analysis =
+    &OfClaims { name: "claims", scope: SCOPE, calibrated_by: Purpose::Command, table: commands };
+
+/// Claims about functions and workers.
+pub const CLAIMS_OF_FUNCTIONS: &dyn Analysis = &OfClaims {
+    name: "claims of functions",
+    scope: "Intervals cover what varied from block to block; in each, functions lie at other places, unless they are linked once. Another \
+            input, compiler or machine is not in them.",
+    calibrated_by: Purpose::Ladder,
+    table: |descriptor, cell| report::table::variants(verdict::whole_epoch, descriptor, cell),
+};
 
 /// Runs of a command of which none was above a bound, before that is called to hold.
 const ENOUGH_RUNS: usize = 20;
 
 #[derive(Debug)]
-struct OfClaims;
+struct OfClaims {
+    name: &'static str,
+    scope: &'static str,
+    calibrated_by: Purpose,
+    /// What each variant cost.
+    table: fn(&Descriptor, &Cell) -> Option<Table>,
+}
 
 impl Analysis for OfClaims {
     fn name(&self) -> &'static str {
-        "claims"
+        self.name
     }
 
     fn scope(&self) -> &'static str {
-        SCOPE
+        self.scope
     }
 
     fn calibrated_by(&self) -> Purpose {
-        Purpose::Command
+        self.calibrated_by
     }
 
     fn family(&self, descriptor: &Descriptor, _comparisons: usize) -> usize {
@@ -94,7 +110,7 @@ impl Analysis for OfClaims {
             }
         }
         for cell in &trial.cells {
-            if let Some(table) = table(&trial.descriptor, cell) {
+            if let Some(table) = (self.table)(&trial.descriptor, cell) {
                 view.space().table(table);
             }
             view.space().append(checked(trial, std::slice::from_ref(cell)));
@@ -204,7 +220,7 @@ fn family(descriptor: &Descriptor) -> usize {
 }
 
 /// The pairs that claims name.
-pub(in crate::weigh) fn comparisons(descriptor: &Descriptor) -> Vec<(VariantIndex, VariantIndex)> {
+pub(crate) fn comparisons(descriptor: &Descriptor) -> Vec<(VariantIndex, VariantIndex)> {
     let mut pairs: Vec<(VariantIndex, VariantIndex)> = Vec::new();
     for (comparison, _) in Read::of(descriptor).pairs {
         let pair = (comparison.left, comparison.right);

@@ -16,6 +16,7 @@ use super::{Claims, Vocabulary, judged};
 use crate::experiment::Unfit;
 use crate::survey::cpus;
 use crate::weigh::{Ignored, Output, Parameters, Place, Question, Shell, Weighing, values};
+use crate::workers::{self, Functions, Sides};
 
 /// A question of a project.
 pub struct AskedQuestion {
@@ -81,7 +82,8 @@ impl File<'_> {
             Unfit::Usage(message) => self.wrong(&name.span(), message.strip_prefix("--").unwrap_or(&message)),
             other => other,
         };
-        for (command, _) in &section.commands.0 {
+        let sides = section.sides().map_err(|why| self.wrong(&name.span(), &why))?;
+        for (command, _) in &sides.0 {
             let allowed = |letter: char| letter.is_alphanumeric() || "_-.+".contains(letter);
             if command.get_ref().is_empty() || !command.get_ref().chars().all(allowed) {
                 let why = format!(
@@ -91,18 +93,31 @@ impl File<'_> {
                 return Err(self.wrong(&command.span(), &why));
             }
         }
-        if section.commands.0.is_empty() {
-            return Err(self.wrong(&name.span(), "it has no commands"));
+        if sides.0.is_empty() {
+            return Err(self.wrong(&name.span(), "it has no commands, functions or workers"));
         }
         if section.claims.0.is_empty() {
             let why = format!("nothing is claimed: [weigh.{}.claims] has no line", name.get_ref());
             return Err(self.wrong(&name.span(), &why));
         }
-        let weighing = self.asked(name, section).and_then(|asked| asked.read()).map_err(at_name)?;
+        let weighing = if section.commands.0.is_empty() {
+            self.asked_of_functions(name, section).and_then(|asked| asked.read())
+        } else {
+            self.asked(name, section).and_then(|asked| asked.read())
+        };
+        let weighing = weighing.map_err(at_name)?;
         let words = Vocabulary::of(&weighing.descriptor);
         for (claim, text) in &section.claims.0 {
-            super::Claim::read(claim.get_ref(), text.get_ref(), &words)
-                .map_err(|why| self.wrong(&text.span(), &format!("claim `{}`: {why}", claim.get_ref())))?;
+            let wrong = |why: &str| self.wrong(&text.span(), &format!("claim `{}`: {why}", claim.get_ref()));
+            let read =
+                super::Claim::read(claim.get_ref(), text.get_ref(), &words).map_err(|why| wrong(&why))?;
+            if section.commands.0.is_empty()
+                && let Some(other) =
+                    read.quantities().iter().find(|quantity| **quantity != Quantity::WallTime)
+            {
+                let noun = other.of_command().unwrap_or_default();
+                return Err(wrong(&format!("{noun} is known of commands, and of functions only time is")));
+            }
         }
         let claims = section.claims.0.iter();
         let claims = claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect();
@@ -141,7 +156,6 @@ impl File<'_> {
                 }
             }
         };
-        let claims = section.claims.0.iter();
         let place = |key: &String| Place { name: key.clone(), folder: self.folder.to_owned() };
         Ok(Question {
             commands: commands.iter().map(|(_, line)| line.get_ref().clone()).collect(),
@@ -171,12 +185,48 @@ impl File<'_> {
             level: section.level.as_ref().map(|level| level.0),
             same_output: section.same_output,
             check: section.check.clone(),
-            claims: Some(Claims {
-                question: name.get_ref().clone(),
-                commands: keys,
-                claims: claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect(),
-            }),
+            claims: Some(section.claims_of(name, keys)),
             ..Question::default()
+        })
+    }
+
+    /// What `tenbin weigh` would be given, where functions or workers are weighed.
+    fn asked_of_functions(
+        &self,
+        name: &Spanned<String>,
+        section: &Section,
+    ) -> Result<workers::Question, Unfit> {
+        let functions = Functions {
+            sides: section
+                .functions
+                .0
+                .iter()
+                .map(|(_, files)| files.get_ref().split_whitespace().map(|it| self.folder.join(it)).collect())
+                .collect(),
+            callers: section.call.iter().map(|file| self.folder.join(file)).collect(),
+            flags: section.cflags.clone().into_iter().collect(),
+            layout: section.one_layout.then_some(0),
+            adopted: None,
+        };
+        let (sides, named) = if section.workers.0.is_empty() {
+            (Sides::Functions(functions), &section.functions)
+        } else {
+            let lines = section.workers.0.iter().map(|(_, line)| line.get_ref().clone());
+            (Sides::Workers(lines.collect()), &section.workers)
+        };
+        let keys: Vec<String> = named.0.iter().map(|(key, _)| key.get_ref().clone()).collect();
+        let cpus = section.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
+        let runs = section.runs.map(NonZero::get);
+        Ok(workers::Question {
+            sides,
+            names: keys.clone(),
+            within: section.within.as_ref().map(|time| time.0),
+            margin: section.margin.as_ref().map(|margin| margin.0),
+            level: section.level.as_ref().map(|level| level.0),
+            least_runs: runs,
+            most_runs: runs,
+            cpu: cpus.first().copied(),
+            claims: Some(section.claims_of(name, keys)),
         })
     }
 
@@ -199,7 +249,17 @@ struct Sections {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Section {
+    #[serde(default)]
     commands: Listed<Spanned<String>>,
+    #[serde(default)]
+    functions: Listed<Spanned<String>>,
+    #[serde(default)]
+    workers: Listed<Spanned<String>>,
+    #[serde(default)]
+    call: Vec<PathBuf>,
+    cflags: Option<String>,
+    #[serde(default)]
+    one_layout: bool,
     prepare: Option<Hook>,
     conclude: Option<Hook>,
     setup: Option<String>,
@@ -223,6 +283,56 @@ struct Section {
     parameters: Listed<Vec<Value>>,
     #[serde(default)]
     claims: Listed<Spanned<String>>,
+}
+
+impl Section {
+    /// What is weighed: commands, functions or workers.
+    fn sides(&self) -> Result<&Listed<Spanned<String>>, String> {
+        let all = [(&self.commands, "commands"), (&self.functions, "functions"), (&self.workers, "workers")];
+        let mut given = all.into_iter().filter(|(sides, _)| !sides.0.is_empty());
+        let (sides, word) = given.next().unwrap_or(all[0]);
+        if let Some((_, other)) = given.next() {
+            return Err(format!("it has {word} and {other}: one kind is weighed in a question"));
+        }
+        let of_commands = [
+            (self.prepare.is_some(), "prepare"),
+            (self.conclude.is_some(), "conclude"),
+            (self.setup.is_some(), "setup"),
+            (self.cleanup.is_some(), "cleanup"),
+            (self.shell.is_some(), "shell"),
+            (self.check.is_some(), "check"),
+            (self.same_output, "same-output"),
+            (self.warmup.is_some(), "warmup"),
+            (self.ignore_failure.is_some(), "ignore-failure"),
+            (self.input.is_some(), "input"),
+            (self.output.is_some(), "output"),
+            (!self.metrics.is_empty(), "metrics"),
+            (!self.parameters.0.is_empty(), "parameters"),
+        ];
+        let of_functions = [
+            (!self.call.is_empty(), "call"),
+            (self.cflags.is_some(), "cflags"),
+            (self.one_layout, "one-layout"),
+        ];
+        let (wrong, kind): (&[(bool, &str)], _) = match word {
+            "commands" => (&of_functions, "functions"),
+            _ => (&of_commands, "commands"),
+        };
+        match wrong.iter().find(|(given, _)| *given) {
+            Some((_, key)) => Err(format!("{key} is for {kind}, and this weighs {word}")),
+            None => Ok(sides),
+        }
+    }
+
+    /// What is claimed, of sides with these names.
+    fn claims_of(&self, name: &Spanned<String>, names: Vec<String>) -> Claims {
+        let claims = self.claims.0.iter();
+        Claims {
+            question: name.get_ref().clone(),
+            commands: names,
+            claims: claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect(),
+        }
+    }
 }
 
 /// A table in the order in which it is written.

@@ -49,17 +49,14 @@ impl Exports {
         all.into_iter().filter_map(|(path, write)| Some((path.as_deref()?, write)))
     }
 
-    /// That none is to be written, where nothing is measured.
+    /// That none is to be written, for the reason `why`.
     ///
     /// # Errors
     /// A usage error that names the first.
-    pub fn is_not_asked_for(&self) -> Result<(), Trouble> {
+    pub fn is_not_asked_for(&self, why: &str) -> Result<(), Trouble> {
         match self.all().next() {
             None => Ok(()),
-            Some((path, _)) => Err(Trouble::usage(format!(
-                "{}: with --from nothing is measured that could be written; the file that was read holds it",
-                path.display()
-            ))),
+            Some((path, _)) => Err(Trouble::usage(format!("{}: {why}", path.display()))),
         }
     }
 

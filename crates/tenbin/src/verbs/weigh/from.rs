@@ -10,7 +10,9 @@ use crate::verbs::detail;
 
 /// The answer to what the files hold. Nothing is measured or kept.
 pub fn answer(asked: &Weigh) -> Result<Answer, Trouble> {
-    asked.exports.is_not_asked_for()?;
+    asked.exports.is_not_asked_for(
+        "with --from nothing is measured that could be written; the file that was read holds it",
+    )?;
     let mut run = reading::read(&asked.from).map_err(unread)?;
     for trial in &mut run.trials {
         let descriptor = &mut trial.descriptor;

@@ -1,0 +1,313 @@
+//! Functions, builds and workers of a user's on the pans: processes that are asked for work and time it
+//! themselves.
+//!
+//! A worker is a program that answers lines with lines (`docs/workers.md`). What a user gives
+//! ([`Question`]) are workers, or files of functions, of which workers are made here: compiled, linked in a
+//! layout that is another one in each block, and called by a runner that speaks the same lines. The engine
+//! runs them as any other variants; an epoch is so many operations of one.
+
+mod analysis;
+mod commands;
+mod functions;
+mod growth;
+mod instructions;
+mod layout;
+mod members;
+mod worker;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tenbin_analysis::Analysis;
+use tenbin_metal::allowed_cpus;
+use tenbin_model::architecture::Architecture;
+use tenbin_model::machine::Virtualisation;
+use tenbin_model::{
+    Arrangement, Comparison, Cpu, Descriptor, Picoseconds, Quantity, Refusal, Role, Source as Reference,
+    Variant, VariantIndex,
+};
+
+pub use analysis::cycles::INSTRUCTIONS;
+pub use analysis::{FUNCTIONS, FUNCTIONS_IN_PLACE, WORKERS};
+pub use functions::{Adopted, Functions, HEADER};
+
+/// What a worker is asked, and what it answers: a page for whoever writes one.
+pub const PROTOCOL: &str = include_str!("workers/protocol.txt");
+
+use crate::experiment::{Allowance, Failure, Opened, Request, Unfit};
+use crate::weigh::claims::{Claims, comparisons};
+use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, COLUMN, Weighing};
+use analysis::cycles;
+use commands::Commands;
+use functions::{Layouts, Linked};
+use instructions::Order;
+use members::{Fixture, Members, Part, Source};
+
+/// What is weighed.
+#[derive(Clone, Debug)]
+pub enum Sides {
+    /// A command each, which starts a worker.
+    Workers(Vec<String>),
+    /// Files with a function.
+    Functions(Functions),
+    /// Lines of assembler.
+    Instructions(Instructions),
+}
+
+/// Instructions of this machine, and what is done before the first of them.
+#[derive(Clone, Debug)]
+pub struct Instructions {
+    /// A line of assembler each, in the syntax of the makers of the CPU.
+    pub lines: Vec<String>,
+    /// What is executed before each, so that operands are what they have to be.
+    pub init: String,
+}
+
+/// Workers, functions or instructions, and how they are weighed: what `tenbin weigh` was given.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// What is weighed.
+    pub sides: Sides,
+    /// Names for the sides, in their order: none, or one for each.
+    pub names: Vec<String>,
+    /// The time for all of it.
+    pub within: Option<Picoseconds>,
+    /// The ratio of two sides lies within 1 ± this where they are called the same.
+    pub margin: Option<f64>,
+    /// The probability of any false "different".
+    pub level: Option<f64>,
+    /// Epochs of each side, at least.
+    pub least_runs: Option<u64>,
+    /// Epochs of each side, at most.
+    pub most_runs: Option<u64>,
+    /// The CPU that all of them run on; one that this process may use if none is given.
+    pub cpu: Option<Cpu>,
+    /// What is claimed of them. Then claims are judged, and else every pair.
+    pub claims: Option<Claims>,
+}
+
+/// Time in which a question is decided where nobody says otherwise.
+const USUAL: Picoseconds = Picoseconds::from_millis(30_000);
+
+/// An answer of a worker may take this long, unless the question has less time as a whole.
+const PATIENCE: Picoseconds = Picoseconds::from_millis(60_000);
+
+/// The length of an epoch: long beside what a start leaves cold in a function.
+const EPOCH: Picoseconds = Picoseconds::from_millis(2);
+
+/// The length of an epoch of what is not a function of ours: it may be slow to answer, or to begin.
+const EPOCH_OF_WORKER: Picoseconds = Picoseconds::from_millis(10);
+
+/// The length of an epoch of instructions, which do the same all the time.
+const EPOCH_OF_INSTRUCTIONS: Picoseconds = Picoseconds::from_micros(500);
+
+/// Blocks of instructions, at least: cycles are wanted to a hundredth, and are soon known to a tenth.
+const LEAST_BLOCKS_OF_INSTRUCTIONS: u32 = 64;
+
+impl Instructions {
+    /// All of them compiled, and what each side is called: first the addition that takes a cycle, then each
+    /// in a chain and apart.
+    fn linked(&self, cpu: Cpu, within: Duration) -> Result<(Linked, Vec<String>), Unfit> {
+        let here = Architecture::HERE;
+        let mut linked = Linked::new(Layouts::Kept, cpu, within)?;
+        let mut sides = Vec::new();
+        let first = [(instructions::addition(here), "", Order::InChain)];
+        let own = self.lines.iter().flat_map(|line| {
+            [Order::InChain, Order::Apart].map(|order| (line.as_str(), self.init.as_str(), order))
+        });
+        for (number, (line, init, order)) in first.into_iter().chain(own).enumerate() {
+            let text = instructions::assembler(here, line, init, order);
+            let file = linked.write(&format!("instruction-{number}.s"), &text)?;
+            linked.add(&[file], &[]).map_err(|unfit| match unfit {
+                Unfit::Usage(wrong) => Unfit::Usage(format!("`{line}`: {wrong}")),
+                other => other,
+            })?;
+            sides.push(match (number, order) {
+                (0, _) => cycles::REFERENCE.to_owned(),
+                (_, Order::InChain) => format!("{line}{}", cycles::IN_CHAIN),
+                (_, Order::Apart) => format!("{line}{}", cycles::APART),
+            });
+        }
+        Ok((linked, sides))
+    }
+}
+
+impl Question {
+    /// Compiles what is to be compiled, starts each worker once, and asks what it can do.
+    ///
+    /// # Errors
+    /// A usage error that names what is wrong with the request; a refusal where a worker does not answer as
+    /// one; what is missing where there is no compiler.
+    pub fn read(&self) -> Result<Weighing, Unfit> {
+        let cpu = match self.cpu {
+            Some(cpu) => cpu,
+            None => *allowed_cpus()?.last().ok_or_else(|| Unfit::Usage("there is no CPU to use".into()))?,
+        };
+        let within = Duration::from_nanos(self.within.unwrap_or(PATIENCE).0 / 1_000);
+        let (source, sides, analysis): (Box<dyn Source>, Vec<String>, _) = match &self.sides {
+            Sides::Workers(lines) => {
+                let words = lines.iter().map(|line| weigh::words(line)).collect::<Result<_, _>>()?;
+                (Box::new(Commands { words, cpu, within }), lines.clone(), WORKERS)
+            }
+            Sides::Functions(functions) => {
+                let in_place = functions.layout.is_some() || functions.is_finished();
+                let analysis = if in_place { FUNCTIONS_IN_PLACE } else { FUNCTIONS };
+                (Box::new(Linked::of(functions, cpu, within)?), functions.names(), analysis)
+            }
+            Sides::Instructions(instructions) => {
+                let (linked, sides) = instructions.linked(cpu, within)?;
+                (Box::new(linked), sides, INSTRUCTIONS)
+            }
+        };
+        let analysis = if self.claims.is_some() { CLAIMS_OF_FUNCTIONS } else { analysis };
+        if self.names.len() > sides.len() {
+            return Err(Unfit::Usage(format!(
+                "--command-name is given {} times; there are {} to be named",
+                self.names.len(),
+                sides.len()
+            )));
+        }
+        let mut members = Members::new(source, sides.len(), cpu);
+        let variants = self.variants(&mut members, &sides)?;
+        if variants.iter().filter(|variant| variant.role == Role::Measured).count() < 2
+            && self.claims.is_none()
+        {
+            return Err(Unfit::Usage("one alone cannot be weighed: give two".into()));
+        }
+        let measured = variants.iter().filter(|variant| variant.role == Role::Measured).count();
+        let descriptor = self.described(variants, analysis);
+        let arrangement = self.arranged(measured, &descriptor, cpu);
+        let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
+        let members = Rc::new(RefCell::new(members));
+        let open = move |request: &Request<'_>| -> Opened {
+            let timed = !matches!(request.machine.virtualisation, Virtualisation::Emulated(_));
+            Ok(Box::new(Fixture { members: Rc::clone(&members), timed }))
+        };
+        Ok(Weighing { descriptor, arrangement, allowance, analysis, open: Rc::new(open) })
+    }
+
+    /// Asks each worker what it can do, and gives its variants in that order, the planted faults last.
+    fn variants(&self, members: &mut Members, sides: &[String]) -> Result<Vec<Variant>, Unfit> {
+        let is_function = !matches!(self.sides, Sides::Workers(_));
+        let (mut measured, mut planted) = (Vec::new(), Vec::new());
+        for (place, side) in sides.iter().enumerate() {
+            let refused = |failure| not_a_worker(side, failure);
+            let (worker, _) = members.worker(place).map_err(refused)?;
+            let names = worker.variants().map_err(refused)?;
+            let own = names.iter().filter(|name| !name.starts_with('!')).count();
+            let label = self.names.get(place).map_or(side.as_str(), String::as_str);
+            let label = match sides.iter().filter(|other| *other == side).count() {
+                2.. if self.names.get(place).is_none() => {
+                    let before = sides[..place].iter().filter(|other| *other == side).count();
+                    format!("{label} ({})", before + 1)
+                }
+                _ => label.to_owned(),
+            };
+            for (number, name) in names.iter().enumerate() {
+                let part = Part { place, number };
+                let of_side = |name: &str| Variant::measured(name, side).at(&[(COLUMN, place as u64)]);
+                match name.strip_prefix('!') {
+                    None if own == 1 => measured.push((part, of_side(&label))),
+                    None => measured.push((part, of_side(&format!("{label}: {name}")))),
+                    // One planted fault shows that a check can fail.
+                    Some(name) if !is_function || place == 0 => {
+                        planted
+                            .push((part, Variant::sabotage(&format!("{label}: {name}"), "wrong on purpose")));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        if let (true, Some(&(fault, _)), Some(&(part, _))) = (is_function, planted.first(), measured.first())
+        {
+            // Where evidence says nothing, doing less cannot be seen.
+            let refused = |failure| not_a_worker(&sides[0], failure);
+            let honest = members.sample(part).map_err(refused)?;
+            if honest == members.sample(fault).map_err(refused)? && planted[0].1.name.ends_with("short") {
+                planted.clear();
+            }
+        }
+        let all = measured.into_iter().chain(planted);
+        let (parts, variants): (Vec<Part>, Vec<Variant>) = all.unzip();
+        members.parts = parts;
+        Ok(variants)
+    }
+
+    fn described(&self, variants: Vec<Variant>, analysis: &dyn Analysis) -> Descriptor {
+        Descriptor {
+            name: weigh::NAME.into(),
+            question: "Which of these costs less?".into(),
+            requirement: "who changes a function wants to know whether it became cheaper".into(),
+            specification: match self.sides {
+                Sides::Instructions(_) => "each runs without a trap, and takes longer for more of them".into(),
+                _ => "each passes its own check, gives the evidence that the first one gives for the same operations, and takes \
+                      longer for more of them"
+                    .into(),
+            },
+            // Claims are of time, as those of commands are.
+            quantity: match self.claims {
+                Some(_) => Quantity::WallTime,
+                None => Quantity::NanosecondsPerOperation,
+            },
+            parameters: self.claims.iter().flat_map(Claims::parameters).collect(),
+            level: self.level.unwrap_or(0.01),
+            analysis: analysis.name().into(),
+            variants,
+            margin: self.margin.unwrap_or(0.01),
+            epoch: self.epoch(),
+            sources: Reference::list(&[(
+                "Mytkowicz et al., \"Producing Wrong Data Without Doing Anything Obviously Wrong!\", 2009",
+                "link order and the size of the environment change what programs cost",
+            )]),
+            ..Descriptor::default()
+        }
+    }
+
+    fn epoch(&self) -> Picoseconds {
+        match &self.sides {
+            Sides::Functions(Functions { adopted: None, .. }) => EPOCH,
+            Sides::Instructions(_) => EPOCH_OF_INSTRUCTIONS,
+            Sides::Workers(_) | Sides::Functions(_) => EPOCH_OF_WORKER,
+        }
+    }
+
+    fn arranged(&self, measured: usize, descriptor: &Descriptor, cpu: Cpu) -> Arrangement {
+        let place = VariantIndex::from;
+        let is_instructions = matches!(self.sides, Sides::Instructions(_));
+        let pairs = if is_instructions { cycles::pairs(measured) } else { weigh::pairs(measured, false) };
+        let pairs = match self.claims {
+            Some(_) => comparisons(descriptor),
+            None => pairs.into_iter().map(|(left, right)| (place(left), place(right))).collect(),
+        };
+        let blocks = |runs: u64| u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX - 1);
+        Arrangement {
+            cpus: vec![cpu],
+            epoch: self.epoch(),
+            most_blocks: self.most_runs.map_or(Arrangement::UNBOUNDED_BLOCKS, blocks),
+            half_block: self.most_runs.is_some_and(|runs| runs % 2 == 1),
+            least_blocks: match self.least_runs {
+                Some(runs) => blocks(runs),
+                None if is_instructions => LEAST_BLOCKS_OF_INSTRUCTIONS,
+                None => 0,
+            },
+            work: if is_instructions { instructions::COPIES as u64 } else { 1 },
+            variants: VariantIndex::range(0..measured),
+            comparisons: Comparison::of(pairs),
+            headline: true,
+            ..Arrangement::default()
+        }
+    }
+}
+
+/// Why something cannot be weighed that does not answer as a worker does.
+fn not_a_worker(side: &str, failure: Failure) -> Unfit {
+    match failure {
+        Failure::Machine(fault) => fault.into(),
+        Failure::Wrong(wrong) => Unfit::Refused(Refusal {
+            reached: format!("`{side}`: {wrong}"),
+            needs: "a worker that answers each line with a line".into(),
+            remedy: "see `tenbin include --protocol`".into(),
+        }),
+    }
+}

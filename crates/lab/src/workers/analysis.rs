@@ -1,0 +1,162 @@
+//! How epochs of workers become answers: comparisons as any other, and beside them what one layout alone
+//! would have said.
+
+pub(super) mod cycles;
+
+use tenbin_analysis::report::{checked, table, with_caveat};
+use tenbin_analysis::verdict::{self, comparisons};
+use tenbin_analysis::{Analysis, Judged};
+use tenbin_document::Document;
+use tenbin_document::words::percent;
+use tenbin_model::unit::three_digits;
+use tenbin_model::words::counted;
+use tenbin_model::{Answer, Cell, Comparison, Machine, Sample, Trial, Verdict};
+use tenbin_stats::order::Ordered;
+
+/// Functions, each block in a layout of its own.
+pub const FUNCTIONS: &dyn Analysis = &Workers {
+    name: "functions",
+    layouts: true,
+    scope: "Each block is a link of its own, with code, data and stack at other places, in new processes: intervals cover where \
+            things lie. Another input, compiler or machine is not in them.",
+};
+
+/// Functions in the one layout that they have.
+pub const FUNCTIONS_IN_PLACE: &dyn Analysis = &Workers {
+    name: "functions in place",
+    layouts: false,
+    scope: "Each block is in new processes, with stack and environment at other places. The code lies as it was linked, and \
+            the answers hold for that: the same code in another place may cost more or less.",
+};
+
+/// Workers of a user's.
+pub const WORKERS: &dyn Analysis = &Workers {
+    name: "workers",
+    layouts: false,
+    scope: "Intervals cover what varied while these processes ran. What a process has for as long as it lives (where its memory lies, \
+            how its code was compiled) is not in them: other processes of the same workers may find another ratio.",
+};
+
+#[derive(Debug)]
+struct Workers {
+    name: &'static str,
+    /// Whether a block is a layout.
+    layouts: bool,
+    scope: &'static str,
+}
+
+impl Analysis for Workers {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn scope(&self) -> &'static str {
+        self.scope
+    }
+
+    fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
+        let mut answers = comparisons::answers(self.time(), machine, trial);
+        let mut view = Document::new();
+        for cell in &trial.cells {
+            for (answer, comparison) in answers.iter_mut().zip(&cell.arrangement.comparisons) {
+                if self.layouts {
+                    over_layouts(answer, cell, comparison);
+                }
+                view.paragraph(0, with_caveat(answer));
+            }
+            if cell.arrangement.comparisons.len() < answers.len() || cell.refusal.is_some() {
+                continue;
+            }
+            if let Some(table) = table::variants(self.time(), &trial.descriptor, cell) {
+                view.space().table(table);
+            }
+            view.space().append(checked(trial, std::slice::from_ref(cell)));
+        }
+        Judged { answers, findings: Vec::new(), view }
+    }
+}
+
+/// Fewer layouts than these say nothing of their spread.
+const LEAST_LAYOUTS: usize = 8;
+
+/// The part of one layout's share in the spread below which it is not worth a word.
+const LEAST_SHARE: f64 = 0.2;
+
+/// Has an answer say over how many layouts it is, and what one of them alone would have said.
+fn over_layouts(answer: &mut Answer, cell: &Cell, comparison: &Comparison) {
+    let (Some(evidence), Verdict::Different | Verdict::Equivalent) = (&answer.evidence, answer.verdict)
+    else {
+        return;
+    };
+    let layouts = counted(evidence.blocks, "layout");
+    let sentence = answer.sentence.trim_end_matches('.');
+    answer.sentence = match Spread::of(&cell.samples, comparison) {
+        Some(Spread { low, high, share }) if share >= LEAST_SHARE => format!(
+            "{sentence}, over {layouts}; one alone would have said anything from {} to {}.",
+            alone(low),
+            alone(high)
+        ),
+        _ => format!("{sentence}, over {layouts}, of which each says the same."),
+    };
+}
+
+/// "3.1 % cheaper": what a layout in which the right one costs this many times the left says of the left.
+fn alone(ratio: f64) -> String {
+    let (word, factor) =
+        if ratio >= 1.0 { ("cheaper", 1.0 - 1.0 / ratio) } else { ("dearer", 1.0 / ratio - 1.0) };
+    match factor {
+        ..0.0005 => "the same".into(),
+        0.0005..0.1 => format!("{} {word}", percent(factor)),
+        _ => format!("{}x {word}", three_digits(ratio.max(1.0 / ratio))),
+    }
+}
+
+/// What layouts do to a ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Spread {
+    /// The ratio that one layout of twenty would fall below, had it been measured without any noise.
+    low: f64,
+    /// The ratio that one of twenty would exceed.
+    high: f64,
+    /// The part of the variance between blocks that is the layouts': the rest is there within one.
+    share: f64,
+}
+
+impl Spread {
+    /// From the two halves of each block, which are a ratio each in one layout: what differs between them is
+    /// noise, and what blocks differ by beyond that are layouts. Deviations are scaled medians of absolute
+    /// ones, which a few disturbed blocks do not move.
+    fn of(samples: &[Sample], comparison: &Comparison) -> Option<Self> {
+        let mut halves: Vec<[f64; 2]> = Vec::new();
+        for block in samples.chunk_by(|one, other| one.block == other.block) {
+            let of = |variant| {
+                let mut times =
+                    block.iter().filter(|sample| sample.variant == variant).map(verdict::whole_epoch);
+                Some([times.next()?, times.next()?])
+            };
+            let (Some(left), Some(right)) = (of(comparison.left), of(comparison.right)) else { continue };
+            halves.push([0, 1].map(|half: usize| (right[half] / left[half]).ln()));
+        }
+        if halves.len() < LEAST_LAYOUTS {
+            return None;
+        }
+        let ratios = Ordered::new(halves.iter().map(|[one, other]| (one + other) / 2.0).collect())?;
+        let differences: Vec<f64> = halves.iter().map(|[one, other]| (one - other) / 2.0).collect();
+        let (all, noise) = (deviation(ratios.values())?, deviation(&differences)?);
+        let share = if all > 0.0 { (1.0 - (noise / all).powi(2)).max(0.0) } else { 0.0 };
+        // What noise adds to the spread is taken out of it.
+        let at = |part: f64| {
+            let value = ratios.values()[(part * (ratios.count() - 1) as f64).round() as usize];
+            (ratios.median() + (value - ratios.median()) * share.sqrt()).exp()
+        };
+        Some(Self { low: at(0.05), high: at(0.95), share })
+    }
+}
+
+/// A standard deviation, from the median of absolute deviations from the median (1.4826 times that, for
+/// normal noise).
+fn deviation(values: &[f64]) -> Option<f64> {
+    let median = Ordered::new(values.to_vec())?.median();
+    let absolute = Ordered::new(values.iter().map(|value| (value - median).abs()).collect())?;
+    Some(1.4826 * absolute.median())
+}

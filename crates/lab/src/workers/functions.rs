@@ -1,0 +1,346 @@
+//! Functions in files: compiled once, linked anew for every layout, each in a process of its own.
+//!
+//! Nothing of one is in the process of another. So two builds of one library do not meet (they would share
+//! names, and one would be called for both), whoever crashes or scribbles does it to himself, and a file that
+//! is given twice is there twice: were both sides the same pages, they would be equal by that alone.
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fs};
+
+use tenbin_metal::Fault;
+use tenbin_metal::child::{self, Bounds, End};
+use tenbin_model::elf::{self, Elf};
+use tenbin_model::words::semicolon;
+use tenbin_model::{Cpu, Missing};
+
+use super::layout::{self, Object};
+use super::members::Source;
+use super::worker::Worker;
+use crate::compiled::{self, Kind, Workshop};
+use crate::experiment::{Failure, Unfit};
+use crate::shortage;
+
+/// The page that files of a user's include.
+pub const HEADER: &str = include_str!("tenbin.h");
+
+const RUNNER: &str = include_str!("runner.c");
+
+/// What is weighed of a user's files: what `tenbin weigh a.c b.c` was given.
+#[derive(Clone, Debug, Default)]
+pub struct Functions {
+    /// The files of each side.
+    pub sides: Vec<Vec<PathBuf>>,
+    /// Files that call what the sides hold: part of every side.
+    pub callers: Vec<PathBuf>,
+    /// Options for the compiler: none, one text for all, or one for each side.
+    pub flags: Vec<String>,
+    /// The number of the one layout that the answer is for; none where each block has another.
+    pub layout: Option<u32>,
+    /// Whose files they are, where they are not written for tenbin.
+    pub adopted: Option<Adopted>,
+}
+
+/// Projects whose files are run as they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopted {
+    /// <https://github.com/antonblanchard/will-it-scale>, `tests/*.c`: one task.
+    WillItScale,
+}
+
+impl Adopted {
+    /// All of them, by the names that a user gives.
+    pub const NAMES: [(&str, Self); 1] = [("will-it-scale", Self::WillItScale)];
+
+    /// What stands between their functions and ours.
+    fn adapter(self) -> (&'static str, &'static str) {
+        match self {
+            Self::WillItScale => ("will_it_scale.c", include_str!("adopted/will_it_scale.c")),
+        }
+    }
+}
+
+impl Functions {
+    /// The files that a word of a command line names, with white space between them; none where it is no word
+    /// of such files, but a command.
+    pub fn files_in(word: &str) -> Option<Vec<PathBuf>> {
+        let files: Vec<PathBuf> = word.split_whitespace().map(PathBuf::from).collect();
+        (!files.is_empty() && files.iter().all(|file| Form::of(file).is_some())).then_some(files)
+    }
+
+    /// What each side is called: its files.
+    pub(super) fn names(&self) -> Vec<String> {
+        let name = |files: &Vec<PathBuf>| {
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            files.join(" ")
+        };
+        self.sides.iter().map(name).collect()
+    }
+
+    /// Whether the code of a side is in a library that is finished, and so lies as it does.
+    pub(super) fn is_finished(&self) -> bool {
+        self.sides.iter().flatten().any(|file| Form::of(file) == Some(Form::Library))
+    }
+}
+
+/// What a file is, by the end of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// C or assembler, for the C compiler.
+    Source,
+    /// Rust, for `rustc`.
+    Rust,
+    /// An object file.
+    Object,
+    /// A shared library.
+    Library,
+}
+
+impl Form {
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        // libz.so.1.2.13
+        if name.contains(".so.") {
+            return Some(Self::Library);
+        }
+        match path.extension()?.to_str()? {
+            "c" | "S" | "s" => Some(Self::Source),
+            "rs" => Some(Self::Rust),
+            "o" => Some(Self::Object),
+            "so" => Some(Self::Library),
+            _ => None,
+        }
+    }
+}
+
+/// One side, compiled.
+#[derive(Debug, Default)]
+struct Side {
+    /// What is laid out.
+    objects: Vec<Object>,
+    /// What the linker is given after them.
+    libraries: Vec<PathBuf>,
+    /// Libraries that are loaded before any other.
+    loaded: Vec<PathBuf>,
+}
+
+/// All sides, compiled, and what links and starts them.
+pub(super) struct Linked {
+    workshop: Workshop,
+    sides: Vec<Side>,
+    /// Whether each block has a link and processes of its own.
+    layouts: Layouts,
+    cpu: Cpu,
+    within: Duration,
+}
+
+/// How often what is weighed is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layouts {
+    /// Linked and started for each block.
+    Each,
+    /// Linked once, in the layout of this number, started for each block.
+    One(u32),
+    /// Linked and started once.
+    Kept,
+}
+
+impl Linked {
+    /// No side yet, but what calls them.
+    ///
+    /// # Errors
+    /// What is missing where there is no compiler; a fault where no folder can be made.
+    pub(super) fn new(layouts: Layouts, cpu: Cpu, within: Duration) -> Result<Self, Unfit> {
+        let workshop = Workshop::open("what calls the functions is compiled here")?;
+        let linked = Self { workshop, sides: Vec::new(), layouts, cpu, within };
+        linked.write("tenbin.h", HEADER)?;
+        linked.workshop.compile("runner.o", RUNNER, Kind::Object, &[])?;
+        Ok(linked)
+    }
+
+    /// All sides of these functions.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and a usage error with the compiler's words where a file does not compile, or
+    /// is for another machine.
+    pub(super) fn of(functions: &Functions, cpu: Cpu, within: Duration) -> Result<Self, Unfit> {
+        let layouts = functions.layout.map_or(Layouts::Each, Layouts::One);
+        let mut linked = Self::new(layouts, cpu, within)?;
+        let adapter = functions.adopted.map(|adopted| {
+            let (name, text) = adopted.adapter();
+            linked.write(name, text)
+        });
+        let adapter = adapter.transpose()?;
+        for (place, side) in functions.sides.iter().enumerate() {
+            let flags =
+                if functions.flags.len() > 1 { functions.flags.get(place) } else { functions.flags.first() };
+            let flags = flags.map_or("", String::as_str);
+            let flags = shell_words::split(flags)
+                .map_err(|error| Unfit::Usage(format!("--cflags {flags}: {error}")))?;
+            let files: Vec<PathBuf> = adapter.iter().chain(&functions.callers).chain(side).cloned().collect();
+            linked.add(&files, &flags)?;
+        }
+        Ok(linked)
+    }
+
+    /// Writes a file of ours beside what is compiled.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Unfit> {
+        let path = self.workshop.path().join(name);
+        let fault = |error| Fault::system(format!("write {}", path.display()), error);
+        fs::write(&path, text).map_err(|error| shortage::unfit(fault(error)))?;
+        Ok(path)
+    }
+
+    /// Compiles one side.
+    pub(super) fn add(&mut self, files: &[PathBuf], flags: &[String]) -> Result<(), Unfit> {
+        let mut side = Side::default();
+        for (number, file) in files.iter().enumerate() {
+            side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags)?;
+        }
+        self.sides.push(side);
+        Ok(())
+    }
+
+    /// Links one side in the layout of this number, and gives the program.
+    fn link(&self, place: usize, layout: u64) -> Result<PathBuf, Fault> {
+        let side = &self.sides[place];
+        let folder = self.workshop.path();
+        let (program, script) =
+            (folder.join(format!("side-{place}")), folder.join(format!("side-{place}.ld")));
+        fs::write(&script, layout::script(&side.objects, layout))
+            .map_err(|error| Fault::system(format!("write {}", script.display()), error))?;
+        // What is still executed cannot be written to.
+        let _ = fs::remove_file(&program);
+        let mut words: Vec<OsString> =
+            vec!["-o".into(), program.clone().into(), folder.join("runner.o").into()];
+        words.extend(side.objects.iter().map(|object| folder.join(&object.name).into()));
+        words.extend(side.libraries.iter().map(|library| library.clone().into()));
+        words.extend(["-lm", "-lpthread", "-ldl", "-Wl,-T"].map(OsString::from));
+        words.push(script.into());
+        let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
+        self.workshop.ask("link with", &words)?;
+        Ok(program)
+    }
+}
+
+impl Source for Linked {
+    fn start(&mut self, place: usize, layout: u32) -> Result<Worker, Failure> {
+        let program = self.workshop.path().join(format!("side-{place}"));
+        let each = self.layouts == Layouts::Each;
+        if each || !program.exists() {
+            // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
+            let drawn = match self.layouts {
+                Layouts::Each => layout,
+                Layouts::One(number) => number,
+                Layouts::Kept => 0,
+            };
+            self.link(place, u64::from(drawn) << 16 | place as u64)?;
+        }
+        let mut command = Command::new(&program);
+        command.arg(layout.wrapping_mul(0x9e37_79b9).to_string());
+        // As long as the layout says: what lies on the stack above a program moves it (Mytkowicz et al.
+        // 2009).
+        let padding = layout.wrapping_mul(0x85eb_ca6b) >> 20;
+        command.env("TENBIN_LAYOUT", "x".repeat(padding as usize));
+        let loaded: Vec<String> =
+            self.sides[place].loaded.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        if !loaded.is_empty() {
+            command.env("LD_PRELOAD", loaded.join(":"));
+        }
+        Ok(Worker::start(command, Some(self.cpu), self.within)?)
+    }
+
+    fn is_laid_anew(&self) -> bool {
+        self.layouts != Layouts::Kept
+    }
+}
+
+impl Side {
+    /// Compiles a file, or copies it, under a name that no other has.
+    fn add(&mut self, workshop: &Workshop, file: &Path, name: &str, flags: &[String]) -> Result<(), Unfit> {
+        let usage = |message: String| Unfit::Usage(format!("{}: {message}", file.display()));
+        if !file.is_file() {
+            return Err(usage("there is no such file".into()));
+        }
+        let object = workshop.path().join(format!("{name}.o"));
+        match Form::of(file) {
+            Some(Form::Source) => {
+                let mut words: Vec<&OsStr> =
+                    ["-O2", "-ffunction-sections", "-I"].map(OsStr::new).into_iter().collect();
+                words.push(workshop.path().as_os_str());
+                words.extend(flags.iter().map(OsStr::new));
+                words.extend(["-c".as_ref(), "-o".as_ref(), object.as_os_str(), file.as_os_str()]);
+                workshop.ask("compile it with", &words).map_err(|fault| usage(fault.to_string()))?;
+            }
+            Some(Form::Rust) => self.rust(workshop, file, name, &object)?,
+            Some(Form::Object) => copy(file, &object)?,
+            Some(Form::Library) => {
+                sections(workshop, file, file)?;
+                let library = workshop.path().join(format!("{name}.so"));
+                copy(file, &library)?;
+                self.libraries.push(library.clone());
+                self.loaded.push(library);
+                return Ok(());
+            }
+            None => return Err(usage("its name ends with none of .c, .S, .rs, .o and .so".into())),
+        }
+        let sections = sections(workshop, &object, file)?;
+        self.objects.push(Object { name: format!("{name}.o"), sections });
+        Ok(())
+    }
+
+    /// Compiles a file of Rust to an object, and to a library with whatever it needs beside that.
+    fn rust(&mut self, workshop: &Workshop, file: &Path, name: &str, object: &Path) -> Result<(), Unfit> {
+        let library = workshop.path().join(format!("{name}.a"));
+        let program = env::var_os("RUSTC").filter(|name| !name.is_empty()).unwrap_or_else(|| "rustc".into());
+        let mut command = Command::new(&program);
+        command.args(["--crate-type=staticlib", "--edition=2024", "-Copt-level=3", "-Ccodegen-units=1"]);
+        command.arg("-Cpanic=abort").arg(format!(
+            "--emit=obj={},link={}",
+            object.display(),
+            library.display()
+        ));
+        command.arg(file).stdin(Stdio::null());
+        let finished =
+            child::run(command, Bounds::within(compiled::DEADLINE)).map_err(|fault| match &fault {
+                Fault::System { error, .. } if error.kind() == ErrorKind::NotFound => {
+                    Unfit::Missing(Missing {
+                        what: format!("a Rust compiler (`{}`)", program.to_string_lossy()),
+                        needed: format!("{} is compiled here", file.display()),
+                        install: "see https://rustup.rs".into(),
+                    })
+                }
+                _ => Unfit::Fault(fault),
+            })?;
+        if finished.end != End::Exited(0) {
+            let words = String::from_utf8_lossy(&finished.stderr);
+            let words = semicolon(words.lines().map(str::trim).filter(|line| !line.is_empty()).take(5));
+            return Err(Unfit::Usage(format!("{}: rustc does not compile it: {words}", file.display())));
+        }
+        self.libraries.push(library);
+        Ok(())
+    }
+}
+
+/// The names of the sections of a file that hold code, where it is a file for the machine that this is.
+fn sections(workshop: &Workshop, of: &Path, file: &Path) -> Result<Vec<String>, Unfit> {
+    let usage = |message: String| Unfit::Usage(format!("{}: {message}", file.display()));
+    let read = |path: &Path| fs::read(path).map_err(|error| usage(error.to_string()));
+    let (own, bytes) = (read(&workshop.path().join("runner.o"))?, read(of)?);
+    let [own, elf] = [&own, &bytes].map(|bytes| Elf::parse(bytes).map_err(|why| usage(why.to_string())));
+    let (own, elf) = (own?, elf?);
+    if own.identity.machine != elf.identity.machine {
+        let of = |bytes: &[u8]| elf::architecture(bytes).unwrap_or_else(|_| "another machine".into());
+        return Err(usage(format!("it is for {}, and not for this machine", of(&bytes))));
+    }
+    let names = elf.code().map_err(|why| usage(why.to_string()))?;
+    Ok(names.into_iter().map(|name| name.into_owned()).collect())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Unfit> {
+    let fault = |error| Fault::system(format!("copy {} to {}", from.display(), to.display()), error);
+    fs::copy(from, to).map(drop).map_err(|error| shortage::unfit(fault(error)))
+}

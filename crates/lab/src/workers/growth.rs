@@ -1,0 +1,82 @@
+//! Twice the operations take longer, by the worker's clock and by ours alike; what does not was removed by a
+//! compiler, or is no time.
+
+use std::ops::RangeInclusive;
+
+use tenbin_model::Picoseconds;
+use tenbin_model::unit::three_digits;
+
+use super::worker::Worker;
+use crate::experiment::{Failure, Seen};
+
+/// Operations are timed in calls of this length, or longer where asking takes long.
+const LONG: Picoseconds = Picoseconds::from_millis(1);
+
+/// By how much a call is longer than what asking takes beside it.
+const BEYOND_ASKING: u64 = 4;
+
+/// So many operations are not done in less than [`IMPOSSIBLE`] by any machine.
+const MANY: u64 = 1 << 24;
+const IMPOSSIBLE: Picoseconds = Picoseconds::from_micros(100);
+
+/// How much longer twice the operations take.
+const GROWTH: RangeInclusive<f64> = 1.5..=f64::INFINITY;
+
+/// How much time passes by our clock while a unit passes by the worker's.
+const AGREEMENT: RangeInclusive<f64> = 0.8..=1.25;
+
+/// A machine that is busy with something else makes the one or the other call longer, but not again and
+/// again, and longer calls less than short ones: every fourth round has twice the operations.
+const ROUNDS: usize = 16;
+
+/// Whether a variant takes longer for more operations, by clocks that agree; `word` is what its own check
+/// says.
+pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result<Seen, Failure> {
+    let mut operations = 1;
+    // The least that was seen: of a clock that goes slow it would grow with the work.
+    let mut asking = Picoseconds(u64::MAX);
+    loop {
+        let work = worker.run(number, operations)?;
+        asking = asking.min(work.asked.saturating_sub(work.elapsed));
+        if work.elapsed >= LONG.max(Picoseconds(asking.0.saturating_mul(BEYOND_ASKING))) {
+            break;
+        }
+        if operations >= MANY && work.elapsed < IMPOSSIBLE {
+            return Ok(Seen::Broken(format!(
+                "{operations} operations took it {}: it does nothing that takes longer for more of it, or a compiler has removed that",
+                work.elapsed
+            )));
+        }
+        operations = operations.saturating_mul(if work.elapsed.0 < LONG.0 / 16 { 8 } else { 2 });
+    }
+    let (mut most, mut nearest) = (0.0_f64, f64::INFINITY);
+    for round in 1..=ROUNDS {
+        let (one, two) = (worker.run(number, operations)?, worker.run(number, operations.saturating_mul(2))?);
+        let quotient = |numerator: u64, denominator: u64| numerator as f64 / denominator.max(1) as f64;
+        let grown = quotient(two.elapsed.0, one.elapsed.0);
+        let ours = two.asked.saturating_sub(one.asked).0;
+        let clocks = quotient(ours, two.elapsed.saturating_sub(one.elapsed).0);
+        if GROWTH.contains(&grown) && AGREEMENT.contains(&clocks) {
+            return Ok(Seen::Met(word));
+        }
+        most = most.max(grown);
+        if (clocks - 1.0).abs() < (nearest - 1.0).abs() {
+            nearest = clocks;
+        }
+        if round % 4 == 0 {
+            operations = operations.saturating_mul(2);
+        }
+    }
+    Ok(Seen::Broken(if GROWTH.contains(&most) {
+        format!(
+            "its clock is wrong: {} times as much time passes by this machine's clock as it says",
+            three_digits(nearest)
+        )
+    } else {
+        format!(
+            "{} operations take it only {} times as long as {operations}: does a compiler remove some of them?",
+            operations.saturating_mul(2),
+            three_digits(most)
+        )
+    }))
+}

@@ -1,0 +1,146 @@
+//! Who stands on the pans: workers, started where they are needed, checked, and asked for work.
+
+use tenbin_metal::{Fault, Lap};
+use tenbin_model::{Cpu, VariantIndex};
+
+use super::growth::growth;
+use super::worker::{Work, Worker};
+use crate::experiment::{Apparatus, Failure, Seen};
+
+/// What starts workers.
+pub(super) trait Source {
+    /// Starts the worker at `place`; in `layout`, where it can be laid out.
+    fn start(&mut self, place: usize, layout: u32) -> Result<Worker, Failure>;
+
+    /// Whether a worker is started anew for each block, in a layout of its own.
+    fn is_laid_anew(&self) -> bool;
+}
+
+/// What a variant is: something that a worker can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Which worker.
+    pub(super) place: usize,
+    /// Its own number for it.
+    pub(super) number: usize,
+}
+
+/// All workers of a question.
+pub(super) struct Members {
+    pub(super) source: Box<dyn Source>,
+    /// By variant, those that are wrong on purpose last.
+    pub(super) parts: Vec<Part>,
+    /// By place; none where it was not started yet, or not in this layout.
+    pub(super) workers: Vec<Option<Worker>>,
+    pub(super) cpu: Cpu,
+    layout: u32,
+    /// What the first variant answered to [`SAMPLE`].
+    expected: Option<Vec<String>>,
+    /// Timed epochs so far, of all variants.
+    epochs: u64,
+}
+
+/// Operations that a check has done, one call after the other: what came of them is the same for all.
+pub(super) const SAMPLE: [u64; 3] = [1, 2, 5];
+
+impl Members {
+    pub(super) fn new(source: Box<dyn Source>, places: usize, cpu: Cpu) -> Self {
+        let workers = (0..places).map(|_| None).collect();
+        Self { source, parts: Vec::new(), workers, cpu, layout: 0, expected: None, epochs: 0 }
+    }
+
+    /// The worker at `place`, started where it is not there, and whether it was.
+    pub(super) fn worker(&mut self, place: usize) -> Result<(&mut Worker, bool), Failure> {
+        let anew = self.workers[place].is_none();
+        let worker = match self.workers[place].take() {
+            Some(worker) => worker,
+            None => self.source.start(place, self.layout)?,
+        };
+        Ok((self.workers[place].insert(worker), anew))
+    }
+
+    /// Has a variant do the sample, from its start where it can be started anew.
+    pub(super) fn sample(&mut self, part: Part) -> Result<Vec<String>, Failure> {
+        if self.source.is_laid_anew() {
+            self.workers[part.place] = None;
+        }
+        let (worker, _) = self.worker(part.place)?;
+        let evidence = SAMPLE.map(|operations| worker.run(part.number, operations).map(|work| work.evidence));
+        evidence.into_iter().collect()
+    }
+
+    fn check(&mut self, variant: VariantIndex, timed: bool) -> Result<Seen, Failure> {
+        let part = self.parts[variant.place()];
+        let seen = match self.sample(part)? {
+            evidence if self.expected.is_none() => {
+                self.expected = Some(evidence);
+                None
+            }
+            evidence => {
+                let expected = self.expected.iter().flatten();
+                let differing =
+                    SAMPLE.iter().zip(expected.zip(&evidence)).find(|(_, (one, other))| one != other);
+                differing.map(|(operations, (one, other))| {
+                    format!(
+                        "it answered {operations} operations with `{other}`, and the first one with `{one}`"
+                    )
+                })
+            }
+        };
+        if let Some(difference) = seen {
+            return Ok(Seen::Broken(difference));
+        }
+        let (worker, _) = self.worker(part.place)?;
+        match worker.check(part.number)? {
+            Seen::Met(word) if timed => growth(worker, part.number, word),
+            seen => Ok(seen),
+        }
+    }
+
+    fn epoch(&mut self, variant: VariantIndex, operations: u64) -> Result<Lap, Failure> {
+        let part = self.parts[variant.place()];
+        let cpu = self.cpu;
+        let (worker, anew) = self.worker(part.place)?;
+        if anew {
+            // What is cold after a start is not what was asked about.
+            worker.run(part.number, operations)?;
+        }
+        let Work { elapsed, .. } = worker.run(part.number, operations)?;
+        self.epochs += 1;
+        Ok(Lap { elapsed, cpu, ..Lap::default() })
+    }
+}
+
+/// One stretch of a cell of workers.
+pub(super) struct Fixture {
+    pub(super) members: std::rc::Rc<std::cell::RefCell<Members>>,
+    /// Whether times mean something here.
+    pub(super) timed: bool,
+}
+
+impl Apparatus for Fixture {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        match self.members.borrow_mut().check(variant, self.timed) {
+            Ok(seen) => Ok(seen),
+            Err(Failure::Machine(fault)) => Err(fault),
+            Err(Failure::Wrong(seen)) => Ok(Seen::Broken(seen)),
+        }
+    }
+
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        let mut members = self.members.borrow_mut();
+        let number = members.epochs + 1;
+        members.epoch(variant, iterations).map_err(|failure| match failure {
+            Failure::Wrong(wrong) => Failure::Wrong(format!("{wrong}, in epoch {number}")),
+            fault @ Failure::Machine(_) => fault,
+        })
+    }
+
+    fn shift(&mut self, layout: u32) {
+        let mut members = self.members.borrow_mut();
+        if members.source.is_laid_anew() {
+            members.layout = layout;
+            members.workers.iter_mut().for_each(|worker| *worker = None);
+        }
+    }
+}

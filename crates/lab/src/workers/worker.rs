@@ -1,0 +1,147 @@
+//! One process that speaks the protocol of workers: it is asked for work, and times it itself.
+
+use std::process::Command;
+use std::time::Duration;
+
+use tenbin_metal::Fault;
+use tenbin_metal::child::{Bounds, Dialogue, End, Reply};
+use tenbin_model::{Cpu, Picoseconds};
+
+use crate::ending;
+use crate::experiment::{Failure, Seen};
+
+/// Bytes of one answer, and of standard error that are kept.
+const MOST_OUTPUT: usize = 1 << 16;
+
+/// More of what is no answer is not quoted.
+const QUOTED: usize = 60;
+
+/// A worker, as long as its process lives. The process is ended with all that it started when this is
+/// dropped.
+pub(super) struct Worker {
+    dialogue: Dialogue,
+    within: Duration,
+}
+
+/// What a worker answered when it was asked for work.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Work {
+    /// The time that it took, by the worker's clock.
+    pub(super) elapsed: Picoseconds,
+    /// The time until the answer had come, by this process's clock.
+    pub(super) asked: Picoseconds,
+    /// What shows that it was done; empty where it shows nothing.
+    pub(super) evidence: String,
+}
+
+impl Worker {
+    /// Starts `command` on a CPU. No answer may take longer than `within`.
+    pub(super) fn start(command: Command, cpu: Option<Cpu>, within: Duration) -> Result<Self, Fault> {
+        let bounds = Bounds { output: MOST_OUTPUT, cpu, ..Bounds::within(within) };
+        Ok(Self { dialogue: Dialogue::start(command, bounds)?, within })
+    }
+
+    /// The names of what it can do; a `!` before one says that it is wrong on purpose.
+    pub(super) fn variants(&mut self) -> Result<Vec<String>, Failure> {
+        let (line, _) = self.ask("variants")?;
+        let names: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if names.is_empty() {
+            Err(nonsense("variants", &line, "names, with spaces between them"))
+        } else {
+            Ok(names)
+        }
+    }
+
+    /// Whether the variant of this number does what it has to, by its own word.
+    pub(super) fn check(&mut self, number: usize) -> Result<Seen, Failure> {
+        let question = format!("check {number}");
+        let (line, _) = self.ask(&question)?;
+        let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        match word {
+            "ok" => Ok(Seen::Met(rest.to_owned())),
+            "wrong" => Ok(Seen::Broken(rest.to_owned())),
+            _ => Err(nonsense(&question, &line, "`ok`, or `wrong` and what is wrong")),
+        }
+    }
+
+    /// Has the variant of this number done so many operations.
+    pub(super) fn run(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
+        let question = format!("run {number} {operations}");
+        let (line, asked) = self.ask(&question)?;
+        let (time, evidence) = line.split_once(' ').unwrap_or((&line, ""));
+        let elapsed = nanoseconds(time).ok_or_else(|| nonsense(&question, &line, "a time in nanoseconds"))?;
+        // The last unit of a clock may have been rounded up.
+        if elapsed > asked + Picoseconds::from_micros(1) {
+            return Err(Failure::Wrong(format!(
+                "it says that {operations} operations took {elapsed}, and answered within {asked}: its clock is wrong"
+            )));
+        }
+        Ok(Work { elapsed, asked, evidence: evidence.to_owned() })
+    }
+
+    fn ask(&mut self, question: &str) -> Result<(String, Picoseconds), Failure> {
+        let (reply, asked) = self.dialogue.ask(question, self.within)?;
+        let wrong = match reply {
+            Reply::Line(line) => return Ok((line, asked)),
+            Reply::Interrupted => return Err(interrupted()),
+            Reply::Ended(end) => {
+                let how = match end {
+                    End::Exited(status) => format!("ended with status {status}"),
+                    End::Signalled(signal) => format!("was ended by {}", ending::signal(signal)),
+                    End::OutOfTime => "ended".into(),
+                };
+                format!("asked `{question}`, it {how}{}", ending::last_words(self.dialogue.errors()))
+            }
+            Reply::Silence { begun: 0 } => {
+                format!(
+                    "asked `{question}`, it has not answered within {:?}{}",
+                    self.within,
+                    ending::last_words(self.dialogue.errors())
+                )
+            }
+            Reply::Silence { begun } => {
+                format!("asked `{question}`, it wrote {begun} bytes and no end of a line")
+            }
+        };
+        Err(Failure::Wrong(wrong))
+    }
+}
+
+/// Whoever asked for the end drops what was measured.
+fn interrupted() -> Failure {
+    Failure::Machine(Fault::system("wait for a worker", std::io::ErrorKind::Interrupted))
+}
+
+fn nonsense(question: &str, line: &str, wanted: &str) -> Failure {
+    let mut quoted: String = line.chars().take(QUOTED).collect();
+    if quoted.len() < line.len() {
+        quoted.push('…');
+    }
+    Failure::Wrong(format!("asked `{question}`, it answered `{quoted}`, which is not {wanted}"))
+}
+
+/// A time in nanoseconds, with a fraction or without.
+fn nanoseconds(text: &str) -> Option<Picoseconds> {
+    let value: f64 = text.parse().ok()?;
+    let picoseconds = value * 1e3;
+    // A day in picoseconds is far below what a number holds.
+    (value.is_finite() && (0.0..1e17).contains(&picoseconds))
+        .then_some(Picoseconds(picoseconds.round() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_numbers_of_nanoseconds() {
+        for (text, picoseconds) in
+            [("0", Some(0)), ("1", Some(1_000)), ("12.5", Some(12_500)), ("1e3", Some(1_000_000))]
+        {
+            assert_eq!(nanoseconds(text), picoseconds.map(Picoseconds), "{text}");
+        }
+        for text in ["", "-1", "nan", "inf", "1ms", "1e30"] {
+            assert_eq!(nanoseconds(text), None, "{text}");
+        }
+    }
+}

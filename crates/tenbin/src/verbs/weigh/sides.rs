@@ -1,0 +1,132 @@
+//! Functions and workers that `tenbin weigh` was given in the place of commands.
+
+use std::path::PathBuf;
+
+use tenbin_lab::survey::cpus;
+use tenbin_lab::weigh::Place;
+use tenbin_lab::workers::{Adopted, Functions, Instructions, Question, Sides};
+use tenbin_model::Quantity;
+
+use super::Weigh;
+use crate::output::Trouble;
+
+impl Weigh {
+    /// Workers or functions, where it is those and no commands that were given.
+    pub(super) fn sides(&self) -> Result<Option<Sides>, Trouble> {
+        if !self.worker.is_empty() {
+            return Ok(Some(Sides::Workers(self.worker.clone())));
+        }
+        if self.asm {
+            let (lines, init) = (self.commands.clone(), self.init.clone());
+            return Ok(Some(Sides::Instructions(Instructions { lines, init })));
+        }
+        let files: Vec<Option<Vec<PathBuf>>> =
+            self.commands.iter().map(|word| Functions::files_in(word)).collect();
+        let is_there = |files: &Vec<PathBuf>| {
+            !self.rev.is_empty() || self.bisect || files.iter().all(|file| file.is_file())
+        };
+        let files: Vec<Option<Vec<PathBuf>>> =
+            files.into_iter().map(|files| files.filter(is_there)).collect();
+        let of = |wanted: bool| {
+            let place = files.iter().position(|files| files.is_some() == wanted)?;
+            Some(self.commands[place].as_str())
+        };
+        let Some(function) = of(true) else {
+            let given = [
+                (!self.call.is_empty(), "--call"),
+                (!self.cflags.is_empty(), "--cflags"),
+                (self.one_layout.is_some(), "--one-layout"),
+                (self.adopt.is_some(), "--adopt"),
+            ];
+            return match given.iter().find(|(given, _)| *given) {
+                None => Ok(None),
+                Some((_, option)) => Err(Trouble::usage(format!(
+                    "{option} is for files of functions (.c, .S, .rs, .o, .so), and `{}` is none that is there",
+                    self.commands[0]
+                ))),
+            };
+        };
+        if let Some(command) = of(false) {
+            return Err(Trouble::usage(format!(
+                "`{function}` is a file of functions and `{command}` is not: give functions, or commands (`./{function}` is one)"
+            )));
+        }
+        Ok(Some(Sides::Functions(Functions {
+            sides: files.into_iter().flatten().collect(),
+            callers: self.call.clone(),
+            flags: self.cflags.clone(),
+            layout: self.one_layout,
+            adopted: Adopted::NAMES
+                .iter()
+                .find(|(name, _)| Some(*name) == self.adopt.as_deref())
+                .map(|it| it.1),
+        })))
+    }
+
+    /// That nothing was asked for which only commands have.
+    pub(super) fn not_for_commands(&self) -> Result<(), Trouble> {
+        let given = [
+            (self.warmup > 0, "--warmup"),
+            (self.metric != [Quantity::WallTime], "--metric"),
+            (self.same_output, "--same-output"),
+            (self.check.is_some(), "--check"),
+            (self.ignore_failure.is_some(), "--ignore-failure"),
+            (self.reference.is_some(), "--reference"),
+            (self.above.is_some(), "--above"),
+            (!self.parameter_list.is_empty(), "--parameter-list"),
+            (self.parameter_scan.is_some(), "--parameter-scan"),
+            (self.setup.is_some(), "--setup"),
+            (!self.prepare.is_empty(), "--prepare"),
+            (!self.conclude.is_empty(), "--conclude"),
+            (self.cleanup.is_some(), "--cleanup"),
+            (self.shell.is_some() || self.no_shell, "--shell"),
+            (self.input.is_some(), "--input"),
+            (!self.output.is_empty() || self.show_output, "--output"),
+            (self.time_unit.is_some(), "--time-unit"),
+        ];
+        let what = "is for commands, and what is weighed here are functions or workers";
+        match given.iter().find(|(given, _)| *given) {
+            None => {
+                self.exports.is_not_asked_for("hyperfine's files hold runs of commands, and no functions")
+            }
+            Some((_, option)) => Err(Trouble::usage(format!("{option} {what}"))),
+        }
+    }
+
+    /// What is asked of functions or workers; of functions in these places, if there are any.
+    pub(super) fn question_of(&self, sides: Sides, placed: &[(String, Place)]) -> Result<Question, Trouble> {
+        let cpus = self.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
+        if cpus.len() > 1 {
+            return Err(Trouble::usage("--cpus: functions and workers run on one CPU: name one"));
+        }
+        let mut names = self.command_name.clone();
+        let sides = match sides {
+            Sides::Functions(functions) if !placed.is_empty() => {
+                names = placed.iter().map(|(_, place)| place.name.clone()).collect();
+                let files = |(word, place): &(String, Place)| {
+                    let files = Functions::files_in(word).unwrap_or_default();
+                    files.into_iter().map(|file| place.folder.join(file)).collect()
+                };
+                Sides::Functions(Functions { sides: placed.iter().map(files).collect(), ..functions })
+            }
+            Sides::Functions(_) => sides,
+            _ if !placed.is_empty() => {
+                return Err(Trouble::usage(
+                    "--rev is for commands and functions: a worker or an instruction has none",
+                ));
+            }
+            _ => sides,
+        };
+        Ok(Question {
+            sides,
+            names,
+            within: self.within,
+            margin: self.margin,
+            level: self.level,
+            least_runs: self.runs.or(self.min_runs),
+            most_runs: self.runs.or(self.max_runs),
+            cpu: cpus.first().copied(),
+            claims: None,
+        })
+    }
+}
