@@ -31,7 +31,7 @@ pub use claims::{CLAIMS, CLAIMS_OF_FUNCTIONS, Claims};
 pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
-pub(crate) use program::words;
+pub(crate) use program::{program, words};
 pub use workshop::Ignored;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};

@@ -147,7 +147,11 @@ impl Question {
         let within = Duration::from_nanos(self.within.unwrap_or(PATIENCE).0 / 1_000);
         let (source, sides, analysis): (Box<dyn Source>, Vec<String>, _) = match &self.sides {
             Sides::Workers(lines) => {
-                let words = lines.iter().map(|line| weigh::words(line)).collect::<Result<_, _>>()?;
+                let words = |line: &String| {
+                    let words = weigh::words(line)?;
+                    weigh::program(&words[0], None).map(|_| words)
+                };
+                let words = lines.iter().map(words).collect::<Result<_, _>>()?;
                 (Box::new(Commands { words, cpu, within }), lines.clone(), WORKERS)
             }
             Sides::Functions(functions) => {

@@ -116,7 +116,7 @@ pub(super) fn arguments(command: &str) -> Vec<String> {
 ///
 /// # Errors
 /// A usage error where there is none: what a shell ends with 127 for.
-pub(super) fn program(name: &str, folder: Option<&Path>) -> Result<PathBuf, Unfit> {
+pub(crate) fn program(name: &str, folder: Option<&Path>) -> Result<PathBuf, Unfit> {
     let place = if name.contains('/') {
         let path = Path::new(name);
         let seen = folder.map_or_else(|| path.into(), |folder| folder.join(path));

@@ -125,6 +125,8 @@ struct Side {
     libraries: Vec<PathBuf>,
     /// Libraries that are loaded before any other.
     loaded: Vec<PathBuf>,
+    /// The layout in which it was linked last.
+    linked: Option<u64>,
 }
 
 /// All sides, compiled, and what links and starts them.
@@ -194,14 +196,17 @@ impl Linked {
         Ok(path)
     }
 
-    /// Compiles one side.
+    /// Compiles one side, and links it once: what is missing is known before anything else is done.
     pub(super) fn add(&mut self, files: &[PathBuf], flags: &[String]) -> Result<(), Unfit> {
         let mut side = Side::default();
         for (number, file) in files.iter().enumerate() {
             side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags)?;
         }
         self.sides.push(side);
-        Ok(())
+        self.link(self.sides.len() - 1, 0).map(drop).map_err(|fault| {
+            let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            Unfit::Usage(format!("{}: {fault}", names.join(" ")))
+        })
     }
 
     /// Links one side in the layout of this number, and gives the program.
@@ -229,15 +234,16 @@ impl Linked {
 impl Source for Linked {
     fn start(&mut self, place: usize, layout: u32) -> Result<Worker, Failure> {
         let program = self.workshop.path().join(format!("side-{place}"));
-        let each = self.layouts == Layouts::Each;
-        if each || !program.exists() {
-            // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
-            let drawn = match self.layouts {
-                Layouts::Each => layout,
-                Layouts::One(number) => number,
-                Layouts::Kept => 0,
-            };
-            self.link(place, u64::from(drawn) << 16 | place as u64)?;
+        let drawn = match self.layouts {
+            Layouts::Each => layout,
+            Layouts::One(number) => number,
+            Layouts::Kept => 0,
+        };
+        // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
+        let drawn = u64::from(drawn) << 16 | place as u64;
+        if self.sides[place].linked != Some(drawn) {
+            self.link(place, drawn)?;
+            self.sides[place].linked = Some(drawn);
         }
         let mut command = Command::new(&program);
         command.arg(layout.wrapping_mul(0x9e37_79b9).to_string());
@@ -272,6 +278,8 @@ impl Side {
                     ["-O2", "-ffunction-sections", "-I"].map(OsStr::new).into_iter().collect();
                 words.push(workshop.path().as_os_str());
                 words.extend(flags.iter().map(OsStr::new));
+                // Its own words, without a picture of the place.
+                words.push("-fno-diagnostics-show-caret".as_ref());
                 words.extend(["-c".as_ref(), "-o".as_ref(), object.as_os_str(), file.as_os_str()]);
                 workshop.ask("compile it with", &words).map_err(|fault| usage(fault.to_string()))?;
             }

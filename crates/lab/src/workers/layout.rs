@@ -40,12 +40,15 @@ pub(super) fn script(objects: &[Object], number: u64) -> String {
     let (data, zeros) = (units(PLACES), units(PLACES));
     let mut text = format!(
         "SECTIONS {{ .data.tenbin : {{ . += {data}; }} }} INSERT BEFORE .data;\n\
-         SECTIONS {{ .bss.tenbin (NOLOAD) : {{ . += {zeros}; }} }} INSERT BEFORE .bss;\n\
-         SECTIONS {{ .text.tenbin : {{ . += {};",
-        units(PLACES)
+         SECTIONS {{ .bss.tenbin (NOLOAD) : {{ . += {zeros}; }} }} INSERT BEFORE .bss;\n"
     );
+    // A section of nothing but a gap would be one of data among the code.
+    if sections.is_empty() {
+        return text;
+    }
+    // That a text can be written to is no question.
+    let _ = write!(text, "SECTIONS {{ .text.tenbin : {{ . += {};", units(PLACES));
     for (object, section) in sections {
-        // That a text can be written to is no question.
         let _ = write!(text, " *{object}({section}) . += {};", units(GAPS));
     }
     text + " } } INSERT AFTER .text;\n"

@@ -1,6 +1,7 @@
 //! Who stands on the pans: workers, started where they are needed, checked, and asked for work.
 
 use tenbin_metal::{Fault, Lap};
+use tenbin_model::words::counted;
 use tenbin_model::{Cpu, VariantIndex};
 
 use super::growth::growth;
@@ -81,9 +82,8 @@ impl Members {
                 let differing =
                     SAMPLE.iter().zip(expected.zip(&evidence)).find(|(_, (one, other))| one != other);
                 differing.map(|(operations, (one, other))| {
-                    format!(
-                        "it answered {operations} operations with `{other}`, and the first one with `{one}`"
-                    )
+                    let operations = counted(*operations as usize, "operation");
+                    format!("it answered {operations} with `{other}`, and the first one with `{one}`")
                 })
             }
         };

@@ -47,6 +47,11 @@ impl Weigh {
             };
         };
         if let Some(command) = of(false) {
+            let missing =
+                Functions::files_in(command).and_then(|files| files.into_iter().find(|it| !it.is_file()));
+            if let Some(missing) = missing {
+                return Err(Trouble::usage(format!("{}: there is no such file", missing.display())));
+            }
             return Err(Trouble::usage(format!(
                 "`{function}` is a file of functions and `{command}` is not: give functions, or commands (`./{function}` is one)"
             )));
