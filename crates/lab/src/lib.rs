@@ -48,6 +48,7 @@ pub fn analyses() -> tenbin_analysis::Analyses {
             workers::FUNCTIONS_IN_PLACE,
             workers::INSTRUCTIONS,
             workers::WORKERS,
+            workers::WORKERS_KEPT,
         ])
         .collect(),
     )

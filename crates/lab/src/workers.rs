@@ -29,7 +29,7 @@ use tenbin_model::{
 };
 
 pub use analysis::cycles::INSTRUCTIONS;
-pub use analysis::{FUNCTIONS, FUNCTIONS_IN_PLACE, WORKERS};
+pub use analysis::{FUNCTIONS, FUNCTIONS_IN_PLACE, WORKERS, WORKERS_KEPT};
 pub use functions::{Adopted, Functions, HEADER};
 
 /// What a worker is asked, and what it answers: a page for whoever writes one.
@@ -47,8 +47,13 @@ use members::{Fixture, Members, Part, Source};
 /// What is weighed.
 #[derive(Clone, Debug)]
 pub enum Sides {
-    /// A command each, which starts a worker.
-    Workers(Vec<String>),
+    /// A command each, which starts a worker; and whether it is started once, and not for each block.
+    Workers {
+        /// The commands.
+        lines: Vec<String>,
+        /// Whether each is started once.
+        kept: bool,
+    },
     /// Files with a function.
     Functions(Functions),
     /// Lines of assembler.
@@ -146,13 +151,14 @@ impl Question {
         };
         let within = Duration::from_nanos(self.within.unwrap_or(PATIENCE).0 / 1_000);
         let (source, sides, analysis): (Box<dyn Source>, Vec<String>, _) = match &self.sides {
-            Sides::Workers(lines) => {
+            &Sides::Workers { ref lines, kept } => {
                 let words = |line: &String| {
                     let words = weigh::words(line)?;
                     weigh::program(&words[0], None).map(|_| words)
                 };
                 let words = lines.iter().map(words).collect::<Result<_, _>>()?;
-                (Box::new(Commands { words, cpu, within }), lines.clone(), WORKERS)
+                let analysis = if kept { WORKERS_KEPT } else { WORKERS };
+                (Box::new(Commands { words, cpu, within, kept }), lines.clone(), analysis)
             }
             Sides::Functions(functions) => {
                 let in_place = functions.layout.is_some() || functions.is_finished();
@@ -193,7 +199,7 @@ impl Question {
 
     /// Asks each worker what it can do, and gives its variants in that order, the planted faults last.
     fn variants(&self, members: &mut Members, sides: &[String]) -> Result<Vec<Variant>, Unfit> {
-        let is_function = !matches!(self.sides, Sides::Workers(_));
+        let is_function = !matches!(self.sides, Sides::Workers { .. });
         let (mut measured, mut planted) = (Vec::new(), Vec::new());
         for (place, side) in sides.iter().enumerate() {
             let refused = |failure| not_a_worker(side, failure);
@@ -272,7 +278,7 @@ impl Question {
         match &self.sides {
             Sides::Functions(Functions { adopted: None, .. }) => EPOCH,
             Sides::Instructions(_) => EPOCH_OF_INSTRUCTIONS,
-            Sides::Workers(_) | Sides::Functions(_) => EPOCH_OF_WORKER,
+            Sides::Workers { .. } | Sides::Functions(_) => EPOCH_OF_WORKER,
         }
     }
 

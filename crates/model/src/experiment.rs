@@ -98,6 +98,12 @@ fn is_usual_level(level: &f64) -> bool {
 }
 
 impl Descriptor {
+    /// Whether what it weighs is a user's: commands, functions or workers. They stand for themselves, and
+    /// nothing has to be named that they are ways of doing.
+    pub fn is_of_user(&self) -> bool {
+        self.subject.is_empty()
+    }
+
     /// How many intervals share the level where so many comparisons are made.
     pub fn family(&self, comparisons: usize) -> usize {
         comparisons * (1 + self.further.len())

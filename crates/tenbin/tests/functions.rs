@@ -226,6 +226,7 @@ fn workers_in_any_language_are_weighed() {
     let output = weigh(&place, &["--worker", "python3 one.py", "--worker", "python3 two.py"]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = shown(&output);
+    assert!(shown.contains(" processes of each"), "{shown}");
     assert!(
         shown.starts_with("python3 one.py is ") && shown.contains("x cheaper than python3 two.py"),
         "{shown}"

@@ -69,8 +69,8 @@ pub fn faults(report: &Report) -> Option<Document> {
 pub fn page(trial: &Trial, answers: &[Answer], findings: &[Finding], view: Document) -> Document {
     let mut document = Document::new();
     let descriptor = &trial.descriptor;
-    // Commands stand for themselves, and their answer comes first.
-    if !descriptor.subject.is_empty() {
+    // Of what is a user's the answer comes first.
+    if !descriptor.is_of_user() {
         document.entry(&descriptor.name, &descriptor.question);
     }
     if trial.cells.is_empty() {

@@ -146,7 +146,7 @@ pub(super) fn decide(
         let limit = if cell.arrangement.most_blocks < needed && descriptor.quantity.of_command().is_some() {
             (", as many as were asked for", format!("allow more runs (--runs {})", 2 * needed))
         } else {
-            (" in the time given", format!("give it more time ({})", more_time(descriptor.quantity)))
+            (" in the time given", format!("give it more time ({})", more_time(descriptor)))
         };
         return ComparisonOutcome {
             verdict: Verdict::Refused,
@@ -174,7 +174,7 @@ pub(super) fn decide(
         };
     }
     let Stance(verdict, _) = stance(evidence.interval, evidence.margin);
-    let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor.quantity, &evidence));
+    let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor, &evidence));
     ComparisonOutcome { verdict, evidence: Some(evidence), refusal }
 }
 
@@ -203,9 +203,9 @@ pub fn of_interval(ratios: Interval, margin: f64) -> Verdict {
 }
 
 /// Neither different nor equivalent: how far it came and what is missing.
-fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
+fn undecided(descriptor: &Descriptor, evidence: &Evidence) -> Refusal {
     let Evidence { left, right, interval, blocks, detectable, .. } = evidence;
-    let anything = match quantity {
+    let anything = match descriptor.quantity {
         Quantity::NanosecondsPerOperation => {
             format!("{right} costs anything from {} times what {left} costs", outward(*interval))
         }
@@ -230,13 +230,13 @@ fn undecided(quantity: Quantity, evidence: &Evidence) -> Refusal {
             "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times of ten"
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
-        remedy: format!("give it more time ({}) or a quieter machine", more_time(quantity)),
+        remedy: format!("give it more time ({}) or a quieter machine", more_time(descriptor)),
     }
 }
 
 /// The option that gives a question more time.
-fn more_time(quantity: Quantity) -> &'static str {
-    if quantity.of_command().is_some() { "--within" } else { "--thorough" }
+fn more_time(descriptor: &Descriptor) -> &'static str {
+    if descriptor.is_of_user() { "--within" } else { "--thorough" }
 }
 
 /// Takes the time of an epoch that its ratio is of, for one iteration, in picoseconds.

@@ -14,9 +14,7 @@ pub(crate) struct ComparisonOutcome {
 
 /// The sentence of one outcome.
 pub(crate) fn of(descriptor: &Descriptor, label: &str, outcome: &ComparisonOutcome) -> String {
-    // Commands stand for themselves, and have no arrangement that would have to be named.
-    let subject =
-        if descriptor.subject.is_empty() { String::new() } else { format!("{}: ", descriptor.subject) };
+    let subject = if descriptor.is_of_user() { String::new() } else { format!("{}: ", descriptor.subject) };
     let label = if label.is_empty() { String::new() } else { format!(" {label}") };
     match (outcome.verdict, &outcome.evidence, &outcome.refusal) {
         (Verdict::Different, Some(evidence), _) => {

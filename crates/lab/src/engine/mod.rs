@@ -570,8 +570,8 @@ fn check(
 fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
     let check = checks.iter().find(|check| !check.as_expected())?;
     let name = &descriptor[check.variant].name;
-    // Commands of a user's are no implementation of ours.
-    let of_user = descriptor.subject.is_empty();
+    // What a user gave is no implementation of ours.
+    let of_user = descriptor.is_of_user();
     Some(if check.sabotage {
         Refusal {
             reached: format!("the planted fault `{name}` passed the check ({})", check.seen),

@@ -1,5 +1,5 @@
-//! How epochs of workers become answers: comparisons as any other, and beside them what one layout alone
-//! would have said.
+//! How epochs of workers become answers: comparisons as any other, and beside them what one layout or one
+//! process alone would have said.
 
 pub(super) mod cycles;
 
@@ -16,7 +16,7 @@ use tenbin_stats::order::Ordered;
 /// Functions, each block in a layout of its own.
 pub const FUNCTIONS: &dyn Analysis = &Workers {
     name: "functions",
-    layouts: true,
+    block: Some("layout"),
     scope: "Each block is a link of its own, with code, data and stack at other places, in new processes: intervals cover where \
             things lie. Another input, compiler or machine is not in them.",
 };
@@ -24,15 +24,23 @@ pub const FUNCTIONS: &dyn Analysis = &Workers {
 /// Functions in the one layout that they have.
 pub const FUNCTIONS_IN_PLACE: &dyn Analysis = &Workers {
     name: "functions in place",
-    layouts: false,
+    block: Some("process"),
     scope: "Each block is in new processes, with stack and environment at other places. The code lies as it was linked, and \
             the answers hold for that: the same code in another place may cost more or less.",
 };
 
-/// Workers of a user's.
+/// Workers of a user's, each block in processes of its own.
 pub const WORKERS: &dyn Analysis = &Workers {
     name: "workers",
-    layouts: false,
+    block: Some("process"),
+    scope: "Each block is in new processes: intervals cover what a process has by chance and keeps. Another input or machine is not \
+            in them.",
+};
+
+/// Workers that were started once.
+pub const WORKERS_KEPT: &dyn Analysis = &Workers {
+    name: "workers that are kept",
+    block: None,
     scope: "Intervals cover what varied while these processes ran. What a process has for as long as it lives (where its memory lies, \
             how its code was compiled) is not in them: other processes of the same workers may find another ratio.",
 };
@@ -40,8 +48,8 @@ pub const WORKERS: &dyn Analysis = &Workers {
 #[derive(Debug)]
 struct Workers {
     name: &'static str,
-    /// Whether a block is a layout.
-    layouts: bool,
+    /// What is another one in each block, if anything is.
+    block: Option<&'static str>,
     scope: &'static str,
 }
 
@@ -59,13 +67,10 @@ impl Analysis for Workers {
         let mut view = Document::new();
         for cell in &trial.cells {
             for (answer, comparison) in answers.iter_mut().zip(&cell.arrangement.comparisons) {
-                if self.layouts {
-                    over_layouts(answer, cell, comparison);
+                if let Some(block) = self.block {
+                    over_blocks(answer, cell, comparison, block);
                 }
                 view.paragraph(0, with_caveat(answer));
-            }
-            if cell.arrangement.comparisons.len() < answers.len() || cell.refusal.is_some() {
-                continue;
             }
             if let Some(table) = table::variants(self.time(), &trial.descriptor, cell) {
                 view.space().table(table);
@@ -76,31 +81,34 @@ impl Analysis for Workers {
     }
 }
 
-/// Fewer layouts than these say nothing of their spread.
-const LEAST_LAYOUTS: usize = 8;
+/// Fewer blocks than these say nothing of their spread.
+const LEAST_BLOCKS: usize = 8;
 
-/// The part of one layout's share in the spread below which it is not worth a word.
+/// The share in the spread of what is another one in each block, below which it is not worth a word.
 const LEAST_SHARE: f64 = 0.2;
 
-/// Has an answer say over how many layouts it is, and what one of them alone would have said.
-fn over_layouts(answer: &mut Answer, cell: &Cell, comparison: &Comparison) {
+/// Has an answer say over how many layouts or processes it is, and what one of them alone would have said.
+fn over_blocks(answer: &mut Answer, cell: &Cell, comparison: &Comparison, block: &str) {
     let (Some(evidence), Verdict::Different | Verdict::Equivalent) = (&answer.evidence, answer.verdict)
     else {
         return;
     };
-    let layouts = counted(evidence.blocks, "layout");
+    let number = match (block, evidence.blocks) {
+        ("process", number) => format!("{number} processes of each"),
+        (block, number) => counted(number, block),
+    };
     let sentence = answer.sentence.trim_end_matches('.');
     answer.sentence = match Spread::of(&cell.samples, comparison) {
         Some(Spread { low, high, share }) if share >= LEAST_SHARE => format!(
-            "{sentence}, over {layouts}; one alone would have said anything from {} to {}.",
+            "{sentence}, over {number}; one alone would have said anything from {} to {}.",
             alone(low),
             alone(high)
         ),
-        _ => format!("{sentence}, over {layouts}, of which each says the same."),
+        _ => format!("{sentence}, over {number}, of which each says the same."),
     };
 }
 
-/// "3.1 % cheaper": what a layout in which the right one costs this many times the left says of the left.
+/// "3.1 % cheaper": what a block in which the right one costs this many times the left says of the left.
 fn alone(ratio: f64) -> String {
     let (word, factor) =
         if ratio >= 1.0 { ("cheaper", 1.0 - 1.0 / ratio) } else { ("dearer", 1.0 / ratio - 1.0) };
@@ -111,14 +119,14 @@ fn alone(ratio: f64) -> String {
     }
 }
 
-/// What layouts do to a ratio.
+/// What layouts or processes do to a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spread {
-    /// The ratio that one layout of twenty would fall below, had it been measured without any noise.
+    /// The ratio that one of twenty would fall below, had it been measured without any noise.
     low: f64,
     /// The ratio that one of twenty would exceed.
     high: f64,
-    /// The part of the variance between blocks that is the layouts': the rest is there within one.
+    /// The part of the variance between blocks that is theirs: the rest is there within one.
     share: f64,
 }
 
@@ -137,7 +145,7 @@ impl Spread {
             let (Some(left), Some(right)) = (of(comparison.left), of(comparison.right)) else { continue };
             halves.push([0, 1].map(|half: usize| (right[half] / left[half]).ln()));
         }
-        if halves.len() < LEAST_LAYOUTS {
+        if halves.len() < LEAST_BLOCKS {
             return None;
         }
         let ratios = Ordered::new(halves.iter().map(|[one, other]| (one + other) / 2.0).collect())?;

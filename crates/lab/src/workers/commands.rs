@@ -1,4 +1,4 @@
-//! Workers that a user has: a command each, started once.
+//! Workers that a user has: a command each.
 
 use std::process::Command;
 use std::time::Duration;
@@ -15,6 +15,8 @@ pub(super) struct Commands {
     pub(super) words: Vec<Vec<String>>,
     pub(super) cpu: Cpu,
     pub(super) within: Duration,
+    /// Whether they are started once.
+    pub(super) kept: bool,
 }
 
 impl Source for Commands {
@@ -26,6 +28,6 @@ impl Source for Commands {
     }
 
     fn is_laid_anew(&self) -> bool {
-        false
+        !self.kept
     }
 }

@@ -50,6 +50,10 @@ pub struct Weigh {
     /// it took (`tenbin include --protocol`). Given twice or more
     #[arg(long, value_name = "CMD", conflicts_with_all = ["commands", "from"], help_heading = FUNCTIONS)]
     worker: Vec<String>,
+    /// Start each worker once, and not for each block: for what takes long to start, or to become fast. The
+    /// answer holds for those processes
+    #[arg(long, requires = "worker", help_heading = FUNCTIONS)]
+    keep_workers: bool,
     /// What is given are no commands but instructions of this machine, a line of assembler each (on x86-64 in
     /// Intel's syntax): how many cycles each takes, in a chain and apart
     #[arg(long, requires = "commands", conflicts_with_all = ["worker", "from", "call", "cflags", "adopt", "one_layout"], help_heading = FUNCTIONS)]

@@ -212,7 +212,7 @@ impl File<'_> {
             (Sides::Functions(functions), &section.functions)
         } else {
             let lines = section.workers.0.iter().map(|(_, line)| line.get_ref().clone());
-            (Sides::Workers(lines.collect()), &section.workers)
+            (Sides::Workers { lines: lines.collect(), kept: section.keep_workers }, &section.workers)
         };
         let keys: Vec<String> = named.0.iter().map(|(key, _)| key.get_ref().clone()).collect();
         let cpus = section.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
@@ -260,6 +260,8 @@ struct Section {
     cflags: Option<String>,
     #[serde(default)]
     one_layout: bool,
+    #[serde(default)]
+    keep_workers: bool,
     prepare: Option<Hook>,
     conclude: Option<Hook>,
     setup: Option<String>,
@@ -313,6 +315,7 @@ impl Section {
             (!self.call.is_empty(), "call"),
             (self.cflags.is_some(), "cflags"),
             (self.one_layout, "one-layout"),
+            (self.keep_workers, "keep-workers"),
         ];
         let (wrong, kind): (&[(bool, &str)], _) = match word {
             "commands" => (&of_functions, "functions"),

@@ -14,7 +14,7 @@ impl Weigh {
     /// Workers or functions, where it is those and no commands that were given.
     pub(super) fn sides(&self) -> Result<Option<Sides>, Trouble> {
         if !self.worker.is_empty() {
-            return Ok(Some(Sides::Workers(self.worker.clone())));
+            return Ok(Some(Sides::Workers { lines: self.worker.clone(), kept: self.keep_workers }));
         }
         if self.asm {
             let (lines, init) = (self.commands.clone(), self.init.clone());
