@@ -29,6 +29,17 @@ use tempfile::TempDir;
 /// How long a command may take to end that was told to, and its children after it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A function and a worker whose operations are turns of a loop.
+const TURNS_IN_C: &str = "#include \"tenbin.h\"\n\
+    uint64_t tenbin_run(void *state, uint64_t n)\n\
+    { volatile uint64_t i; (void)state; for (i = 0; i < n; i++) ; return n; }\n";
+const TURNS_IN_SHELL: &str = "while read word variant n; do case $word in\n\
+    variants) echo turns ;;\n\
+    check) echo ok ;;\n\
+    run) start=$(date +%s%N); i=0; while [ $i -lt $n ]; do i=$((i + 1)); done\n\
+         echo $(($(date +%s%N) - start)) ;;\n\
+    esac; done\n";
+
 /// What a command keeps in the store when it has something to keep.
 #[derive(Clone, Copy, PartialEq)]
 enum Keeps {
@@ -60,6 +71,8 @@ fn verbs() -> Vec<Verb> {
         verb("run, with probes", &["run", "calls", "--quick"], Run),
         verb("run, on what it builds", &["run", "thrash", "c2c", "--quick", "-o", "answer"], Run),
         verb("weigh", &["weigh", "sleep 0.01", "sleep 0.02 & sleep 0.01", "--prepare", "true"], Run),
+        verb("weigh, functions", &["weigh", "turns.c", "turns.c"], Run),
+        verb("weigh, workers", &["weigh", "--worker", "sh turns.sh", "--worker", "sh turns.sh"], Run),
         verb("calibrate", &["calibrate", "--pairs", "3", "--works", "alu,pipe"], Calibration),
         verb("calibrate under load", &["calibrate", "--thorough", "--load", "2"], Calibration),
         verb("blame, a specification", &["blame", "sort"], Nothing),
@@ -110,6 +123,8 @@ impl Home {
         // `li a2,1` becomes `li a2,0`: what hart 1 waits for never comes.
         image[0xb0 + 0xe] = 0x01;
         fs::write(home.path("never.elf"), image).unwrap();
+        fs::write(home.path("turns.c"), TURNS_IN_C).unwrap();
+        fs::write(home.path("turns.sh"), TURNS_IN_SHELL).unwrap();
         let check = home.tenbin(&[
             "boot",
             "check",
