@@ -81,6 +81,24 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         // features.
         tests(&["--workspace", "--test", "encodings", "--test", "execution", "--", "--ignored"]),
     ));
+    steps.push(Step::new(
+        "worker in Python",
+        vec![Requirement::program("python3", "python3")],
+        // The one that `tenbin include --protocol` prints.
+        tests(&["--package", "tenbin", "--test", "functions", "--", "--ignored", "the_worker_of_the_page"]),
+    ));
+    for architecture in architecture::foreign() {
+        // What `tenbin weigh --asm` makes there, done by an emulator.
+        let test = format!("instructions_of_{}_run", architecture.name());
+        steps.push(Step::new(
+            format!("assembler {}", architecture.name()),
+            architecture.to_run(),
+            move || {
+                let command = workspace.cargo().arguments(["test", "--package", "tenbin-lab", "--lib", "--"]);
+                command.arguments(["--ignored", test.as_str()]).run_tests()
+            },
+        ));
+    }
     let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
     steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")));
     steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));

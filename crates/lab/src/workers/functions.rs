@@ -49,26 +49,60 @@ pub struct Functions {
 pub enum Adopted {
     /// <https://github.com/antonblanchard/will-it-scale>, `tests/*.c`: one task.
     WillItScale,
+    /// <https://github.com/ARM-software/synchronization-benchmarks>, the headers of lockhammer: one thread.
+    Lockhammer,
 }
 
 impl Adopted {
     /// All of them, by the names that a user gives.
-    pub const NAMES: [(&str, Self); 1] = [("will-it-scale", Self::WillItScale)];
+    pub const NAMES: [(&str, Self); 2] =
+        [("will-it-scale", Self::WillItScale), ("lockhammer", Self::Lockhammer)];
 
     /// What stands between their functions and ours.
     fn adapter(self) -> (&'static str, &'static str) {
         match self {
             Self::WillItScale => ("will_it_scale.c", include_str!("adopted/will_it_scale.c")),
+            Self::Lockhammer => ("lockhammer.c", include_str!("adopted/lockhammer.c")),
         }
+    }
+
+    /// The files of a side that are compiled beside the adapter, and options of the compiler for both.
+    ///
+    /// # Errors
+    /// A usage error where a file does not stand where that project has it.
+    fn side(self, files: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>), Unfit> {
+        if self == Self::WillItScale {
+            return Ok((files.to_vec(), Vec::new()));
+        }
+        // A header, which the adapter includes, in a tree with the headers that it includes itself.
+        let [file] = files else { return Err(Unfit::Usage("a side of lockhammer is one header".into())) };
+        let fault = |error| Fault::system(format!("find {}", file.display()), error);
+        let file = fs::canonicalize(file).map_err(|error| shortage::unfit(fault(error)))?;
+        let root = file.ancestors().find(|folder| folder.join(LOCKHAMMER_HEADERS[1]).is_dir());
+        let root = root.ok_or_else(|| {
+            Unfit::Usage(format!(
+                "{}: there is no {} in any folder above it, where the project has its headers",
+                file.display(),
+                LOCKHAMMER_HEADERS[1]
+            ))
+        })?;
+        let mut options: Vec<String> =
+            LOCKHAMMER_HEADERS.iter().map(|folder| format!("-I{}", root.join(folder).display())).collect();
+        options.push(format!("-DATOMIC_TEST=\"{}\"", file.display()));
+        // As that project's makefile has it on x86-64. What it declares inline is there all the same where
+        // the compiler does not put it in.
+        options.extend(["-DNDEBUG", "-DRELAX_IS_PAUSE", "-fgnu89-inline", "-w"].map(String::from));
+        Ok((Vec::new(), options))
     }
 }
 
 impl Functions {
     /// The files that a word of a command line names, with white space between them; none where it is no word
-    /// of such files, but a command.
-    pub fn files_in(word: &str) -> Option<Vec<PathBuf>> {
+    /// of such files, but a command. Where it is known to be no command, any file is one.
+    pub fn files_in(word: &str, is_no_command: bool) -> Option<Vec<PathBuf>> {
         let files: Vec<PathBuf> = word.split_whitespace().map(PathBuf::from).collect();
-        (!files.is_empty() && files.iter().all(|file| Form::of(file).is_some())).then_some(files)
+        let known = is_no_command || files.iter().all(|file| Form::of(file).is_some());
+        (!files.is_empty() && known).then_some(files)
     }
 
     /// What each side is called: its files.
@@ -85,6 +119,18 @@ impl Functions {
         self.sides.iter().flatten().any(|file| Form::of(file) == Some(Form::Library))
     }
 }
+
+/// Where lockhammer has its headers, seen from the root of its repository.
+const LOCKHAMMER_HEADERS: [&str; 8] = [
+    "benchmarks/lockhammer",
+    "benchmarks/lockhammer/include",
+    "ext/pagemap/include",
+    "ext/mysql/include",
+    "ext/linux/include",
+    "ext/sms/base",
+    "ext/jvm/include",
+    "ext/tbb/include",
+];
 
 /// What a file is, by the end of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,8 +228,13 @@ impl Linked {
             let flags = flags.map_or("", String::as_str);
             let flags = shell_words::split(flags)
                 .map_err(|error| Unfit::Usage(format!("--cflags {flags}: {error}")))?;
-            let files: Vec<PathBuf> = adapter.iter().chain(&functions.callers).chain(side).cloned().collect();
-            linked.add(&files, &flags)?;
+            let (own, mut options) = match functions.adopted {
+                Some(adopted) => adopted.side(side)?,
+                None => (side.clone(), Vec::new()),
+            };
+            options.extend(flags);
+            let files: Vec<PathBuf> = adapter.iter().chain(&functions.callers).chain(&own).cloned().collect();
+            linked.add(&files, &options)?;
         }
         Ok(linked)
     }

@@ -25,9 +25,12 @@ const GROWTH: RangeInclusive<f64> = 1.5..=f64::INFINITY;
 /// How much time passes by our clock while a unit passes by the worker's.
 const AGREEMENT: RangeInclusive<f64> = 0.8..=1.25;
 
-/// A machine that is busy with something else makes the one or the other call longer, but not again and
-/// again, and longer calls less than short ones: every fourth round has twice the operations.
-const ROUNDS: usize = 16;
+/// Pairs of calls whose medians are looked at: a machine that is busy with something else makes the one or
+/// the other longer.
+const PAIRS: usize = 9;
+
+/// What does not look right is looked at again, with calls four times as long, so many times.
+const AGAIN: usize = 3;
 
 /// Whether a variant takes longer for more operations, by clocks that agree; `word` is what its own check
 /// says.
@@ -49,34 +52,37 @@ pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result
         }
         operations = operations.saturating_mul(if work.elapsed.0 < LONG.0 / 16 { 8 } else { 2 });
     }
-    let (mut most, mut nearest) = (0.0_f64, f64::INFINITY);
-    for round in 1..=ROUNDS {
-        let (one, two) = (worker.run(number, operations)?, worker.run(number, operations.saturating_mul(2))?);
-        let quotient = |numerator: u64, denominator: u64| numerator as f64 / denominator.max(1) as f64;
-        let grown = quotient(two.elapsed.0, one.elapsed.0);
-        let ours = two.asked.saturating_sub(one.asked).0;
-        let clocks = quotient(ours, two.elapsed.saturating_sub(one.elapsed).0);
-        if GROWTH.contains(&grown) && AGREEMENT.contains(&clocks) {
+    let mut wrong = String::new();
+    for _ in 0..AGAIN {
+        let (mut growth, mut clocks) = ([0.0; PAIRS], [0.0; PAIRS]);
+        let twice = operations.saturating_mul(2);
+        for (growth, clocks) in growth.iter_mut().zip(&mut clocks) {
+            let (one, two) = (worker.run(number, operations)?, worker.run(number, twice)?);
+            let quotient = |numerator: u64, denominator: u64| numerator as f64 / denominator.max(1) as f64;
+            *growth = quotient(two.elapsed.0, one.elapsed.0);
+            let ours = two.asked.saturating_sub(one.asked).0;
+            *clocks = quotient(ours, two.elapsed.saturating_sub(one.elapsed).0);
+        }
+        let [growth, clocks] = [growth, clocks].map(median);
+        wrong = if !GROWTH.contains(&growth) {
+            format!(
+                "{twice} operations take it only {} times as long as {operations}: does a compiler remove some of them?",
+                three_digits(growth)
+            )
+        } else if !AGREEMENT.contains(&clocks) {
+            format!(
+                "its clock is wrong: {} times as much time passes by this machine's clock as it says",
+                three_digits(clocks)
+            )
+        } else {
             return Ok(Seen::Met(word));
-        }
-        most = most.max(grown);
-        if (clocks - 1.0).abs() < (nearest - 1.0).abs() {
-            nearest = clocks;
-        }
-        if round % 4 == 0 {
-            operations = operations.saturating_mul(2);
-        }
+        };
+        operations = operations.saturating_mul(4);
     }
-    Ok(Seen::Broken(if GROWTH.contains(&most) {
-        format!(
-            "its clock is wrong: {} times as much time passes by this machine's clock as it says",
-            three_digits(nearest)
-        )
-    } else {
-        format!(
-            "{} operations take it only {} times as long as {operations}: does a compiler remove some of them?",
-            operations.saturating_mul(2),
-            three_digits(most)
-        )
-    }))
+    Ok(Seen::Broken(wrong))
+}
+
+fn median(mut values: [f64; PAIRS]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[PAIRS / 2]
 }

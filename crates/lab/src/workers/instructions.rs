@@ -173,6 +173,10 @@ fn replaced(line: &str, name: &str, by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use tenbin_metal::child::{Bounds, Dialogue, Reply};
+
     use super::*;
 
     #[test]
@@ -206,5 +210,74 @@ mod tests {
     #[test]
     fn a_name_is_replaced_whole() {
         assert_eq!(replaced("add r8, r8d; mov r8, r18", "r8", "r9"), "add r9, r8d; mov r9, r18");
+    }
+
+    /// Lines of each architecture that every one of its CPUs has.
+    const LINES: [(Architecture, &[&str]); 3] = [
+        (
+            Architecture::X86_64,
+            &["imul rax, rbx", "mov r14, [r14]", "addpd xmm0, xmm1", "xor edx, edx; div rbx"],
+        ),
+        (
+            Architecture::Aarch64,
+            &["mul x0, x0, x1", "ldr x27, [x27]", "fadd v0.2d, v0.2d, v1.2d", "udiv w2, w2, w3"],
+        ),
+        (
+            Architecture::Riscv64,
+            &["mul a0, a0, a1", "ld s10, 0(s10)", "fadd.d fa0, fa0, fa1", "divu t0, t0, t1"],
+        ),
+    ];
+
+    /// Here by itself, elsewhere under an emulator of programs: it does what it is asked, and answers.
+    fn runs(architecture: Architecture) {
+        let names = architecture.names();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("tenbin.h"), crate::workers::HEADER).unwrap();
+        std::fs::write(path("runner.c"), include_str!("runner.c")).unwrap();
+        let here = architecture == Architecture::HERE;
+        let compiler = if here { "cc".to_owned() } else { format!("{}-gcc", names.tools) };
+        let (_, lines) = LINES.iter().find(|(known, _)| *known == architecture).unwrap();
+        for line in *lines {
+            for order in [Order::InChain, Order::Apart] {
+                std::fs::write(path("side.s"), assembler(architecture, line, "nop", order)).unwrap();
+                let mut build = Command::new(&compiler);
+                build.args(["-static", "-o"]).arg(path("side")).args([path("runner.c"), path("side.s")]);
+                assert!(build.status().unwrap().success(), "{line}");
+                let mut command = Command::new(path("side"));
+                if !here {
+                    command = Command::new(format!("qemu-{}-static", names.name));
+                    command.arg(path("side"));
+                }
+                let within = std::time::Duration::from_secs(600);
+                let mut dialogue = Dialogue::start(command, Bounds::within(within)).unwrap();
+                let mut ask = |question: &str| match dialogue.ask(question, within).unwrap().0 {
+                    Reply::Line(line) => line,
+                    other => panic!("{line}, {question}: {other:?}"),
+                };
+                assert_eq!(ask("variants"), "run !short");
+                assert_eq!(ask("check 0"), "ok");
+                let answer = ask("run 0 1000");
+                let (time, evidence) = answer.split_once(' ').unwrap();
+                assert!(time.parse::<u64>().unwrap() > 0 && evidence == "0", "{line}: {answer}");
+            }
+        }
+    }
+
+    #[test]
+    fn instructions_of_this_machine_run() {
+        runs(Architecture::HERE);
+    }
+
+    #[test]
+    #[ignore = "it needs cross compilers and an emulator: the steps `assembler ...` of `cargo xtask test` run it"]
+    fn instructions_of_aarch64_run() {
+        runs(Architecture::Aarch64);
+    }
+
+    #[test]
+    #[ignore = "as that of aarch64"]
+    fn instructions_of_riscv64_run() {
+        runs(Architecture::Riscv64);
     }
 }

@@ -21,7 +21,7 @@ impl Weigh {
             return Ok(Some(Sides::Instructions(Instructions { lines, init })));
         }
         let files: Vec<Option<Vec<PathBuf>>> =
-            self.commands.iter().map(|word| Functions::files_in(word)).collect();
+            self.commands.iter().map(|word| Functions::files_in(word, self.adopt.is_some())).collect();
         let is_there = |files: &Vec<PathBuf>| {
             !self.rev.is_empty() || self.bisect || files.iter().all(|file| file.is_file())
         };
@@ -47,8 +47,8 @@ impl Weigh {
             };
         };
         if let Some(command) = of(false) {
-            let missing =
-                Functions::files_in(command).and_then(|files| files.into_iter().find(|it| !it.is_file()));
+            let missing = Functions::files_in(command, false)
+                .and_then(|files| files.into_iter().find(|it| !it.is_file()));
             if let Some(missing) = missing {
                 return Err(Trouble::usage(format!("{}: there is no such file", missing.display())));
             }
@@ -109,7 +109,7 @@ impl Weigh {
             Sides::Functions(functions) if !placed.is_empty() => {
                 names = placed.iter().map(|(_, place)| place.name.clone()).collect();
                 let files = |(word, place): &(String, Place)| {
-                    let files = Functions::files_in(word).unwrap_or_default();
+                    let files = Functions::files_in(word, self.adopt.is_some()).unwrap_or_default();
                     files.into_iter().map(|file| place.folder.join(file)).collect()
                 };
                 Sides::Functions(Functions { sides: placed.iter().map(files).collect(), ..functions })
