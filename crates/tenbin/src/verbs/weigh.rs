@@ -67,8 +67,8 @@ pub struct Weigh {
     /// Options for the C compiler (-O2 comes before them): given once for all sides, or once for each
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "commands", help_heading = FUNCTIONS)]
     cflags: Vec<String>,
-    /// The files are those of another project, and are run as they stand: will-it-scale's test cases, one
-    /// task
+    /// The files are those of another project, and are run as they stand: test cases of will-it-scale (one
+    /// task), or headers of lockhammer (one thread)
     #[arg(long, value_name = "PROJECT", value_parser = Adopted::NAMES.map(|(name, _)| name), requires = "commands", help_heading = FUNCTIONS)]
     adopt: Option<String>,
     /// Link once: the answer holds for that layout, and comes sooner; --one-layout=7 is another one
@@ -251,7 +251,7 @@ pub struct Weigh {
     label: Option<Label>,
 }
 
-const FUNCTIONS: &str = "Functions and workers";
+const FUNCTIONS: &str = "Functions, instructions and workers";
 const REVISIONS: &str = "Revisions";
 const RUNS: &str = "How often";
 const WHAT: &str = "What is asked";
