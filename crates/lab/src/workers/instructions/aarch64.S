@@ -1,5 +1,5 @@
 	// x28 counts, x27 points to memory of 64 KiB that holds its own address. Other registers are 1, those of
-	// vectors hold 1.5 twice.
+	// vectors hold 1.0 twice.
 	.text
 	.globl tenbin_run
 	.type tenbin_run, %function
@@ -23,7 +23,7 @@ tenbin_run:
 	mov x\number, #1
 	.endr
 	.irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
-	fmov v\number\().2d, #1.5
+	fmov v\number\().2d, #1.0
 	.endr
 {init}
 	.p2align 6

@@ -1,5 +1,5 @@
 	# s11 counts, s10 points to memory of 64 KiB that holds its own address. Other registers are 1, those of
-	# floating point hold 1.5.
+	# floating point hold 1.0.
 	.text
 	.globl tenbin_run
 	.type tenbin_run, @function
@@ -25,7 +25,7 @@ tenbin_run:
 	mv s11, a1
 	la s10, scratch
 	sd s10, 0(s10)
-	la t0, half
+	la t0, one
 	.irp name, ft0, ft1, ft2, ft3, ft4, ft5, ft6, ft7, ft8, ft9, ft10, ft11, fa0, fa1, fa2, fa3, fa4, fa5, fa6, fa7, fs0, fs1, fs2, fs3, fs4, fs5, fs6, fs7, fs8, fs9, fs10, fs11
 	fld \name, 0(t0)
 	.endr
@@ -62,8 +62,8 @@ tenbin_run:
 	.size tenbin_run, . - tenbin_run
 	.section .rodata
 	.p2align 3
-half:
-	.double 1.5
+one:
+	.double 1.0
 	.bss
 	.p2align 12
 scratch:

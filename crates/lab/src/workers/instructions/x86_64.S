@@ -1,5 +1,5 @@
 	# r15 counts, r14 points to memory of 64 KiB that holds its own address; rsi and rdi do too. rdx is 0,
-	# other registers are 1, those of vectors hold 1.5 twice.
+	# other registers are 1, those of vectors hold 1.0 twice.
 	.intel_syntax noprefix
 	.text
 	.globl tenbin_run
@@ -30,7 +30,7 @@ tenbin_run:
 	mov r12d, 1
 	mov r13d, 1
 	.irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	movapd xmm\number, [rip + halves]
+	movapd xmm\number, [rip + ones]
 	.endr
 {init}
 	.p2align 6
@@ -50,8 +50,8 @@ tenbin_run:
 	.size tenbin_run, . - tenbin_run
 	.section .rodata
 	.p2align 4
-halves:
-	.double 1.5, 1.5
+ones:
+	.double 1.0, 1.0
 	.bss
 	.p2align 12
 scratch:
