@@ -262,7 +262,7 @@ fn the_worker_of_the_page_is_one() {
     let program: Vec<&str> = lines.map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
     assert!(program.len() <= 22, "{program:?}");
     let place = with(&[("worker.py", &program.join("\n"))]);
-    let output = weigh(&place, &["--keep-workers", "--worker", "python3 worker.py", "--json"]);
+    let output = weigh(&place, &["--keep-workers", "-r", "20", "--worker", "python3 worker.py", "--json"]);
     let report = report(&output);
     let evidence = &report["answers"][0]["evidence"];
     assert_eq!(evidence["left"], "python3 worker.py: multiply", "{report}");
