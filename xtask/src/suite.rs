@@ -85,7 +85,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         "worker in Python",
         vec![Requirement::program("python3", "python3")],
         // The one that `tenbin include --protocol` prints.
-        tests(&["--package", "tenbin", "--test", "functions", "--", "--ignored", "the_worker_of_the_page"]),
+        tests(&["--workspace", "--test", "functions", "--", "--ignored", "the_worker_of_the_page"]),
     ));
     for architecture in architecture::foreign() {
         // What `tenbin weigh --asm` makes there, done by an emulator.
@@ -94,7 +94,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             format!("assembler {}", architecture.name()),
             architecture.to_run(),
             move || {
-                let command = workspace.cargo().arguments(["test", "--package", "tenbin-lab", "--lib", "--"]);
+                let command = workspace.cargo().arguments(["test", "--workspace", "--lib", "--"]);
                 command.arguments(["--ignored", test.as_str()]).run_tests()
             },
         ));

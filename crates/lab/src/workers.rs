@@ -95,7 +95,7 @@ pub struct Question {
 /// Time in which a question is decided where nobody says otherwise.
 const USUAL: Picoseconds = Picoseconds::from_millis(30_000);
 
-/// An answer of a worker may take this long, unless the question has less time as a whole.
+/// An answer of a worker may take this long, or as long as the question has where that is said.
 const PATIENCE: Picoseconds = Picoseconds::from_millis(60_000);
 
 /// The length of an epoch: long beside what a start leaves cold in a function.

@@ -88,6 +88,7 @@ impl Weigh {
             (self.input.is_some(), "--input"),
             (!self.output.is_empty() || self.show_output, "--output"),
             (self.time_unit.is_some(), "--time-unit"),
+            (self.asm && !self.command_name.is_empty(), "--command-name"),
         ];
         let what = "is for commands, and what is weighed here are functions or workers";
         match given.iter().find(|(given, _)| *given) {
