@@ -382,7 +382,7 @@ fn peer(program: Option<&Path>) -> Result<Command, Failure> {
 }
 
 /// A program by its path, which is to be started in another folder; one by its name alone stays that.
-fn absolute(program: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn absolute(program: &Path) -> Result<PathBuf, Failure> {
     if program.components().count() == 1 && !program.exists() {
         return Ok(program.into());
     }

@@ -18,6 +18,7 @@ use xtask::architecture::{Architecture, Target};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
+use crate::commands::absolute;
 use sources::Work;
 
 /// The exit status of a weighing in which everything was refused.
@@ -75,9 +76,7 @@ enum Outcome {
 /// than one time in a hundred, beyond chance.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode, Failure> {
     let binary = match &arguments.tenbin {
-        Some(binary) => binary.canonicalize().map_err(|error| {
-            Failure::new(format!("find {}", binary.display()), error, "name a program that is there")
-        })?,
+        Some(binary) => absolute(binary)?,
         None => workspace.build(Architecture::HERE, Profile::Dist)?,
     };
     let folder = workspace.scratch("functions")?;
