@@ -34,10 +34,10 @@ pub fn last_look(level: f64, family: usize, blocks: u32) -> Option<u32> {
 
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
 ///
-/// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than that
-/// margin on either side of its middle, so that the ratio can be quoted. The interval is that over all
-/// regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead is
-/// known as well.
+/// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
+/// [`tolerance`] on either side of its middle, so that the ratio can be quoted. The interval is that over
+/// all regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead
+/// is known as well.
 pub fn decided(
     time: Time,
     descriptor: &Descriptor,
@@ -54,8 +54,8 @@ pub fn decided(
     // The cheaper look first: regimes can only widen what is decided without them.
     let settled = |interval: Interval| {
         let different = interval.low > 0.0 || interval.high < 0.0;
-        let narrow = interval.high - interval.low <= 2.0 * margin;
-        within(interval, margin) || (different && narrow)
+        let narrow = || interval.high - interval.low <= 2.0 * tolerance(descriptor, interval);
+        within(interval, margin) || (different && narrow())
     };
     let all = |settled: &dyn Fn(&[f64]) -> bool| {
         arrangement.comparisons.iter().all(|one| settled(&paired(time, samples, one).values))
@@ -66,6 +66,15 @@ pub fn decided(
             weighed(ratios, (descriptor.level, level), comparisons)
                 .is_some_and(|weighed| settled(weighed.covering))
         })
+}
+
+/// How far a difference may reach to either side of its middle to be quoted, as a distance of log ratios:
+/// the margin. Who waits for an answer about things of his own gets it sooner where they differ plainly:
+/// there a third of the difference will do, up to five margins.
+fn tolerance(descriptor: &Descriptor, interval: Interval) -> f64 {
+    let margin = descriptor.margin.ln_1p();
+    let third = (interval.low + interval.high).abs() / 6.0;
+    if descriptor.is_of_user() { third.clamp(margin, 5.0 * margin) } else { margin }
 }
 
 /// The median of one comparison's log ratios, where it lies, and the regimes that they fall into.

@@ -2,7 +2,9 @@
 
 use tenbin_document::interval::{outward, show};
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Answer, Cell, Cpu, Ended, Machine, Picoseconds, Quantity, Refusal, Run, Sample, Verdict};
+use tenbin_model::{
+    Answer, Cell, Cpu, Descriptor, Ended, Machine, Picoseconds, Quantity, Refusal, Run, Sample, Verdict,
+};
 
 use super::comparisons::answers;
 use super::decide::decided;
@@ -130,6 +132,24 @@ fn measuring_stops_at_looks_alone_once_the_ratio_is_known() {
     let noisy = stops(&cell(300, 1.5, 0.05, Ended::Budget, 1));
     assert!(noisy.is_some_and(|blocks| blocks > 16 && blocks.is_power_of_two()), "{noisy:?}");
     assert_eq!(stops(&cell(300, 1.0, 2.0, Ended::Budget, 1)), None);
+}
+
+#[test]
+fn a_plain_difference_of_a_users_own_things_is_known_sooner() {
+    let of_tenbin = descriptor(Quantity::NanosecondsPerOperation);
+    let of_user = Descriptor { subject: String::new(), ..of_tenbin.clone() };
+    let stops = |descriptor: &Descriptor, ratio: f64| {
+        let cell = cell(1_000, ratio, 0.05, Ended::Budget, 1);
+        let known = |blocks: &usize| {
+            decided(whole_epoch, descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4])
+        };
+        (1..=1_000).find(known).unwrap()
+    };
+    assert!(stops(&of_user, 1.5) < stops(&of_tenbin, 1.5));
+    assert_eq!(stops(&of_user, 1.04), stops(&of_tenbin, 1.04));
+    // A smaller margin asks for more of a plain difference too.
+    let closer = Descriptor { margin: of_user.margin / 4.0, ..of_user.clone() };
+    assert!(stops(&of_user, 1.5) < stops(&closer, 1.5));
 }
 
 #[test]
