@@ -35,7 +35,7 @@ pub fn last_look(level: f64, family: usize, blocks: u32) -> Option<u32> {
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
 ///
 /// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
-/// [`tolerance`] on either side of its middle, so that the ratio can be quoted. The interval is that over
+/// the tolerance on either side of its middle, so that the ratio can be quoted. The interval is that over
 /// all regimes, so a cell whose regimes disagree is not. A cell that doubles is decided once its overhead
 /// is known as well.
 pub fn decided(
