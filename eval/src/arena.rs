@@ -7,19 +7,19 @@
 mod criterion;
 mod google_benchmark;
 mod hyperfine;
-mod nanobench;
+pub(crate) mod nanobench;
 mod pyperf;
 mod record;
 mod schedule;
-mod stage;
+pub(crate) mod stage;
 pub(crate) mod surroundings;
 mod table;
 mod tally;
-mod tango;
+pub(crate) mod tango;
 mod tenbin;
-mod tool;
+pub(crate) mod tool;
 mod tools;
-mod zenbench;
+pub(crate) mod zenbench;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

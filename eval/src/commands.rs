@@ -22,7 +22,7 @@ use rand_pcg::Pcg64;
 use serde_json::Value;
 
 use spinner::Spinner;
-use tally::{Finding, Outcome, Question, Row, Tool};
+use tally::{Question, Row, Tool};
 use xtask::architecture::{Architecture, Target};
 use xtask::command::{Command, Output, status_in_words};
 use xtask::failure::Failure;
@@ -30,6 +30,7 @@ use xtask::workspace::{Profile, Workspace};
 
 use crate::arena::surroundings;
 use crate::steady::{Load, of_this_program};
+use crate::tally::{Finding, Outcome};
 
 /// The exit status of a weighing in which everything was refused. It has a report all the same.
 const REFUSED: i32 = 3;

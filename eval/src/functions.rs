@@ -1,8 +1,9 @@
-//! How often is `tenbin weigh` wrong about functions?
+//! How often is `tenbin weigh` wrong about functions, and how often are others?
 //!
-//! Pairs of functions whose truth is known are given to it: the same source on both sides, linked in layouts
-//! of their own, and sources of which one does more by a known part.
+//! Pairs of functions whose truth is known are given to it and to its peers: the same source on both sides,
+//! and sources of which one does more by a known part, each pair in layouts of its own.
 
+mod peers;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -12,20 +13,19 @@ use std::time::{Duration, Instant};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use serde_json::Value;
-use tenbin_stats::proportion::clopper_pearson;
-use xtask::architecture::{Architecture, Target};
+use tenbin_model::words::comma;
+use xtask::architecture::Architecture;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
+use crate::arena::surroundings;
 use crate::commands::absolute;
+use crate::tally::{COLUMNS, Outcome, Tally};
+use peers::Peer;
 use sources::Work;
 
 /// The exit status of a weighing in which everything was refused.
 const REFUSED: i32 = 3;
-
-/// By how much tenbin may take longer than it was given before it is ended.
-const GRACE: Duration = Duration::from_secs(120);
 
 /// What `cargo xtask functions` may be told.
 #[derive(clap::Args)]
@@ -36,15 +36,26 @@ pub(crate) struct Arguments {
     /// How many pairs of each effect are weighed.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pairs: u32,
-    /// Seconds for a pair.
+    /// Seconds for a pair, of each tool.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     within: u64,
-    /// Per cent below which functions are the same.
+    /// Per cent below which functions are the same to tenbin.
     #[arg(long, default_value_t = 1.0)]
     margin: f64,
-    /// Link once, in a layout that is drawn for each pair.
+    /// Have tenbin link once, in a layout that is drawn for each pair.
     #[arg(long)]
     one_layout: bool,
+    /// Who is asked; nanobench needs --nanobench.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "tenbin",
+        value_parser = clap::builder::PossibleValuesParser::new(peers::ALL.iter().map(|peer| peer.name))
+    )]
+    tools: Vec<String>,
+    /// The nanobench.h to use.
+    #[arg(long, value_name = "HEADER")]
+    nanobench: Option<PathBuf>,
     /// Decides the order of everything.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -56,139 +67,171 @@ pub(crate) struct Arguments {
     markdown: Option<PathBuf>,
 }
 
+/// What every question needs.
+struct Stand<'a> {
+    workspace: &'a Workspace,
+    arguments: &'a Arguments,
+    binary: PathBuf,
+    /// Where sources and programs are written; emptied at the start.
+    folder: PathBuf,
+}
+
+impl Stand<'_> {
+    fn within(&self) -> Duration {
+        Duration::from_secs(self.arguments.within)
+    }
+}
+
+/// Two functions, and which is the dearer one.
+struct Pair {
+    work: Work,
+    /// By how many per cent the dearer one costs more; 0 of equals.
+    effect: f64,
+    /// The place of the side that is dearer, if one is.
+    place: usize,
+    /// Of tenbin's random choices.
+    seed: u32,
+    /// Decides where things lie in the programs of other tools, and for tenbin where it links once.
+    layout: u32,
+}
+
+impl Pair {
+    fn draw(effect: f64, random: &mut Pcg64) -> Self {
+        let work = Work::ALL[random.random_range(0..Work::ALL.len())];
+        let (place, seed, layout) =
+            (random.random_range(0..2), random.next_u32(), random.next_u32() % 100_000);
+        Self { work, effect, place, seed, layout }
+    }
+
+    /// How much more each side does, per cent.
+    fn effects(&self) -> [f64; 2] {
+        let mut effects = [0.0; 2];
+        effects[self.place] = self.effect;
+        effects
+    }
+
+    fn dearer(&self) -> Option<usize> {
+        (self.effect > 0.0).then_some(self.place)
+    }
+}
+
 /// What became of one pair.
 struct Row {
+    tool: &'static str,
     work: Work,
     effect: f64,
     outcome: Outcome,
     seconds: f64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Right,
-    Wrong,
-    Same,
-    Refused,
-}
-
-/// Asks everything, and prints a table after each round. Fails where equals are called different more often
+/// Asks everything, and keeps a table after each round. Fails where tenbin calls equals different more often
 /// than one time in a hundred, beyond chance.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode, Failure> {
     let binary = match &arguments.tenbin {
         Some(binary) => absolute(binary)?,
         None => workspace.build(Architecture::HERE, Profile::Dist)?,
     };
-    let folder = workspace.scratch("functions")?;
+    let stand = Stand { workspace, arguments, binary, folder: workspace.scratch("functions")? };
+    let tools: Vec<&Peer> =
+        peers::ALL.iter().filter(|peer| arguments.tools.iter().any(|name| name == peer.name)).collect();
+    let head = head(&tools, arguments);
     let mut random = Pcg64::seed_from_u64(arguments.seed);
     let mut rows: Vec<Row> = Vec::new();
+    let mut text = String::new();
     for round in 1..=arguments.pairs {
+        let begun = Instant::now();
         let mut questions: Vec<f64> = arguments.effects.clone();
         questions.shuffle(&mut random);
         for effect in questions {
-            let work = Work::ALL[random.random_range(0..Work::ALL.len())];
-            rows.push(ask(&binary, &folder, arguments, (work, effect), &mut random)?);
+            let pair = Pair::draw(effect, &mut random);
+            let mut order = tools.clone();
+            order.shuffle(&mut random);
+            rows.extend(order.into_iter().map(|tool| ask(&stand, tool, &pair)));
         }
-        let text = table(arguments, &rows);
+        text = format!("{head}\n{}", table(&tools, &arguments.effects, &rows));
         if let Some(path) = &arguments.markdown {
-            std::fs::write(path, &text).map_err(|error| {
-                Failure::new(format!("write {}", path.display()), error, "choose another")
-            })?;
+            keep(path, &text)?;
         }
-        eprintln!("round {round} of {}", arguments.pairs);
+        eprintln!("round {round} of {}: {:.0} s", arguments.pairs, begun.elapsed().as_secs_f64());
     }
-    print!("{}", table(arguments, &rows));
-    let equals = rows.iter().filter(|row| row.effect == 0.0);
-    let (wrong, all) = (equals.clone().filter(|row| row.outcome == Outcome::Wrong).count(), equals.count());
-    let beyond = clopper_pearson(wrong as u64, all as u64, 0.05).is_some_and(|interval| interval.low > 0.01);
-    Ok(if beyond { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    print!("{text}");
+    let equals = rows.iter().filter(|row| row.effect == 0.0 && row.tool == peers::ALL[0].name);
+    let exceeds = tally(equals).exceeds_the_level();
+    let silent = rows.iter().all(|row| row.outcome == Outcome::Failed);
+    Ok(if exceeds || silent { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn ask(
-    binary: &Path,
-    folder: &Path,
-    arguments: &Arguments,
-    (work, effect): (Work, f64),
-    random: &mut Pcg64,
-) -> Result<Row, Failure> {
-    let (place, seed, layout) = (random.random_range(0..2), random.next_u32(), random.next_u32() % 100_000);
-    for (number, name) in ["left.c", "right.c"].into_iter().enumerate() {
-        let own = if number == place { effect } else { 0.0 };
-        let path = folder.join(name);
-        std::fs::write(&path, work.source(own))
-            .map_err(|error| Failure::new(format!("write {}", path.display()), error, "make room there"))?;
-    }
-    let command = Architecture::HERE.command(binary).directory(folder);
-    let command = command.arguments(["weigh", "--json", "--no-store", "left.c", "right.c"]);
-    let command = command.arguments(["--within", &format!("{}s", arguments.within)]);
-    let mut command = command
-        .arguments(["--margin", &arguments.margin.to_string()])
-        .arguments(["--seed", &seed.to_string()]);
-    if arguments.one_layout {
-        command = command.argument(format!("--one-layout={layout}"));
-    }
+/// One pair for one tool. A tool that fails has failed this once, and is asked again.
+fn ask(stand: &Stand<'_>, tool: &Peer, pair: &Pair) -> Row {
     let begun = Instant::now();
-    let output = command.patience(Duration::from_secs(arguments.within) + GRACE).capture_quietly()?;
+    let finding = (tool.ask)(stand, pair);
     let seconds = begun.elapsed().as_secs_f64();
-    let understood = |text: &str| -> Option<(Outcome, String)> {
-        let report: Value = serde_json::from_str(text).ok()?;
-        let answer = report["answers"].get(0)?;
-        let ratio = answer["evidence"]["ratio"].as_f64();
-        let outcome = match answer["verdict"].as_str()? {
-            "different" if effect > 0.0 && (ratio? > 1.0) == (place == 1) => Outcome::Right,
-            "different" => Outcome::Wrong,
-            "equivalent" => Outcome::Same,
-            _ => Outcome::Refused,
-        };
-        Some((outcome, answer["sentence"].as_str()?.to_owned()))
+    let outcome = match finding {
+        Ok(finding) => Outcome::of(finding, pair.dearer()),
+        Err(failure) => {
+            let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+            eprintln!("{}: {reason}", tool.name);
+            Outcome::Failed
+        }
     };
-    let known = matches!(output.code, Some(0 | REFUSED)).then(|| understood(&output.text)).flatten();
-    let Some((outcome, sentence)) = known else {
-        return Err(Failure::new("ask tenbin to weigh", output.diagnostics, "ask tenbin by hand"));
-    };
+    let Pair { work, effect, seed, layout, .. } = *pair;
     if outcome == Outcome::Wrong {
-        eprintln!("wrong: {} {effect} %, seed {seed}, layout {layout}: {sentence}", work.name());
+        eprintln!("{} is wrong: {} {effect} %, seed {seed}, layout {layout}", tool.name, work.name());
     }
-    Ok(Row { work, effect, outcome, seconds })
+    Row { tool: tool.name, work, effect, outcome, seconds }
 }
 
-/// A row for each effect, and one for each kind of work in it.
-fn table(arguments: &Arguments, rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| dearer by | work | pairs | right | wrong | 95 % of wrong | same | refused | median, s | 90 %, s |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+/// The machine, and when each tool says that two functions differ.
+fn head(tools: &[&Peer], arguments: &Arguments) -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let mut text = format!(
+        "# Functions\n\n- processor: {}; CPUs online: {}; kernel: Linux {}; load average before: {}\n\
+         - {} s for each pair; tenbin: --margin {}{}; seconds below hold the compiler's time\n",
+        surroundings::processor(&read("/proc/cpuinfo")),
+        read("/sys/devices/system/cpu/online").trim(),
+        read("/proc/sys/kernel/osrelease").trim(),
+        surroundings::load(),
+        arguments.within,
+        arguments.margin,
+        if arguments.one_layout { " --one-layout" } else { "" },
     );
-    for &effect in &arguments.effects {
+    let works = comma(Work::ALL.map(Work::name));
+    text.push_str(&format!("- works, drawn for each pair: {works}\n"));
+    for tool in tools {
+        text.push_str(&format!("- {}: {}\n", tool.name, tool.rule));
+    }
+    text
+}
+
+/// A row for each effect and tool, and one for each kind of work in it.
+fn table(tools: &[&Peer], effects: &[f64], rows: &[Row]) -> String {
+    let [heads, line] = COLUMNS;
+    let mut text = format!("| dearer by | work | tool | {heads}\n| --- | --- | --- | {line}\n");
+    for &effect in effects {
         for work in [None].into_iter().chain(Work::ALL.map(Some)) {
-            let own: Vec<&Row> = rows
-                .iter()
-                .filter(|row| row.effect == effect && work.is_none_or(|work| row.work == work))
-                .collect();
-            if own.is_empty() {
-                continue;
+            for tool in tools {
+                let own = |row: &&Row| {
+                    row.effect == effect && row.tool == tool.name && work.is_none_or(|work| row.work == work)
+                };
+                let own = rows.iter().filter(own);
+                if own.clone().next().is_none() {
+                    continue;
+                }
+                let cells = tally(own).cells(effect == 0.0);
+                let work = work.map_or("all", Work::name);
+                text.push_str(&format!("| {effect} % | {work} | {} | {cells} |\n", tool.name));
             }
-            let count = |outcome| own.iter().filter(|row| row.outcome == outcome).count();
-            let wrong = count(Outcome::Wrong);
-            let interval = clopper_pearson(wrong as u64, own.len() as u64, 0.05);
-            let mut seconds: Vec<f64> = own.iter().map(|row| row.seconds).collect();
-            seconds.sort_by(f64::total_cmp);
-            let at = |part: f64| seconds[((seconds.len() - 1) as f64 * part).round() as usize];
-            text.push_str(&format!(
-                "| {effect} % | {} | {} | {} | {wrong} | {} | {} | {} | {:.1} | {:.1} |\n",
-                work.map_or("all", Work::name),
-                own.len(),
-                if effect > 0.0 { count(Outcome::Right).to_string() } else { "–".into() },
-                interval.map_or_else(String::new, |it| format!(
-                    "{:.1} to {:.1} %",
-                    it.low * 100.0,
-                    it.high * 100.0
-                )),
-                count(Outcome::Same),
-                count(Outcome::Refused),
-                at(0.5),
-                at(0.9),
-            ));
         }
     }
     text
+}
+
+fn tally<'a>(rows: impl Iterator<Item = &'a Row>) -> Tally {
+    Tally::of(rows.map(|row| (row.outcome, row.seconds)))
+}
+
+fn keep(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| {
+        Failure::new(format!("write {}", path.display()), error, "choose another --markdown")
+    })
 }

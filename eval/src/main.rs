@@ -15,6 +15,7 @@ mod repeat;
 mod schema;
 mod spin;
 mod steady;
+mod tally;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -62,7 +62,7 @@ fn weigh(question: &Question<'_>, program: &Path) -> Result<Finding, Failure> {
 }
 
 /// The medians and errors of both sides, as a finding.
-fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
+pub(crate) fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
     let text = serde_json::from_str::<Value>(text).map_err(|error| error.to_string())?;
     let ratio = number(&text, "/right/median")? / number(&text, "/left/median")?;
     let error = number(&text, "/left/error")? + number(&text, "/right/error")?;

@@ -45,9 +45,9 @@ pub(super) struct Work {
 
 /// Operations of the left and of the right side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Operations {
-    pub(super) left: u64,
-    pub(super) right: u64,
+pub(crate) struct Operations {
+    pub(crate) left: u64,
+    pub(crate) right: u64,
 }
 
 /// The sources of the arena, and where they are built.
@@ -56,15 +56,31 @@ fn folders(workspace: &Workspace) -> (PathBuf, PathBuf) {
 }
 
 /// Cargo in the arena's own workspace.
-pub(super) fn cargo(workspace: &Workspace) -> Command {
+pub(crate) fn cargo(workspace: &Workspace) -> Command {
     let (sources, built) = folders(workspace);
     workspace
         .cargo()
         .directory(&sources)
         .variable("CARGO_TARGET_DIR", &built)
+        // The functions of a program for one pair of them; another one is named where that is built.
+        .variable("ARENA_PAIR", sources.join("functions/src/pair.rs"))
         // The house links statically, and a library that other programs load cannot.
         .variable("RUSTFLAGS", "-C target-feature=-crt-static")
         .remedy("correct what the compiler names above")
+}
+
+/// Where cargo leaves programs that are built with this profile.
+pub(crate) fn binaries(workspace: &Workspace, profile: &str) -> PathBuf {
+    folders(workspace).1.join(Architecture::HERE.names().target).join(profile)
+}
+
+/// `program`, held on the first CPU that this process may use.
+pub(crate) fn pinned(program: &Path) -> Result<Command, Failure> {
+    Ok(pinned_to(first_cpu(&status()?)?, program))
+}
+
+fn pinned_to(cpu: usize, program: &Path) -> Command {
+    Command::new("taskset").arguments(["--cpu-list", &cpu.to_string()]).argument(program)
 }
 
 /// What no tool can do without.
@@ -79,7 +95,7 @@ impl<'a> Stage<'a> {
         let nanobench = arguments.nanobench.as_deref().map(header).transpose()?;
         let (sources, built) = folders(workspace);
         cargo(workspace).arguments(["build", "--release", "--workspace", "--locked"]).run()?;
-        let binaries = built.join(Architecture::HERE.names().target).join("release");
+        let binaries = binaries(workspace, "release");
         let scratch = workspace.scratch("arena")?;
         let cpu = first_cpu(&status()?)?;
         let works = Vec::new();
@@ -91,7 +107,7 @@ impl<'a> Stage<'a> {
 
     /// `program`, held on the CPU of the arena.
     pub(super) fn pinned(&self, program: &Path) -> Command {
-        Command::new("taskset").arguments(["--cpu-list", &self.cpu.to_string()]).argument(program)
+        pinned_to(self.cpu, program)
     }
 
     /// The version of the crate `name` in the arena's lock file.
@@ -220,7 +236,7 @@ fn grain(effects: &[f64]) -> Result<u64, Failure> {
 }
 
 /// The whole path of a header, which a compiler will look for by its name.
-fn header(path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn header(path: &Path) -> Result<PathBuf, Failure> {
     let tried = || format!("use {} as nanobench.h", path.display());
     if path.file_name().is_none_or(|name| name != "nanobench.h") {
         return Err(Failure::new(tried(), "it has another name", "name a file nanobench.h"));

@@ -49,7 +49,7 @@ fn weigh(question: &Question<'_>, threshold: &str) -> Result<Finding, Failure> {
 }
 
 /// The line of the pair, `work [ 5.1 us ... 5.2 us ] +1.02%*`, as a finding.
-fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
+pub(crate) fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
     let line = text.lines().find(|line| line.starts_with("work ") && line.contains(']'));
     let change = line.and_then(|line| line.rsplit_once(']')).map(|(_, change)| change.trim());
     let change = change.ok_or_else(|| format!("it holds no line of the pair: {text}"))?;

@@ -32,17 +32,17 @@ pub(super) struct Question<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Finding {
+pub(crate) struct Finding {
     /// Operations of the right side over those of the left.
     pub(super) truth: f64,
     /// The tool's figure for the time of the right side over that of the left.
-    pub(super) ratio: Option<f64>,
-    pub(super) answer: Answer,
+    pub(crate) ratio: Option<f64>,
+    pub(crate) answer: Answer,
 }
 
 /// An answer, in terms that every tool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Different,
     /// No difference was shown.
     Same,
@@ -85,7 +85,7 @@ impl Operations {
 }
 
 /// A failure to understand what a tool said.
-pub(super) fn unreadable(what: &str, reason: impl std::fmt::Display) -> Failure {
+pub(crate) fn unreadable(what: &str, reason: impl std::fmt::Display) -> Failure {
     Failure::new(
         format!("read {what}"),
         reason,

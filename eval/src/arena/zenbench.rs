@@ -49,7 +49,7 @@ fn weigh(question: &Question<'_>, threshold: &str) -> Result<Finding, Failure> {
 }
 
 /// Its analysis of the pair, as a finding.
-fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
+pub(crate) fn judge(text: &str, operations: Operations) -> Result<Finding, String> {
     let line = text.lines().last().unwrap_or_default();
     let analysis = serde_json::from_str::<Value>(line).map_err(|error| format!("{error}: {text}"))?;
     let different = analysis["significant"].as_bool().ok_or("it does not say whether it is significant")?;

@@ -1,8 +1,8 @@
 //! multitime (Tratt), which runs the commands of a file so many times each in random orders, and prints mean
 //! and deviation with three decimals. Its manual compares those by eye; Welch's test does so here.
 
-use super::tally::Finding;
 use super::welch::{self, Moments};
+use crate::tally::Finding;
 
 /// What hyperfine gives each command: so many runs at least, and as many as take so many milliseconds.
 const LEAST_RUNS: u32 = 10;

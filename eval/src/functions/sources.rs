@@ -1,7 +1,18 @@
 //! Functions whose cost is known to each other: a number of turns, of three kinds of code.
+//!
+//! In Rust, so that each tool gets the same ones as its own users would write them: tenbin a file a side, the
+//! others both in a program.
+
+use std::fmt::Write as _;
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
 
 /// Turns of an operation that does no more than the other side's.
 const TURNS: f64 = 1000.0;
+
+/// Functions in a program that nobody calls; what they are long decides where the others lie.
+const FILLERS: usize = 6;
 
 /// What a turn is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,35 +36,77 @@ impl Work {
         }
     }
 
-    /// A file of C whose function does more turns by this many per cent.
-    pub(super) fn source(self, effect: f64) -> String {
+    /// The function that begins with `head` and does more turns by so many per cent, and those that it calls,
+    /// whose names begin with `prefix`.
+    fn items(self, head: &str, prefix: &str, effect: f64) -> Vec<String> {
         let turns = (TURNS * (1.0 + effect / 100.0)).round() as u64;
-        let (before, turn) = match self {
-            Self::Chain => ("", "x = x * 6364136223846793005u + 1442695040888963407u;"),
+        let helper = |name: &str, body: &str| {
+            format!("#[inline(never)]\nfn {prefix}_{name}(x: u64) -> u64 {{\n    {body}\n}}\n")
+        };
+        let (mut items, turn) = match self {
+            Self::Chain => {
+                let turn = "x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407)";
+                (Vec::new(), turn.to_owned())
+            }
             Self::Calls => (
-                "static __attribute__((noinline)) uint64_t f(uint64_t x) { return x * 3 + 1; }\n\
-                 static __attribute__((noinline)) uint64_t g(uint64_t x) { return (x >> 3) ^ x; }\n\
-                 static __attribute__((noinline)) uint64_t h(uint64_t x) { return f(x + 1) + g(x); }\n",
-                "x = h(x) + f(g(x));",
+                vec![
+                    helper("f", "x.wrapping_mul(3) + 1"),
+                    helper("g", "(x >> 3) ^ x"),
+                    helper("h", &format!("{prefix}_f(x + 1) ^ {prefix}_g(x)")),
+                ],
+                format!("{prefix}_h(x >> 2) ^ {prefix}_f({prefix}_g(x) >> 2)"),
             ),
             Self::Branches => (
-                "",
-                "if (x & 1) x = (x >> 1) ^ 0xd800000000000000u; else x >>= 1; if ((t & 7) == 3) x += t; if (!x) x = 1;",
+                vec![helper("odd", "(x >> 1) ^ 0xd800_0000_0000_0000"), helper("even", "x >> 1")],
+                format!(
+                    "if x & 1 == 1 {{ {prefix}_odd(x) }} else {{ {prefix}_even(x) }} | (t & 7 == 3) as u64"
+                ),
             ),
         };
-        format!(
-            "#include \"tenbin.h\"\n{before}\
-             uint64_t tenbin_run(void *state, uint64_t n)\n\
-             {{\n\
-             \tuint64_t x = 0x9e3779b97f4a7c15u;\n\
-             \t(void)state;\n\
-             \tfor (uint64_t i = 0; i < n; i++)\n\
-             \t\tfor (uint64_t t = 0; t < {turns}; t++) {{\n\
-             \t\t\t{turn}\n\
-             \t\t\t__asm__ volatile(\"\" : \"+r\"(x));\n\
-             \t\t}}\n\
-             \treturn n;\n\
+        items.push(format!(
+            "{head}(n: u64) -> u64 {{\n    \
+                 let turns = std::hint::black_box({turns}_u64);\n    \
+                 let mut x = 0x9e37_79b9_7f4a_7c15_u64;\n    \
+                 for _ in 0..n {{\n        \
+                     for t in 0..turns {{\n            \
+                         x = {turn};\n            \
+                         std::hint::black_box(t);\n        \
+                     }}\n    \
+                 }}\n    \
+                 std::hint::black_box(x);\n    \
+                 n\n\
              }}\n"
-        )
+        ));
+        items
     }
+
+    /// A file of one side for `tenbin weigh`.
+    pub(super) fn file(self, effect: f64) -> String {
+        let head = "#[unsafe(no_mangle)]\npub extern \"C\" fn tenbin_run";
+        self.items(head, "own", effect)
+            .join("\n")
+            .replace("(n: u64) -> u64", "(_state: *mut u8, n: u64) -> u64")
+    }
+
+    /// Both sides, `left` and `right`, for one program: in a random order, and functions of random length
+    /// between them, so that each program has another layout.
+    pub(super) fn pair(self, effects: [f64; 2], random: &mut impl Rng) -> String {
+        let [left, right] = effects;
+        let mut items = self.items("#[inline(never)]\npub fn left", "left", left);
+        items.extend(self.items("#[inline(never)]\npub fn right", "right", right));
+        items.extend((0..FILLERS).map(|number| filler(number, random)));
+        items.shuffle(random);
+        format!("/// Of one call.\npub const OPERATIONS: u64 = 16;\n\n{}", items.join("\n"))
+    }
+}
+
+/// A function of random length that stays in the program.
+fn filler(number: usize, random: &mut impl Rng) -> String {
+    let mut text = format!("#[inline(never)]\nfn filler_{number}(mut x: u64) -> u64 {{\n");
+    for _ in 0..random.random_range(1..40) {
+        let (left, mixed) = (random.random_range(1..64), random.next_u64());
+        let _ = writeln!(text, "    x = x.rotate_left({left}) ^ {mixed:#x};");
+    }
+    let _ = writeln!(text, "    x\n}}\n#[used]\nstatic FILLER_{number}: fn(u64) -> u64 = filler_{number};");
+    text
 }
