@@ -11,6 +11,7 @@ mod commands;
 mod firmware;
 mod functions;
 mod hyperfine;
+mod layouts;
 mod repeat;
 mod schema;
 mod spin;
@@ -61,6 +62,8 @@ enum Task {
     ///
     /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
     Functions(functions::Arguments),
+    /// Weigh pairs of functions over layouts, and say what one layout alone would have said.
+    Layouts(layouts::Arguments),
     /// Do what a step of `cargo xtask test` does.
     #[command(hide = true)]
     Check {
@@ -108,6 +111,7 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::Arena(arguments) => arena::run(&workspace, arguments)?,
         Task::LitmusCampaign(arguments) => campaign::run(&workspace, &arguments)?,
         Task::Hyperfine(arguments) => hyperfine::run(&workspace, &arguments)?,
+        Task::Layouts(arguments) => layouts::run(&workspace, &arguments)?,
         Task::Steady(arguments) => return steady::run(&workspace, &arguments),
         Task::Repeat(arguments) => return repeat::run(&workspace, &arguments),
         Task::Commands(arguments) => return commands::run(&workspace, &arguments),
