@@ -105,6 +105,9 @@ enum Chore {
     /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
     #[command(disable_help_flag = true)]
     Functions(Words),
+    /// Weigh pairs of functions over layouts, and say what one layout alone would have said.
+    #[command(disable_help_flag = true)]
+    Layouts(Words),
     /// Kill every command of tenbin at random moments, and see that nothing is left behind and nothing
     /// finished is lost.
     Killed {
@@ -165,6 +168,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         }
         Chore::Functions(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "functions", &words));
+        }
+        Chore::Layouts(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "layouts", &words));
         }
         Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
     }
