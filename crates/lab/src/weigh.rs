@@ -458,10 +458,11 @@ impl Question {
             named = self::pairs(count, self.reference.is_some());
         }
         pairs.extend(named.into_iter().map(|(one, other)| (place(one), place(other))));
-        let (blocks, half) = match self.most_runs {
-            None => (Arrangement::UNBOUNDED_BLOCKS, false),
-            // Two runs of each command are a block.
-            Some(runs) => (u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX - 1), runs % 2 == 1),
+        // What is above another command is the lesser of two runs in a block.
+        let once = self.above.is_none();
+        let blocks = |runs: u64| {
+            u32::try_from(if once { runs } else { runs.div_ceil(2) })
+                .unwrap_or(Arrangement::UNBOUNDED_BLOCKS - 1)
         };
         let measured = descriptor.variants.iter().filter(|variant| variant.name != FAILING).count();
         let below = self.above.as_ref().map(|_| descriptor.variants[measured - 1].name.clone());
@@ -470,11 +471,10 @@ impl Question {
             cpus: self.cpus.clone(),
             epoch: Picoseconds(0),
             most_iterations: 1,
-            most_blocks: blocks,
-            half_block: half,
-            least_blocks: self
-                .least_runs
-                .map_or(0, |runs| u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX)),
+            most_blocks: self.most_runs.map_or(Arrangement::UNBOUNDED_BLOCKS, blocks),
+            once,
+            half_block: !once && self.most_runs.is_some_and(|runs| runs % 2 == 1),
+            least_blocks: self.least_runs.map_or(0, blocks),
             variants: VariantIndex::range(0..measured),
             comparisons: Comparison::of(pairs),
             headline: true,

@@ -441,6 +441,9 @@ pub struct Arrangement {
     /// timed.
     #[serde(default = "unbounded_blocks")]
     pub most_blocks: u32,
+    /// Whether a block is a permutation without its mirror image, so that each variant runs once in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
     /// Whether the last of so many blocks is a permutation without its mirror image, for an odd count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub half_block: bool,
@@ -476,6 +479,7 @@ impl Default for Arrangement {
             least_iterations: 1,
             most_iterations: Self::UNBOUNDED,
             most_blocks: Self::UNBOUNDED_BLOCKS,
+            once: false,
             half_block: false,
             least_blocks: 0,
             variants: Vec::new(),
@@ -490,6 +494,11 @@ impl Default for Arrangement {
 impl Arrangement {
     /// No bound on the iterations of an epoch.
     pub const UNBOUNDED: u64 = u64::MAX;
+
+    /// How often each variant runs in so many blocks.
+    pub fn runs(&self, blocks: u32) -> u64 {
+        u64::from(blocks) * if self.once { 1 } else { 2 }
+    }
 
     /// No bound on the blocks of a cell beyond the engine's own.
     pub const UNBOUNDED_BLOCKS: u32 = u32::MAX;

@@ -13,7 +13,7 @@ use crate::unit::{Cpu, Picoseconds};
 pub struct Sample {
     /// Position among all epochs of the cell, from 0.
     pub order: u32,
-    /// The block that this epoch belongs to; a block holds every variant twice, mirrored.
+    /// The block that this epoch belongs to; a block holds every variant twice, mirrored, or once.
     pub block: u32,
     /// Index into the descriptor's variants.
     pub variant: VariantIndex,

@@ -1,10 +1,13 @@
 //! From epochs to paired log ratios: one number for each block.
 //!
-//! A block holds each variant twice, mirrored (A B … B A). A drift that is linear over a block, in the
-//! logarithm of time, adds the same to both variants and leaves the ratio alone. What is common to a
-//! block, such as a clock rate or a neighbour, cancels as well. So the noise that is left is that
-//! between epochs, and the block is the unit of repetition (Kalibera & Jones, "Rigorous Benchmarking
-//! in Reasonable Time", 2013: repeat at the level that varies).
+//! A block holds each variant twice, mirrored (A B … B A), or once, in a random order. In a mirrored one a
+//! drift that is linear over the block, in the logarithm of time, adds the same to both variants and leaves
+//! the ratio alone. One of single epochs is for what is disturbed now and then by much: of four epochs one
+//! is disturbed more often than of two, and a mean is no better than its worst part. What is common to a
+//! block, such as a clock rate or a neighbour, cancels in both. So the noise that is left is that between
+//! epochs, and the block is the unit of repetition (Kalibera & Jones, "Rigorous Benchmarking in Reasonable
+//! Time", 2013: repeat at the level that varies). Which variant comes first is drawn by a fair coin for
+//! each block: so where they are equal the sign of its ratio is one too, whatever disturbs it.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +61,8 @@ pub struct LogRatios {
     pub values: Vec<f64>,
     /// The number of each of these blocks.
     pub blocks: Vec<u32>,
-    /// Blocks left out: without exactly two epochs of each variant, or with a time that is not
-    /// positive and finite. Neither reason looks at which variant is the faster one.
+    /// Blocks left out: without exactly as many epochs of each variant as a block has, or with a time that
+    /// is not positive and finite. Neither reason looks at which variant is the faster one.
     pub skipped: usize,
 }
 
@@ -75,8 +78,10 @@ pub fn log_ratios(epochs: impl IntoIterator<Item = Epoch>) -> LogRatios {
         }
     }
     let mut ratios = LogRatios::default();
+    // Of a mirrored block that lost epochs one of each is no block.
+    let once = blocks.values().flatten().all(|times| times.len() < 2);
     for (number, [left, right]) in blocks {
-        match complete(&left, &right).map(|block| block.log_ratio()) {
+        match log_ratio(&left, &right, once) {
             Some(ratio) if ratio.is_finite() => {
                 ratios.values.push(ratio);
                 ratios.blocks.push(number);
@@ -87,8 +92,12 @@ pub fn log_ratios(epochs: impl IntoIterator<Item = Epoch>) -> LogRatios {
     ratios
 }
 
-fn complete(left: &[f64], right: &[f64]) -> Option<Block> {
-    Some(Block { left: left.try_into().ok()?, right: right.try_into().ok()? })
+/// None unless there are two epochs of each variant or, where blocks hold each `once`, one.
+fn log_ratio(left: &[f64], right: &[f64], once: bool) -> Option<f64> {
+    match (left, right) {
+        (&[left], &[right]) if once => Some(right.ln() - left.ln()),
+        _ => Some(Block { left: left.try_into().ok()?, right: right.try_into().ok()? }.log_ratio()),
+    }
 }
 
 /// An interval of log ratios as an interval of ratios. Exact in coverage, as the exponential is monotone.
@@ -139,6 +148,20 @@ mod tests {
         let ratios = log_ratios(epochs);
         assert_eq!((ratios.values, ratios.blocks), (vec![2.0_f64.ln()], vec![7]));
         assert_eq!(ratios.skipped, 3);
+    }
+
+    #[test]
+    fn blocks_hold_each_variant_twice_or_all_of_them_once() {
+        use Side::{Left, Right};
+        let single = [epoch(0, Left, 1.0), epoch(0, Right, 2.0), epoch(1, Right, 3.0), epoch(1, Left, 1.0)];
+        let ratios = log_ratios(single.into_iter().chain([epoch(2, Left, 1.0)]));
+        assert_eq!((ratios.values, ratios.blocks), (vec![2.0_f64.ln(), 3.0_f64.ln()], vec![0, 1]));
+        assert_eq!(ratios.skipped, 1);
+        // Beside a mirrored block one of each is what is left of one.
+        let mirrored =
+            [3, 3].into_iter().flat_map(|block| [epoch(block, Left, 1.0), epoch(block, Right, 4.0)]);
+        let ratios = log_ratios(single.into_iter().chain(mirrored));
+        assert_eq!((ratios.values, ratios.skipped), (vec![4.0_f64.ln()], 2));
     }
 
     #[test]

@@ -75,24 +75,24 @@ impl<'a> Planned<'a> {
             Event::Measured { descriptor, cell } => self.draw_so_far(descriptor, cell),
             // A cell that is measured on has more of them than were planned.
             Event::StretchDone => self.stretches.1 = (self.stretches.1 + 1).min(self.stretches.0),
-            Event::Checked { took, blocks } => self.announce(took, blocks),
+            Event::Checked { took, runs } => self.announce(took, runs),
             Event::Finished { .. } => {}
         }
     }
 
     /// Says how long commands that take long will take, before anybody waits for them.
-    fn announce(&self, took: Picoseconds, blocks: [u32; 2]) {
+    fn announce(&self, took: Picoseconds, runs: [u64; 2]) {
         let expected: u64 = self.times.iter().map(|time| time.0).sum();
-        let [usual, coarse] = blocks.map(|blocks| Picoseconds(2 * took.0 * u64::from(blocks)));
+        let [usual, coarse] = runs.map(|runs| Picoseconds(took.0.saturating_mul(runs)));
         if usual.0 <= expected {
             return;
         }
         self.aside(|| {
             say(&format!(
-                "One run of each takes {}: an answer takes {} blocks of two runs of each, {}; with a higher level of error \
+                "One run of each takes {}: an answer takes {} runs of each, {}; with a higher level of error \
                  (--level 5%) {}. --within TIME bounds it, and Ctrl-C ends it with what is known by then.",
                 roughly(took),
-                blocks[0],
+                runs[0],
                 roughly(usual),
                 roughly(coarse)
             ));

@@ -117,8 +117,8 @@ fn a_seed_is_the_same_for_all_commands_of_a_block() {
     assert_eq!(seeds("a"), seeds("b"));
     let mut distinct = seeds("a");
     distinct.dedup();
-    // Four blocks and the pass that is checked.
-    assert_eq!((seeds("a").len(), distinct.len()), (9, 5));
+    // Eight blocks and the pass that is checked.
+    assert_eq!((seeds("a").len(), distinct.len()), (9, 9));
 }
 
 #[test]

@@ -153,7 +153,10 @@ pub(super) fn decide(
         let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(descriptor.level, family);
         let limit = if cell.arrangement.most_blocks < needed && descriptor.quantity.of_command().is_some() {
-            (", as many as were asked for", format!("allow more runs (--runs {})", 2 * needed))
+            (
+                ", as many as were asked for",
+                format!("allow more runs (--runs {})", cell.arrangement.runs(needed)),
+            )
         } else {
             (" in the time given", format!("give it more time ({})", more_time(descriptor)))
         };

@@ -41,9 +41,8 @@ pub enum Event<'a> {
     Checked {
         /// The time that it took to run each of them once.
         took: Picoseconds,
-        /// In how many blocks they have to be run to be judged, each variant twice in one: at the level of
-        /// the experiment, and at five times that.
-        blocks: [u32; 2],
+        /// How often each has to be run to be judged: at the level of the experiment, and at five times that.
+        runs: [u64; 2],
     },
     /// Blocks of a cell were measured, and its time is a user's: told a few times a second, between blocks.
     Measured {
@@ -300,10 +299,10 @@ impl Bench<'_> {
         if setting.by_looks && cell.arrangement.epoch.0 == 0 {
             let at = |level: f64| {
                 let needed = votes(level, setting.family).max(cell.arrangement.least_blocks);
-                needed.min(cell.arrangement.most_blocks)
+                cell.arrangement.runs(needed.min(cell.arrangement.most_blocks))
             };
             let level = setting.descriptor.level;
-            (self.sink)(Event::Checked { took, blocks: [at(level), at(5.0 * level)] });
+            (self.sink)(Event::Checked { took, runs: [at(level), at(5.0 * level)] });
         }
         for &variant in &cell.arrangement.variants {
             cell.gauges.extend(apparatus.gauges(variant)?);
@@ -386,7 +385,7 @@ impl Bench<'_> {
             let scale = if cell.arrangement.doubling && block % 2 == 1 { 2 } else { 1 };
             apparatus.shift(layouts.wrapping_add(block));
             let half = cell.arrangement.half_block && block + 1 == most_blocks;
-            let places = if half { variants.len() } else { 2 * variants.len() };
+            let places = if half || cell.arrangement.once { variants.len() } else { 2 * variants.len() };
             for &place in order.block().iter().take(places) {
                 let variant = variants[place];
                 let iterations = iterations[place] * scale;

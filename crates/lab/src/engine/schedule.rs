@@ -8,7 +8,8 @@ use rand_pcg::Pcg64Mcg;
 /// A block is a random permutation of the variants followed by its mirror image: every variant runs
 /// twice, the two places of each add up to the same, so a drift that is linear over the block falls
 /// out of every ratio (ABBA for two), and the permutation is drawn anew for each block, so that what
-/// a variant leaves behind for the next one falls on all alike.
+/// a variant leaves behind for the next one falls on all alike. Where each variant is to run once, the mirror
+/// image is left out.
 pub(super) struct Schedule {
     random: Pcg64Mcg,
     places: Vec<usize>,

@@ -70,15 +70,18 @@ fn two_commands_with_a_parameter_are_weighed_value_by_value() {
 }
 
 #[test]
-fn counts_of_runs_are_counts_of_blocks() {
-    let blocks = |least_runs, most_runs| {
-        let asked = Question { least_runs, most_runs, ..question(&["true", "true"]) };
+fn runs_are_blocks_and_above_another_command_two_runs_are_one() {
+    let blocks = |least_runs, most_runs, above: Option<&str>| {
+        let above = above.map(String::from);
+        let asked = Question { least_runs, most_runs, above, ..question(&["true", "true"]) };
         let arrangement = asked.read().unwrap().arrangement;
         (arrangement.least_blocks, arrangement.most_blocks, arrangement.half_block)
     };
-    assert_eq!(blocks(None, None), (0, Arrangement::UNBOUNDED_BLOCKS, false));
-    assert_eq!(blocks(Some(5), Some(5)), (3, 3, true));
-    assert_eq!(blocks(Some(10), Some(100)), (5, 50, false));
+    assert_eq!(blocks(None, None, None), (0, Arrangement::UNBOUNDED_BLOCKS, false));
+    assert_eq!(blocks(Some(5), Some(5), None), (5, 5, false));
+    assert_eq!(blocks(Some(10), Some(100), None), (10, 100, false));
+    assert_eq!(blocks(Some(5), Some(5), Some("true")), (3, 3, true));
+    assert_eq!(blocks(Some(10), Some(100), Some("true")), (5, 50, false));
 }
 
 #[test]

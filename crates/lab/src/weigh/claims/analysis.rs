@@ -234,8 +234,7 @@ pub(crate) fn comparisons(descriptor: &Descriptor) -> Vec<(VariantIndex, Variant
 /// The fewest blocks that claims about every run ask for.
 fn least_blocks(descriptor: &Descriptor) -> u32 {
     let of_runs = |claim: &Claim| matches!(claim.kind, Kind::Memory { .. });
-    // Two runs of each command are a block.
-    if Claims::of(descriptor).iter().any(of_runs) { ENOUGH_RUNS as u32 / 2 } else { 0 }
+    if Claims::of(descriptor).iter().any(of_runs) { ENOUGH_RUNS as u32 } else { 0 }
 }
 
 /// What a command is with each combination of values.
