@@ -43,6 +43,7 @@ pub fn analyses() -> tenbin_analysis::Analyses {
             weigh::COMMANDS,
             weigh::CLAIMS,
             weigh::CLAIMS_OF_FUNCTIONS,
+            weigh::CLAIMS_OF_INSTRUCTIONS,
             weigh::UNORDERED,
             workers::FUNCTIONS,
             workers::FUNCTIONS_IN_PLACE,

@@ -27,7 +27,7 @@ use tenbin_model::{
 
 pub(crate) use analysis::COLUMN;
 pub use analysis::{COMMANDS, is_worse, so_far};
-pub use claims::{CLAIMS, CLAIMS_OF_FUNCTIONS, Claims};
+pub use claims::{CLAIMS, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, Claims};
 pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;

@@ -23,6 +23,7 @@ use tenbin_analysis::Analysis;
 use tenbin_metal::allowed_cpus;
 use tenbin_model::architecture::Architecture;
 use tenbin_model::machine::Virtualisation;
+use tenbin_model::words::counted;
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Picoseconds, Quantity, Refusal, Role, Source as Reference,
     Variant, VariantIndex,
@@ -37,7 +38,7 @@ pub const PROTOCOL: &str = include_str!("workers/protocol.txt");
 
 use crate::experiment::{Allowance, Failure, Opened, Request, Unfit};
 use crate::weigh::claims::{Claims, comparisons};
-use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, COLUMN, Weighing};
+use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, COLUMN, Weighing};
 use analysis::cycles;
 use commands::Commands;
 use functions::{Layouts, Linked};
@@ -86,8 +87,9 @@ pub struct Question {
     pub least_runs: Option<u64>,
     /// Epochs of each side, at most.
     pub most_runs: Option<u64>,
-    /// The CPU that all of them run on; one that this process may use if none is given.
-    pub cpu: Option<Cpu>,
+    /// The CPUs that all of them run on, one for each thread; the last that this process may use if none
+    /// are given.
+    pub cpus: Vec<Cpu>,
     /// What is claimed of them. Then claims are judged, and else every pair.
     pub claims: Option<Claims>,
 }
@@ -107,15 +109,35 @@ const EPOCH_OF_WORKER: Picoseconds = Picoseconds::from_millis(10);
 /// The length of an epoch of instructions, which do the same all the time.
 const EPOCH_OF_INSTRUCTIONS: Picoseconds = Picoseconds::from_micros(500);
 
+/// What is asked of each side.
+const ALIKE: &str = "each passes its own check, gives the evidence that the first one gives for the same operations, and takes longer \
+                     for more of them";
+
 /// Blocks of instructions, at least: cycles are wanted to a hundredth, and are soon known to a tenth.
 const LEAST_BLOCKS_OF_INSTRUCTIONS: u32 = 64;
 
 impl Instructions {
+    /// What claims call everything that is weighed, where they call the lines so: the cycle, and each line
+    /// in a chain and apart.
+    ///
+    /// # Errors
+    /// That a line has the name of the cycle, in words.
+    pub fn names(lines: &[String]) -> Result<Vec<String>, String> {
+        if lines.iter().any(|name| name == cycles::CYCLE) {
+            return Err(format!(
+                "no instruction can be called `{}`, which is what they are counted in",
+                cycles::CYCLE
+            ));
+        }
+        let own = lines.iter().flat_map(|name| [name.clone(), format!("{name}.apart")]);
+        Ok(std::iter::once(cycles::CYCLE.to_owned()).chain(own).collect())
+    }
+
     /// All of them compiled, and what each side is called: first the addition that takes a cycle, then each
     /// in a chain and apart.
     fn linked(&self, cpu: Cpu, within: Duration) -> Result<(Linked, Vec<String>), Unfit> {
         let here = Architecture::HERE;
-        let mut linked = Linked::new(Layouts::Kept, cpu, within)?;
+        let mut linked = Linked::new(Layouts::Kept, &[cpu], within)?;
         let mut sides = Vec::new();
         let first = [(instructions::addition(here), "", Order::InChain)];
         let own = self.lines.iter().flat_map(|line| {
@@ -145,10 +167,8 @@ impl Question {
     /// A usage error that names what is wrong with the request; a refusal where a worker does not answer as
     /// one; what is missing where there is no compiler.
     pub fn read(&self) -> Result<Weighing, Unfit> {
-        let cpu = match self.cpu {
-            Some(cpu) => cpu,
-            None => *allowed_cpus()?.last().ok_or_else(|| Unfit::Usage("there is no CPU to use".into()))?,
-        };
+        let cpus = self.used()?;
+        let cpu = cpus[0];
         let within = Duration::from_nanos(self.within.unwrap_or(PATIENCE).0 / 1_000);
         let (source, sides, analysis): (Box<dyn Source>, Vec<String>, _) = match &self.sides {
             &Sides::Workers { ref lines, kept } => {
@@ -163,14 +183,18 @@ impl Question {
             Sides::Functions(functions) => {
                 let in_place = functions.layout.is_some() || functions.is_finished();
                 let analysis = if in_place { FUNCTIONS_IN_PLACE } else { FUNCTIONS };
-                (Box::new(Linked::of(functions, cpu, within)?), functions.names(), analysis)
+                (Box::new(Linked::of(functions, &cpus, within)?), functions.names(), analysis)
             }
             Sides::Instructions(instructions) => {
                 let (linked, sides) = instructions.linked(cpu, within)?;
                 (Box::new(linked), sides, INSTRUCTIONS)
             }
         };
-        let analysis = if self.claims.is_some() { CLAIMS_OF_FUNCTIONS } else { analysis };
+        let analysis = match (&self.claims, &self.sides) {
+            (None, _) => analysis,
+            (Some(_), Sides::Instructions(_)) => CLAIMS_OF_INSTRUCTIONS,
+            (Some(_), _) => CLAIMS_OF_FUNCTIONS,
+        };
         if self.names.len() > sides.len() {
             return Err(Unfit::Usage(format!(
                 "--command-name is given {} times; there are {} to be named",
@@ -187,7 +211,7 @@ impl Question {
         }
         let measured = variants.iter().filter(|variant| variant.role == Role::Measured).count();
         let descriptor = self.described(variants, analysis);
-        let arrangement = self.arranged(measured, &descriptor, cpu);
+        let arrangement = self.arranged(measured, &descriptor, cpus);
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
         let members = Rc::new(RefCell::new(members));
         let open = move |request: &Request<'_>| -> Opened {
@@ -195,6 +219,37 @@ impl Question {
             Ok(Box::new(Fixture { members: Rc::clone(&members), timed }))
         };
         Ok(Weighing { descriptor, arrangement, allowance, analysis, open: Rc::new(open) })
+    }
+
+    /// In how many threads operations are done at once.
+    fn threads(&self) -> usize {
+        match &self.sides {
+            Sides::Functions(Functions { threads: Some(threads), .. }) => usize::from(threads.get()),
+            _ => 1,
+        }
+    }
+
+    /// The CPUs that all of them run on, one for each thread.
+    fn used(&self) -> Result<Vec<Cpu>, Unfit> {
+        let threads = self.threads();
+        if !self.cpus.is_empty() && self.cpus.len() != threads {
+            return Err(Unfit::Usage(match threads {
+                1 => "--cpus: functions and workers run on one CPU: name one (functions in --threads: one for each)".into(),
+                _ => format!("--cpus: {threads} threads run at once: name {threads} CPUs"),
+            }));
+        }
+        let known = if self.cpus.is_empty() { allowed_cpus()? } else { self.cpus.clone() };
+        match known.len().checked_sub(threads) {
+            Some(left) => Ok(known[left..].to_vec()),
+            None => Err(Unfit::Refused(Refusal {
+                reached: format!(
+                    "{threads} threads are to run at once, and this process may use {}",
+                    counted(known.len(), "CPU")
+                ),
+                needs: "a CPU for each thread".into(),
+                remedy: "ask for fewer --threads".into(),
+            })),
+        }
     }
 
     /// Asks each worker what it can do, and gives its variants in that order, the planted faults last.
@@ -249,11 +304,12 @@ impl Question {
             name: weigh::NAME.into(),
             question: "Which of these costs less?".into(),
             requirement: "who changes a function wants to know whether it became cheaper".into(),
-            specification: match self.sides {
-                Sides::Instructions(_) => "each runs without a trap, and takes longer for more of them".into(),
-                _ => "each passes its own check, gives the evidence that the first one gives for the same operations, and takes \
-                      longer for more of them"
-                    .into(),
+            specification: match (&self.sides, self.threads()) {
+                (Sides::Instructions(_), _) => {
+                    "each runs without a trap, and takes longer for more of them".into()
+                }
+                (_, 1) => ALIKE.into(),
+                (_, threads) => format!("in {threads} threads at once, {ALIKE}"),
             },
             // Claims are of time, as those of commands are.
             quantity: match self.claims {
@@ -282,7 +338,7 @@ impl Question {
         }
     }
 
-    fn arranged(&self, measured: usize, descriptor: &Descriptor, cpu: Cpu) -> Arrangement {
+    fn arranged(&self, measured: usize, descriptor: &Descriptor, cpus: Vec<Cpu>) -> Arrangement {
         let place = VariantIndex::from;
         let is_instructions = matches!(self.sides, Sides::Instructions(_));
         let pairs = if is_instructions { cycles::pairs(measured) } else { weigh::pairs(measured, false) };
@@ -292,7 +348,7 @@ impl Question {
         };
         let blocks = |runs: u64| u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX - 1);
         Arrangement {
-            cpus: vec![cpu],
+            cpus,
             epoch: self.epoch(),
             most_blocks: self.most_runs.map_or(Arrangement::UNBOUNDED_BLOCKS, blocks),
             half_block: self.most_runs.is_some_and(|runs| runs % 2 == 1),

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -49,6 +49,17 @@ fn turning(turns: u64) -> String {
              return n;\n\
          }}\n"
     )
+}
+
+/// Runs git there, as somebody who has no settings.
+fn git(place: &Place, words: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"])
+        .args(words)
+        .current_dir(place.path("."))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {words:?}: {}", text(&output.stderr));
 }
 
 /// A place with workers in it, each compiled from C: its name, the turns of an operation, and how it answers
@@ -297,5 +308,68 @@ fn a_worker_that_is_none_is_named_and_gone() {
         let seen = format!("{} {}", shown(&output), ending(&output).1.replace('\n', " "));
         assert!(seen.contains(words), "{command}: {seen}");
         assert_eq!(ending(&output).0, status, "{command}: {seen}");
+    }
+}
+
+#[test]
+fn functions_of_two_revisions_are_weighed_and_bisected() {
+    let place = with(&[("work.c", &turning(20)), ("build", "touch built")]);
+    git(&place, &["init", "-q"]);
+    for turns in [20, 60] {
+        fs::write(place.path("work.c"), turning(turns)).unwrap();
+        fs::write(place.path("turns"), turns.to_string()).unwrap();
+        git(&place, &["add", "-A"]);
+        git(&place, &["commit", "-q", "-m", &format!("{turns} turns")]);
+    }
+    let build = ["--build", "sh build", "--runs", "40"];
+    let output = weigh(&place, &[&["--rev", "HEAD~1", "--rev", "HEAD", "work.c"], &build[..]].concat());
+    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+    assert!(shown(&output).contains("layouts"), "{}", shown(&output));
+    let bisect = |from: &str, to: &str| {
+        git(&place, &["checkout", "-q", to]);
+        let words = ["--bisect", "--rev", from, "--margin", "20%", "work.c"];
+        ending(&weigh(&place, &[&words[..], &build].concat())).0
+    };
+    assert_eq!(bisect("main~1", "main"), 1, "three times as many turns are worse");
+    assert_eq!(bisect("main", "main~1"), 0, "a third of them is no worse");
+    assert!(!place.path("built").exists(), "what is built is built elsewhere");
+}
+
+#[test]
+fn threads_do_their_operations_at_once_each_with_its_number() {
+    let source = r#"
+#include <stdatomic.h>
+#include "tenbin.h"
+
+static atomic_uint began;
+
+void *tenbin_thread(void *state, unsigned int number)
+{
+    (void)state;
+    atomic_fetch_add(&began, 1);
+    return (void *)(uintptr_t)(number + 1);
+}
+
+uint64_t tenbin_run(void *state, uint64_t n)
+{
+    volatile uint64_t turn;
+    for (uint64_t i = 0; i < n; i++)
+        for (turn = 0; turn < 20; turn++)
+            ;
+    /* 1 of one thread; of two, 1 + 2. */
+    return (uint64_t)(uintptr_t)state + 100 * n + 10000 * began;
+}
+"#;
+    let place = with(&[("sum.c", source), ("other.c", &source.replace("100 * n", "100 * n + (n > 4)"))]);
+    let one = ending(&weigh(&place, &["--runs", "20", "sum.c", "sum.c"]));
+    assert!([0, 3].contains(&one.0), "{}", one.1);
+    let two = weigh(&place, &["--runs", "20", "--threads", "2", "sum.c", "other.c"]);
+    match std::thread::available_parallelism().unwrap().get() {
+        1 => assert_eq!(ending(&two).0, 3),
+        // 5 operations of each of two: 1 + 2 + 2 * 100 * 5 + 2 * 10000 * 2, and one more for each.
+        _ => {
+            let errors = ending(&two).1.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(errors.contains("with `41005`, and the first one with `41003`"), "{errors}");
+        }
     }
 }

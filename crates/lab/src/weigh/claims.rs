@@ -10,7 +10,7 @@ mod grammar;
 use tenbin_model::{Descriptor, Parameter, Quantity};
 
 pub(crate) use analysis::comparisons;
-pub use analysis::{CLAIMS, CLAIMS_OF_FUNCTIONS, judged};
+pub use analysis::{CLAIMS, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, judged};
 pub use file::{AskedQuestion, File};
 pub use grammar::Claim;
 
@@ -71,6 +71,8 @@ pub struct Vocabulary {
     pub quantities: Vec<Quantity>,
     /// Within which fraction of each other two commands are the same.
     pub margin: f64,
+    /// Which of the commands takes a cycle, where instructions are weighed.
+    pub cycle: Option<usize>,
 }
 
 impl Vocabulary {
@@ -92,6 +94,8 @@ impl Vocabulary {
             parameters,
             quantities: descriptor.quantities().collect(),
             margin: descriptor.margin,
+            // The first, by which all are counted.
+            cycle: (descriptor.analysis.as_str() == CLAIMS_OF_INSTRUCTIONS.name()).then_some(0),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -42,14 +43,16 @@ pub struct Functions {
     pub layout: Option<u32>,
     /// Whose files they are, where they are not written for tenbin.
     pub adopted: Option<Adopted>,
+    /// In how many threads the operations are done at once, a CPU for each; one where none are asked for.
+    pub threads: Option<NonZero<u16>>,
 }
 
 /// Projects whose files are run as they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adopted {
-    /// <https://github.com/antonblanchard/will-it-scale>, `tests/*.c`: one task.
+    /// <https://github.com/antonblanchard/will-it-scale>, `tests/*.c`: a task is a thread.
     WillItScale,
-    /// <https://github.com/ARM-software/synchronization-benchmarks>, the headers of lockhammer: one thread.
+    /// <https://github.com/ARM-software/synchronization-benchmarks>, the headers of lockhammer.
     Lockhammer,
 }
 
@@ -181,7 +184,8 @@ pub(super) struct Linked {
     sides: Vec<Side>,
     /// Whether each block has a link and processes of its own.
     layouts: Layouts,
-    cpu: Cpu,
+    /// One for each thread.
+    cpus: Vec<Cpu>,
     within: Duration,
 }
 
@@ -201,9 +205,9 @@ impl Linked {
     ///
     /// # Errors
     /// What is missing where there is no compiler; a fault where no folder can be made.
-    pub(super) fn new(layouts: Layouts, cpu: Cpu, within: Duration) -> Result<Self, Unfit> {
+    pub(super) fn new(layouts: Layouts, cpus: &[Cpu], within: Duration) -> Result<Self, Unfit> {
         let workshop = Workshop::open("what calls the functions is compiled here")?;
-        let linked = Self { workshop, sides: Vec::new(), layouts, cpu, within };
+        let linked = Self { workshop, sides: Vec::new(), layouts, cpus: cpus.to_vec(), within };
         linked.write("tenbin.h", HEADER)?;
         linked.workshop.compile("runner.o", RUNNER, Kind::Object, &[])?;
         Ok(linked)
@@ -214,9 +218,9 @@ impl Linked {
     /// # Errors
     /// As [`new`](Self::new), and a usage error with the compiler's words where a file does not compile, or
     /// is for another machine.
-    pub(super) fn of(functions: &Functions, cpu: Cpu, within: Duration) -> Result<Self, Unfit> {
+    pub(super) fn of(functions: &Functions, cpus: &[Cpu], within: Duration) -> Result<Self, Unfit> {
         let layouts = functions.layout.map_or(Layouts::Each, Layouts::One);
-        let mut linked = Self::new(layouts, cpu, within)?;
+        let mut linked = Self::new(layouts, cpus, within)?;
         let adapter = functions.adopted.map(|adopted| {
             let (name, text) = adopted.adapter();
             linked.write(name, text)
@@ -298,6 +302,9 @@ impl Source for Linked {
         }
         let mut command = Command::new(&program);
         command.arg(layout.wrapping_mul(0x9e37_79b9).to_string());
+        if self.cpus.len() > 1 {
+            command.args(self.cpus.iter().map(|cpu| cpu.0.to_string()));
+        }
         // As long as the layout says: what lies on the stack above a program moves it (Mytkowicz et al.
         // 2009).
         let padding = layout.wrapping_mul(0x85eb_ca6b) >> 20;
@@ -307,7 +314,7 @@ impl Source for Linked {
         if !loaded.is_empty() {
             command.env("LD_PRELOAD", loaded.join(":"));
         }
-        Ok(Worker::start(command, Some(self.cpu), self.within)?)
+        Ok(Worker::start(command, self.cpus.first().copied(), self.within)?)
     }
 
     fn is_laid_anew(&self) -> bool {

@@ -3,11 +3,15 @@
  *
  * It answers `variants`, `check V` and `run V N`, a line each. Variant 0 is the function, variant 1 is wrong
  * on purpose. Where its stack, its heap and its environment lie depends on the number that it is started
- * with, and, as for every process, on the kernel.
+ * with, and, as for every process, on the kernel. After that number come CPUs: where they are several, as many
+ * threads do the operations at once, one on each, and the time is from the first start to the last end.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +23,34 @@
 extern void *tenbin_setup(void) __attribute__((weak));
 extern const char *tenbin_check(void *) __attribute__((weak));
 extern void tenbin_fault(void *) __attribute__((weak));
-/* What adopts other people's functions may have timed the last operations itself, in nanoseconds. */
+extern void *tenbin_thread(void *, unsigned int) __attribute__((weak));
+/* What adopts other people's functions may have threads of its own, and have timed the last operations itself, in
+ * nanoseconds. */
 extern uint64_t tenbin_elapsed(void) __attribute__((weak));
 
 /* The heap begins at one of so many places, and so does the stack; both are 16 bytes apart. */
 #define PLACES 256
 
+/* More CPUs than these are not used. */
+#define MOST_THREADS 1024
+
+int tenbin_threads = 1, tenbin_cpus[MOST_THREADS];
+
+/* What a thread is to do, and what it did. */
+struct thread {
+	pthread_t id;
+	unsigned int number;
+	void *state;
+	uint64_t start, end, evidence;
+};
+
+static struct thread threads[MOST_THREADS];
+static pthread_barrier_t begun, ended;
+static atomic_ulong arrived;
+static uint64_t operations;
+
 static void *state;
+static unsigned long layout;
 static int is_faulty;
 
 static uint64_t now(void)
@@ -36,14 +61,102 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+/* Whether nothing runs at once that is started here. */
+static int is_alone(void)
+{
+	return tenbin_threads == 1 || tenbin_elapsed;
+}
+
+static void begin(struct thread *thread)
+{
+	thread->state = tenbin_thread ? tenbin_thread(state, thread->number) : state;
+}
+
+static void work(struct thread *thread)
+{
+	thread->start = now();
+	thread->evidence = tenbin_run(thread->state, operations);
+	thread->end = now();
+}
+
+/* One of several, for as long as there is work. */
+static void *several(void *argument)
+{
+	struct thread *thread = argument;
+	volatile char *below = alloca(16 * ((layout + 31 * thread->number) % PLACES) + 1);
+	unsigned long all = 0;
+	cpu_set_t set;
+
+	*below = 0;
+	CPU_ZERO(&set);
+	CPU_SET(tenbin_cpus[thread->number], &set);
+	if (sched_setaffinity(0, sizeof(set), &set)) {
+		perror("pin a thread to its CPU");
+		exit(1);
+	}
+	begin(thread);
+	for (;;) {
+		pthread_barrier_wait(&begun);
+		/* That all are awake is seen awake: no start waits for the kernel. */
+		all += tenbin_threads;
+		atomic_fetch_add(&arrived, 1);
+		while (atomic_load(&arrived) < all)
+			sched_yield();
+		work(thread);
+		pthread_barrier_wait(&ended);
+	}
+	return NULL;
+}
+
 /* Sets the state up, once. Not before it is asked: then it would be no question that is answered late. */
 static void set_up(void)
 {
 	static int is_set_up;
 
-	if (!is_set_up && tenbin_setup)
-		state = tenbin_setup();
+	if (is_set_up)
+		return;
 	is_set_up = 1;
+	if (tenbin_setup)
+		state = tenbin_setup();
+	if (is_alone()) {
+		begin(&threads[0]);
+		return;
+	}
+	pthread_barrier_init(&begun, NULL, tenbin_threads + 1);
+	pthread_barrier_init(&ended, NULL, tenbin_threads + 1);
+	for (int number = 0; number < tenbin_threads; number++) {
+		threads[number].number = number;
+		if (pthread_create(&threads[number].id, NULL, several, &threads[number])) {
+			fputs("a thread cannot be started\n", stderr);
+			exit(1);
+		}
+	}
+}
+
+/* Does so many operations in each thread, and answers how long that took and what shows it. */
+static void run(uint64_t n, FILE *answers)
+{
+	uint64_t start, end, evidence;
+
+	operations = n;
+	if (is_alone()) {
+		work(&threads[0]);
+	} else {
+		pthread_barrier_wait(&begun);
+		pthread_barrier_wait(&ended);
+	}
+	start = threads[0].start, end = threads[0].end, evidence = threads[0].evidence;
+	for (int number = 1; number < tenbin_threads && !is_alone(); number++) {
+		const struct thread *thread = &threads[number];
+
+		if (thread->start < start)
+			start = thread->start;
+		if (thread->end > end)
+			end = thread->end;
+		evidence += thread->evidence;
+	}
+	fprintf(answers, "%llu %llu\n", (unsigned long long)(tenbin_elapsed ? tenbin_elapsed() : end - start),
+		(unsigned long long)evidence);
 }
 
 static void make_faulty(void)
@@ -75,19 +188,12 @@ static void answer(FILE *questions, FILE *answers)
 			else
 				fputs("ok\n", answers);
 		} else if (sscanf(line, "run %llu %llu", &variant, &n) == 2) {
-			uint64_t start, end, evidence;
-
 			set_up();
 			if (variant == 1 && tenbin_fault)
 				make_faulty();
 			else if (variant == 1)
 				n = n > 1 ? n - 1 : n;
-			start = now();
-			evidence = tenbin_run(state, n);
-			end = now();
-			fprintf(answers, "%llu %llu\n",
-				(unsigned long long)(tenbin_elapsed ? tenbin_elapsed() : end - start),
-				(unsigned long long)evidence);
+			run(n, answers);
 		} else {
 			return;
 		}
@@ -98,13 +204,19 @@ static void answer(FILE *questions, FILE *answers)
 
 int main(int count, char **words)
 {
-	unsigned long layout = count > 1 ? strtoul(words[1], NULL, 10) : 0;
-	volatile char *below = alloca(16 * (layout % PLACES) + 1);
 	/* What the function writes is no answer. */
 	int answers = dup(STDOUT_FILENO), questions = dup(STDIN_FILENO);
 	int null = open("/dev/null", O_RDWR);
+	volatile char *below;
 
+	if (count > 1)
+		layout = strtoul(words[1], NULL, 10);
+	below = alloca(16 * (layout % PLACES) + 1);
 	*below = 0;
+	for (int word = 2; word < count && word - 2 < MOST_THREADS; word++) {
+		tenbin_cpus[word - 2] = atoi(words[word]);
+		tenbin_threads = word - 1;
+	}
 	if (answers < 0 || questions < 0 || null < 0)
 		return 1;
 	dup2(null, STDIN_FILENO);

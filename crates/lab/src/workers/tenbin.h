@@ -15,7 +15,8 @@ extern "C" {
 #endif
 
 /*
- * Required. Does `n` operations, one after the other, on what tenbin_setup() returned, and returns evidence:
+ * Required. Does `n` operations, one after the other, on what tenbin_setup() returned (or tenbin_thread(), where
+ * there is that), and returns evidence:
  * a number made of all that was computed. So no compiler can leave work out, and files whose evidence for
  * the same operations differs are not weighed, for they do different things. Without evidence return 0 in
  * all of them.
@@ -32,6 +33,12 @@ const char *tenbin_check(void *state);
 
 /* Makes `state` wrong on purpose. tenbin_check(), or the evidence from here on, has to show it. */
 void tenbin_fault(void *state);
+
+/*
+ * Called once in each thread that does operations, with its number from 0: what they work on there. Without it all
+ * threads work on what tenbin_setup() returned. `tenbin weigh --threads` says how many they are.
+ */
+void *tenbin_thread(void *state, unsigned int number);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@ mod exports;
 mod from;
 mod sides;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -67,10 +68,14 @@ pub struct Weigh {
     /// Options for the C compiler (-O2 comes before them): given once for all sides, or once for each
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "commands", help_heading = FUNCTIONS)]
     cflags: Vec<String>,
-    /// The files are those of another project, and are run as they stand: test cases of will-it-scale (one
-    /// task), or headers of lockhammer (one thread)
+    /// The files are those of another project, and are run as they stand: test cases of will-it-scale, or
+    /// headers of lockhammer
     #[arg(long, value_name = "PROJECT", value_parser = Adopted::NAMES.map(|(name, _)| name), requires = "commands", help_heading = FUNCTIONS)]
     adopt: Option<String>,
+    /// Do the operations in so many threads at once, a CPU for each: each thread does as many, and the time
+    /// is from the first start to the last end. One if not given
+    #[arg(long, value_name = "NUMBER", requires = "commands", help_heading = FUNCTIONS)]
+    threads: Option<NonZero<u16>>,
     /// Link once: the answer holds for that layout, and comes sooner; --one-layout=7 is another one
     #[arg(
         long,

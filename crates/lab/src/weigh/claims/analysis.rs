@@ -38,6 +38,14 @@ pub const CLAIMS_OF_FUNCTIONS: &dyn Analysis = &OfClaims {
     table: |descriptor, cell| report::table::variants(verdict::whole_epoch, descriptor, cell),
 };
 
+/// Claims about instructions.
+pub const CLAIMS_OF_INSTRUCTIONS: &dyn Analysis = &OfClaims {
+    name: "claims of instructions",
+    scope: "A cycle is what a dependent addition takes, in the same blocks. Other operands may take another time.",
+    calibrated_by: Purpose::Ladder,
+    table: |descriptor, cell| report::table::variants(verdict::whole_epoch, descriptor, cell),
+};
+
 /// Runs of a command of which none was above a bound, before that is called to hold.
 const ENOUGH_RUNS: usize = 20;
 

@@ -16,7 +16,7 @@ use super::{Claims, Vocabulary, judged};
 use crate::experiment::Unfit;
 use crate::survey::cpus;
 use crate::weigh::{Ignored, Output, Parameters, Place, Question, Shell, Weighing, values};
-use crate::workers::{self, Functions, Sides};
+use crate::workers::{self, Functions, Instructions, Sides};
 
 /// A question of a project.
 pub struct AskedQuestion {
@@ -94,7 +94,7 @@ impl File<'_> {
             }
         }
         if sides.0.is_empty() {
-            return Err(self.wrong(&name.span(), "it has no commands, functions or workers"));
+            return Err(self.wrong(&name.span(), "it has no commands, functions, workers or instructions"));
         }
         if section.claims.0.is_empty() {
             let why = format!("nothing is claimed: [weigh.{}.claims] has no line", name.get_ref());
@@ -190,7 +190,7 @@ impl File<'_> {
         })
     }
 
-    /// What `tenbin weigh` would be given, where functions or workers are weighed.
+    /// What `tenbin weigh` would be given, where it is no commands that are weighed.
     fn asked_of_functions(
         &self,
         name: &Spanned<String>,
@@ -207,26 +207,36 @@ impl File<'_> {
             flags: section.cflags.clone().into_iter().collect(),
             layout: section.one_layout.then_some(0),
             adopted: None,
+            threads: section.threads,
         };
-        let (sides, named) = if section.workers.0.is_empty() {
-            (Sides::Functions(functions), &section.functions)
+        let lines = |sides: &Listed<Spanned<String>>| -> Vec<String> {
+            sides.0.iter().map(|(_, line)| line.get_ref().clone()).collect()
+        };
+        let keys = |sides: &Listed<Spanned<String>>| -> Vec<String> {
+            sides.0.iter().map(|(key, _)| key.get_ref().clone()).collect()
+        };
+        let (sides, names) = if !section.workers.0.is_empty() {
+            let lines = lines(&section.workers);
+            (Sides::Workers { lines, kept: section.keep_workers }, keys(&section.workers))
+        } else if !section.instructions.0.is_empty() {
+            let (lines, init) = (lines(&section.instructions), section.init.clone().unwrap_or_default());
+            let names = Instructions::names(&keys(&section.instructions)).map_err(Unfit::Usage)?;
+            (Sides::Instructions(Instructions { lines, init }), names)
         } else {
-            let lines = section.workers.0.iter().map(|(_, line)| line.get_ref().clone());
-            (Sides::Workers { lines: lines.collect(), kept: section.keep_workers }, &section.workers)
+            (Sides::Functions(functions), keys(&section.functions))
         };
-        let keys: Vec<String> = named.0.iter().map(|(key, _)| key.get_ref().clone()).collect();
         let cpus = section.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
         let runs = section.runs.map(NonZero::get);
         Ok(workers::Question {
             sides,
-            names: keys.clone(),
+            names: names.clone(),
             within: section.within.as_ref().map(|time| time.0),
             margin: section.margin.as_ref().map(|margin| margin.0),
             level: section.level.as_ref().map(|level| level.0),
             least_runs: runs,
             most_runs: runs,
-            cpu: cpus.first().copied(),
-            claims: Some(section.claims_of(name, keys)),
+            cpus,
+            claims: Some(section.claims_of(name, names)),
         })
     }
 
@@ -255,6 +265,10 @@ struct Section {
     functions: Listed<Spanned<String>>,
     #[serde(default)]
     workers: Listed<Spanned<String>>,
+    #[serde(default)]
+    instructions: Listed<Spanned<String>>,
+    init: Option<String>,
+    threads: Option<NonZero<u16>>,
     #[serde(default)]
     call: Vec<PathBuf>,
     cflags: Option<String>,
@@ -288,46 +302,46 @@ struct Section {
 }
 
 impl Section {
-    /// What is weighed: commands, functions or workers.
+    /// What is weighed: commands, functions, workers or instructions.
     fn sides(&self) -> Result<&Listed<Spanned<String>>, String> {
-        let all = [(&self.commands, "commands"), (&self.functions, "functions"), (&self.workers, "workers")];
+        let all = [
+            (&self.commands, "commands"),
+            (&self.functions, "functions"),
+            (&self.workers, "workers"),
+            (&self.instructions, "instructions"),
+        ];
         let mut given = all.into_iter().filter(|(sides, _)| !sides.0.is_empty());
         let (sides, word) = given.next().unwrap_or(all[0]);
         if let Some((_, other)) = given.next() {
             return Err(format!("it has {word} and {other}: one kind is weighed in a question"));
         }
-        let of_commands = [
-            (self.prepare.is_some(), "prepare"),
-            (self.conclude.is_some(), "conclude"),
-            (self.setup.is_some(), "setup"),
-            (self.cleanup.is_some(), "cleanup"),
-            (self.shell.is_some(), "shell"),
-            (self.check.is_some(), "check"),
-            (self.same_output, "same-output"),
-            (self.warmup.is_some(), "warmup"),
-            (self.ignore_failure.is_some(), "ignore-failure"),
-            (self.input.is_some(), "input"),
-            (self.output.is_some(), "output"),
-            (!self.metrics.is_empty(), "metrics"),
-            (!self.parameters.0.is_empty(), "parameters"),
+        let keys = [
+            (self.prepare.is_some(), "prepare", "commands"),
+            (self.conclude.is_some(), "conclude", "commands"),
+            (self.setup.is_some(), "setup", "commands"),
+            (self.cleanup.is_some(), "cleanup", "commands"),
+            (self.shell.is_some(), "shell", "commands"),
+            (self.check.is_some(), "check", "commands"),
+            (self.same_output, "same-output", "commands"),
+            (self.warmup.is_some(), "warmup", "commands"),
+            (self.ignore_failure.is_some(), "ignore-failure", "commands"),
+            (self.input.is_some(), "input", "commands"),
+            (self.output.is_some(), "output", "commands"),
+            (!self.metrics.is_empty(), "metrics", "commands"),
+            (!self.parameters.0.is_empty(), "parameters", "commands"),
+            (!self.call.is_empty(), "call", "functions"),
+            (self.cflags.is_some(), "cflags", "functions"),
+            (self.one_layout, "one-layout", "functions"),
+            (self.threads.is_some(), "threads", "functions"),
+            (self.keep_workers, "keep-workers", "workers"),
+            (self.init.is_some(), "init", "instructions"),
         ];
-        let of_functions = [
-            (!self.call.is_empty(), "call"),
-            (self.cflags.is_some(), "cflags"),
-            (self.one_layout, "one-layout"),
-            (self.keep_workers, "keep-workers"),
-        ];
-        let (wrong, kind): (&[(bool, &str)], _) = match word {
-            "commands" => (&of_functions, "functions"),
-            _ => (&of_commands, "commands"),
-        };
-        match wrong.iter().find(|(given, _)| *given) {
-            Some((_, key)) => Err(format!("{key} is for {kind}, and this weighs {word}")),
+        match keys.iter().find(|(given, _, kind)| *given && *kind != word) {
+            Some((_, key, kind)) => Err(format!("{key} is for {kind}, and this weighs {word}")),
             None => Ok(sides),
         }
     }
 
-    /// What is claimed, of sides with these names.
     fn claims_of(&self, name: &Spanned<String>, names: Vec<String>) -> Claims {
         let claims = self.claims.0.iter();
         Claims {

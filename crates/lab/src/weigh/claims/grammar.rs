@@ -43,7 +43,7 @@ const FORMS: &str = "A claim is one of these, of commands A and B and a paramete
                                             page faults, context switches, instructions, cycles)
   A is linear in P                         (also: constant, quadratic)
   A uses at most N MiB                     (also: KiB, GiB)
-  A takes at most N ms                     (also: s)";
+  A takes at most N ms                     (also: s, and of instructions cycles)";
 
 impl Claim {
     /// What has to be measured for it.
@@ -159,6 +159,12 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
         [one, "takes", "at", "most", rest @ ..] => {
             let (number, unit, []) = number(rest)? else { return Err(Wrong::Form) };
             let unit = match unit {
+                "cycle" | "cycles" => {
+                    let cycle = words
+                        .cycle
+                        .ok_or_else(|| Wrong::Word("only of instructions cycles are known".into()))?;
+                    return pair(command(one)?, cycle, vec![Quantity::WallTime], Bounds::one(number, true));
+                }
                 "ms" => ("ms", 1e9),
                 "s" => ("s", 1e12),
                 _ => return Err(Wrong::Form),

@@ -71,6 +71,7 @@ fn the_bounds_of_a_claim_are_those_of_its_words() {
         parameters: Vec::new(),
         quantities: vec![Quantity::WallTime],
         margin: 0.25,
+        cycle: None,
     };
     let bounds = |text: &str| match Claim::read("c", text, &words).unwrap().kind {
         grammar::Kind::Ratio { one: 0, other: 1, allowed, .. } => (allowed.least, allowed.most),

@@ -1,5 +1,5 @@
 /*
- * Runs a lock of lockhammer as it stands: one thread takes it and gives it back.
+ * Runs a lock of lockhammer as it stands: one thread or several take it and give it back.
  *
  * ATOMIC_TEST is the header with the lock, as in that project's own measure.c. What else its headers ask of
  * the program around them is below.
@@ -23,7 +23,9 @@
 #include "perf_timer.h"
 #include "tenbin.h"
 
-/* A waiting thread of theirs turns here; there is one thread, which does not wait. */
+extern int tenbin_threads, tenbin_cpus[];
+
+/* A waiting thread of theirs turns here. */
 void blackhole(unsigned long turns)
 {
 	for (volatile unsigned long turn = 0; turn < turns; turn++)
@@ -75,28 +77,36 @@ void pop_dynamic_lock_memory(void *memory)
 /* By itself on what a processor moves at once, or several of it. */
 static unsigned long lock[512] __attribute__((aligned(4096)));
 
+static __thread unsigned long thread;
+
 void *tenbin_setup(void)
 {
-	static int order[1];
 	static char *words[] = { "lockhammer", NULL };
 	static test_args_t arguments;
 
-	order[0] = sched_getcpu();
+	if (tenbin_threads == 1)
+		tenbin_cpus[0] = sched_getcpu();
 	parse_test_args(&arguments, 1, words);
-	initialize_lock(lock, order, 1);
-	thread_local_init(0);
+	initialize_lock(lock, tenbin_cpus, tenbin_threads);
 	(void)arguments, (void)words;
 	return lock;
+}
+
+void *tenbin_thread(void *state, unsigned int number)
+{
+	thread = number;
+	thread_local_init(thread);
+	return state;
 }
 
 /* As in their measure.c, where the compiler puts the lock into the loop. */
 __attribute__((flatten)) uint64_t tenbin_run(void *state, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
-		lock_acquire(state, 0);
+		lock_acquire(state, thread);
 		/* Neither into the other, nor out of the loop. */
 		__asm__ volatile("" ::: "memory");
-		lock_release(state, 0);
+		lock_release(state, thread);
 		__asm__ volatile("" ::: "memory");
 	}
 	return 0;

@@ -1,10 +1,14 @@
 /*
- * Runs a test case of will-it-scale as it stands: one task, which counts its iterations for ever.
+ * Runs a test case of will-it-scale as it stands: one task or several, each of which counts its iterations for
+ * ever.
  *
- * The task is a process of its own, stopped but for the time of an epoch. That is over when it has done as
- * many iterations as were asked for, or a few more: the time is that of those that it did, in proportion.
+ * The tasks are threads of a process of their own, stopped but for the time of an epoch. That is over when they
+ * have done as many iterations as were asked for of each, or a few more: the time is that of those that they did,
+ * in proportion.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +25,8 @@ extern char *testcase_description;
 extern void testcase_prepare(unsigned long tasks) __attribute__((weak));
 extern void *testcase(unsigned long long *iterations, unsigned long number);
 
+extern int tenbin_threads, tenbin_cpus[];
+
 uint64_t tenbin_elapsed(void);
 void new_task(void *(*function)(void *), void *argument);
 
@@ -28,9 +34,12 @@ void new_task(void *(*function)(void *), void *argument);
 #define LONGEST 1000000
 #define SHORTEST 20000
 
+/* From the count of one task to that of the next, in counts: two lines of the cache, as in their main.c. */
+#define APART 16
+
 static volatile unsigned long long *iterations;
 static pid_t task;
-/* Nanoseconds that the last epoch took for what was asked, and that an iteration took. */
+/* Nanoseconds that the last epoch took for what was asked, and that an iteration of all tasks took. */
 static uint64_t elapsed;
 static double each;
 
@@ -66,18 +75,47 @@ static void await(void)
 	exit(1);
 }
 
+static void *run_task(void *argument)
+{
+	unsigned long number = (unsigned long)argument;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(tenbin_cpus[number], &set);
+	if (tenbin_threads > 1)
+		sched_setaffinity(0, sizeof(set), &set);
+	testcase((unsigned long long *)iterations + APART * number, number);
+	return NULL;
+}
+
+/* Iterations of all tasks so far. */
+static unsigned long long all_iterations(void)
+{
+	unsigned long long all = 0;
+
+	for (int number = 0; number < tenbin_threads; number++)
+		all += iterations[APART * number];
+	return all;
+}
+
 void *tenbin_setup(void)
 {
-	iterations = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	iterations = mmap(NULL, tenbin_threads * APART * sizeof(*iterations), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (iterations == MAP_FAILED)
 		exit(1);
 	if (testcase_prepare)
-		testcase_prepare(1);
+		testcase_prepare(tenbin_threads);
 	task = fork();
 	if (!task) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		raise(SIGSTOP);
-		testcase((unsigned long long *)iterations, 0);
+		for (unsigned long number = 1; number < (unsigned long)tenbin_threads; number++) {
+			pthread_t id;
+
+			if (pthread_create(&id, NULL, run_task, (void *)number))
+				_exit(1);
+		}
+		run_task(NULL);
 		_exit(0);
 	}
 	if (task < 0)
@@ -88,27 +126,27 @@ void *tenbin_setup(void)
 
 uint64_t tenbin_run(void *state, uint64_t n)
 {
-	unsigned long long before = *iterations, done;
+	unsigned long long before = all_iterations(), wanted = n * tenbin_threads, done;
 	uint64_t start = now(), all;
 
 	(void)state;
 	kill(task, SIGCONT);
-	while ((done = *iterations - before) < n) {
-		double left = each * (double)(n - done);
+	while ((done = all_iterations() - before) < wanted) {
+		double left = each * (double)(wanted - done);
 		struct timespec wait = { 0, left > LONGEST ? LONGEST : left < SHORTEST ? SHORTEST : (long)left };
 
 		nanosleep(&wait, NULL);
 		if (waitpid(task, NULL, WNOHANG) == task) {
-			fprintf(stderr, "the task ended after %llu iterations\n", *iterations);
+			fprintf(stderr, "the task ended after %llu iterations\n", all_iterations());
 			exit(1);
 		}
 	}
 	kill(task, SIGSTOP);
 	await();
 	all = now() - start;
-	done = *iterations - before;
+	done = all_iterations() - before;
 	each = (double)all / (double)done;
-	elapsed = (uint64_t)(each * (double)n);
+	elapsed = (uint64_t)(each * (double)wanted);
 	return 0;
 }
 

@@ -13,6 +13,9 @@ use tenbin_stats::order::Ordered;
 /// What everything is held against.
 pub(in crate::workers) const REFERENCE: &str = "a dependent addition (1 cycle)";
 
+/// What claims call it.
+pub(in crate::workers) const CYCLE: &str = "cycle";
+
 /// How a line is named whose copies wait for each other.
 pub(in crate::workers) const IN_CHAIN: &str = " in a chain";
 

@@ -1,11 +1,11 @@
-	// x28 counts, x27 points to memory of 64 KiB that holds its own address. Other registers are 1, those of
-	// vectors hold 1.0 twice.
+	// What is returned is how many turns were done. x28 counts, x27 points to memory of 64 KiB that holds its
+	// own address. Other registers are 1, those of vectors hold 1.0 twice.
 	.text
 	.globl tenbin_run
 	.type tenbin_run, %function
 	.p2align 6
 tenbin_run:
-	stp x29, x30, [sp, #-160]!
+	stp x29, x30, [sp, #-176]!
 	stp x19, x20, [sp, #16]
 	stp x21, x22, [sp, #32]
 	stp x23, x24, [sp, #48]
@@ -15,6 +15,7 @@ tenbin_run:
 	stp d10, d11, [sp, #112]
 	stp d12, d13, [sp, #128]
 	stp d14, d15, [sp, #144]
+	str x1, [sp, #160]
 	mov x28, x1
 	adrp x27, scratch
 	add x27, x27, :lo12:scratch
@@ -31,6 +32,8 @@ tenbin_run:
 {body}
 	subs x28, x28, #1
 	b.ne 1b
+	ldr x0, [sp, #160]
+	sub x0, x0, x28
 	ldp d14, d15, [sp, #144]
 	ldp d12, d13, [sp, #128]
 	ldp d10, d11, [sp, #112]
@@ -40,8 +43,7 @@ tenbin_run:
 	ldp x23, x24, [sp, #48]
 	ldp x21, x22, [sp, #32]
 	ldp x19, x20, [sp, #16]
-	ldp x29, x30, [sp], #160
-	mov x0, #0
+	ldp x29, x30, [sp], #176
 	ret
 	.size tenbin_run, . - tenbin_run
 	.bss

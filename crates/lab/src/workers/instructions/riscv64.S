@@ -1,5 +1,5 @@
-	# s11 counts, s10 points to memory of 64 KiB that holds its own address. Other registers are 1, those of
-	# floating point hold 1.0.
+	# What is returned is how many turns were done. s11 counts, s10 points to memory of 64 KiB that holds its own
+	# address. Other registers are 1, those of floating point hold 1.0.
 	.text
 	.globl tenbin_run
 	.type tenbin_run, @function
@@ -23,6 +23,7 @@ tenbin_run:
 	fsd fs\number, (104 + 8 * \number)(sp)
 	.endr
 	mv s11, a1
+	sd a1, 200(sp)
 	la s10, scratch
 	sd s10, 0(s10)
 	la t0, one
@@ -43,6 +44,8 @@ tenbin_run:
 	.irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 	fld fs\number, (104 + 8 * \number)(sp)
 	.endr
+	ld a0, 200(sp)
+	sub a0, a0, s11
 	ld ra, 0(sp)
 	ld s0, 8(sp)
 	ld s1, 16(sp)
@@ -57,7 +60,6 @@ tenbin_run:
 	ld s10, 88(sp)
 	ld s11, 96(sp)
 	addi sp, sp, 208
-	li a0, 0
 	ret
 	.size tenbin_run, . - tenbin_run
 	.section .rodata

@@ -1,5 +1,5 @@
-	# r15 counts, r14 points to memory of 64 KiB that holds its own address; rsi and rdi do too. rdx is 0,
-	# other registers are 1, those of vectors hold 1.0 twice.
+	# What is returned is how many turns were done. r15 counts, r14 points to memory of 64 KiB that holds its own
+	# address; rsi and rdi do too. rdx is 0, other registers are 1, those of vectors hold 1.0 twice.
 	.intel_syntax noprefix
 	.text
 	.globl tenbin_run
@@ -12,7 +12,7 @@ tenbin_run:
 	push r13
 	push r14
 	push r15
-	sub rsp, 8
+	push rsi
 	mov r15, rsi
 	lea r14, [rip + scratch]
 	mov [r14], r14
@@ -38,14 +38,14 @@ tenbin_run:
 {body}
 	dec r15
 	jnz 1b
-	add rsp, 8
+	pop rax
+	sub rax, r15
 	pop r15
 	pop r14
 	pop r13
 	pop r12
 	pop rbp
 	pop rbx
-	xor eax, eax
 	ret
 	.size tenbin_run, . - tenbin_run
 	.section .rodata

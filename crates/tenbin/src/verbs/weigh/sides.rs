@@ -37,6 +37,7 @@ impl Weigh {
                 (!self.cflags.is_empty(), "--cflags"),
                 (self.one_layout.is_some(), "--one-layout"),
                 (self.adopt.is_some(), "--adopt"),
+                (self.threads.is_some(), "--threads"),
             ];
             return match given.iter().find(|(given, _)| *given) {
                 None => Ok(None),
@@ -65,6 +66,7 @@ impl Weigh {
                 .iter()
                 .find(|(name, _)| Some(*name) == self.adopt.as_deref())
                 .map(|it| it.1),
+            threads: self.threads,
         })))
     }
 
@@ -102,9 +104,6 @@ impl Weigh {
     /// What is asked of functions or workers; of functions in these places, if there are any.
     pub(super) fn question_of(&self, sides: Sides, placed: &[(String, Place)]) -> Result<Question, Trouble> {
         let cpus = self.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
-        if cpus.len() > 1 {
-            return Err(Trouble::usage("--cpus: functions and workers run on one CPU: name one"));
-        }
         let mut names = self.command_name.clone();
         let sides = match sides {
             Sides::Functions(functions) if !placed.is_empty() => {
@@ -131,7 +130,7 @@ impl Weigh {
             level: self.level,
             least_runs: self.runs.or(self.min_runs),
             most_runs: self.runs.or(self.max_runs),
-            cpu: cpus.first().copied(),
+            cpus,
             claims: None,
         })
     }
