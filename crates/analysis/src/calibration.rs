@@ -11,7 +11,7 @@ use crate::comparable::{Outcome, compare};
 pub use pair::{Known, pair};
 pub use rates::{LEVEL, rates};
 pub use remark::remark;
-pub(crate) use remark::{against, alarms, date, made_load, range, signs};
+pub(crate) use remark::{against, alarms, date, made_load, range, signs, subjects};
 
 /// The calibration to be shown beside verdicts of `machine`, of some that come `newest_first`: of those that
 /// [`holds_for`] it, the one that knows most of what was weighed for `purpose`.

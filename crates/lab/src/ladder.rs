@@ -6,8 +6,10 @@
 //! - Does it matter where code and stack lie? Twins of one function, elsewhere (`twins.rs`).
 //! - Is a ratio right, and not only repeatable? Ratios that are whole numbers at any clock rate (`truth.rs`).
 //! - And of whole processes, which are started one after the other? (`commands.rs`)
+//! - And of functions in files, which lie at other places in each block? (`functions.rs`)
 
 mod commands;
+mod functions;
 mod round;
 mod rung;
 mod truth;
@@ -19,12 +21,13 @@ use std::sync::Arc;
 use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Task, Team, kernels};
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Machine, Picoseconds, Purpose, Refusal, Series, Source, Trial,
-    Variant, VariantIndex,
+    Arrangement, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Purpose, Refusal, Series, Sizes,
+    Source, Trial, Variant, VariantIndex,
 };
 
 use crate::engine::{self, Bench, Setting};
-use crate::experiment::Apparatus;
+use crate::experiment::{Apparatus, Experiment, Request, Settings, Unfit};
+use crate::weigh::Weighing;
 
 pub use round::{Extent, MOST_ROUNDS};
 pub use truth::Known;
@@ -54,6 +57,8 @@ pub enum Subject {
     Truth(Known),
     /// Two whole processes.
     Command(commands::Pair),
+    /// Two functions in files.
+    Function(functions::Pair),
 }
 
 /// What a pair asks.
@@ -81,6 +86,7 @@ impl Question {
             Subject::Twins(_) => Purpose::Layout,
             Subject::Truth(_) => Purpose::Truth,
             Subject::Command(_) => Purpose::Command,
+            Subject::Function(_) => Purpose::Function,
         }
     }
 
@@ -141,6 +147,8 @@ pub struct Order {
     pub truth: bool,
     /// Whether commands are weighed.
     pub commands: bool,
+    /// Whether functions in files are weighed.
+    pub functions: bool,
     /// How many pairs.
     pub extent: Extent,
     /// The most time for a verdict.
@@ -213,6 +221,9 @@ impl Ladder {
         if order.commands {
             questions.extend(commands::questions(&order.effects)?);
         }
+        if order.functions {
+            questions.extend(functions::questions(&order.effects));
+        }
         Ok(questions)
     }
 
@@ -266,22 +277,35 @@ impl Ladder {
     ) -> Weighed {
         let start = (bench.watch)();
         let cpu = self.team.cpus()[0];
-        let (mut apparatus, arrangement): (Box<dyn Apparatus + '_>, _) = match question.subject {
+        let effect = question.effect;
+        let longer = Picoseconds(limit.0.saturating_mul(question.purpose().times()));
+        let weighed = |bench: &Bench<'_>, trial, truth, operations| {
+            let took = (bench.watch)().saturating_sub(start);
+            Weighed { trial, truth, operations, took }
+        };
+        let (mut apparatus, arrangement, truth): (Box<dyn Apparatus + '_>, _, Truth) = match question.subject
+        {
             Subject::Work(index) => {
                 let (work, labour) = &self.works[index];
-                let rung = rung::Rung::new(&mut self.team, Arc::clone(labour), question.effect);
-                (Box::new(rung), arrangement(cpu, work.epoch, least_operations(question.effect)))
+                let rung = rung::Rung::new(&mut self.team, Arc::clone(labour), effect);
+                let arrangement = arrangement(cpu, work.epoch, least_operations(effect));
+                (Box::new(rung), arrangement, Box::new(move |operations| rung::truth(operations, effect)))
             }
             Subject::Twins(region) => {
-                (Box::new(twins::Twins::new(&mut self.team, region, seed)), arrangement(cpu, EPOCH, 1))
+                let twins = twins::Twins::new(&mut self.team, region, seed);
+                (Box::new(twins), arrangement(cpu, EPOCH, 1), Box::new(|_| 1.0))
             }
             Subject::Truth(known) => {
-                (Box::new(truth::Truth::new(&mut self.team, known)), arrangement(cpu, EPOCH, 1))
+                let truth = truth::Truth::new(&mut self.team, known);
+                (Box::new(truth), arrangement(cpu, EPOCH, 1), Box::new(move |_| known.ratio()))
             }
             Subject::Command(pair) => {
-                let trial = pair.weigh(bench, (machine, self.team.clock()), limit, question, seed);
-                let took = (bench.watch)().saturating_sub(start);
-                return Weighed { trial, truth: pair.truth(), operations: pair.operations(), took };
+                let trial = self.all_the_way(bench, machine, question, seed, pair.read(longer));
+                return weighed(bench, trial, pair.truth(), pair.operations());
+            }
+            Subject::Function(pair) => {
+                let trial = self.all_the_way(bench, machine, question, seed, pair.read(cpu, longer));
+                return weighed(bench, trial, pair.truth(), pair.operations());
             }
         };
         let descriptor = describe(question);
@@ -301,18 +325,56 @@ impl Ladder {
         };
         bench.weigh(&setting, &mut *apparatus, &mut cell);
         let operations = cell.samples.first().map_or(0, |sample| sample.iterations);
-        let truth = match question.subject {
-            Subject::Work(_) => rung::truth(operations, question.effect),
-            Subject::Twins(_) => 1.0,
-            Subject::Truth(known) => known.ratio(),
-            Subject::Command(pair) => pair.truth(),
-        };
-        let took = (bench.watch)().saturating_sub(start);
         let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
-        Weighed { trial, truth, operations, took }
+        weighed(bench, trial, truth(operations), operations)
+    }
+
+    /// Weighs a pair as `tenbin weigh` does. `read` is the pair as it was read, with what has to be there
+    /// for as long as it is weighed.
+    fn all_the_way<K>(
+        &self,
+        bench: &mut Bench<'_>,
+        machine: &Machine,
+        question: &Question,
+        seed: u64,
+        read: Result<(Weighing, K), Unfit>,
+    ) -> Trial {
+        let weighed = read.and_then(|(weighing, _kept)| {
+            let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
+            let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
+            let (settings, sizes, cpus) = (Settings::default(), Sizes::default(), [] as [Cpu; 0]);
+            let request = Request {
+                machine,
+                clock: self.team.clock(),
+                cpus: &cpus,
+                effort: Effort::Normal,
+                sizes: &sizes,
+                settings: &settings,
+                seed,
+            };
+            bench.run(&experiment, &request)
+        });
+        weighed.unwrap_or_else(|unfit| {
+            let refusal = Refusal {
+                reached: engine::in_words(unfit),
+                needs: "two sides that can be started".into(),
+                remedy: "see `tenbin weigh true true`".into(),
+            };
+            Trial {
+                descriptor: describe(question),
+                refusal: Some(refusal),
+                cells: Vec::new(),
+                findings: Vec::new(),
+            }
+        })
     }
 }
 
+/// The ratio of the right side to the left, by how many operations the left did.
+type Truth = Box<dyn Fn(u64) -> f64>;
+
+/// What the sides are called.
+const NAMES: [&str; 2] = ["the left side", "the right side"];
 const LEFT: VariantIndex = VariantIndex(0);
 const RIGHT: VariantIndex = VariantIndex(1);
 /// The planted fault: one operation less than asked for.
@@ -347,8 +409,8 @@ fn describe(question: &Question) -> Descriptor {
         specification: "as many operations are done as are asked for".into(),
         subject: question.what.clone(),
         variants: vec![
-            Variant::measured("the left side", "n operations"),
-            Variant::measured("the right side", "as many, or a known part more"),
+            Variant::measured(NAMES[0], "n operations"),
+            Variant::measured(NAMES[1], "as many, or a known part more"),
             Variant::sabotage("one short", "one operation less than asked for"),
         ],
         margin: question.margin,

@@ -24,16 +24,10 @@ pub struct Calibration {
     pub load: Load,
     /// The probability of a false "different" that the rule gives a verdict.
     pub level: f64,
-    /// The most time that a verdict was given; one on whole commands [`Calibration::TIMES_FOR_COMMANDS`]
-    /// times as much.
+    /// The most time that a verdict was given; [`Purpose::times`] as much where it starts processes.
     pub time: Picoseconds,
     /// The pairs, those that ask the same question together.
     pub series: Vec<Series>,
-}
-
-impl Calibration {
-    /// A verdict on whole commands is given so many times the time of others.
-    pub const TIMES_FOR_COMMANDS: u64 = 10;
 }
 
 /// What `tenbin calibrate --json` prints: the rates, and every pair that they were computed from.
@@ -100,6 +94,21 @@ pub enum Purpose {
     Truth,
     /// Whole commands, as `tenbin weigh` runs them: the right one does nothing more, or a known part.
     Command,
+    /// Functions of two files, as `tenbin weigh` links them anew for each block: the right one does nothing
+    /// more, so that they are one function linked twice, or a known part.
+    Function,
+}
+
+impl Purpose {
+    /// How many times the time of others a verdict is given: each of its blocks starts processes, and those
+    /// on functions are linked before.
+    pub fn times(self) -> u64 {
+        match self {
+            Self::Ladder | Self::Layout | Self::Truth => 1,
+            Self::Command => 10,
+            Self::Function => 20,
+        }
+    }
 }
 
 /// One pair, weighed.
@@ -177,7 +186,10 @@ pub struct Rates {
     pub works: Vec<WorkRates>,
     /// Whole commands, if any were weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commands: Option<CommandRates>,
+    pub commands: Option<WeighRates>,
+    /// Functions over layouts, if any were weighed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<WeighRates>,
     /// Copies of one function at other addresses.
     pub layout: LayoutRates,
     /// Ratios that are known whatever the clock rate, each series of them.
@@ -191,15 +203,27 @@ pub struct Rates {
     pub unanswered: Vec<Unanswered>,
 }
 
-/// What pairs of whole commands say.
+impl Rates {
+    /// The rates of what only `tenbin weigh` weighs; none where `purpose` is another, or nothing was weighed
+    /// for it.
+    pub fn of(&self, purpose: Purpose) -> Option<&WeighRates> {
+        match purpose {
+            Purpose::Command => self.commands.as_ref(),
+            Purpose::Function => self.functions.as_ref(),
+            Purpose::Ladder | Purpose::Layout | Purpose::Truth => None,
+        }
+    }
+}
+
+/// What pairs say that went all the way of `tenbin weigh`: whole commands, or functions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CommandRates {
-    /// As [`Rates::alarms`], of commands.
+pub struct WeighRates {
+    /// As [`Rates::alarms`], of these.
     pub alarms: Proportion,
-    /// As [`Rates::wrong_signs`], of commands.
+    /// As [`Rates::wrong_signs`], of these.
     pub wrong_signs: Proportion,
-    /// Each length of command. Covered is counted of equals only: by which part a longer run is longer is
-    /// known as well as what a start costs, and no better.
+    /// Each work: a length of command, or a function. Of commands, covered is counted of equals only: by
+    /// which part a longer run is longer is known as well as what a start costs, and no better.
     pub works: Vec<WorkRates>,
 }
 

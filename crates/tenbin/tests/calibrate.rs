@@ -4,12 +4,27 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
+
 use serde_json::Value;
 
 #[allow(dead_code, reason = "the other file of tests uses the rest")]
 mod place;
 
 use place::{Place, ending, text};
+
+/// A function that adds.
+const SUM: &str = r#"
+#include "tenbin.h"
+uint64_t tenbin_run(void *state, uint64_t n)
+{
+    volatile uint64_t sum = 0;
+    (void)state;
+    for (uint64_t i = 0; i < n; i++)
+        sum += i;
+    return sum;
+}
+"#;
 
 /// A calibration of three pairs in some milliseconds.
 const SHORT: &[&str] =
@@ -94,6 +109,25 @@ fn commands_have_error_rates_of_their_own() {
     // Other questions keep what is known of them.
     let other = text(&place.tenbin(&["run", "null", "--quick"]).stdout);
     assert!(other.contains("on one CPU"), "{other}");
+}
+
+#[test]
+fn functions_that_are_linked_anew_have_error_rates_of_their_own() {
+    let place = Place::new();
+    let words =
+        ["calibrate", "--works", "functions", "--effects", "0,0.5,5", "--pairs", "1", "--seconds", "0.05"];
+    let output = place.tenbin(&[&words[..], &["--json"]].concat());
+    assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let series = report["calibration"]["series"].as_array().unwrap();
+    assert!(series.iter().all(|series| series["purpose"] == "function"), "{report}");
+    let truths: Vec<_> = series.iter().map(|series| series["pairs"][0]["truth"].as_f64()).collect();
+    assert_eq!(truths, [Some(1.0), None, Some(1.05)], "0.5 % is less than the margin");
+    let source = place.path("sum.c");
+    fs::write(&source, SUM).unwrap();
+    let source = source.to_str().unwrap();
+    let weighed = text(&place.tenbin(&["weigh", "--runs", "20", source, source]).stdout);
+    assert!(weighed.contains("of functions over layouts"), "{weighed}");
 }
 
 #[test]

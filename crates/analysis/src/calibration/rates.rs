@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tenbin_model::calibration::{
-    Between, Bias, CommandRates, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed,
-    VerdictTime, WorkRates,
+    Between, Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+    WeighRates, WorkRates,
 };
 use tenbin_model::{Calibration, MeasuredRatio, Pair, Picoseconds, Purpose, Series, Verdict};
 
@@ -37,7 +37,8 @@ pub fn rates(calibration: &Calibration) -> Rates {
         refused: proportion(&all, |_| true, WeighedPair::refused),
         took: took(&ladder),
         works: works(calibration, Purpose::Ladder),
-        commands: commands(calibration),
+        commands: weighed(calibration, Purpose::Command),
+        functions: weighed(calibration, Purpose::Function),
         layout: layout(calibration),
         biases: calibration.series.iter().filter_map(bias).collect(),
         between: calibration.series.iter().filter_map(between).collect(),
@@ -57,13 +58,13 @@ fn unanswered(pairs: &[WeighedPair]) -> Vec<Unanswered> {
     reasons
 }
 
-/// None unless a pair of commands was weighed.
-fn commands(calibration: &Calibration) -> Option<CommandRates> {
-    let pairs = WeighedPair::of(calibration, |series| series.purpose == Purpose::Command);
-    (!pairs.is_empty()).then(|| CommandRates {
+/// None unless a pair was weighed for `purpose`.
+fn weighed(calibration: &Calibration, purpose: Purpose) -> Option<WeighRates> {
+    let pairs = WeighedPair::of(calibration, |series| series.purpose == purpose);
+    (!pairs.is_empty()).then(|| WeighRates {
         alarms: proportion(&pairs, WeighedPair::answered_equals, WeighedPair::different),
         wrong_signs: proportion(&pairs, WeighedPair::answered_differing, WeighedPair::wrong),
-        works: works(calibration, Purpose::Command),
+        works: works(calibration, purpose),
     })
 }
 

@@ -6,14 +6,14 @@ use tenbin_model::{Calibration, Interval, Purpose};
 use super::rates;
 use tenbin_document::words::percent;
 
-/// The one sentence that stands beside every later verdict of the machine, on whole commands where `purpose`
-/// is theirs: false alarms, wrong signs, when, and under which load if one was made. `version` is that of the
-/// tenbin which shows it: the one that calibrated is named if it was another.
+/// The one sentence that stands beside every later verdict of the machine, on whole commands or functions
+/// where `purpose` is theirs: false alarms, wrong signs, when, and under which load if one was made.
+/// `version` is that of the tenbin which shows it: the one that calibrated is named if it was another.
 pub fn remark(calibration: &Calibration, purpose: Purpose, version: &str) -> String {
     let rates = rates(calibration);
-    let (of, alarms_of, signs_of) = match rates.commands.as_ref().filter(|_| purpose == Purpose::Command) {
-        Some(commands) => ("of whole commands", commands.alarms, commands.wrong_signs),
-        None => ("on one CPU", rates.alarms, rates.wrong_signs),
+    let (of, alarms_of, signs_of) = match rates.of(purpose) {
+        Some(own) => (subjects(purpose), own.alarms, own.wrong_signs),
+        None => (subjects(Purpose::Ladder), rates.alarms, rates.wrong_signs),
     };
     let alarms = match alarms_of.interval {
         None => "no pair of equals was weighed".to_owned(),
@@ -28,6 +28,15 @@ pub fn remark(calibration: &Calibration, purpose: Purpose, version: &str) -> Str
     let load = made_load(calibration).map_or_else(String::new, |load| format!(" {load}"));
     let date = date(calibration);
     format!("On a machine like this, {of}, {alarms}, {}: calibrated {date}{by}{load}.", signs(signs_of))
+}
+
+/// Of what pairs for a purpose are, as a sentence begins to say it.
+pub(crate) fn subjects(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Command => "of whole commands",
+        Purpose::Function => "of functions over layouts",
+        Purpose::Ladder | Purpose::Layout | Purpose::Truth => "on one CPU",
+    }
 }
 
 /// `1 of 400 pairs of equals was called different`.

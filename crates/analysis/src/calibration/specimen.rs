@@ -126,6 +126,14 @@ pub(crate) fn commands() -> Vec<Series> {
     ]
 }
 
+/// Functions over layouts: no alarm of 30, every effect found.
+pub(crate) fn functions() -> Vec<Series> {
+    let function = |effect, pairs| {
+        series(Purpose::Function, "function", "a function of C, linked anew for each block", effect, pairs)
+    };
+    vec![function(0.0, pairs(30, 1.0, 1.0)), function(0.02, pairs(10, 1.02, 1.0203))]
+}
+
 /// Stopped by the user after its third pair.
 pub(crate) fn cut_short() -> Calibration {
     calibration(vec![

@@ -5,7 +5,7 @@ use tenbin_model::machine::Observed;
 use tenbin_model::{Bytes, Interval, Pair, Picoseconds, Verdict};
 
 use super::specimen::{
-    calibration, commands, cut_short, full, in_layout, ladder, pairs, refused, series, unsound,
+    calibration, commands, cut_short, full, functions, in_layout, ladder, pairs, refused, series, unsound,
 };
 use super::*;
 
@@ -202,7 +202,9 @@ fn the_remark_says_alarms_signs_date_and_load() {
         remark(&calibration(Vec::new()), Purpose::Ladder, "0.1.0"),
     ];
     insta::assert_snapshot!(remarks.join("\n"));
-    insta::assert_snapshot!("of_commands", remark(&calibration(commands()), Purpose::Command, "0.1.0"));
+    let own = calibration([commands(), functions()].concat());
+    insta::assert_snapshot!("of_commands", remark(&own, Purpose::Command, "0.1.0"));
+    insta::assert_snapshot!("of_functions", remark(&own, Purpose::Function, "0.1.0"));
 }
 
 #[test]
@@ -294,7 +296,15 @@ fn commands_have_rates_of_their_own() {
     assert_eq!((counted(of_commands.alarms), counted(of_commands.wrong_signs)), ((1, 40), (0, 40)));
     let covered: Vec<_> = of_commands.works.iter().map(|work| counted(work.covered)).collect();
     assert_eq!(covered, [(20, 20), (19, 20)], "of equals only");
-    assert_eq!(without.commands, None);
+    assert_eq!((without.commands, without.functions), (None, None));
+}
+
+#[test]
+fn functions_have_rates_of_their_own_and_a_truth_that_is_known() {
+    let rates = rates(&calibration([commands(), functions()].concat()));
+    let of_functions = rates.functions.unwrap();
+    assert_eq!((counted(of_functions.alarms), counted(of_functions.wrong_signs)), ((0, 30), (0, 10)));
+    assert_eq!(counted(of_functions.works[0].covered), (40, 40), "of pairs that differ too");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use tenbin_document::words::{comma, percent, semicolon};
 use tenbin_document::{Document, Table};
 use tenbin_model::calibration::{
-    Between, Bias, CommandRates, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
+    Between, Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime, WeighRates,
     WorkRates,
 };
 use tenbin_model::machine::Observed;
+use tenbin_model::words::capitalised;
 use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
 
 use crate::calibration::{self, against, date, made_load, range};
@@ -14,25 +15,28 @@ use crate::calibration::{self, against, date, made_load, range};
 /// What stands where there is nothing to say.
 const NOTHING: &str = "–";
 
+/// What pairs are weighed for that go all the way of `tenbin weigh`.
+const OF_WEIGH: [Purpose; 2] = [Purpose::Command, Purpose::Function];
+
 /// A calibration with its rates: sentences, tables, layout, bias, refusals,
 /// circumstances.
 pub fn calibration(calibration: &Calibration, rates: &Rates) -> Document {
-    let ladder = calibration.series.iter().any(|series| series.purpose != Purpose::Command);
-    let of_ladder = |answer: Option<String>| answer.filter(|_| ladder || rates.commands.is_none());
-    let answers = [
+    let ladder = calibration.series.iter().any(|series| !OF_WEIGH.contains(&series.purpose));
+    let weighed = || OF_WEIGH.into_iter().filter_map(|purpose| Some((purpose, rates.of(purpose)?)));
+    let of_ladder = |answer: Option<String>| answer.filter(|_| ladder || weighed().next().is_none());
+    let of_works = [
         of_ladder(alarms(calibration, rates)),
         excluded(rates.excluded),
         of_ladder(signs(rates.wrong_signs)),
         covered(calibration, rates.covered),
         smallest(&rates.works),
-        commands(rates),
-        method(rates),
     ];
-    let answers: Vec<String> = answers.into_iter().flatten().collect();
+    let own = weighed().map(|(purpose, rates)| own(purpose, rates));
+    let answers: Vec<String> = of_works.into_iter().flatten().chain(own).chain(method(rates)).collect();
     let mut document = Document::new();
     document.paragraph(0, answers.join(" "));
-    let of_commands = rates.commands.iter().flat_map(|commands| &commands.works);
-    let all: Vec<&WorkRates> = rates.works.iter().chain(of_commands).collect();
+    let of_weigh = weighed().flat_map(|(_, rates)| &rates.works);
+    let all: Vec<&WorkRates> = rates.works.iter().chain(of_weigh).collect();
     for table in [works(rates, &all), effects(&all)].into_iter().flatten() {
         document.space().table(table);
     }
@@ -123,14 +127,16 @@ fn covered(calibration: &Calibration, covered: Proportion) -> Option<String> {
     ))
 }
 
-/// The errors of pairs of whole commands, and the smallest effect that is found of each length.
-fn commands(rates: &Rates) -> Option<String> {
-    let CommandRates { alarms, wrong_signs, works } = rates.commands.as_ref()?;
+/// The errors of pairs that went all the way of `tenbin weigh`, and the smallest effect that is found of each
+/// work.
+fn own(purpose: Purpose, rates: &WeighRates) -> String {
+    let WeighRates { alarms, wrong_signs, works } = rates;
     let within = |proportion: &Proportion| {
         proportion.interval.map_or_else(String::new, |interval| format!(" ({})", range(interval)))
     };
     let mut answer = format!(
-        "Of whole commands {}{}, and {}{}.",
+        "{} {}{}, and {}{}.",
+        capitalised(calibration::subjects(purpose)),
         calibration::alarms(*alarms),
         within(alarms),
         calibration::signs(*wrong_signs),
@@ -139,7 +145,7 @@ fn commands(rates: &Rates) -> Option<String> {
     if let Some(smallest) = smallest(works) {
         answer.push_str(&format!(" {smallest}"));
     }
-    Some(answer)
+    answer
 }
 
 /// The smallest effect of each work that is found nine times of ten.
@@ -166,7 +172,8 @@ fn smallest(works: &[WorkRates]) -> Option<String> {
 }
 
 fn method(rates: &Rates) -> Option<String> {
-    let any = rates.alarms.of + rates.wrong_signs.of > 0 || rates.commands.is_some();
+    let own = OF_WEIGH.into_iter().any(|purpose| rates.of(purpose).is_some());
+    let any = rates.alarms.of + rates.wrong_signs.of > 0 || own;
     any.then(|| {
         let level = percent(1.0 - rates.level);
         format!("Ranges are exact {level} intervals (Clopper-Pearson), for pairs that are independent.")
@@ -318,10 +325,10 @@ fn refused(rates: &Rates) -> String {
 fn named(unweighed: &Unweighed) -> String {
     let work = &unweighed.work;
     match unweighed.purpose {
-        Purpose::Ladder | Purpose::Command if unweighed.effect == 0.0 => format!("{work} equals"),
-        Purpose::Ladder | Purpose::Command => format!("{work} {}", percent(unweighed.effect)),
         Purpose::Layout => format!("{work} at other addresses"),
         Purpose::Truth => format!("{work} against its known ratio"),
+        _ if unweighed.effect == 0.0 => format!("{work} equals"),
+        _ => format!("{work} {}", percent(unweighed.effect)),
     }
 }
 
@@ -341,15 +348,13 @@ fn circumstances(calibration: &Calibration) -> String {
         Observed::NotObservable(_) => String::new(),
     };
     let time = calibration.time;
-    let of_commands = if calibration.series.iter().any(|series| series.purpose == Purpose::Command) {
-        let time = Picoseconds(time.0.saturating_mul(Calibration::TIMES_FOR_COMMANDS));
-        format!(", of commands {time}")
-    } else {
-        String::new()
+    let longer = |(purpose, name): (Purpose, &str)| {
+        let any = calibration.series.iter().any(|series| series.purpose == purpose);
+        any.then(|| format!(", of {name} {}", Picoseconds(time.0.saturating_mul(purpose.times()))))
     };
-    format!(
-        "Calibrated {date} with tenbin {version}{on}, {made}{average}; at most {time} a verdict{of_commands}."
-    )
+    let names = [(Purpose::Command, "commands"), (Purpose::Function, "functions")];
+    let longer: String = names.into_iter().filter_map(longer).collect();
+    format!("Calibrated {date} with tenbin {version}{on}, {made}{average}; at most {time} a verdict{longer}.")
 }
 
 /// `3 of 80`; nothing of nothing.

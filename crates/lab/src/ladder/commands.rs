@@ -3,16 +3,16 @@
 //! What starting a process costs is part of every run and of no one's choosing, so `effect` is a part of the
 //! whole run: starting is measured, and the longer side counts down by that much more.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use tenbin_metal::launcher::Sink;
-use tenbin_metal::{Clock, Fault, Launch, Launcher};
-use tenbin_model::{Calibration, Cpu, Effort, Machine, Picoseconds, Refusal, Sizes, Trial};
+use tenbin_metal::{Fault, Launch, Launcher};
+use tenbin_model::Picoseconds;
 
-use super::{Question, Subject};
-use crate::engine::{self, Bench};
-use crate::experiment::{Experiment, Request, Settings, Unfit};
-use crate::weigh;
+use super::{NAMES, Question, Subject};
+use crate::experiment::Unfit;
+use crate::weigh::{self, Weighing};
 
 /// A length of command: its name, what it does in words, and how long that takes all in all.
 type Length = (&'static str, &'static str, Picoseconds);
@@ -123,59 +123,22 @@ impl Pair {
         self.turns[0]
     }
 
-    /// Weighs it as a user would have it weighed who gives it [`Calibration::TIMES_FOR_COMMANDS`] times
-    /// `limit`.
-    pub(super) fn weigh(
-        self,
-        bench: &mut Bench<'_>,
-        (machine, clock): (&Machine, Clock),
-        limit: Picoseconds,
-        question: &Question,
-        seed: u64,
-    ) -> Trial {
-        let limit = Picoseconds(limit.0.saturating_mul(Calibration::TIMES_FOR_COMMANDS));
-        self.weighed(bench, (machine, clock), limit, seed).unwrap_or_else(|unfit| {
-            let refusal = Refusal {
-                reached: engine::in_words(unfit),
-                needs: "two programs that can be started".into(),
-                remedy: "see `tenbin weigh true true`".into(),
-            };
-            let descriptor = super::describe(question);
-            Trial { descriptor, refusal: Some(refusal), cells: Vec::new(), findings: Vec::new() }
-        })
-    }
-
-    fn weighed(
-        self,
-        bench: &mut Bench<'_>,
-        (machine, clock): (&Machine, Clock),
-        limit: Picoseconds,
-        seed: u64,
-    ) -> Result<Trial, Unfit> {
-        // They are there for as long as their files are open.
+    /// What `tenbin weigh --within LIMIT` makes of it, and its programs, which are there for as long as their
+    /// files are open.
+    ///
+    /// # Errors
+    /// As [`weigh::Question::read`]; a fault where a program cannot be made.
+    pub(super) fn read(self, limit: Picoseconds) -> Result<(Weighing, [OwnedFd; 2]), Unfit> {
         let [left, right] = self.turns.map(Launcher::countdown);
-        let programs = [left?, right?];
+        let [left, right] = [left?, right?];
         let question = weigh::Question {
-            commands: programs.iter().map(|(_, path)| path.to_string_lossy().into_owned()).collect(),
+            commands: [&left, &right].map(|(_, path)| path.to_string_lossy().into_owned()).to_vec(),
             // Those that are refused for one reason are counted together.
-            names: ["the left side", "the right side"].map(String::from).to_vec(),
+            names: NAMES.map(String::from).to_vec(),
             within: Some(limit),
             ..weigh::Question::default()
         };
-        let weighing = question.read()?;
-        let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
-        let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
-        let (settings, sizes, cpus) = (Settings::default(), Sizes::default(), [] as [Cpu; 0]);
-        let request = Request {
-            machine,
-            clock,
-            cpus: &cpus,
-            effort: Effort::Normal,
-            sizes: &sizes,
-            settings: &settings,
-            seed,
-        };
-        bench.run(&experiment, &request)
+        Ok((question.read()?, [left.0, right.0]))
     }
 }
 

@@ -58,6 +58,12 @@ const TRUTHS: (u32, usize) = (10, 2);
 
 /// The questions of round `number`, as indices into `questions`, in the order of weighing.
 pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usize> {
+    // A pair of functions takes as long as twenty others: an effect of them a round.
+    let of_functions =
+        |question: &&Question| question.purpose() == Purpose::Function && question.effect > 0.0;
+    let steps: Vec<f64> =
+        questions.iter().filter(of_functions).filter(|it| it.refused.is_none()).map(|it| it.effect).collect();
+    let turn = steps.get(number as usize % steps.len().max(1)).copied();
     let times = |question: &Question| match (order.extent, question.purpose()) {
         _ if question.refused.is_some() => 0,
         (Extent::Pairs(_), _) => 1,
@@ -67,6 +73,7 @@ pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usiz
         (_, Purpose::Layout) => usize::from(question.layout().is_some_and(|layout| layout % 2 == number % 2)),
         (_, Purpose::Command) if !is_of_round(question.work, number) => 0,
         (_, Purpose::Command) => 1 + usize::from(question.effect == 0.0),
+        (_, Purpose::Function) => usize::from(question.effect == 0.0 || Some(question.effect) == turn),
         (_, Purpose::Truth) => {
             if number < TRUTHS.0 {
                 TRUTHS.1
@@ -108,6 +115,7 @@ mod tests {
             layout: true,
             truth: true,
             commands: false,
+            functions: false,
             extent,
             limit: Picoseconds::from_millis(1),
             seed: 7,

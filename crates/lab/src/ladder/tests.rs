@@ -17,6 +17,7 @@ fn order(extent: Extent) -> Order {
         layout: true,
         truth: true,
         commands: false,
+        functions: false,
         extent,
         limit: Picoseconds::from_millis(60_000),
         seed: 7,
@@ -75,7 +76,7 @@ fn questions_are_weighed_as_often_as_asked_with_known_truth() {
                 }
                 Purpose::Layout => assert_eq!(pair.truth, 1.0),
                 Purpose::Truth => assert!([2.0, 3.0].contains(&pair.truth)),
-                Purpose::Command => unreachable!("none was asked for"),
+                Purpose::Command | Purpose::Function => unreachable!("none was asked for"),
             }
         }
     }

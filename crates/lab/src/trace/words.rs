@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenbin_metal::child::End;
-use tenbin_model::words::{and, comma};
+use tenbin_model::words::{and, capitalised, comma};
 use tenbin_model::{Architecture, Finding};
 
 use super::api::{Api, Case};
@@ -233,7 +233,7 @@ fn evidence(api: &Api, seen: &Transcript, bound: &Bound, on: Architecture) -> St
             let steps: Vec<&What> = steps.map(|step| &step.what).collect();
             if !steps.is_empty() {
                 let when = if after { ", after the function has returned" } else { "" };
-                lines.push(format!("{}{when}:", capital(actor)));
+                lines.push(format!("{}{when}:", capitalised(actor)));
             }
             let mut steps = steps.as_slice();
             while let [what, rest @ ..] = steps {
@@ -341,11 +341,6 @@ fn call_lines(call: &Call, on: Architecture) -> Vec<String> {
 
 fn hexadecimal(value: u64) -> String {
     if value < 10 { value.to_string() } else { format!("{value:#x}") }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

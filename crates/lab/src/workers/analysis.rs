@@ -10,13 +10,14 @@ use tenbin_document::Document;
 use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::counted;
-use tenbin_model::{Answer, Cell, Comparison, Machine, Sample, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Comparison, Machine, Purpose, Sample, Trial, Verdict};
 use tenbin_stats::order::Ordered;
 
 /// Functions, each block in a layout of its own.
 pub const FUNCTIONS: &dyn Analysis = &Workers {
     name: "functions",
     block: Some("layout"),
+    calibrated_by: Purpose::Function,
     scope: "Each block is a link of its own, with code, data and stack at other places, in new processes: intervals cover where \
             things lie. Another input, compiler or machine is not in them.",
 };
@@ -25,6 +26,7 @@ pub const FUNCTIONS: &dyn Analysis = &Workers {
 pub const FUNCTIONS_IN_PLACE: &dyn Analysis = &Workers {
     name: "functions in place",
     block: Some("process"),
+    calibrated_by: Purpose::Ladder,
     scope: "Each block is in new processes, with stack and environment at other places. The code lies as it was linked, and \
             the answers hold for that: the same code in another place may cost more or less.",
 };
@@ -33,6 +35,7 @@ pub const FUNCTIONS_IN_PLACE: &dyn Analysis = &Workers {
 pub const WORKERS: &dyn Analysis = &Workers {
     name: "workers",
     block: Some("process"),
+    calibrated_by: Purpose::Ladder,
     scope: "Each block is in new processes: intervals cover what a process has by chance and keeps. Another input or machine is not \
             in them.",
 };
@@ -41,6 +44,7 @@ pub const WORKERS: &dyn Analysis = &Workers {
 pub const WORKERS_KEPT: &dyn Analysis = &Workers {
     name: "workers that are kept",
     block: None,
+    calibrated_by: Purpose::Ladder,
     scope: "Intervals cover what varied while these processes ran. What a process has for as long as it lives (where its memory lies, \
             how its code was compiled) is not in them: other processes of the same workers may find another ratio.",
 };
@@ -50,6 +54,7 @@ struct Workers {
     name: &'static str,
     /// What is another one in each block, if anything is.
     block: Option<&'static str>,
+    calibrated_by: Purpose,
     scope: &'static str,
 }
 
@@ -60,6 +65,10 @@ impl Analysis for Workers {
 
     fn scope(&self) -> &'static str {
         self.scope
+    }
+
+    fn calibrated_by(&self) -> Purpose {
+        self.calibrated_by
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {

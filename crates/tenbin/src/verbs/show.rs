@@ -80,7 +80,7 @@ fn show_calibration(form: Form) -> Result<Answer, Trouble> {
     let all = store.calibrations().map_err(trouble)?;
     let newest = all.iter().find(|(_, known)| analysis::holds_for(known, &machine)).map(|(id, _)| *id);
     let knows_most = |purpose| analysis::of_machine(&machine, purpose, &all, |(_, known)| known);
-    let known = knows_most(Purpose::Ladder).or_else(|| knows_most(Purpose::Command));
+    let known = [Purpose::Ladder, Purpose::Command, Purpose::Function].into_iter().find_map(knows_most);
     let &(id, ref calibration) = known.ok_or_else(missing)?;
     let mut answer = Answer::text(calibrate::text(calibration.clone(), Some(id.to_string()), form)?);
     answer.remarks.extend(newest.filter(|newest| *newest != id).map(|newest| {

@@ -2,7 +2,7 @@
 
 use super::calibration as shown;
 use crate::calibration::rates;
-use crate::calibration::specimen::{calibration, commands, cut_short, full, unsound};
+use crate::calibration::specimen::{calibration, commands, cut_short, full, functions, unsound};
 
 #[test]
 fn a_calibration_is_answered_first_and_shown_in_tables_after() {
@@ -25,8 +25,8 @@ fn an_instrument_that_is_wrong_says_so_itself() {
 }
 
 #[test]
-fn commands_stand_below_works_or_alone() {
-    let both = calibration([full().series, commands()].concat());
+fn commands_and_functions_stand_below_works_or_alone() {
+    let both = calibration([full().series, commands(), functions()].concat());
     insta::assert_snapshot!(shown(&both, &rates(&both)).text(100));
     let alone = calibration(commands());
     insta::assert_snapshot!(shown(&alone, &rates(&alone)).text(100));

@@ -34,7 +34,7 @@ pub const CLAIMS_OF_FUNCTIONS: &dyn Analysis = &OfClaims {
     name: "claims of functions",
     scope: "Intervals cover what varied from block to block; in each, functions lie at other places, unless they are linked once. Another \
             input, compiler or machine is not in them.",
-    calibrated_by: Purpose::Ladder,
+    calibrated_by: Purpose::Function,
     table: |descriptor, cell| report::table::variants(verdict::whole_epoch, descriptor, cell),
 };
 

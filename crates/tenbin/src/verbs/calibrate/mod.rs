@@ -18,13 +18,14 @@ use crate::store::{self, Keeper};
 /// Measure how often this instrument errs on this machine
 ///
 /// Weighs pairs whose truth is known: equals, sides that differ by a known part, copies of one
-/// function elsewhere, ratios that are whole numbers, whole commands. Says how often it was wrong and which
-/// effect it finds, with exact intervals; keeps it, and shows it beside every later verdict. Takes ten
-/// minutes; an interrupt (Ctrl-C) ends it early, and what was weighed by then is shown and kept.
+/// function elsewhere, ratios that are whole numbers, whole commands, functions that are linked anew. Says
+/// how often it was wrong and which effect it finds, with exact intervals; keeps it, and shows it beside
+/// every later verdict. Takes ten minutes; an interrupt (Ctrl-C) ends it early, and what was weighed by
+/// then is shown and kept.
 #[derive(Args)]
 pub struct Calibrate {
-    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work, of commands 67 and 33 (half an
-    /// hour to an hour and a half)
+    /// 100 rounds: 400 pairs of equals and 100 of each effect for each work, of commands 67 and 33,
+    /// of functions 100 and 33 (an hour to two)
     #[arg(long)]
     thorough: bool,
     /// So many pairs of each kind, however long that takes
@@ -40,14 +41,15 @@ pub struct Calibrate {
     /// Threads of load to make for each CPU, on top of what the machine does anyway
     #[arg(long, value_name = "0|1|2", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=2))]
     load: u32,
-    /// What to weigh: alu, call, atomic, pipe, chase, layout, truth, commands; all of it if not given
+    /// What to weigh: alu, call, atomic, pipe, chase, layout, truth, commands, functions; all of it if not
+    /// given
     #[arg(long, value_name = "LIST")]
     works: Option<String>,
     /// Effects to plant, in per cent (like 0,0.2,1)
     #[arg(long, value_name = "LIST")]
     effects: Option<String>,
-    /// The time for a verdict, in seconds; twice as much where too few blocks for one fit into it, and ten
-    /// times as much for one on commands
+    /// The time for a verdict, in seconds; twice as much where too few blocks for one fit into it, ten times
+    /// as much for one on commands, and twenty times for one on functions
     #[arg(long, value_name = "S", default_value_t = 0.5)]
     seconds: f64,
     /// Seed of every random choice; the time of day if not given

@@ -24,6 +24,7 @@ use crate::terminal::Progress;
 const LAYOUT: &str = "layout";
 const TRUTH: &str = "truth";
 const COMMANDS: &str = "commands";
+const FUNCTIONS: &str = "functions";
 
 /// What the default command takes, all in all: ten minutes, less what the last pair may take.
 const USUAL: Picoseconds = Picoseconds::from_millis(590_000);
@@ -61,7 +62,7 @@ impl Plan {
     /// A usage error that names the word that is wrong and what would be right.
     pub fn new(arguments: &Calibrate) -> Result<Self, Trouble> {
         let known: Vec<&'static str> =
-            WORKS.iter().map(|work| work.name).chain([LAYOUT, TRUTH, COMMANDS]).collect();
+            WORKS.iter().map(|work| work.name).chain([LAYOUT, TRUTH, COMMANDS, FUNCTIONS]).collect();
         let chosen = match &arguments.works {
             None => known.clone(),
             Some(list) => list
@@ -87,6 +88,7 @@ impl Plan {
             layout: chosen.contains(&LAYOUT),
             truth: chosen.contains(&TRUTH),
             commands: chosen.contains(&COMMANDS),
+            functions: chosen.contains(&FUNCTIONS),
             works: chosen,
             effects: effects(arguments.effects.as_deref())?,
             extent,
