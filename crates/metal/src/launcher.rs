@@ -10,6 +10,7 @@
 //! prctl(2)), ends that after each of them, and ends everything and itself when the socket is closed, which
 //! the kernel does however its parent ends.
 
+mod placement;
 mod starter;
 mod wire;
 
@@ -46,6 +47,9 @@ pub struct Launch {
     pub folder: Option<CString>,
     /// The CPUs on which it may run; none for all that this process may use.
     pub cpus: Vec<Cpu>,
+    /// The CPU on which its program begins, and from which it may go to any of those at once; none for
+    /// wherever the kernel puts it.
+    pub first: Option<Cpu>,
     /// The file that is its standard input; none for `/dev/null`.
     pub input: Option<CString>,
     /// Where its standard output goes.

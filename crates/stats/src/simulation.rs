@@ -5,7 +5,8 @@
 //! the level shared by a family and by all looks. Where a rate is held against a level, the upper end of
 //! its Clopper–Pearson interval is: what is claimed is shown, and not merely not refuted.
 //!
-//! Reading order: [`noise`], [`stopping`], [`families`], [`clusters`], [`skipped`], [`coverage`], [`power`].
+//! Reading order: [`noise`], [`stopping`], [`families`], [`clusters`], [`skipped`], [`single`],
+//! [`coverage`], [`power`].
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 // Each is marked, so that `cargo xtask tidy` knows it for a test.
@@ -19,6 +20,8 @@ mod families;
 mod noise;
 #[cfg(test)]
 mod power;
+#[cfg(test)]
+mod single;
 #[cfg(test)]
 mod skipped;
 #[cfg(test)]

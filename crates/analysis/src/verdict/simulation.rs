@@ -41,10 +41,13 @@ enum Around {
     Heavy,
     /// One block in three lies 5 % higher, whichever comes before it.
     TwoModes,
+    /// Half of the time, by sixty blocks, a neighbour on the other half of a core holds up the one side or
+    /// the other in every second block, by 10 to 50 %.
+    Neighbour,
 }
 
 impl Around {
-    fn draw(self, random: &mut Pcg64Mcg, before: f64) -> f64 {
+    fn draw(self, random: &mut Pcg64Mcg, block: u32, before: f64) -> f64 {
         let normal = {
             // Box and Muller (1958).
             let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
@@ -56,6 +59,11 @@ impl Around {
             Self::Heavy => 0.3 * SPREAD * (std::f64::consts::PI * (random.random::<f64>() - 0.5)).tan(),
             Self::TwoModes if random.random_bool(1.0 / 3.0) => 0.05 + 0.2 * SPREAD * normal,
             Self::TwoModes => 0.2 * SPREAD * normal,
+            Self::Neighbour if block / 60 % 2 == 1 && random.random() => {
+                let held_up = random.random_range(0.1..0.5_f64).ln_1p();
+                if random.random() { held_up } else { -held_up }
+            }
+            Self::Neighbour => 0.2 * SPREAD * normal,
         }
     }
 }
@@ -117,7 +125,7 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
     // other cells come between them, so that its noise knows nothing of the first one's.
     let mut confirms = false;
     for (block, truth) in (0_u32..).zip(&truth) {
-        noise = around.draw(&mut random, noise);
+        noise = around.draw(&mut random, block, noise);
         let right = 1e11 * (truth + noise).exp();
         for (variant, elapsed) in [(0, 1e11), (1, right), (1, right), (0, 1e11)] {
             made.samples.push(Sample {
@@ -275,6 +283,7 @@ fn a_steady_machine_seldom_depends() {
             Around::Related(0.8),
             Around::Heavy,
             Around::TwoModes,
+            Around::Neighbour,
         ] {
             let title = format!("{around:?}, {}", if may_stop { "until decided" } else { "to the end" });
             let counts = counted(&title, runs, may_stop, &kinds(&[Course::Steady], &pairs, &[around]));

@@ -84,6 +84,7 @@ impl Costs {
                 environment: Vec::new(),
                 folder: None,
                 cpus: Vec::new(),
+                first: None,
                 input: None,
                 output: Sink::Null,
                 errors: Sink::Null,

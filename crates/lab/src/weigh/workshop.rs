@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenbin_metal::launcher::{ProcessEnd, Sink, Stream, in_memory};
-use tenbin_metal::{Fault, Launch, Launched, Launcher};
+use tenbin_metal::{Fault, Launch, Launched, Launcher, allowed_cpus};
 use tenbin_model::words::counted;
 use tenbin_model::{Cpu, Finding, Picoseconds, Quantity, Refusal, VariantIndex};
 
@@ -55,6 +55,8 @@ pub(super) struct Workshop {
     same_output: bool,
     check: Option<String>,
     cpus: Vec<Cpu>,
+    /// Those on which the runs of a block begin, a block on each in turn; none where there is no choice.
+    starts: Vec<Cpu>,
     /// A run that takes longer is ended.
     longest: Picoseconds,
     /// Whether peak memory is weighed.
@@ -94,6 +96,7 @@ impl Workshop {
             same_output: question.same_output,
             check: question.check.clone(),
             cpus: question.cpus.clone(),
+            starts: Vec::new(),
             longest,
             small: asked.contains(&Quantity::PeakMemory),
             counted: asked.contains(&Quantity::Instructions) || asked.contains(&Quantity::Cycles),
@@ -111,6 +114,7 @@ impl Workshop {
             return Ok(());
         }
         self.launcher = Some(Launcher::start()?);
+        self.starts = if self.cpus.is_empty() { allowed_cpus()? } else { self.cpus.clone() };
         if self.counted {
             // What cannot be counted is known before anything is run.
             self.least_peak().map_err(|fault| not_counted(&fault))?;
@@ -198,6 +202,7 @@ impl Workshop {
             environment,
             folder: command.folder.as_ref().map(|folder| path_text(folder)).transpose()?,
             cpus: self.cpus.clone(),
+            first: None,
             input: self.input.as_ref().map(|input| path_text(input)).transpose()?,
             output,
             errors,
@@ -239,7 +244,10 @@ impl Workshop {
         if let Some(iteration) = iteration {
             environment.push(text(&format!("HYPERFINE_ITERATION={iteration}"))?);
         }
-        let launch = self.launch(place, &words, streams, environment)?;
+        let mut launch = self.launch(place, &words, streams, environment)?;
+        if iteration.is_some() && self.starts.len() > 1 {
+            launch.first = Some(self.starts[layout as usize % self.starts.len()]);
+        }
         let launched = self.launcher()?.run(&launch, true, heard)?;
         self.left[place] += u64::from(launched.left > 0);
         if let Some(conclude) = conclude {

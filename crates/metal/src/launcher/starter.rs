@@ -18,8 +18,10 @@ use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper, wait,
     waitpid,
 };
-use tenbin_model::{Bytes, Cpu, Picoseconds};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use tenbin_model::{Bytes, Picoseconds};
 
+use super::placement::Placement;
 use super::{Launch, Launched, ProcessEnd, Sink, VARIABLE, wire};
 use crate::child::{default, die_with, monotonic};
 use crate::counters::CommandCounters;
@@ -91,6 +93,7 @@ fn serve() -> io::Result<()> {
         part: vec![0; PART].into_boxed_slice(),
         clean: clean_pages(),
         known: Vec::new(),
+        placement: Placement::new(),
     };
     give_back(&helper.clean);
     wire::write_frame(&mut helper.socket, wire::READY, &[])?;
@@ -176,6 +179,7 @@ struct Helper {
     clean: Vec<(usize, usize)>,
     /// Children that are none of this one's making and may go on: what commands left running that may.
     known: Vec<Pid>,
+    placement: Placement,
 }
 
 /// Our end of a pipe that a command writes to.
@@ -211,7 +215,8 @@ impl Helper {
             arguments: arguments.as_ptr(),
             environment: environment.as_ptr(),
             folder: launch.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr()),
-            cpus: set_of(&launch.cpus),
+            cpus: (!launch.cpus.is_empty()).then(|| self.placement.set(&launch.cpus)),
+            first: launch.first.map(|first| self.placement.set(&[first])),
             streams: [
                 input.as_ref().map_or(null, AsRawFd::as_raw_fd),
                 output.as_ref().map_or(1, Descriptor::number),
@@ -228,9 +233,14 @@ impl Helper {
         if launch.small {
             give_back(&self.clean);
         }
-        let cpu = current_cpu();
+        self.placement.stand_aside(launch.first);
+        let cpu = launch.first.unwrap_or_else(current_cpu);
         let began = monotonic();
         let (pid, pidfd) = self.start(&start).map_err(|error| Failed(Step::Process, error))?;
+        if launch.first.is_some() {
+            // Its program has not come to its first instruction, or just so.
+            let _ = sched_setaffinity(Some(pid), &self.placement.set(&launch.cpus));
+        }
         // The writing ends are the child's alone, so that its end is the end of the pipe.
         drop((input, output, errors));
         if start.step.load(Ordering::Relaxed) >= 0 {
@@ -521,20 +531,6 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The set of these CPUs; none for no CPU.
-fn set_of(cpus: &[Cpu]) -> Option<libc::cpu_set_t> {
-    if cpus.is_empty() {
-        return None;
-    }
-    // SAFETY: all bytes zero are an empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    for cpu in cpus.iter().filter(|cpu| cpu.0 < libc::CPU_SETSIZE.cast_unsigned()) {
-        // SAFETY: the number is within the set.
-        unsafe { libc::CPU_SET(cpu.0 as usize, &mut set) };
-    }
-    Some(set)
-}
-
 /// What a child needs to become a program, made before it is there: it must not allocate.
 struct Start {
     program: *const c_char,
@@ -542,7 +538,9 @@ struct Start {
     environment: *const *const c_char,
     /// Null for the parent's.
     folder: *const c_char,
-    cpus: Option<libc::cpu_set_t>,
+    cpus: Option<CpuSet>,
+    /// The CPU on which its program begins.
+    first: Option<CpuSet>,
     /// What becomes its standard input, output and error.
     streams: [c_int; 3],
     parent: Pid,
@@ -577,13 +575,13 @@ extern "C" fn into_program(start: *mut c_void) -> c_int {
     if !start.folder.is_null() && unsafe { libc::chdir(start.folder) } != 0 {
         return failed(Step::Folder);
     }
-    if let Some(cpus) = &start.cpus {
-        // SAFETY: the set is as long as its type.
-        let placed = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), cpus) };
-        if placed != 0 {
-            return failed(Step::Placement);
-        }
+    if let Some(Err(error)) = start.cpus.as_ref().map(|cpus| sched_setaffinity(None, cpus)) {
+        start.error.store(error.raw_os_error(), Ordering::Relaxed);
+        start.step.store(Step::Placement as i32, Ordering::Relaxed);
+        return 127;
     }
+    // An execution moves to an idle CPU, unless there is no other. Where this is not allowed it does.
+    let _ = start.first.as_ref().map(|first| sched_setaffinity(None, first));
     // SAFETY: a path, and two lists of strings that end in null, all of them the parent's, which waits.
     unsafe { libc::execve(start.program, start.arguments, start.environment) };
     failed(Step::Execution)

@@ -12,6 +12,7 @@ fn shell(script: &str) -> Launch {
         environment: Vec::new(),
         folder: None,
         cpus: Vec::new(),
+        first: None,
         input: None,
         output: Sink::HandOver,
         errors: Sink::Null,
@@ -26,6 +27,31 @@ fn run(launcher: &mut Launcher, launch: &Launch) -> (Launched, String) {
     let mut output = Vec::new();
     let launched = launcher.run(launch, true, &mut |_, part| output.extend_from_slice(part)).unwrap();
     (launched, String::from_utf8(output).unwrap())
+}
+
+/// It begins there, and its mask is that of any other as soon as its program runs: the shell goes round until
+/// it sees that.
+#[test]
+fn a_command_that_begins_on_a_cpu_may_leave_it() {
+    let all = |launcher: &mut Launcher, first| {
+        let until = |mask: &str| {
+            format!(
+                "while m=$(sed -n 's/Cpus_allowed_list:.//p' /proc/self/status); {mask}; do :; done; echo $m"
+            )
+        };
+        let mut launch = shell(&until("false"));
+        let (_, free) = run(launcher, &launch);
+        launch.arguments[2] = text(&until(&format!("test $m != {}", free.trim())));
+        launch.first = first;
+        let (launched, mask) = run(launcher, &launch);
+        assert_eq!((launched.end, &mask), (ProcessEnd::Exited(0), &free));
+        free
+    };
+    let mut launcher = Launcher::start().unwrap();
+    let masks: Vec<String> =
+        crate::allowed_cpus().unwrap().into_iter().map(|cpu| all(&mut launcher, Some(cpu))).collect();
+    // What one that began somewhere leaves behind is not the next one's.
+    assert!(masks.iter().all(|mask| *mask == masks[0]), "{masks:?}");
 }
 
 #[test]

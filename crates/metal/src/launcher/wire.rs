@@ -96,6 +96,7 @@ impl Launch {
             u64::from(self.leaves),
             u64::from(self.small),
             u64::from(self.counted),
+            self.first.map_or(u64::MAX, |cpu| u64::from(cpu.0)),
             self.cpus.len() as u64,
         ]));
         let cpus: Vec<u64> = self.cpus.iter().map(|cpu| u64::from(cpu.0)).collect();
@@ -123,6 +124,7 @@ impl Launch {
         let (output, errors) = (sink()?, sink()?);
         let deadline = Duration::from_nanos(rest.number()?);
         let [leaves, small, counted] = [rest.number()?, rest.number()?, rest.number()?].map(|it| it != 0);
+        let first = Some(rest.number()?).filter(|&first| first != u64::MAX).map(|first| Cpu(first as u32));
         let cpus = (0..rest.number()?).map(|_| Some(Cpu(rest.number()? as u32)));
         let cpus = cpus.collect::<Option<_>>()?;
         Some(Self {
@@ -131,6 +133,7 @@ impl Launch {
             environment,
             folder,
             cpus,
+            first,
             input,
             output,
             errors,
@@ -177,6 +180,7 @@ mod tests {
             environment: vec![text("A=b")],
             folder: Some(text("/")),
             cpus: vec![Cpu(3), Cpu(1)],
+            first: Some(Cpu(1)),
             input: None,
             output: Sink::File(text("/tmp/x")),
             errors: Sink::HandOver,

@@ -79,6 +79,16 @@ pub(super) const SHARED: [(&str, Shape); 7] = [
     ("steps of 0.05 %", |noise, _, cost| step(cost * (1.0 + 0.002 * noise.normal()), 0.0005)),
 ];
 
+/// A neighbour on the other half of a core: it comes and goes every twenty epochs, and while it is there two
+/// of three take up to 1.8 times as long.
+pub(super) const NEIGHBOUR: (&str, Shape) = ("neighbour", |noise, there, cost| {
+    if noise.uniform() < 0.05 {
+        *there = 1.0 - *there;
+    }
+    let held = if noise.uniform() < 0.05 + 0.6 * *there { 1.0 + 0.8 * noise.uniform() } else { 1.0 };
+    cost * held * (1.0 + 0.01 * noise.uniform())
+});
+
 /// A clock that the product refuses: it steps by 1 % of an epoch, which is more than the noise behind it.
 /// Three of ten log ratios of equal variants is 0.
 pub(super) const COARSE: (&str, Shape) =
@@ -117,6 +127,15 @@ impl Host {
         let (outer, inner) = ([times[0], times[3]], [times[1], times[2]]);
         let (left, right) = if left_first { (outer, inner) } else { (inner, outer) };
         (Block { left, right }, times.iter().sum())
+    }
+
+    /// The log ratio of a block of one epoch of each, in an order that is drawn, and the time it took.
+    pub(super) fn single(&mut self, ratio: f64) -> (f64, f64) {
+        let left_first = self.noise.coin();
+        let (first, second) = if left_first { (1.0, ratio) } else { (ratio, 1.0) };
+        let times = [first, second].map(|cost| (self.shape)(&mut self.noise, &mut self.state, cost));
+        let log_ratio = (times[1] / times[0]).ln();
+        (if left_first { log_ratio } else { -log_ratio }, times.iter().sum())
     }
 
     /// Time for somewhere between 8 and `most` quiet blocks of four epochs of cost 1.
