@@ -1,4 +1,10 @@
 //! On which CPU a command begins, and who stands aside for it.
+//!
+//! An execution moves a process to a CPU that is idle, unless its mask has no other. So who starts commands
+//! goes to the CPU first, with a mask of that one alone, which a child inherits. While it waits for the
+//! child's execution the child sends it to the others; there it is woken, and widens the child's mask,
+//! before the program has come to its first instruction or just so. The command's own time has one system
+//! call more.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tenbin_model::Cpu;
@@ -9,25 +15,28 @@ use crate::pin::allowed_cpus;
 pub(super) struct Placement {
     /// Those that were there for this process when it began.
     allowed: Vec<Cpu>,
-    /// The one that it has left to a command.
-    aside: Option<Cpu>,
+    /// Whether its mask is another one now.
+    moved: bool,
 }
 
 impl Placement {
     pub(super) fn new() -> Self {
-        Self { allowed: allowed_cpus().unwrap_or_default(), aside: None }
+        Self { allowed: allowed_cpus().unwrap_or_default(), moved: false }
     }
 
-    /// Goes to another CPU than that on which a command is to begin, where there is one: who waits there
-    /// would be woken late.
-    pub(super) fn stand_aside(&mut self, first: Option<Cpu>) {
-        if self.aside == first {
-            return;
+    /// Goes to this CPU and to no other; without one, to wherever it may be. Where that is not allowed it
+    /// stays where it is, and the command begins wherever the kernel puts it.
+    pub(super) fn stand_on(&mut self, first: Option<Cpu>) {
+        if first.is_some() || self.moved {
+            let _ = sched_setaffinity(None, &self.set(first.as_slice()));
         }
-        let others: Vec<Cpu> = self.allowed.iter().copied().filter(|cpu| Some(*cpu) != first).collect();
-        // Where that is not allowed it stays where it is, and is woken when it is.
-        let _ = sched_setaffinity(None, &self.set(&others));
-        self.aside = first;
+        self.moved = first.is_some();
+    }
+
+    /// All that are allowed but this one; all of them where there is no other.
+    pub(super) fn others(&self, first: Cpu) -> CpuSet {
+        let others: Vec<Cpu> = self.allowed.iter().copied().filter(|&cpu| cpu != first).collect();
+        self.set(&others)
     }
 
     /// The set of these CPUs; of all that are allowed where there is none of them.

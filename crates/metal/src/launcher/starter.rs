@@ -216,7 +216,7 @@ impl Helper {
             environment: environment.as_ptr(),
             folder: launch.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr()),
             cpus: (!launch.cpus.is_empty()).then(|| self.placement.set(&launch.cpus)),
-            first: launch.first.map(|first| self.placement.set(&[first])),
+            aside: launch.first.map(|first| self.placement.others(first)),
             streams: [
                 input.as_ref().map_or(null, AsRawFd::as_raw_fd),
                 output.as_ref().map_or(1, Descriptor::number),
@@ -233,7 +233,7 @@ impl Helper {
         if launch.small {
             give_back(&self.clean);
         }
-        self.placement.stand_aside(launch.first);
+        self.placement.stand_on(launch.first);
         let cpu = launch.first.unwrap_or_else(current_cpu);
         let began = monotonic();
         let (pid, pidfd) = self.start(&start).map_err(|error| Failed(Step::Process, error))?;
@@ -539,8 +539,8 @@ struct Start {
     /// Null for the parent's.
     folder: *const c_char,
     cpus: Option<CpuSet>,
-    /// The CPU on which its program begins.
-    first: Option<CpuSet>,
+    /// Where the parent goes, so that the CPU on which both are is left to the program.
+    aside: Option<CpuSet>,
     /// What becomes its standard input, output and error.
     streams: [c_int; 3],
     parent: Pid,
@@ -575,13 +575,14 @@ extern "C" fn into_program(start: *mut c_void) -> c_int {
     if !start.folder.is_null() && unsafe { libc::chdir(start.folder) } != 0 {
         return failed(Step::Folder);
     }
-    if let Some(Err(error)) = start.cpus.as_ref().map(|cpus| sched_setaffinity(None, cpus)) {
+    if let Some(aside) = &start.aside {
+        // It waits, and so is moved when it is woken. The mask of this process is the CPU on which it is.
+        let _ = sched_setaffinity(Some(start.parent), aside);
+    } else if let Some(Err(error)) = start.cpus.as_ref().map(|cpus| sched_setaffinity(None, cpus)) {
         start.error.store(error.raw_os_error(), Ordering::Relaxed);
         start.step.store(Step::Placement as i32, Ordering::Relaxed);
         return 127;
     }
-    // An execution moves to an idle CPU, unless there is no other. Where this is not allowed it does.
-    let _ = start.first.as_ref().map(|first| sched_setaffinity(None, first));
     // SAFETY: a path, and two lists of strings that end in null, all of them the parent's, which waits.
     unsafe { libc::execve(start.program, start.arguments, start.environment) };
     failed(Step::Execution)
