@@ -342,6 +342,7 @@ impl Section {
         }
     }
 
+    /// What is claimed, of sides with these names.
     fn claims_of(&self, name: &Spanned<String>, names: Vec<String>) -> Claims {
         let claims = self.claims.0.iter();
         Claims {
