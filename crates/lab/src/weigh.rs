@@ -12,6 +12,7 @@ mod foreign;
 mod inputs;
 mod parameters;
 mod program;
+mod starts;
 pub mod values;
 mod workshop;
 mod written;

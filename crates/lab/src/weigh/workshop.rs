@@ -10,6 +10,7 @@ use tenbin_model::words::counted;
 use tenbin_model::{Cpu, Finding, Picoseconds, Quantity, Refusal, VariantIndex};
 
 use super::inputs::Inputs;
+use super::starts::Starts;
 use super::written::Written;
 use super::{NAME, Output, Question, Shell, program};
 use crate::ending;
@@ -55,8 +56,7 @@ pub(super) struct Workshop {
     same_output: bool,
     check: Option<String>,
     cpus: Vec<Cpu>,
-    /// Those on which the runs of a block begin, a block on each in turn; none where there is no choice.
-    starts: Vec<Cpu>,
+    starts: Starts,
     /// A run that takes longer is ended.
     longest: Picoseconds,
     /// Whether peak memory is weighed.
@@ -96,7 +96,7 @@ impl Workshop {
             same_output: question.same_output,
             check: question.check.clone(),
             cpus: question.cpus.clone(),
-            starts: Vec::new(),
+            starts: Starts::default(),
             longest,
             small: asked.contains(&Quantity::PeakMemory),
             counted: asked.contains(&Quantity::Instructions) || asked.contains(&Quantity::Cycles),
@@ -114,7 +114,7 @@ impl Workshop {
             return Ok(());
         }
         self.launcher = Some(Launcher::start()?);
-        self.starts = if self.cpus.is_empty() { allowed_cpus()? } else { self.cpus.clone() };
+        self.starts = Starts::on(if self.cpus.is_empty() { allowed_cpus()? } else { self.cpus.clone() });
         if self.counted {
             // What cannot be counted is known before anything is run.
             self.least_peak().map_err(|fault| not_counted(&fault))?;
@@ -245,10 +245,9 @@ impl Workshop {
             environment.push(text(&format!("HYPERFINE_ITERATION={iteration}"))?);
         }
         let mut launch = self.launch(place, &words, streams, environment)?;
-        if iteration.is_some() && self.starts.len() > 1 {
-            launch.first = Some(self.starts[layout as usize % self.starts.len()]);
-        }
+        launch.first = iteration.and_then(|_| self.starts.of(layout));
         let launched = self.launcher()?.run(&launch, true, heard)?;
+        self.starts.count(launched.elapsed);
         self.left[place] += u64::from(launched.left > 0);
         if let Some(conclude) = conclude {
             self.hook(place, "conclusion", &conclude, launched.end != ProcessEnd::Cancelled)

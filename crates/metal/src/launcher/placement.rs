@@ -1,10 +1,10 @@
-//! On which CPU a command begins, and who stands aside for it.
+//! On which CPU a command begins.
 //!
 //! An execution moves a process to a CPU that is idle, unless its mask has no other. So who starts commands
 //! goes to the CPU first, with a mask of that one alone, which a child inherits. While it waits for the
-//! child's execution the child sends it to the others; there it is woken, and widens the child's mask,
-//! before the program has come to its first instruction or just so. The command's own time has one system
-//! call more.
+//! child's execution the child widens its mask again, so it is woken wherever there is room; there it widens
+//! the child's, before the program has come to its first instruction or just so. The command's own time has
+//! one system call more, and no migration.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tenbin_model::Cpu;
@@ -31,12 +31,6 @@ impl Placement {
             let _ = sched_setaffinity(None, &self.set(first.as_slice()));
         }
         self.moved = first.is_some();
-    }
-
-    /// All that are allowed but this one; all of them where there is no other.
-    pub(super) fn others(&self, first: Cpu) -> CpuSet {
-        let others: Vec<Cpu> = self.allowed.iter().copied().filter(|&cpu| cpu != first).collect();
-        self.set(&others)
     }
 
     /// The set of these CPUs; of all that are allowed where there is none of them.

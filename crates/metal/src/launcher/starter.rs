@@ -216,7 +216,7 @@ impl Helper {
             environment: environment.as_ptr(),
             folder: launch.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr()),
             cpus: (!launch.cpus.is_empty()).then(|| self.placement.set(&launch.cpus)),
-            aside: launch.first.map(|first| self.placement.others(first)),
+            parent_cpus: launch.first.map(|_| self.placement.set(&[])),
             streams: [
                 input.as_ref().map_or(null, AsRawFd::as_raw_fd),
                 output.as_ref().map_or(1, Descriptor::number),
@@ -539,8 +539,8 @@ struct Start {
     /// Null for the parent's.
     folder: *const c_char,
     cpus: Option<CpuSet>,
-    /// Where the parent goes, so that the CPU on which both are is left to the program.
-    aside: Option<CpuSet>,
+    /// Where the parent may be from the execution on, so that it need not wait for the CPU on which both are.
+    parent_cpus: Option<CpuSet>,
     /// What becomes its standard input, output and error.
     streams: [c_int; 3],
     parent: Pid,
@@ -575,9 +575,9 @@ extern "C" fn into_program(start: *mut c_void) -> c_int {
     if !start.folder.is_null() && unsafe { libc::chdir(start.folder) } != 0 {
         return failed(Step::Folder);
     }
-    if let Some(aside) = &start.aside {
-        // It waits, and so is moved when it is woken. The mask of this process is the CPU on which it is.
-        let _ = sched_setaffinity(Some(start.parent), aside);
+    if let Some(cpus) = &start.parent_cpus {
+        // The mask of this process stays the CPU on which it is.
+        let _ = sched_setaffinity(Some(start.parent), cpus);
     } else if let Some(Err(error)) = start.cpus.as_ref().map(|cpus| sched_setaffinity(None, cpus)) {
         start.error.store(error.raw_os_error(), Ordering::Relaxed);
         start.step.store(Step::Placement as i32, Ordering::Relaxed);
