@@ -13,6 +13,9 @@ mod growth;
 mod instructions;
 mod layout;
 mod members;
+#[cfg(test)]
+#[allow(dead_code, unreachable_pub, reason = "only files of a user's use it")]
+mod tenbin;
 mod worker;
 
 use std::cell::RefCell;
@@ -31,7 +34,7 @@ use tenbin_model::{
 
 pub use analysis::cycles::INSTRUCTIONS;
 pub use analysis::{FUNCTIONS, FUNCTIONS_IN_PLACE, WORKERS, WORKERS_KEPT};
-pub use functions::{Adopted, Functions, HEADER};
+pub use functions::{Adopted, CRATE, Functions, HEADER};
 
 /// What a worker is asked, and what it answers: a page for whoever writes one.
 pub const PROTOCOL: &str = include_str!("workers/protocol.txt");

@@ -162,6 +162,59 @@ fn two_builds_of_a_library_do_not_meet() {
 }
 
 #[test]
+fn files_of_rust_have_a_crate() {
+    let page = text(&Place::new().tenbin(&["include", "--rust"]).stdout);
+    let example: Vec<&str> = page
+        .split("```")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|it| it.trim_start_matches("//!").trim())
+        .collect();
+    let example = example.join("\n");
+    // The same by other means, three times as often.
+    let slow = example.replace(
+        "fn run(",
+        "fn run(table: &mut Vec<u64>, n: u64) -> u64 {\n\
+             (0..3).map(|_| std::hint::black_box(once(table, n))).max().unwrap()\n\
+         }\n\
+         fn once(",
+    );
+    // Wrong on purpose, which the evidence does not show.
+    let faulty = |run: &str, sound: &str| {
+        format!(
+            "fn sound(state: &u64) -> Result<(), String> {{\n\
+                 if *state {sound} {{ Ok(()) }} else {{ Err(format!(\"it is {{state}}\\n\")) }}\n\
+             }}\n\
+             fn run(_: &mut u64, n: u64) -> u64 {{ (0..{run}).fold(0, |_, i| std::hint::black_box(i)); n }}\n\
+             tenbin::export!(setup: || 5, run: run, check: sound, fault: |state: &mut u64| *state = 6);\n"
+        )
+    };
+    let place = with(&[
+        ("table.rs", &example),
+        ("slow.rs", &slow),
+        ("sound.rs", &faulty("10 * n", "== 5")),
+        ("more.rs", &faulty("40 * n", "== 5")),
+        ("wrong.rs", &faulty("10 * n", "== 4")),
+        ("thread.rs", "tenbin::export!(run: |n: u64| n * 10 + u64::from(tenbin::thread()));\n"),
+        ("other.rs", "tenbin::export!(run: |n: u64| n * 10 + u64::from(tenbin::thread()) + n / 5);\n"),
+    ]);
+    let cheaper = shown(&weigh(&place, &["table.rs", "slow.rs"]));
+    assert!(cheaper.starts_with("table.rs is ") && cheaper.contains("x cheaper than slow.rs"), "{cheaper}");
+    let caught = shown(&weigh(&place, &["sound.rs", "more.rs"]));
+    assert!(caught.contains("1 of 1 planted faults were caught"), "{caught}");
+    let wrong = ending(&weigh(&place, &["sound.rs", "wrong.rs"]));
+    assert!(wrong.0 == 4 && wrong.1.contains("it is 5"), "{}", wrong.1);
+    let threads = ending(&weigh(&place, &["--threads", "2", "thread.rs", "other.rs"])).1;
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        // 5 operations of each of two, and the number of the second.
+        let threads = threads.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(threads.contains("`103`, and the first one with `101`"), "{threads}");
+    }
+}
+
+#[test]
 fn what_a_function_does_wrong_is_named() {
     let run = |body: &str| {
         format!(

@@ -28,6 +28,9 @@ use crate::shortage;
 /// The page that files of a user's include.
 pub const HEADER: &str = include_str!("tenbin.h");
 
+/// The crate that files of Rust use.
+pub const CRATE: &str = include_str!("tenbin.rs");
+
 const RUNNER: &str = include_str!("runner.c");
 
 /// What is weighed of a user's files: what `tenbin weigh a.c b.c` was given.
@@ -360,35 +363,44 @@ impl Side {
 
     /// Compiles a file of Rust to an object, and to a library with whatever it needs beside that.
     fn rust(&mut self, workshop: &Workshop, file: &Path, name: &str, object: &Path) -> Result<(), Unfit> {
-        let library = workshop.path().join(format!("{name}.a"));
-        let program = env::var_os("RUSTC").filter(|name| !name.is_empty()).unwrap_or_else(|| "rustc".into());
-        let mut command = Command::new(&program);
-        command.args(["--crate-type=staticlib", "--edition=2024", "-Copt-level=3", "-Ccodegen-units=1"]);
-        command.arg("-Cpanic=abort").arg(format!(
-            "--emit=obj={},link={}",
-            object.display(),
-            library.display()
-        ));
-        command.arg(file).stdin(Stdio::null());
-        let finished =
-            child::run(command, Bounds::within(compiled::DEADLINE)).map_err(|fault| match &fault {
-                Fault::System { error, .. } if error.kind() == ErrorKind::NotFound => {
-                    Unfit::Missing(Missing {
-                        what: format!("a Rust compiler (`{}`)", program.to_string_lossy()),
-                        needed: format!("{} is compiled here", file.display()),
-                        install: "see https://rustup.rs".into(),
-                    })
-                }
-                _ => Unfit::Fault(fault),
+        let folder = workshop.path();
+        let (source, used) = (folder.join("tenbin.rs"), folder.join("libtenbin.rlib"));
+        if !used.is_file() {
+            fs::write(&source, CRATE).map_err(|error| {
+                shortage::unfit(Fault::system(format!("write {}", source.display()), error))
             })?;
-        if finished.end != End::Exited(0) {
-            let words = String::from_utf8_lossy(&finished.stderr);
-            let words = semicolon(words.lines().map(str::trim).filter(|line| !line.is_empty()).take(5));
-            return Err(Unfit::Usage(format!("{}: rustc does not compile it: {words}", file.display())));
+            let emitted = format!("--emit=link={}", used.display());
+            rustc(&["--crate-type=rlib", "--crate-name=tenbin", &emitted], &source)?;
         }
+        let library = folder.join(format!("{name}.a"));
+        let emitted = format!("--emit=obj={},link={}", object.display(), library.display());
+        let with = format!("--extern=tenbin={}", used.display());
+        rustc(&["--crate-type=staticlib", "-Ccodegen-units=1", &emitted, &with], file)?;
         self.libraries.push(library);
         Ok(())
     }
+}
+
+/// Compiles a file of Rust, as these options say.
+fn rustc(options: &[&str], file: &Path) -> Result<(), Unfit> {
+    let program = env::var_os("RUSTC").filter(|name| !name.is_empty()).unwrap_or_else(|| "rustc".into());
+    let mut command = Command::new(&program);
+    command.args(["--edition=2024", "-Copt-level=3", "-Cpanic=abort"]).args(options);
+    command.arg(file).stdin(Stdio::null());
+    let finished = child::run(command, Bounds::within(compiled::DEADLINE)).map_err(|fault| match &fault {
+        Fault::System { error, .. } if error.kind() == ErrorKind::NotFound => Unfit::Missing(Missing {
+            what: format!("a Rust compiler (`{}`)", program.to_string_lossy()),
+            needed: format!("{} is compiled here", file.display()),
+            install: "see https://rustup.rs".into(),
+        }),
+        _ => Unfit::Fault(fault),
+    })?;
+    if finished.end == End::Exited(0) {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&finished.stderr);
+    let words = semicolon(words.lines().map(str::trim).filter(|line| !line.is_empty()).take(5));
+    Err(Unfit::Usage(format!("{}: rustc does not compile it: {words}", file.display())))
 }
 
 /// The names of the sections of a file that hold code, where it is a file for the machine that this is.
