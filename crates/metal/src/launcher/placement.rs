@@ -1,10 +1,10 @@
 //! On which CPU a command begins.
 //!
-//! An execution moves a process to a CPU that is idle, unless its mask has no other. So who starts commands
-//! goes to the CPU first, with a mask of that one alone, which a child inherits. While it waits for the
-//! child's execution the child widens its mask again, so it is woken wherever there is room; there it widens
-//! the child's, before the program has come to its first instruction or just so. The command's own time has
-//! one system call more, and no migration.
+//! A new process is put on whichever CPU is idle, and its parent's is not; an execution moves it only where
+//! another CPU has less to do (`select_task_rq_fair` in the kernel's `kernel/sched/fair.c`). So who starts
+//! commands goes to the CPU first, with a mask of that one alone, which a child inherits. The child widens
+//! both masks before it executes its program: no program ever sees the narrow one, and the parent, when it is
+//! woken, need not wait for the child. The command's own time has two system calls more, and no migration.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tenbin_model::Cpu;

@@ -215,7 +215,8 @@ impl Helper {
             arguments: arguments.as_ptr(),
             environment: environment.as_ptr(),
             folder: launch.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr()),
-            cpus: (!launch.cpus.is_empty()).then(|| self.placement.set(&launch.cpus)),
+            cpus: (launch.first.is_some() || !launch.cpus.is_empty())
+                .then(|| self.placement.set(&launch.cpus)),
             parent_cpus: launch.first.map(|_| self.placement.set(&[])),
             streams: [
                 input.as_ref().map_or(null, AsRawFd::as_raw_fd),
@@ -237,10 +238,6 @@ impl Helper {
         let cpu = launch.first.unwrap_or_else(current_cpu);
         let began = monotonic();
         let (pid, pidfd) = self.start(&start).map_err(|error| Failed(Step::Process, error))?;
-        if launch.first.is_some() {
-            // Its program has not come to its first instruction, or just so.
-            let _ = sched_setaffinity(Some(pid), &self.placement.set(&launch.cpus));
-        }
         // The writing ends are the child's alone, so that its end is the end of the pipe.
         drop((input, output, errors));
         if start.step.load(Ordering::Relaxed) >= 0 {
@@ -539,7 +536,7 @@ struct Start {
     /// Null for the parent's.
     folder: *const c_char,
     cpus: Option<CpuSet>,
-    /// Where the parent may be from the execution on, so that it need not wait for the CPU on which both are.
+    /// Where the parent may be from then on, so that it need not wait for the CPU on which both are.
     parent_cpus: Option<CpuSet>,
     /// What becomes its standard input, output and error.
     streams: [c_int; 3],
@@ -576,9 +573,10 @@ extern "C" fn into_program(start: *mut c_void) -> c_int {
         return failed(Step::Folder);
     }
     if let Some(cpus) = &start.parent_cpus {
-        // The mask of this process stays the CPU on which it is.
+        // It was there for the birth of this process only.
         let _ = sched_setaffinity(Some(start.parent), cpus);
-    } else if let Some(Err(error)) = start.cpus.as_ref().map(|cpus| sched_setaffinity(None, cpus)) {
+    }
+    if let Some(Err(error)) = start.cpus.as_ref().map(|cpus| sched_setaffinity(None, cpus)) {
         start.error.store(error.raw_os_error(), Ordering::Relaxed);
         start.step.store(Step::Placement as i32, Ordering::Relaxed);
         return 127;
