@@ -233,10 +233,21 @@ impl Workshop {
     /// # Errors
     /// A fault with the compiler's words where it does not.
     pub fn ask(&self, tried: &str, words: &[&OsStr]) -> Result<(), Fault> {
+        self.ask_in(None, tried, words)
+    }
+
+    /// As [`ask`](Self::ask), with the compiler in this folder.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ask_in(&self, folder: Option<&Path>, tried: &str, words: &[&OsStr]) -> Result<(), Fault> {
         let mut command = self
             .command()
             .ok_or_else(|| Fault::system(tried, std::io::Error::other("no compiler is named")))?;
         command.args(words);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
         let finished = child::run(command, Bounds::within(DEADLINE))?;
         if finished.end == End::Exited(0) { Ok(()) } else { Err(self.failed(tried, &finished)) }
     }

@@ -18,6 +18,8 @@ mod workshop;
 mod written;
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -268,8 +270,22 @@ impl Question {
             });
             shell.has_program(prepared.last())?;
         }
-        if let Some(input) = self.input.as_ref().filter(|input| !input.exists()) {
-            return usage(format!("--input {}: there is no such file", input.display()));
+        if let Some(input) = &self.input
+            && let Err(error) = File::open(input)
+        {
+            let why = match error.kind() {
+                ErrorKind::NotFound => "there is no such file".into(),
+                _ => error.to_string(),
+            };
+            return usage(format!("--input {}: {why}", input.display()));
+        }
+        for output in &self.outputs {
+            let Output::File(path) = output else { continue };
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+                let why = if path.is_dir() { "it is a folder" } else { "there is no such folder" };
+                return usage(format!("--output {}: {why}", path.display()));
+            }
         }
         if let (Some(least), Some(most)) = (self.least_runs, self.most_runs)
             && least > most
@@ -450,13 +466,20 @@ impl Question {
         let (mut pairs, mut named) = (Vec::new(), Vec::new());
         if self.claims.is_some() {
             pairs = claims::comparisons(descriptor);
-        } else if rows > 1 && columns > 1 && self.reference.is_none() {
-            // Each value of the parameters by itself.
-            let of_one_row = |&(one, other): &(usize, usize)| commands[one].row == commands[other].row;
-            let all = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
-            named.extend(all.filter(of_one_row));
         } else {
-            named = self::pairs(count, self.reference.is_some());
+            // Each value of the parameters by itself, and each command at one revision and at another.
+            let by_value = rows > 1 && columns > 1 && self.reference.is_none();
+            let kind = |place: usize| {
+                let Typed { text, row, .. } = &commands[place];
+                (by_value.then_some(row), (!self.places.is_empty()).then_some(text))
+            };
+            let mut rest: Vec<usize> = (0..count).collect();
+            while let Some(&first) = rest.first() {
+                let (alike, others) = rest.into_iter().partition::<Vec<_>, _>(|&it| kind(it) == kind(first));
+                let pairs = self::pairs(alike.len(), self.reference.is_some());
+                named.extend(pairs.into_iter().map(|(one, other)| (alike[one], alike[other])));
+                rest = others;
+            }
         }
         pairs.extend(named.into_iter().map(|(one, other)| (place(one), place(other))));
         // What is above another command is the lesser of two runs in a block.

@@ -289,11 +289,16 @@ impl Question {
         }
         if let (true, Some(&(fault, _)), Some(&(part, _))) = (is_function, planted.first(), measured.first())
         {
-            // Where evidence says nothing, doing less cannot be seen.
-            let refused = |failure| not_a_worker(&sides[0], failure);
-            let honest = members.sample(part).map_err(refused)?;
-            if honest == members.sample(fault).map_err(refused)? && planted[0].1.name.ends_with("short") {
-                planted.clear();
+            // Where evidence says nothing, doing less cannot be seen. Who does not do the work at all is
+            // named by its check.
+            match [part, fault].map(|part| members.sample(part)) {
+                [Ok(honest), Ok(faulty)] if honest == faulty && planted[0].1.name.ends_with("short") => {
+                    planted.clear();
+                }
+                [Err(Failure::Machine(fault)), _] | [_, Err(Failure::Machine(fault))] => {
+                    return Err(fault.into());
+                }
+                _ => {}
             }
         }
         let all = measured.into_iter().chain(planted);

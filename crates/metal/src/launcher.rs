@@ -11,6 +11,7 @@
 //! the kernel does however its parent ends.
 
 mod placement;
+mod remains;
 mod starter;
 mod wire;
 
@@ -214,11 +215,13 @@ impl Launcher {
         self.socket.write_all(&frame).map_err(lost)?;
         let mut cancelled = false;
         loop {
-            while !self.readable().map_err(lost)? {
-                if yields && !cancelled && interrupt::requested().is_some() {
-                    wire::write_frame(&mut self.socket, wire::CANCEL, &[]).map_err(lost)?;
-                    cancelled = true;
-                }
+            // Also where it writes and writes.
+            if yields && !cancelled && interrupt::requested().is_some() {
+                wire::write_frame(&mut self.socket, wire::CANCEL, &[]).map_err(lost)?;
+                cancelled = true;
+            }
+            if !self.readable().map_err(lost)? {
+                continue;
             }
             let frame = wire::read_frame(&mut self.socket).map_err(lost)?;
             let (kind, bytes) = frame.ok_or_else(|| lost(ErrorKind::BrokenPipe.into()))?;

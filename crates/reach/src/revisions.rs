@@ -4,7 +4,8 @@
 //! repository of its own that borrows the objects of the other one (`objects/info/alternates`,
 //! gitrepository-layout(5)); so there is no worktree to be registered, and none to be left behind.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +22,7 @@ use crate::error::Error;
 const GIT: Duration = Duration::from_secs(600);
 const BUILD: Duration = Duration::from_secs(3600);
 
-/// How the names of folders begin that revisions are checked out into; the number of their process follows.
+/// How the names of folders begin that revisions are checked out into.
 const FOLDER: &str = "revisions-";
 
 /// A revision, resolved.
@@ -50,6 +51,8 @@ pub struct Repository {
     prefix: PathBuf,
     objects: PathBuf,
     folder: TempDir,
+    /// Has that folder locked.
+    _held: File,
 }
 
 impl Repository {
@@ -72,10 +75,8 @@ impl Repository {
         let cache = crate::Cache::folder_of("weigh")?;
         fs::create_dir_all(&cache).map_err(Error::file("create", &cache))?;
         sweep(&cache);
-        let folder =
-            tempfile::Builder::new().prefix(&format!("{FOLDER}{}-", std::process::id())).tempdir_in(&cache);
-        let folder = folder.map_err(Error::file("create a folder in", &cache))?;
-        Ok(Self { top: top.into(), prefix: prefix.into(), objects: objects.into(), folder })
+        let (folder, held) = held_folder(&cache).map_err(Error::file("create a folder in", &cache))?;
+        Ok(Self { top: top.into(), prefix: prefix.into(), objects: objects.into(), folder, _held: held })
     }
 
     /// The commit that `name` means; `.` is the working tree with what is not committed.
@@ -158,7 +159,7 @@ impl Repository {
         if let Some(tags) = tags.filter(|tags| !tags.is_empty()) {
             let path = folder.join(".git/tags-to-come");
             write(path.clone(), format!("{tags}\n").as_bytes())?;
-            let input = fs::File::open(&path).map_err(Error::file("read", &path))?;
+            let input = File::open(&path).map_err(Error::file("read", &path))?;
             let failed = |cause| Error::Revision { name: revision.name.clone(), tried: "check out", cause };
             run("git", &["update-ref", "--stdin"], &folder, GIT, Some(input))?.map_err(failed)?;
             let _ = fs::remove_file(path);
@@ -227,7 +228,7 @@ fn run(
     words: &[&str],
     folder: &Path,
     time: Duration,
-    input: Option<fs::File>,
+    input: Option<File>,
 ) -> Result<Result<String, String>, Error> {
     let mut command = Command::new(program);
     command.args(words).current_dir(folder).stdin(input.map_or_else(Stdio::null, Stdio::from));
@@ -269,14 +270,27 @@ fn run(
     Ok(Err(format!("ended with {}{last}", finished.end)))
 }
 
+/// A folder in the cache that nobody sweeps as long as it is held: by a lock (flock(2)), which ends with its
+/// process, however that ends. Numbers of processes would be those of one machine, or of one container.
+fn held_folder(cache: &Path) -> io::Result<(TempDir, File)> {
+    loop {
+        let folder = tempfile::Builder::new().prefix(FOLDER).tempdir_in(cache)?;
+        let held = File::open(folder.path())?;
+        // Who sweeps may have come between the two.
+        if held.try_lock().is_ok() && folder.path().is_dir() {
+            return Ok((folder, held));
+        }
+    }
+}
+
 /// Removes what processes left behind that are no more: killed, they could not do it themselves.
 fn sweep(cache: &Path) {
     let Ok(entries) = fs::read_dir(cache) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(FOLDER)?.split('-').next());
-        if let Some(process) = process.filter(|process| process.bytes().all(|byte| byte.is_ascii_digit()))
-            && !Path::new("/proc").join(process).exists()
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER));
+        if is_ours
+            && let Ok(held) = File::open(entry.path())
+            && held.try_lock().is_ok()
         {
             // Another one may sweep as well.
             let _ = fs::remove_dir_all(entry.path());
@@ -291,16 +305,18 @@ mod tests {
     #[test]
     fn what_dead_processes_left_is_swept_and_nothing_else() {
         let cache = tempfile::tempdir().unwrap();
-        let make = |name: String| fs::create_dir(cache.path().join(name)).unwrap();
-        // No process has a number beyond the kernel's largest (proc(5), pid_max).
-        make(format!("{FOLDER}99999999-a"));
-        make(format!("{FOLDER}{}-b", std::process::id()));
-        make("something".into());
-        sweep(cache.path());
-        let mut left: Vec<_> =
-            fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left.len(), 2, "{left:?}");
+        fs::create_dir(cache.path().join(format!("{FOLDER}of-nobody"))).unwrap();
+        fs::create_dir(cache.path().join("something")).unwrap();
+        let (folder, held) = held_folder(cache.path()).unwrap();
+        let left = || {
+            sweep(cache.path());
+            fs::read_dir(cache.path()).unwrap().count()
+        };
+        assert_eq!(left(), 2);
+        assert!(folder.path().is_dir());
+        // As when its process is killed.
+        drop(held);
+        assert_eq!(left(), 1);
     }
 
     #[test]

@@ -249,6 +249,42 @@ fn what_a_function_does_wrong_is_named() {
     }
 }
 
+/// The first one too, which is asked for more than the others before anything is checked.
+#[test]
+fn what_the_first_function_does_wrong_is_no_workers_fault() {
+    let source = turning(10);
+    let place = with(&[("good.c", &source), ("bad.c", &source.replace("return n;", "__builtin_trap();"))]);
+    let output = weigh(&place, &["bad.c", "good.c"]);
+    let (status, errors) = ending(&output);
+    assert!(status == 4 && errors.contains("`bad.c` broke the specification"), "{errors}");
+}
+
+/// It is the length of an epoch that would be wrong, and that of one side alone.
+#[test]
+fn what_was_made_wrong_on_purpose_is_not_measured() {
+    let source = r#"
+#include "tenbin.h"
+
+static struct { uint64_t turns; } state = { 200000 };
+
+void *tenbin_setup(void) { return &state; }
+void tenbin_fault(void *of) { (void)of; state.turns = 0; }
+
+uint64_t tenbin_run(void *of, uint64_t n)
+{
+    volatile uint64_t turn;
+    (void)of;
+    for (uint64_t i = 0; i < n; i++)
+        for (turn = 0; turn < state.turns; turn++)
+            ;
+    return n * state.turns;
+}
+"#;
+    let place = with(&[("a.c", source)]);
+    let (status, errors) = ending(&weigh(&place, &["--runs", "8", "a.c", "a.c"]));
+    assert!([0, 3].contains(&status), "{errors}");
+}
+
 #[test]
 fn what_is_no_function_is_a_usage_error() {
     let place = with(&[
@@ -265,6 +301,9 @@ fn what_is_no_function_is_a_usage_error() {
         (&["--setup", "true", "good.c", "good.c"], "--setup is for commands"),
         (&["--cflags", "-O3", "true", "true"], "--cflags is for files of functions"),
         (&["--asm", "no_such_instruction rax"], "no_such_instruction"),
+        (&["--asm", "--threads", "2", "nop"], "cannot be used with '--threads"),
+        (&["--cflags", "-O3", "--cflags", "-O3", "good.c", "good.c", "good.c"], "--cflags is given 2 times"),
+        (&["--cflags", "-flto", "good.c", "good.c"], "it is for optimisation by the linker (-flto)"),
     ] {
         let output = weigh(&place, arguments);
         assert_eq!(ending(&output).0, 2, "{arguments:?}: {}", ending(&output).1);
@@ -366,15 +405,19 @@ fn a_worker_that_is_none_is_named_and_gone() {
 
 #[test]
 fn functions_of_two_revisions_are_weighed_and_bisected() {
-    let place = with(&[("work.c", &turning(20)), ("build", "touch built")]);
+    let work = format!("#include \"turns.h\"\n{}", turning(20).replace("20", "TURNS"));
+    let place = with(&[("work.c", &work), ("build", "touch built")]);
+    fs::create_dir(place.path("include")).unwrap();
     git(&place, &["init", "-q"]);
-    for turns in [20, 60] {
-        fs::write(place.path("work.c"), turning(turns)).unwrap();
-        fs::write(place.path("turns"), turns.to_string()).unwrap();
+    let commit = |turns: &str| {
+        fs::write(place.path("include/turns.h"), format!("#define TURNS {turns}\n")).unwrap();
         git(&place, &["add", "-A"]);
         git(&place, &["commit", "-q", "-m", &format!("{turns} turns")]);
-    }
-    let build = ["--build", "sh build", "--runs", "40"];
+    };
+    commit("20");
+    commit("60");
+    // What options name is of the revision too.
+    let build = ["--build", "sh build", "--runs", "40", "--cflags", "-Iinclude"];
     let output = weigh(&place, &[&["--rev", "HEAD~1", "--rev", "HEAD", "work.c"], &build[..]].concat());
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     assert!(shown(&output).contains("layouts"), "{}", shown(&output));
@@ -385,6 +428,9 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     };
     assert_eq!(bisect("main~1", "main"), 1, "three times as many turns are worse");
     assert_eq!(bisect("main", "main~1"), 0, "a third of them is no worse");
+    git(&place, &["checkout", "-q", "main"]);
+    commit("(");
+    assert_eq!(bisect("main~1", "main"), 125, "what does not compile is skipped");
     assert!(!place.path("built").exists(), "what is built is built elsewhere");
 }
 

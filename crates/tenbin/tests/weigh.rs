@@ -188,8 +188,10 @@ fn whatever_ends_it_no_command_goes_on() {
         let place = Place::new();
         let log = place.path("log");
         let command = "setsid sleep 1000 & echo $! >> log; echo $$ >> log; exec sleep 1000";
-        let mut child = started(&place, &["--no-store", command, "true"]);
-        let commands = numbers(&log, 2, &mut child);
+        // What is set up goes on meanwhile: once for each of the two.
+        let setup = "setsid sleep 1000 & echo $! >> log";
+        let mut child = started(&place, &["--no-store", "--setup", setup, command, "true"]);
+        let commands = numbers(&log, 4, &mut child);
         kill_process(Pid::from_child(&child), signal).unwrap();
         child.wait().unwrap();
         for pid in commands {
@@ -262,6 +264,11 @@ fn a_bisection_finds_the_commit_and_skips_what_does_not_build() {
     assert_eq!(git(&place, &["status", "--short"]), "");
     assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
     assert_eq!(fs::read_dir(place.path("cache/tenbin/weigh")).unwrap().count(), 0);
+    // One of several that is worse is enough.
+    let several = ["--bisect", "--rev", "HEAD~5", "--margin", "50%", "./bench", "sh bench"];
+    assert_eq!(ending(&weigh_revisions(&place, "repository", &several)).0, 1);
+    let several = ["--bisect", "--rev", "HEAD~5", "--margin", "50%", "true", "sh bench"];
+    assert_eq!(ending(&weigh_revisions(&place, "repository", &several)).0, 1);
     // Whatever is wrong with the request ends a bisection, and is no bad revision.
     let status = |words: &[&str]| {
         let output = place.tenbin(&[&["weigh", "--bisect"], words].concat());

@@ -115,29 +115,35 @@ pub(super) fn arguments(command: &str) -> Vec<String> {
 /// The program that `name` means, seen from `folder`.
 ///
 /// # Errors
-/// A usage error where there is none: what a shell ends with 127 for.
+/// A usage error where there is none, or nobody may execute it: what a shell ends with 127 or 126 for.
 pub(crate) fn program(name: &str, folder: Option<&Path>) -> Result<PathBuf, Unfit> {
-    let place = if name.contains('/') {
-        let path = Path::new(name);
-        let seen = folder.map_or_else(|| path.into(), |folder| folder.join(path));
-        seen.exists().then(|| path.into())
-    } else {
-        in_path(name)
-    };
-    place.ok_or_else(|| {
-        Unfit::Usage(format!(
-            "`{name}`: command not found (a shell would end with 127); is it in PATH, and spelt so?"
-        ))
-    })
+    let wrong = |words: &str| Err(Unfit::Usage(format!("`{name}`: {words}")));
+    const NOT_FOUND: &str = "command not found (a shell would end with 127); is it in PATH, and spelt so?";
+    if !name.contains('/') {
+        return in_path(name).map_or_else(|| wrong(NOT_FOUND), Ok);
+    }
+    let path = Path::new(name);
+    let seen = folder.map_or_else(|| path.into(), |folder| folder.join(path));
+    match fs::metadata(&seen) {
+        Err(_) => wrong(NOT_FOUND),
+        Ok(seen) if seen.is_dir() => wrong("it is a folder (a shell would end with 126)"),
+        Ok(seen) if !is_executable(&seen) => {
+            wrong("nobody may execute it (a shell would end with 126); `chmod +x` lets everybody")
+        }
+        Ok(_) => Ok(path.into()),
+    }
+}
+
+/// Whether somebody may execute a file.
+fn is_executable(file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.is_file() && file.permissions().mode() & 0o111 != 0
 }
 
 /// The first file of that name in PATH that somebody may execute.
 fn in_path(name: &str) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
     let path = env::var_os("PATH")?;
-    let executable = |place: &PathBuf| {
-        fs::metadata(place).is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
-    };
+    let executable = |place: &PathBuf| fs::metadata(place).is_ok_and(|seen| is_executable(&seen));
     env::split_paths(&path).map(|folder| folder.join(name)).find(executable)
 }
 

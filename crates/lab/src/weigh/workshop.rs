@@ -68,6 +68,8 @@ pub(super) struct Workshop {
     set_up: Vec<usize>,
     /// Timed runs of each command so far.
     pub(super) runs: Vec<u64>,
+    /// The command that failed in a warm-up run, and how.
+    spoiled: Option<(usize, String)>,
     /// What the first command wrote, where all have to write the same.
     expected: Option<Written>,
     /// Runs that left processes behind, by command.
@@ -103,6 +105,7 @@ impl Workshop {
             launcher: None,
             set_up: Vec::new(),
             inputs: Inputs::default(),
+            spoiled: None,
             expected: None,
             remarks: Vec::new(),
         }
@@ -134,17 +137,15 @@ impl Workshop {
         for number in 0..self.warmup {
             for place in 0..self.commands.len() {
                 let iteration = format!("warmup-{number}");
-                match self.run(place, 0, Some(&iteration), &mut |_, _| {}) {
-                    Ok(launched) => {
-                        if let Some(wrong) = self.failure(&launched, "") {
-                            return Err(refused(
-                                &self.commands[place].line,
-                                &format!("{wrong} in a warm-up run"),
-                            ));
-                        }
-                    }
+                let wrong = match self.run(place, 0, Some(&iteration), &mut |_, _| {}) {
+                    Ok(launched) => self.failure(&launched, ""),
                     Err(Failure::Machine(fault)) => return Err(fault.into()),
-                    Err(Failure::Wrong(wrong)) => return Err(refused(&self.commands[place].line, &wrong)),
+                    Err(Failure::Wrong(wrong)) => Some(wrong),
+                };
+                if let Some(wrong) = wrong {
+                    // Its check says so.
+                    self.spoiled = Some((place, format!("{wrong} in a warm-up run")));
+                    return Ok(());
                 }
             }
         }
@@ -227,10 +228,12 @@ impl Workshop {
             self.hook(place, "preparation", &prepare, true).map_err(wrong)?;
         }
         let command = &self.commands[place];
+        // Only what is checked is looked at.
+        let is_examined = iteration.is_none() && (self.same_output || self.check.is_some());
         let streams = match (iteration, &command.output) {
+            _ if is_examined => (Sink::HandOver, Sink::HandOver),
             (_, Output::Inherit) => (Sink::Inherit, Sink::Inherit),
             (_, Output::File(path)) => (Sink::File(path_text(path)?), Sink::Null),
-            // Only what is checked is looked at.
             (None, _) => (Sink::HandOver, Sink::HandOver),
             (Some(_), Output::Null) => (Sink::Null, Sink::Null),
             (Some(_), Output::Pipe) => (Sink::Discard, Sink::Discard),
@@ -281,6 +284,9 @@ impl Workshop {
         let Some(place) = Some(variant.place()).filter(|&place| place < self.commands.len()) else {
             return self.check_planted();
         };
+        if let Some((_, wrong)) = self.spoiled.as_ref().filter(|(spoiled, _)| *spoiled == place) {
+            return Ok(Seen::Broken(wrong.clone()));
+        }
         let (mut written, mut errors) = (Written::default(), Vec::new());
         let launched = self.run(place, layout, None, &mut |stream, part| match stream {
             Stream::Output => written.add(part),
@@ -451,15 +457,6 @@ fn not_counted(fault: &Fault) -> Unfit {
                 kernel.perf_event_paranoid has to be 2 or less"
             .into(),
         remedy: "weigh another --metric".into(),
-    })
-}
-
-/// A refusal for what a command did before it was timed.
-fn refused(line: &str, wrong: &str) -> Unfit {
-    Unfit::Refused(Refusal {
-        reached: format!("`{line}`: {wrong}"),
-        needs: "commands that do what they are asked for".into(),
-        remedy: "mend it, or see --ignore-failure".into(),
     })
 }
 

@@ -38,6 +38,8 @@ const RUNNER: &str = include_str!("runner.c");
 pub struct Functions {
     /// The files of each side.
     pub sides: Vec<Vec<PathBuf>>,
+    /// The folder that options of the compiler are seen from: of each side; the current one if there are none.
+    pub folders: Vec<PathBuf>,
     /// Files that call what the sides hold: part of every side.
     pub callers: Vec<PathBuf>,
     /// Options for the compiler: none, one text for all, or one for each side.
@@ -111,13 +113,18 @@ impl Functions {
         (!files.is_empty() && known).then_some(files)
     }
 
-    /// What each side is called: its files.
+    /// What each side is called: its files, without those that all sides have where every side has others.
     pub(super) fn names(&self) -> Vec<String> {
-        let name = |files: &Vec<PathBuf>| {
-            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-            files.join(" ")
+        let joined = |files: Vec<&PathBuf>| {
+            files.into_iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
         };
-        self.sides.iter().map(name).collect()
+        let is_own = |file: &&PathBuf| !self.sides.iter().all(|side| side.contains(file));
+        let own: Vec<String> =
+            self.sides.iter().map(|side| joined(side.iter().filter(is_own).collect())).collect();
+        if own.iter().all(|name| !name.is_empty()) {
+            return own;
+        }
+        self.sides.iter().map(|side| joined(side.iter().collect())).collect()
     }
 
     /// Whether the code of a side is in a library that is finished, and so lies as it does.
@@ -223,6 +230,13 @@ impl Linked {
     /// is for another machine.
     pub(super) fn of(functions: &Functions, cpus: &[Cpu], within: Duration) -> Result<Self, Unfit> {
         let layouts = functions.layout.map_or(Layouts::Each, Layouts::One);
+        if functions.flags.len() > 1 && functions.flags.len() != functions.sides.len() {
+            return Err(Unfit::Usage(format!(
+                "--cflags is given {} times; it is given once for all sides, or once for each of the {}",
+                functions.flags.len(),
+                functions.sides.len()
+            )));
+        }
         let mut linked = Self::new(layouts, cpus, within)?;
         let adapter = functions.adopted.map(|adopted| {
             let (name, text) = adopted.adapter();
@@ -241,7 +255,7 @@ impl Linked {
             };
             options.extend(flags);
             let files: Vec<PathBuf> = adapter.iter().chain(&functions.callers).chain(&own).cloned().collect();
-            linked.add(&files, &options)?;
+            linked.add_in(&files, &options, functions.folders.get(place).map(PathBuf::as_path))?;
         }
         Ok(linked)
     }
@@ -256,9 +270,14 @@ impl Linked {
 
     /// Compiles one side, and links it once: what is missing is known before anything else is done.
     pub(super) fn add(&mut self, files: &[PathBuf], flags: &[String]) -> Result<(), Unfit> {
+        self.add_in(files, flags, None)
+    }
+
+    /// As [`add`](Self::add), with the compiler in this folder.
+    fn add_in(&mut self, files: &[PathBuf], flags: &[String], folder: Option<&Path>) -> Result<(), Unfit> {
         let mut side = Side::default();
         for (number, file) in files.iter().enumerate() {
-            side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags)?;
+            side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags, folder)?;
         }
         self.sides.push(side);
         self.link(self.sides.len() - 1, 0).map(drop).map_err(|fault| {
@@ -298,19 +317,20 @@ impl Source for Linked {
             Layouts::Kept => 0,
         };
         // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
-        let drawn = u64::from(drawn) << 16 | place as u64;
+        let own = |number: u32| u64::from(number) << 16 | place as u64;
+        let (drawn, moved) = (own(drawn), own(layout).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         if self.sides[place].linked != Some(drawn) {
             self.link(place, drawn)?;
             self.sides[place].linked = Some(drawn);
         }
         let mut command = Command::new(&program);
-        command.arg(layout.wrapping_mul(0x9e37_79b9).to_string());
+        command.arg((moved >> 32).to_string());
         if self.cpus.len() > 1 {
             command.args(self.cpus.iter().map(|cpu| cpu.0.to_string()));
         }
         // As long as the layout says: what lies on the stack above a program moves it (Mytkowicz et al.
         // 2009).
-        let padding = layout.wrapping_mul(0x85eb_ca6b) >> 20;
+        let padding = (moved >> 20) % 4096;
         command.env("TENBIN_LAYOUT", "x".repeat(padding as usize));
         let loaded: Vec<String> =
             self.sides[place].loaded.iter().map(|path| path.to_string_lossy().into_owned()).collect();
@@ -327,7 +347,14 @@ impl Source for Linked {
 
 impl Side {
     /// Compiles a file, or copies it, under a name that no other has.
-    fn add(&mut self, workshop: &Workshop, file: &Path, name: &str, flags: &[String]) -> Result<(), Unfit> {
+    fn add(
+        &mut self,
+        workshop: &Workshop,
+        file: &Path,
+        name: &str,
+        flags: &[String],
+        folder: Option<&Path>,
+    ) -> Result<(), Unfit> {
         let usage = |message: String| Unfit::Usage(format!("{}: {message}", file.display()));
         if !file.is_file() {
             return Err(usage("there is no such file".into()));
@@ -341,8 +368,11 @@ impl Side {
                 words.extend(flags.iter().map(OsStr::new));
                 // Its own words, without a picture of the place.
                 words.push("-fno-diagnostics-show-caret".as_ref());
+                // The compiler may stand elsewhere.
+                let file = std::path::absolute(file).map_err(|error| usage(error.to_string()))?;
                 words.extend(["-c".as_ref(), "-o".as_ref(), object.as_os_str(), file.as_os_str()]);
-                workshop.ask("compile it with", &words).map_err(|fault| usage(fault.to_string()))?;
+                let compiled = workshop.ask_in(folder, "compile it with", &words);
+                compiled.map_err(|fault| usage(fault.to_string()))?;
             }
             Some(Form::Rust) => self.rust(workshop, file, name, &object)?,
             Some(Form::Object) => copy(file, &object)?,
@@ -403,6 +433,9 @@ fn rustc(options: &[&str], file: &Path) -> Result<(), Unfit> {
     Err(Unfit::Usage(format!("{}: rustc does not compile it: {words}", file.display())))
 }
 
+/// How the names of sections begin whose code the linker is to make (GCC, "LTO object file layout").
+const LATER: &[u8] = b".gnu.lto_";
+
 /// The names of the sections of a file that hold code, where it is a file for the machine that this is.
 fn sections(workshop: &Workshop, of: &Path, file: &Path) -> Result<Vec<String>, Unfit> {
     let usage = |message: String| Unfit::Usage(format!("{}: {message}", file.display()));
@@ -415,10 +448,34 @@ fn sections(workshop: &Workshop, of: &Path, file: &Path) -> Result<Vec<String>, 
         return Err(usage(format!("it is for {}, and not for this machine", of(&bytes))));
     }
     let names = elf.code().map_err(|why| usage(why.to_string()))?;
+    // The names of its sections are text in it.
+    if bytes.windows(LATER.len()).any(|part| part == LATER) {
+        return Err(usage(
+            "it is for optimisation by the linker (-flto), which would lay it out: compile it without".into(),
+        ));
+    }
     Ok(names.into_iter().map(|name| name.into_owned()).collect())
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Unfit> {
     let fault = |error| Fault::system(format!("copy {} to {}", from.display(), to.display()), error);
     fs::copy(from, to).map(drop).map_err(|error| shortage::unfit(fault(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_called_by_what_others_have_not() {
+        for (sides, names) in [
+            (["a.c", "b.c"], ["a.c", "b.c"]),
+            (["a.c table.c", "b.c table.c"], ["a.c", "b.c"]),
+            (["a.c", "a.c more.c"], ["a.c", "a.c more.c"]),
+            (["a.c table.c", "a.c table.c"], ["a.c table.c", "a.c table.c"]),
+        ] {
+            let sides = sides.map(|words| Functions::files_in(words, false).unwrap()).to_vec();
+            assert_eq!(Functions { sides, ..Functions::default() }.names(), names);
+        }
+    }
 }

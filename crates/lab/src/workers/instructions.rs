@@ -133,24 +133,32 @@ pub(super) fn assembler(architecture: Architecture, line: &str, init: &str, orde
     dialect.frame.replace("{init}", &format!("\t{init}")).replace("{body}", &body)
 }
 
+/// Instructions of x86-64 whose only operand, where there is one, is read and not written.
+const READ_ONE: [&str; 4] = ["div", "idiv", "mul", "imul"];
+
 /// The line once for each register that can be written in the place of the one that is; as it stands where
 /// none is.
-fn renamed(dialect: &Dialect, line: &str) -> Vec<String> {
+fn renamed(dialect: &Dialect, typed: &str) -> Vec<String> {
+    // Assemblers know registers by either case.
+    let line = &typed.to_ascii_lowercase();
     let names = || line.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|name| !name.is_empty());
     // `add rax, rbx`: the name behind the mnemonic, before the first comma.
-    let operands = line.trim_start().split_once(char::is_whitespace).map_or("", |(_, operands)| operands);
+    let (mnemonic, operands) = line.trim_start().split_once(char::is_whitespace).unwrap_or((line, ""));
+    if READ_ONE.contains(&mnemonic) && !operands.contains([',', ';']) {
+        return vec![typed.to_owned()];
+    }
     let first = operands.split([',', ';']).next().unwrap_or_default().trim();
     let first = first.split(['.', '{']).next().unwrap_or_default().trim();
     let place = dialect.kinds.iter().find_map(|kind| {
         let spelling = kind.0.iter().position(|names| names.contains(&first))?;
         Some((kind, spelling))
     });
-    let Some((kind, spelling)) = place else { return vec![line.to_owned()] };
+    let Some((kind, spelling)) = place else { return vec![typed.to_owned()] };
     let number = |name: &str| kind.0.iter().find_map(|names| names.iter().position(|known| *known == name));
     // A register that is read in another name stays what it is for all of them.
     let read: Vec<usize> = names().filter(|name| *name != first).filter_map(number).collect();
     if number(first).is_some_and(|own| read.contains(&own)) {
-        return vec![line.to_owned()];
+        return vec![typed.to_owned()];
     }
     let others = (0..kind.0[spelling].len()).filter(|number| !read.contains(number));
     others.map(|number| replaced(line, first, kind.0[spelling][number])).collect()
@@ -190,8 +198,9 @@ mod tests {
         assert_eq!(of(Architecture::X86_64, "vaddpd ymm1, ymm1, ymm2")[0], "vaddpd ymm0, ymm0, ymm2");
         assert_eq!(of(Architecture::Aarch64, "fadd v1.2d, v1.2d, v2.2d")[0], "fadd v0.2d, v0.2d, v2.2d");
         assert_eq!(of(Architecture::Riscv64, "mul t0, t0, a1")[0], "mul a0, a0, a1");
+        assert_eq!(of(Architecture::X86_64, "IMUL RAX, RBX"), copies);
         // Nothing is written that could be another: the flags, memory, a register that is read as a part.
-        for line in ["cmc", "mov [r14], rax", "movzx eax, al", "nop"] {
+        for line in ["cmc", "mov [r14], rax", "movzx eax, al", "nop", "div rbx", "MUL R8"] {
             assert_eq!(of(Architecture::X86_64, line), [line]);
         }
     }
@@ -216,7 +225,7 @@ mod tests {
     const LINES: [(Architecture, &[&str]); 3] = [
         (
             Architecture::X86_64,
-            &["imul rax, rbx", "mov r14, [r14]", "addpd xmm0, xmm1", "xor edx, edx; div rbx"],
+            &["imul rax, rbx", "mov r14, [r14]", "addpd xmm0, xmm1", "xor edx, edx; div rbx", "div rbx"],
         ),
         (
             Architecture::Aarch64,

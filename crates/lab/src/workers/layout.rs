@@ -1,5 +1,5 @@
 //! Where code lies, drawn anew: a script for the linker that puts the functions of a file in a random order,
-//! with random gaps between them, and moves its data.
+//! with random gaps between them, and moves its data and its constants.
 //!
 //! The script adds to the linker's own (GNU ld, "Implicit Linker Scripts" and `INSERT`); what it does not
 //! name lies where it always does.
@@ -37,16 +37,23 @@ pub(super) fn script(objects: &[Object], number: u64) -> String {
     }
     sections.shuffle(&mut random);
     let mut units = |bound: u64| random.random_range(0..bound) * UNIT;
-    let (data, zeros) = (units(PLACES), units(PLACES));
-    let mut text = format!(
-        "SECTIONS {{ .data.tenbin : {{ . += {data}; }} }} INSERT BEFORE .data;\n\
+    let (data, zeros, constants) = (units(PLACES), units(PLACES), units(PLACES));
+    // That a text can be written to is no question. A section that begins with a gap would be one that
+    // programs may write to, so that of the constants begins with one of the runner's.
+    let mut text = format!("SECTIONS {{ .rodata.tenbin : {{ *runner.o(.rodata.tenbin) . += {constants};");
+    for object in objects {
+        let _ = write!(text, " *{}(.rodata .rodata.*)", object.name);
+    }
+    let _ = write!(
+        text,
+        " }} }} INSERT AFTER .rodata;\n\
+         SECTIONS {{ .data.tenbin : {{ . += {data}; }} }} INSERT BEFORE .data;\n\
          SECTIONS {{ .bss.tenbin (NOLOAD) : {{ . += {zeros}; }} }} INSERT BEFORE .bss;\n"
     );
     // A section of nothing but a gap would be one of data among the code.
     if sections.is_empty() {
         return text;
     }
-    // That a text can be written to is no question.
     let _ = write!(text, "SECTIONS {{ .text.tenbin : {{ . += {};", units(PLACES));
     for (object, section) in sections {
         let _ = write!(text, " *{object}({section}) . += {};", units(GAPS));

@@ -72,6 +72,16 @@ impl Members {
 
     fn check(&mut self, variant: VariantIndex, timed: bool) -> Result<Seen, Failure> {
         let part = self.parts[variant.place()];
+        let seen = self.seen(part, timed);
+        if self.source.is_laid_anew() {
+            // What was made wrong on purpose stays so for as long as its process lives.
+            self.workers[part.place] = None;
+        }
+        seen
+    }
+
+    /// Whether what a variant does is what it has to do.
+    fn seen(&mut self, part: Part, timed: bool) -> Result<Seen, Failure> {
         let seen = match self.sample(part)? {
             evidence if self.expected.is_none() => {
                 self.expected = Some(evidence);

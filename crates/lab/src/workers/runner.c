@@ -31,6 +31,9 @@ extern uint64_t tenbin_elapsed(void) __attribute__((weak));
 /* The heap begins at one of so many places, and so does the stack; both are 16 bytes apart. */
 #define PLACES 256
 
+/* Constants begin behind this one, and a gap. */
+static const char place_of_constants __attribute__((section(".rodata.tenbin"), used)) = 0;
+
 /* More CPUs than these are not used. */
 #define MOST_THREADS 1024
 

@@ -1,11 +1,13 @@
 //! The helper that starts commands. It runs before `main`, so that it is as small as this program can be.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -15,13 +17,13 @@ use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
 use rustix::io::{Errno, dup2, fcntl_dupfd_cloexec};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper, wait,
-    waitpid,
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper, waitpid,
 };
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tenbin_model::{Bytes, Picoseconds};
 
 use super::placement::Placement;
+use super::remains::Remains;
 use super::{Launch, Launched, ProcessEnd, Sink, VARIABLE, wire};
 use crate::child::{default, die_with, monotonic};
 use crate::counters::CommandCounters;
@@ -64,6 +66,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Bytes that are read of a pipe at a time.
 const PART: usize = 1 << 16;
 
+/// Parts that are read before somebody looks at the clock again: more than any pipe holds.
+const PARTS: usize = 32;
+
 /// Bytes of the stack of a child until it executes its program. It makes system calls only.
 const STACK: usize = 32 << 10;
 
@@ -92,30 +97,15 @@ fn serve() -> io::Result<()> {
         stack: vec![0; STACK].into_boxed_slice(),
         part: vec![0; PART].into_boxed_slice(),
         clean: clean_pages(),
-        known: Vec::new(),
+        remains: Remains::default(),
+        kept: Vec::new(),
         placement: Placement::new(),
     };
     give_back(&helper.clean);
-    wire::write_frame(&mut helper.socket, wire::READY, &[])?;
-    while let Some((kind, bytes)) = wire::read_frame(&mut helper.socket)? {
-        // Whoever cancels what has ended meanwhile has nothing to cancel.
-        if kind != wire::LAUNCH {
-            continue;
-        }
-        let launch = Launch::decode(&bytes).ok_or(ErrorKind::InvalidData)?;
-        match helper.launch(&launch) {
-            Ok(launched) => {
-                wire::write_frame(&mut helper.socket, wire::ENDED, &wire::numbers(&launched.words()))?
-            }
-            Err(Failed(step, error)) => {
-                let numbers = wire::numbers(&[step as u64, u64::from(error.raw_os_error().unsigned_abs())]);
-                wire::write_frame(&mut helper.socket, wire::FAILED, &numbers)?;
-            }
-        }
-    }
-    helper.known.clear();
-    helper.end_what_is_left(None);
-    Ok(())
+    let served = helper.serve();
+    // However that ended, nothing goes on.
+    helper.remains.end_all();
+    served
 }
 
 /// Where this program lies that is in a file and was never written to: its code, and what it only reads.
@@ -177,9 +167,27 @@ struct Helper {
     stack: Box<[u8]>,
     part: Box<[u8]>,
     clean: Vec<(usize, usize)>,
-    /// Children that are none of this one's making and may go on: what commands left running that may.
-    known: Vec<Pid>,
+    remains: Remains,
+    /// What those of them write to that may go on goes nowhere, and is read as long as they have it open.
+    kept: Vec<Pipe>,
     placement: Placement,
+}
+
+/// A command whose program does not say who reads it, read by a shell, as execvp(3) and every shell have it;
+/// none where it is code for some machine, or is read by one already.
+fn script(launch: &Launch) -> Option<Launch> {
+    const SHELL: &CStr = c"/bin/sh";
+    let of = |text: &CString| OsStr::from_bytes(text.as_bytes()).to_owned();
+    let folder = launch.folder.as_ref().map(of).unwrap_or_default();
+    let mut first = [0; 4];
+    let read =
+        File::open(Path::new(&folder).join(of(&launch.program))).and_then(|mut file| file.read(&mut first));
+    if read.is_err() || first == *b"\x7fELF" || launch.program.as_c_str() == SHELL {
+        return None;
+    }
+    let words = [SHELL.to_owned(), launch.program.clone()];
+    let arguments = words.into_iter().chain(launch.arguments.iter().skip(1).cloned()).collect();
+    Some(Launch { program: SHELL.to_owned(), arguments, ..launch.clone() })
 }
 
 /// Our end of a pipe that a command writes to.
@@ -189,7 +197,51 @@ struct Pipe {
     frames: Option<u8>,
 }
 
+impl Pipe {
+    fn watched(&self) -> PollFd<'_> {
+        PollFd::from_borrowed_fd(self.from.as_fd(), PollFlags::IN)
+    }
+}
+
 impl Helper {
+    /// Starts what it is told to until the other end is closed.
+    fn serve(&mut self) -> io::Result<()> {
+        wire::write_frame(&mut self.socket, wire::READY, &[])?;
+        while let Some((kind, bytes)) = self.next_frame()? {
+            // Whoever cancels what has ended meanwhile has nothing to cancel.
+            if kind != wire::LAUNCH {
+                continue;
+            }
+            let launch = Launch::decode(&bytes).ok_or(ErrorKind::InvalidData)?;
+            match self.launch(&launch) {
+                Ok(launched) => {
+                    wire::write_frame(&mut self.socket, wire::ENDED, &wire::numbers(&launched.words()))?
+                }
+                Err(Failed(step, error)) => {
+                    let numbers =
+                        wire::numbers(&[step as u64, u64::from(error.raw_os_error().unsigned_abs())]);
+                    wire::write_frame(&mut self.socket, wire::FAILED, &numbers)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked next. Until then whoever goes on is not held up by a pipe that nobody reads.
+    fn next_frame(&mut self) -> io::Result<Option<(u8, Vec<u8>)>> {
+        while !self.kept.is_empty() {
+            let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN)];
+            watched.extend(self.kept.iter().map(Pipe::watched));
+            match poll(&mut watched, None) {
+                Ok(_) if !watched[0].revents().is_empty() => break,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.drain_kept();
+        }
+        wire::read_frame(&mut self.socket)
+    }
+
     fn launch(&mut self, launch: &Launch) -> Result<Launched, Failed> {
         let input = match &launch.input {
             None => None,
@@ -248,13 +300,22 @@ impl Helper {
                 step if step == Step::Execution as i32 => Step::Execution,
                 _ => Step::Process,
             };
-            return Err(Failed(step, Errno::from_raw_os_error(start.error.load(Ordering::Relaxed))));
+            let error = Errno::from_raw_os_error(start.error.load(Ordering::Relaxed));
+            return match script(launch) {
+                Some(script) if matches!(step, Step::Execution) && error == Errno::NOEXEC => {
+                    self.launch(&script)
+                }
+                _ => Err(Failed(step, error)),
+            };
         }
         let why = self.wait(pid, &pidfd, &mut pipes, began + launch.deadline);
         let (status, raw) = reap(pid).map_err(|error| Failed(Step::Wait, error))?;
         let elapsed = monotonic().saturating_sub(began);
         self.drain(&mut pipes);
-        let left = self.after(pid, launch.leaves);
+        let left = self.remains.after(pid, launch.leaves);
+        if launch.leaves {
+            self.kept.extend(pipes.into_iter().map(|pipe| Pipe { frames: None, ..pipe }));
+        }
         let counts = counters.map(CommandCounters::read).transpose().map_err(not_counted)?.flatten();
         let end = why.unwrap_or(if libc::WIFEXITED(status) {
             ProcessEnd::Exited(libc::WEXITSTATUS(status))
@@ -349,8 +410,7 @@ impl Helper {
             let pause = if why.is_some() { LOOK } else { left.min(LOOK) };
             let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(pause.subsec_nanos()) };
             let mut watched = vec![PollFd::new(pidfd, PollFlags::IN)];
-            watched
-                .extend(pipes.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.from.as_fd(), PollFlags::IN)));
+            watched.extend(pipes.iter().chain(&self.kept).map(Pipe::watched));
             // What is asked meanwhile is to end it; so is the end of whoever asks.
             if why.is_none() {
                 watched.push(PollFd::new(&self.socket, PollFlags::IN));
@@ -367,6 +427,9 @@ impl Helper {
             if ready[1..=pipes.len()].contains(&true) {
                 self.drain(pipes);
             }
+            if !self.kept.is_empty() {
+                self.drain_kept();
+            }
             if asked {
                 // A cancellation, or the end of the stream, which is met again where the next is read.
                 let _ = wire::read_frame(&mut self.socket);
@@ -376,10 +439,17 @@ impl Helper {
         }
     }
 
-    /// Reads what there is in the pipes; those that have ended are closed.
+    fn drain_kept(&mut self) {
+        let mut kept = std::mem::take(&mut self.kept);
+        self.drain(&mut kept);
+        self.kept = kept;
+    }
+
+    /// Reads what there is in the pipes, and of one that is written to all the time a good part; those that
+    /// have ended are closed.
     fn drain(&mut self, pipes: &mut Vec<Pipe>) {
         pipes.retain_mut(|pipe| {
-            loop {
+            for _ in 0..PARTS {
                 match pipe.from.read(&mut self.part) {
                     Ok(0) => return false,
                     Ok(read) => {
@@ -394,50 +464,8 @@ impl Helper {
                     Err(_) => return false,
                 }
             }
+            true
         });
-    }
-
-    /// Sees to what a command has left running: it is ended, or known from now on. How many there were.
-    fn after(&mut self, pid: Pid, leaves: bool) -> u64 {
-        // Mostly there is no child at all, and this is one system call.
-        loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(_) => {
-                    self.known.clear();
-                    return 0;
-                }
-            }
-        }
-        let there = children();
-        self.known.retain(|known| there.contains(known));
-        let new: Vec<Pid> = there.into_iter().filter(|child| !self.known.contains(child)).collect();
-        if leaves {
-            self.known.extend(&new);
-        } else if !new.is_empty() {
-            self.end_what_is_left(Some(pid));
-        }
-        new.len() as u64
-    }
-
-    /// Ends every child but those that are known, with what they leave in turn, and the group of this one.
-    fn end_what_is_left(&mut self, group: Option<Pid>) {
-        if let Some(group) = group {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        // One that is ended may leave others, which come here. Each is waited for, so this ends.
-        loop {
-            let left: Vec<Pid> = children().into_iter().filter(|child| !self.known.contains(child)).collect();
-            if left.is_empty() {
-                return;
-            }
-            for child in left {
-                // Our own child, and so there until it is waited for, as a zombie at least.
-                let _ = kill_process(child, Signal::KILL);
-                let _ = waitpid(Some(child), WaitOptions::empty());
-            }
-        }
     }
 }
 
@@ -494,13 +522,6 @@ fn reap(pid: Pid) -> Result<(c_int, libc::rusage), Errno> {
             other => return Err(other.unwrap_or(Errno::CHILD)),
         }
     }
-}
-
-/// The children of this process, as the kernel lists them; none where it does not.
-fn children() -> Vec<Pid> {
-    let listed =
-        std::fs::read_to_string(format!("/proc/self/task/{}/children", i32::from(getpid().as_raw_nonzero())));
-    listed.unwrap_or_default().split_whitespace().filter_map(|it| Pid::from_raw(it.parse().ok()?)).collect()
 }
 
 /// This process's environment with these variables, `NAME=VALUE`, in the place of those of their names.

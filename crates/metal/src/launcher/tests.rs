@@ -166,6 +166,68 @@ fn what_may_go_on_does_so_until_the_launcher_ends() {
     assert!(!std::path::Path::new(&place).exists());
 }
 
+/// A server that says something is not ended by that, whoever has read it before.
+#[test]
+fn what_goes_on_may_write_where_nobody_listens_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let mut launcher = Launcher::start().unwrap();
+    let server = format!("(while echo word >&2; do :; done) & echo $! >{}", file.display());
+    let server = Launch { leaves: true, output: Sink::Null, errors: Sink::HandOver, ..shell(&server) };
+    assert_eq!(run(&mut launcher, &server).0.left, 1);
+    for _ in 0..20 {
+        assert_eq!(run(&mut launcher, &shell("exit 0")).0.left, 0);
+    }
+    let place = format!("/proc/{}/stat", std::fs::read_to_string(file).unwrap().trim());
+    let state = std::fs::read_to_string(place).unwrap();
+    assert!(!state.contains(") Z "), "{state}");
+}
+
+/// What a setup started ends later than the setup, and leaves something that is the setup's too.
+#[test]
+fn whoever_is_of_a_group_that_may_go_on_may_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fifo, pids) = (folder.path().join("fifo"), folder.path().join("pids"));
+    let (fifo, pids) = (fifo.display(), pids.display());
+    let mut launcher = Launcher::start().unwrap();
+    let setup = format!(
+        "mkfifo {fifo}; (read word <{fifo}; sleep 600 & echo $! >{pids}; exit) & echo $! >{pids}.first"
+    );
+    let setup = Launch { leaves: true, output: Sink::Null, ..shell(&setup) };
+    assert_eq!(run(&mut launcher, &setup).0.left, 1);
+    let go = format!(
+        "echo go >{fifo}; read pid <{pids}.first; until grep -q ') Z ' /proc/$pid/stat; do :; done; cat {pids}"
+    );
+    let (launched, pid) = run(&mut launcher, &shell(&go));
+    assert_eq!((launched.end, launched.left), (ProcessEnd::Exited(0), 0));
+    let place = format!("/proc/{}", pid.trim());
+    assert!(std::path::Path::new(&place).exists(), "{place}");
+    drop(launcher);
+    assert!(!std::path::Path::new(&place).exists(), "{place}");
+}
+
+#[test]
+fn a_script_that_does_not_say_who_reads_it_is_read_by_a_shell() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mut launcher = Launcher::start().unwrap();
+    let mut program = |content: &str| {
+        let path = folder.path().join("program");
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let launch = Launch {
+            program: text("./program"),
+            arguments: ["./program", "7"].map(text).into(),
+            folder: Some(text(folder.path().to_str().unwrap())),
+            ..shell("")
+        };
+        launcher.run(&launch, true, &mut |_, _| {})
+    };
+    assert_eq!(program("exit $1\n").unwrap().end, ProcessEnd::Exited(7));
+    let error = program("\x7fELF of another machine").unwrap_err().to_string();
+    assert!(error.contains("Exec format error"), "{error}");
+}
+
 #[test]
 fn one_that_does_not_end_or_stops_is_ended() {
     let mut launcher = Launcher::start().unwrap();

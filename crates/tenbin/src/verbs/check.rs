@@ -88,8 +88,9 @@ impl Work for Check {
             return Err(Trouble::usage("two forms of the answer for standard output: name a file for one"));
         }
         let mut checked = Checked { questions: Vec::new(), remarks: Vec::new(), exit: Exit::Answered };
-        for question in &questions {
-            self.measured(question, &mut checked)?;
+        // What belongs to a question is cleaned up before the next one is set up.
+        for question in questions {
+            self.measured(&question, &mut checked)?;
         }
         let report = CheckReport::of(checked.questions);
         for (file, form) in [

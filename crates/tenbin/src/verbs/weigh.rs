@@ -12,7 +12,7 @@ use tenbin_lab::survey::{Selection, cpus};
 use tenbin_lab::weigh::values::{ignored, level, margin, metric, time};
 use tenbin_lab::weigh::{Ignored, Output, Parameters, Place, Question, Shell, Weighing};
 use tenbin_lab::workers::Adopted;
-use tenbin_lab::{Experiment, Request, weigh};
+use tenbin_lab::{Experiment, Request, Unfit, weigh};
 use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
 use tenbin_reach::{Repository, Revision};
 use tenbin_store::Label;
@@ -57,7 +57,7 @@ pub struct Weigh {
     keep_workers: bool,
     /// What is given are no commands but instructions of this machine, a line of assembler each (on x86-64 in
     /// Intel's syntax): how many cycles each takes, in a chain and apart
-    #[arg(long, requires = "commands", conflicts_with_all = ["worker", "from", "call", "cflags", "adopt", "one_layout"], help_heading = FUNCTIONS)]
+    #[arg(long, requires = "commands", conflicts_with_all = ["worker", "from", "call", "cflags", "adopt", "one_layout", "threads"], help_heading = FUNCTIONS)]
     asm: bool,
     /// Assembler that is executed before the instructions, so that operands are what they have to be
     #[arg(long, value_name = "ASM", requires = "asm", default_value = "", hide_default_value = true, help_heading = FUNCTIONS)]
@@ -96,8 +96,8 @@ pub struct Weigh {
     #[arg(long, value_name = "CMD", help_heading = REVISIONS)]
     build: Option<String>,
     /// For `git bisect run`: weigh HEAD against --rev, or against the revision that was first called good.
-    /// The status is 0 if it is no worse, 1 if it is worse, 125 if that is not known or it does not build,
-    /// and 255 for whatever is wrong otherwise, which ends the bisection
+    /// The status is 0 if it is no worse, 1 if it is worse in any command, value or metric, 125 if that is
+    /// not known or it does not build, and 255 for whatever is wrong otherwise, which ends the bisection
     #[arg(long, help_heading = REVISIONS)]
     bisect: bool,
 
@@ -155,7 +155,7 @@ pub struct Weigh {
     )]
     ignore_failure: Option<Ignored>,
     /// Weigh every other command against this one
-    #[arg(long, value_name = "CMD", help_heading = WHAT)]
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["rev", "bisect"], help_heading = WHAT)]
     reference: Option<String>,
     /// Its name
     #[arg(long, value_name = "NAME", requires = "reference", help_heading = WHAT)]
@@ -314,7 +314,7 @@ pub fn in_bisection(trouble: Trouble) -> Trouble {
 /// An answer, and what it means for a bisection.
 struct Weighed {
     answer: Answer,
-    /// Whether the second command is worse than the first; none where that is not known.
+    /// Whether a command is worse at the second revision than at the first; none where that is not known.
     worse: Option<bool>,
 }
 
@@ -338,7 +338,11 @@ impl Weigh {
         }
         let remarks = revisions.iter().filter_map(|revisions| revisions.remark.clone()).collect();
         let weighing = match (sides, question) {
-            (Some(sides), _) => self.question_of(sides, &placed)?.read()?,
+            (Some(sides), _) => self.question_of(sides, &placed)?.read().map_err(|unfit| match unfit {
+                // What a revision holds does not compile.
+                Unfit::Usage(message) if !placed.is_empty() => Trouble { exit: Exit::Fault, message },
+                unfit => unfit.into(),
+            })?,
             (None, question) => {
                 let mut question = question.unwrap_or_default();
                 if !placed.is_empty() {
@@ -369,7 +373,13 @@ impl Weigh {
         }
         answer.remarks.extend(remarks);
         self.exports.write(&outcome.run, &mut answer);
-        Ok(Weighed { answer, worse: outcome.report.answers.first().and_then(weigh::is_worse) })
+        let worse: Vec<_> = outcome.report.answers.iter().map(weigh::is_worse).collect();
+        let worse = if worse.contains(&Some(true)) {
+            Some(true)
+        } else {
+            (!worse.is_empty() && !worse.contains(&None)).then_some(false)
+        };
+        Ok(Weighed { answer, worse })
     }
 
     /// Checks revisions out and builds them.

@@ -203,6 +203,7 @@ impl File<'_> {
                 .iter()
                 .map(|(_, files)| files.get_ref().split_whitespace().map(|it| self.folder.join(it)).collect())
                 .collect(),
+            folders: vec![self.folder.to_owned(); section.functions.0.len()],
             callers: section.call.iter().map(|file| self.folder.join(file)).collect(),
             flags: section.cflags.clone().into_iter().collect(),
             layout: section.one_layout.then_some(0),

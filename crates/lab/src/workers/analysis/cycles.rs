@@ -7,7 +7,7 @@ use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::interval::{outward, show};
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Machine, Trial, Verdict};
+use tenbin_model::{Answer, Interval, Machine, Trial, Verdict};
 use tenbin_stats::order::Ordered;
 
 /// What everything is held against.
@@ -21,6 +21,10 @@ pub(in crate::workers) const IN_CHAIN: &str = " in a chain";
 
 /// How it is named where they do not.
 pub(in crate::workers) const APART: &str = " apart";
+
+/// What waits for the one before it takes a cycle, or nothing at all where a move is only a name more. So
+/// copies that take less than this did not wait, whatever was typed.
+const LEAST_OF_A_CHAIN: f64 = 0.9;
 
 /// Instructions, in cycles.
 pub const INSTRUCTIONS: &dyn Analysis = &Instructions;
@@ -64,7 +68,8 @@ impl Analysis for Instructions {
                     || "–".into(),
                     |evidence| {
                         format!(
-                            "{} ({})",
+                            "{}{} ({})",
+                            if is_no_chain(name, evidence.interval) { "no chain: " } else { "" },
                             show(evidence.ratio, evidence.interval),
                             outward(evidence.interval)
                         )
@@ -96,6 +101,11 @@ impl Analysis for Instructions {
     }
 }
 
+/// Whether copies that were to wait for each other did not.
+fn is_no_chain(name: &str, cycles: Interval) -> bool {
+    name.ends_with(IN_CHAIN) && cycles.high < LEAST_OF_A_CHAIN
+}
+
 /// Has an answer about the reference say cycles.
 fn in_cycles(answer: &mut Answer) {
     let Some(evidence) = answer.evidence.as_ref().filter(|evidence| evidence.left == REFERENCE) else {
@@ -104,6 +114,9 @@ fn in_cycles(answer: &mut Answer) {
     if answer.verdict != Verdict::Refused {
         let (cycles, range) = (show(evidence.ratio, evidence.interval), outward(evidence.interval));
         answer.sentence = format!("{} takes {cycles} cycles ({range}).", evidence.right);
+        if is_no_chain(&evidence.right, evidence.interval) {
+            answer.sentence.push_str(" No copy waits for the one before it: this is no latency.");
+        }
     }
 }
 
@@ -116,5 +129,18 @@ mod tests {
         assert_eq!(pairs(3), [(0, 1), (0, 2)]);
         assert_eq!(pairs(5), [(1, 3), (2, 4), (0, 1), (0, 2), (0, 3), (0, 4)]);
         assert_eq!(pairs(7).len(), 6);
+    }
+
+    #[test]
+    fn what_takes_less_than_a_cycle_is_no_chain() {
+        for (name, low, high, expected) in [
+            ("movsx eax, bx in a chain", 0.332, 0.335, true),
+            ("movsx eax, bx apart", 0.332, 0.335, false),
+            ("add rax, rbx in a chain", 0.994, 1.001, false),
+            // Not known yet.
+            ("add rax, rbx in a chain", 0.3, 1.2, false),
+        ] {
+            assert_eq!(is_no_chain(name, Interval { low, high }), expected, "{name}");
+        }
     }
 }

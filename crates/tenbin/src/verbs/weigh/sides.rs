@@ -59,6 +59,7 @@ impl Weigh {
         }
         Ok(Some(Sides::Functions(Functions {
             sides: files.into_iter().flatten().collect(),
+            folders: Vec::new(),
             callers: self.call.clone(),
             flags: self.cflags.clone(),
             layout: self.one_layout,
@@ -112,7 +113,11 @@ impl Weigh {
                     let files = Functions::files_in(word, self.adopt.is_some()).unwrap_or_default();
                     files.into_iter().map(|file| place.folder.join(file)).collect()
                 };
-                Sides::Functions(Functions { sides: placed.iter().map(files).collect(), ..functions })
+                Sides::Functions(Functions {
+                    sides: placed.iter().map(files).collect(),
+                    folders: placed.iter().map(|(_, place)| place.folder.clone()).collect(),
+                    ..functions
+                })
             }
             Sides::Functions(_) => sides,
             _ if !placed.is_empty() => {
