@@ -206,6 +206,7 @@ impl Question {
             )));
         }
         let mut members = Members::new(source, sides.len(), cpu);
+        members.counted = matches!(self.sides, Sides::Instructions(_));
         let variants = self.variants(&mut members, &sides)?;
         if variants.iter().filter(|variant| variant.role == Role::Measured).count() < 2
             && self.claims.is_none()

@@ -35,6 +35,8 @@ pub struct Lap {
     pub shares: Vec<Share>,
     /// What is known of a command beside that; none where none was run.
     pub command: Option<Command>,
+    /// What hardware counted of a command or a worker; none where that was not asked for.
+    pub counts: Option<Counts>,
 }
 
 /// What is known of a command that was timed, beside its time.
@@ -44,8 +46,6 @@ pub struct Command {
     pub peak_memory: Bytes,
     /// Its status, or 256 and the number of the signal that ended it.
     pub exit_status: u64,
-    /// What hardware counted of it; none where that was not asked for.
-    pub counts: Option<Counts>,
 }
 
 /// Workers on CPUs. The calling thread is the first of them, so a team of one starts no thread.
@@ -114,7 +114,7 @@ impl Lap {
             cpu,
             usage: stints.iter().fold(Usage::default(), |sum, stint| sum.plus(&stint.usage)),
             shares: shares.collect(),
-            command: None,
+            ..Self::default()
         }
     }
 }

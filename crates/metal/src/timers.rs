@@ -224,7 +224,7 @@ impl Slot {
             major_faults,
         };
         let elapsed = Picoseconds::from_nanos(until.saturating_sub(due));
-        let lap = Lap { elapsed, cpu, usage, shares: Vec::new(), command: None };
+        let lap = Lap { elapsed, cpu, usage, ..Lap::default() };
         let early = (until < due).then(|| Picoseconds::from_nanos(due - until));
         let (fired, armed, slack) = (load(&self.fired), load(&self.armed) != 0, load(&self.slack));
         Ok(Firing { order, lap, early, fired, armed, slack })

@@ -47,10 +47,12 @@ pub struct Sample {
     /// none was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<u64>,
-    /// Instructions that a command and its children retired in user space. None where they were not counted.
+    /// Instructions that a command and its children, or a worker, retired in user space. None where they were
+    /// not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<u64>,
-    /// Cycles that a command and its children took in user space. None where they were not counted.
+    /// Cycles that a command and its children, or a worker, took in user space. None where they were not
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
 }

@@ -526,7 +526,7 @@ fn count(
 }
 
 fn sample(order: usize, block: u32, variant: VariantIndex, iterations: u64, lap: Lap) -> Sample {
-    let counts = lap.command.and_then(|command| command.counts);
+    let counts = lap.counts;
     Sample {
         order: order as u32,
         block,

@@ -54,11 +54,8 @@ impl Apparatus for Fixture {
             cpu: launched.cpu,
             usage: launched.usage,
             shares: Vec::new(),
-            command: Some(Command {
-                peak_memory: launched.peak_memory,
-                exit_status,
-                counts: launched.counts,
-            }),
+            command: Some(Command { peak_memory: launched.peak_memory, exit_status }),
+            counts: launched.counts,
         })
     }
 

@@ -38,7 +38,7 @@ const RUNNER: &str = include_str!("runner.c");
 pub struct Functions {
     /// The files of each side.
     pub sides: Vec<Vec<PathBuf>>,
-    /// The folder that options of the compiler are seen from: of each side; the current one if there are none.
+    /// The folder of each side that options of the compiler are seen from; the current one if there are none.
     pub folders: Vec<PathBuf>,
     /// Files that call what the sides hold: part of every side.
     pub callers: Vec<PathBuf>,

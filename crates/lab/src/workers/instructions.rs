@@ -269,6 +269,16 @@ mod tests {
                 let answer = ask("run 0 1000");
                 let (time, evidence) = answer.split_once(' ').unwrap();
                 assert!(time.parse::<u64>().unwrap() > 0 && evidence == "1000", "{line}: {answer}");
+                // Counted from the first such question on, where hardware counts.
+                let [none, counts] = ["", "run 0 1000"].map(|question| {
+                    if !question.is_empty() {
+                        ask(question);
+                    }
+                    ask("counts")
+                });
+                assert_eq!(none, "-1 -1");
+                let counts: Vec<i64> = counts.split(' ').map(|count| count.parse().unwrap()).collect();
+                assert!(counts.len() == 2 && (counts[0] == -1 || counts[0] > 1000), "{line}: {counts:?}");
             }
         }
     }

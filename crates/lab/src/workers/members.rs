@@ -39,6 +39,8 @@ pub(super) struct Members {
     expected: Option<Vec<String>>,
     /// Timed epochs so far, of all variants.
     epochs: u64,
+    /// Whether hardware counts, as far as that was asked for.
+    pub(super) counted: bool,
 }
 
 /// Operations that a check has done, one call after the other: what came of them is the same for all.
@@ -47,7 +49,7 @@ pub(super) const SAMPLE: [u64; 3] = [1, 2, 5];
 impl Members {
     pub(super) fn new(source: Box<dyn Source>, places: usize, cpu: Cpu) -> Self {
         let workers = (0..places).map(|_| None).collect();
-        Self { source, parts: Vec::new(), workers, cpu, layout: 0, expected: None, epochs: 0 }
+        Self { source, parts: Vec::new(), workers, cpu, layout: 0, expected: None, epochs: 0, counted: false }
     }
 
     /// The worker at `place`, started where it is not there, and whether it was.
@@ -55,7 +57,14 @@ impl Members {
         let anew = self.workers[place].is_none();
         let worker = match self.workers[place].take() {
             Some(worker) => worker,
-            None => self.source.start(place, self.layout)?,
+            None => {
+                let mut worker = self.source.start(place, self.layout)?;
+                if self.counted {
+                    // From the first question on it counts.
+                    worker.counts()?;
+                }
+                worker
+            }
         };
         Ok((self.workers[place].insert(worker), anew))
     }
@@ -109,15 +118,18 @@ impl Members {
 
     fn epoch(&mut self, variant: VariantIndex, operations: u64) -> Result<Lap, Failure> {
         let part = self.parts[variant.place()];
-        let cpu = self.cpu;
+        let (cpu, counted) = (self.cpu, self.counted);
         let (worker, anew) = self.worker(part.place)?;
         if anew {
             // What is cold after a start is not what was asked about.
             worker.run(part.number, operations)?;
         }
         let Work { elapsed, .. } = worker.run(part.number, operations)?;
+        let counts = if counted { worker.counts()? } else { None };
+        // Where nothing is counted nobody asks again.
+        self.counted = counts.is_some();
         self.epochs += 1;
-        Ok(Lap { elapsed, cpu, ..Lap::default() })
+        Ok(Lap { elapsed, cpu, counts, ..Lap::default() })
     }
 }
 

@@ -1,7 +1,8 @@
 /*
  * Calls a function that is weighed, and times it: a worker as any other, whose other end is tenbin.
  *
- * It answers `variants`, `check V` and `run V N`, a line each. Variant 0 is the function, variant 1 is wrong
+ * It answers `variants`, `check V` and `run V N`, a line each, and `counts`: what hardware counted of its last
+ * operations in user space, instructions and cycles, or that it counts nothing. Variant 0 is the function, variant 1 is wrong
  * on purpose. Where its stack, its heap and its environment lie depends on the number that it is started
  * with, and, as for every process, on the kernel. After that number come CPUs: where they are several, as many
  * threads do the operations at once, one on each, and the time is from the first start to the last end.
@@ -17,6 +18,11 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#if __has_include(<linux/perf_event.h>)
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#endif
 
 #include "tenbin.h"
 
@@ -64,6 +70,40 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+/* Counters of this thread, and what they counted around the last operations; below 0 where there is none. */
+static int counters[2] = {-1, -1};
+static long long counted[2] = {-1, -1};
+
+static void open_counters(void)
+{
+#ifdef PERF_FLAG_FD_CLOEXEC
+	static const uint64_t events[2] = {PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES};
+
+	for (int event = 0; event < 2; event++) {
+		struct perf_event_attr what = {
+			.type = PERF_TYPE_HARDWARE,
+			.size = sizeof(what),
+			.config = events[event],
+			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+			.exclude_kernel = 1,
+			.exclude_hv = 1,
+		};
+
+		counters[event] = syscall(SYS_perf_event_open, &what, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+#endif
+}
+
+/* What a counter has counted; below 0 where there is none, or it did not count all the time. */
+static long long count(int counter)
+{
+	uint64_t seen[3];
+
+	if (counter < 0 || read(counter, seen, sizeof(seen)) != sizeof(seen) || seen[1] != seen[2])
+		return -1;
+	return (long long)seen[0];
+}
+
 /* Whether nothing runs at once that is started here. */
 static int is_alone(void)
 {
@@ -77,9 +117,16 @@ static void begin(struct thread *thread)
 
 static void work(struct thread *thread)
 {
+	long long before[2] = {count(counters[0]), count(counters[1])};
+
 	thread->start = now();
 	thread->evidence = tenbin_run(thread->state, operations);
 	thread->end = now();
+	for (int event = 0; event < 2; event++) {
+		long long after = count(counters[event]);
+
+		counted[event] = before[event] < 0 || after < 0 ? -1 : after - before[event];
+	}
 }
 
 /* One of several, for as long as there is work. */
@@ -197,6 +244,10 @@ static void answer(FILE *questions, FILE *answers)
 			else if (variant == 1)
 				n = n > 1 ? n - 1 : n;
 			run(n, answers);
+		} else if (!strcmp(line, "counts\n")) {
+			if (counters[0] < 0)
+				open_counters();
+			fprintf(answers, "%lld %lld\n", counted[0], counted[1]);
 		} else {
 			return;
 		}

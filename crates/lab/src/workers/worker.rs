@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use tenbin_metal::Fault;
 use tenbin_metal::child::{Bounds, Dialogue, End, Reply};
+use tenbin_metal::{Counts, Fault};
 use tenbin_model::{Cpu, Picoseconds};
 
 use crate::ending;
@@ -77,6 +77,15 @@ impl Worker {
             )));
         }
         Ok(Work { elapsed, asked, evidence: evidence.to_owned() })
+    }
+
+    /// What hardware counted of the latest work in user space: a question that only the runner is asked. None
+    /// where it counts nothing. It counts from the first such question on.
+    pub(super) fn counts(&mut self) -> Result<Option<Counts>, Failure> {
+        let (line, _) = self.ask("counts")?;
+        let mut numbers = line.split_whitespace().map(|number| number.parse().ok());
+        let counts = numbers.next().flatten().zip(numbers.next().flatten());
+        Ok(counts.map(|(instructions, cycles)| Counts { instructions, cycles }))
     }
 
     fn ask(&mut self, question: &str) -> Result<(String, Picoseconds), Failure> {

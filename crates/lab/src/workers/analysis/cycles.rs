@@ -7,7 +7,7 @@ use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::interval::{outward, show};
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Interval, Machine, Trial, Verdict};
+use tenbin_model::{Answer, Interval, Machine, Sample, Trial, Verdict};
 use tenbin_stats::order::Ordered;
 
 /// What everything is held against.
@@ -58,6 +58,8 @@ impl Analysis for Instructions {
             }
             let is_own =
                 |answer: &&Answer| answer.evidence.as_ref().is_none_or(|evidence| evidence.left != REFERENCE);
+            // By hardware, which few virtual machines have: held against nothing, and beside what was.
+            let is_counted = cell.samples.iter().any(|sample| sample.cycles.is_some());
             let mut rows: Vec<Vec<String>> = Vec::new();
             for &variant in cell.arrangement.variants.iter().skip(1) {
                 let name = &trial.descriptor[variant].name;
@@ -75,21 +77,26 @@ impl Analysis for Instructions {
                         )
                     },
                 );
-                let times =
-                    cell.samples.iter().filter(|sample| sample.variant == variant).map(verdict::whole_epoch);
-                let nanoseconds = Ordered::new(times.collect()).map_or_else(
-                    || "–".into(),
-                    |times| three_digits(times.median() / cell.arrangement.work as f64 / 1e3),
-                );
+                let per_copy = |of: &dyn Fn(&Sample) -> Option<f64>| {
+                    let samples = cell.samples.iter().filter(|sample| sample.variant == variant);
+                    let values = Ordered::new(samples.filter_map(of).collect());
+                    let work = cell.arrangement.work as f64;
+                    values.map_or_else(|| "–".into(), |values| three_digits(values.median() / work))
+                };
+                let nanoseconds = per_copy(&|sample| Some(verdict::whole_epoch(sample) / 1e3));
+                let counted = per_copy(&|sample| Some(sample.cycles? as f64 / sample.iterations as f64));
+                let counted = is_counted.then_some(counted);
+                let columns = [cycles, nanoseconds].into_iter().chain(counted);
                 match (name.strip_suffix(IN_CHAIN), rows.last_mut()) {
-                    (Some(line), _) => rows.push(vec![line.to_owned(), cycles, nanoseconds]),
-                    (None, Some(row)) => row.extend([cycles, nanoseconds]),
+                    (Some(line), _) => rows.push([line.to_owned()].into_iter().chain(columns).collect()),
+                    (None, Some(row)) => row.extend(columns),
                     (None, None) => {}
                 }
             }
             if !cell.samples.is_empty() {
-                let header =
-                    ["instruction", "cycles in a chain (latency)", "ns", "cycles apart (throughput)", "ns"];
+                let of = |order| [order, "ns"].into_iter().chain(is_counted.then_some("cycles counted"));
+                let columns = of("cycles in a chain (latency)").chain(of("cycles apart (throughput)"));
+                let header = ["instruction"].into_iter().chain(columns).collect::<Vec<_>>();
                 view.table(Table::new(header, rows)).space();
             }
             for answer in answers.iter().filter(is_own) {
@@ -122,6 +129,9 @@ fn in_cycles(answer: &mut Answer) {
 
 #[cfg(test)]
 mod tests {
+    use tenbin_analysis::specimen;
+    use tenbin_model::{Comparison, Ended, Picoseconds, Quantity, Variant, VariantIndex};
+
     use super::*;
 
     #[test]
@@ -142,5 +152,45 @@ mod tests {
         ] {
             assert_eq!(is_no_chain(name, Interval { low, high }), expected, "{name}");
         }
+    }
+
+    /// A multiplication of three cycles, at 4 GHz, in 40 blocks.
+    fn multiplication(is_counted: bool) -> String {
+        const CYCLES: [u64; 3] = [1, 3, 1];
+        let place = VariantIndex::from;
+        let cell = specimen::cell(0, 1.0, 0.0, Ended::Budget, 1);
+        let mut trial = specimen::trial(Quantity::NanosecondsPerOperation, vec![cell]);
+        trial.descriptor.variants = [REFERENCE, "imul rax, rbx in a chain", "imul rax, rbx apart"]
+            .map(|name| Variant::measured(name, "a line of assembler"))
+            .to_vec();
+        let cell = &mut trial.cells[0];
+        cell.arrangement.work = 512;
+        cell.arrangement.variants = VariantIndex::range(0..3);
+        let pairs = pairs(3).into_iter().map(|(left, right)| (place(left), place(right)));
+        cell.arrangement.comparisons = Comparison::of(pairs);
+        let order = (0..40).flat_map(|block| [0, 1, 2, 2, 1, 0].map(|variant| (block, variant)));
+        cell.samples = (0..)
+            .zip(order)
+            .map(|(order, (block, variant))| Sample {
+                order,
+                block,
+                variant: place(variant),
+                iterations: 1000,
+                elapsed: Picoseconds(CYCLES[variant] * 512_000 * 250),
+                cycles: is_counted.then_some(CYCLES[variant] * 512_000 + 60),
+                ..Sample::default()
+            })
+            .collect();
+        let judged = Instructions.judge(&Machine::unobserved("made up"), &trial);
+        judged.view.text(120).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_hardware_counts_has_columns_of_its_own() {
+        let shown = multiplication(false);
+        assert!(shown.contains("(throughput) ns imul") && shown.contains(") 0.750 1.000"), "{shown}");
+        let shown = multiplication(true);
+        assert!(shown.contains("ns cycles counted imul") && shown.contains(") 0.750 3.00 1.000"), "{shown}");
+        assert!(shown.contains(") 0.250 1.00 Checked"), "{shown}");
     }
 }
