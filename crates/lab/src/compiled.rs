@@ -155,7 +155,13 @@ impl Workshop {
             })
         };
         let words = compiler.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let words: Vec<OsString> = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
+        let mut words: Vec<OsString> = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
+        // A path is seen from here, wherever the compiler is to stand.
+        if let Some(program) = words.first_mut().filter(|program| program.as_bytes().contains(&b'/'))
+            && let Ok(path) = std::path::absolute(&*program)
+        {
+            *program = path.into();
+        }
         let folder = Folder::within(&env::temp_dir()).map_err(shortage::unfit)?;
         let workshop = Self { folder, compiler: words };
         let mut ask = workshop.command().ok_or_else(missing)?;

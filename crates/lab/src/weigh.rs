@@ -219,21 +219,21 @@ impl Question {
         let below = self.above.iter();
         commands.extend(below.map(|text| Typed { text, row: 0, column: typed.len(), values: &nothing }));
         let own = self.commands.len() * combinations.len();
-        for (list, option) in [(&self.prepare, "--prepare"), (&self.conclude, "--conclude")] {
-            if list.len() > 1 && list.len() != typed.len() {
+        for (count, option) in [
+            (self.prepare.len(), "--prepare"),
+            (self.conclude.len(), "--conclude"),
+            (self.outputs.len(), "--output"),
+        ] {
+            if count > 1 && count != typed.len() && count != weighed {
+                let each = if weighed > typed.len() {
+                    format!("{} (or of the {weighed} that they make with their values)", typed.len())
+                } else {
+                    typed.len().to_string()
+                };
                 return usage(format!(
-                    "{option} is given {} times; it is given once for all commands, or once for each of the {}",
-                    list.len(),
-                    typed.len()
+                    "{option} is given {count} times; it is given once for all commands, or once for each of the {each}",
                 ));
             }
-        }
-        if self.outputs.len() > 1 && self.outputs.len() != typed.len() {
-            return usage(format!(
-                "--output is given {} times; it is given once for all commands, or once for each of the {}",
-                self.outputs.len(),
-                typed.len()
-            ));
         }
         if self.names.len() > 1
             && self.names.len() != own
@@ -249,14 +249,16 @@ impl Question {
             commands.iter().map(|command| filled(command.text, command.values)).collect();
         let shell = self.shell_for(&lines)?;
         let mut prepared = Vec::new();
-        for (command, line) in commands.iter().zip(&lines) {
-            let each = |list: &[String]| {
-                let own = if list.len() > 1 { list.get(command.column) } else { list.first() };
-                own.map(|text| filled(text, command.values))
+        for (place, (command, line)) in commands.iter().zip(&lines).enumerate() {
+            // Given once for all, for each that was typed, or for each that comes of it.
+            let own = |count: usize| match count {
+                0 | 1 => 0,
+                count if count == typed.len() => command.column,
+                _ => place,
             };
+            let each = |list: &[String]| list.get(own(list.len())).map(|text| filled(text, command.values));
             let folder = self.places.get(command.column).map(|place| place.folder.clone());
-            let output =
-                if self.outputs.len() > 1 { self.outputs.get(command.column) } else { self.outputs.first() };
+            let output = self.outputs.get(own(self.outputs.len()));
             prepared.push(Prepared {
                 line: line.clone(),
                 words: shell.words(line)?,

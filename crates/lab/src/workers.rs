@@ -225,6 +225,18 @@ impl Question {
         Ok(Weighing { descriptor, arrangement, allowance, analysis, open: Rc::new(open) })
     }
 
+    /// That what is asked can be asked, whatever the files hold that are named.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn check_options(&self) -> Result<(), Unfit> {
+        self.used()?;
+        match &self.sides {
+            Sides::Functions(functions) => functions.check_options(),
+            _ => Ok(()),
+        }
+    }
+
     /// In how many threads operations are done at once.
     fn threads(&self) -> usize {
         match &self.sides {
@@ -292,13 +304,12 @@ impl Question {
         {
             // Where evidence says nothing, doing less cannot be seen. Who does not do the work at all is
             // named by its check.
-            match [part, fault].map(|part| members.sample(part)) {
-                [Ok(honest), Ok(faulty)] if honest == faulty && planted[0].1.name.ends_with("short") => {
+            let samples = members.sample(part).and_then(|honest| Ok((honest, members.sample(fault)?)));
+            match samples {
+                Ok((honest, faulty)) if honest == faulty && planted[0].1.name.ends_with("short") => {
                     planted.clear();
                 }
-                [Err(Failure::Machine(fault)), _] | [_, Err(Failure::Machine(fault))] => {
-                    return Err(fault.into());
-                }
+                Err(Failure::Machine(fault)) => return Err(fault.into()),
                 _ => {}
             }
         }

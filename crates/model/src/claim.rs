@@ -82,6 +82,9 @@ pub struct CheckedQuestion {
     pub family: usize,
     /// How long its commands ran, all timed runs together.
     pub seconds: f64,
+    /// What did not do what it has to do, and how: then nothing is decided by it. None where all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// The claims, in the order of the file.
     pub claims: Vec<JudgedClaim>,
 }

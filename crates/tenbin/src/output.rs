@@ -264,6 +264,26 @@ pub fn can_be_written(path: &Path) -> Result<(), Trouble> {
     }
 }
 
+/// Whether each of these goes to a place of its own; several may go to what is no file.
+///
+/// # Errors
+/// A usage error that names the file that two of them would be written to.
+pub fn each_elsewhere<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Trouble> {
+    let mut known = Vec::new();
+    for path in paths {
+        if let Destination::File(file) = Destination::of(path)? {
+            if known.contains(&file) {
+                return Err(Trouble::usage(format!(
+                    "{}: two outputs go there; name a file for each",
+                    path.display()
+                )));
+            }
+            known.push(file);
+        }
+    }
+    Ok(())
+}
+
 /// Where a file is written before it is renamed into its place.
 fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();

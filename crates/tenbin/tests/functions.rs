@@ -192,7 +192,7 @@ fn files_of_rust_have_a_crate() {
         )
     };
     let place = with(&[
-        ("table.rs", &example),
+        ("tenbin.rs", &example),
         ("slow.rs", &slow),
         ("sound.rs", &faulty("10 * n", "== 5")),
         ("more.rs", &faulty("40 * n", "== 5")),
@@ -200,8 +200,8 @@ fn files_of_rust_have_a_crate() {
         ("thread.rs", "tenbin::export!(run: |n: u64| n * 10 + u64::from(tenbin::thread()));\n"),
         ("other.rs", "tenbin::export!(run: |n: u64| n * 10 + u64::from(tenbin::thread()) + n / 5);\n"),
     ]);
-    let cheaper = shown(&weigh(&place, &["table.rs", "slow.rs"]));
-    assert!(cheaper.starts_with("table.rs is ") && cheaper.contains("x cheaper than slow.rs"), "{cheaper}");
+    let cheaper = shown(&weigh(&place, &["tenbin.rs", "slow.rs"]));
+    assert!(cheaper.starts_with("tenbin.rs is ") && cheaper.contains("x cheaper than slow.rs"), "{cheaper}");
     let caught = shown(&weigh(&place, &["sound.rs", "more.rs"]));
     assert!(caught.contains("1 of 1 planted faults were caught"), "{caught}");
     let wrong = ending(&weigh(&place, &["sound.rs", "wrong.rs"]));
@@ -257,6 +257,24 @@ fn what_the_first_function_does_wrong_is_no_workers_fault() {
     let output = weigh(&place, &["bad.c", "good.c"]);
     let (status, errors) = ending(&output);
     assert!(status == 4 && errors.contains("`bad.c` broke the specification"), "{errors}");
+    // A compiler that is named by a path is found wherever it stands, as when revisions have it.
+    fs::write(place.path("compiler"), "#!/bin/sh\nexec cc \"$@\"\n").unwrap();
+    let claims =
+        "[weigh.q]\nfunctions.a = \"good.c\"\ncflags = \"-DNOTHING\"\nclaims.c = \"a takes at most 1 s\"\n";
+    fs::create_dir(place.path("deep")).unwrap();
+    fs::rename(place.path("good.c"), place.path("deep/good.c")).unwrap();
+    fs::write(place.path("deep/tenbin.toml"), claims).unwrap();
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "chmod +x compiler; exec \"$0\" check --list --file deep/tenbin.toml",
+            env!("CARGO_BIN_EXE_tenbin"),
+        ])
+        .env("CC", "./compiler")
+        .current_dir(place.path("."))
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stdout), "q.c: a takes at most 1 s\n", "{}", ending(&output).1);
 }
 
 /// It is the length of an epoch that would be wrong, and that of one side alone.
@@ -431,6 +449,10 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     git(&place, &["checkout", "-q", "main"]);
     commit("(");
     assert_eq!(bisect("main~1", "main"), 125, "what does not compile is skipped");
+    for wrong in [["--cpus", "0,1"], ["--call", "none.c"], ["--cflags", "'"]] {
+        let words = [&["--bisect", "--rev", "main~1", "work.c"], &wrong[..], &build[..2]].concat();
+        assert_eq!(ending(&weigh(&place, &words)).0, 255, "{wrong:?} is wrong for all of them");
+    }
     assert!(!place.path("built").exists(), "what is built is built elsewhere");
 }
 

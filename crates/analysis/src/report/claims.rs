@@ -15,7 +15,10 @@ fn counts(report: &CheckReport) -> String {
     let hold = if holds == 1 { "holds" } else { "hold" };
     let each = [(holds, hold), (refuted, "refuted"), (not_decided, "not decided")];
     let each = each.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    format!("{}: {}", counted(holds + refuted + not_decided, "claim"), comma(each))
+    let faults = report.questions.iter().filter(|question| question.fault.is_some()).count();
+    let faults =
+        if faults > 0 { format!("; {} at fault", counted(faults, "question")) } else { String::new() };
+    format!("{}: {}{faults}", counted(holds + refuted + not_decided, "claim"), comma(each))
 }
 
 /// The answer, then every claim with what became of it.
@@ -67,27 +70,33 @@ fn title(question: &CheckedQuestion, claim: &JudgedClaim) -> String {
 }
 
 /// The claims as JUnit's XML, a suite for each question and a case for each claim: refuted is a failure, and
-/// not decided is skipped.
+/// not decided is skipped, or an error where something did not do what it has to.
 ///
 /// Source: junit-10.xsd of Jenkins' plugin xunit, which is what readers agree on.
 pub fn claims_as_junit(report: &CheckReport) -> String {
     let all = |outcome| report.with(outcome).count();
     let seconds: f64 = report.questions.iter().map(|question| question.seconds).sum();
+    let errors = |question: &CheckedQuestion| {
+        let open = question.claims.iter().filter(|claim| claim.outcome == ClaimOutcome::NotDecided).count();
+        if question.fault.is_some() { open } else { 0 }
+    };
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tenbin check\" tests=\"{}\" failures=\"{}\" \
-         errors=\"0\" time=\"{seconds:.3}\">\n",
+         errors=\"{}\" time=\"{seconds:.3}\">\n",
         report.holds + report.refuted + report.not_decided,
         all(ClaimOutcome::Refuted),
+        report.questions.iter().map(errors).sum::<usize>(),
     );
     for question in &report.questions {
         let count = |outcome| question.claims.iter().filter(|claim| claim.outcome == outcome).count();
         let _ = writeln!(
             text,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\">",
             in_xml(&question.name),
             question.claims.len(),
             count(ClaimOutcome::Refuted),
-            count(ClaimOutcome::NotDecided),
+            errors(question),
+            count(ClaimOutcome::NotDecided) - errors(question),
             question.seconds,
         );
         // All claims were measured together, and readers add cases up.
@@ -100,15 +109,23 @@ pub fn claims_as_junit(report: &CheckReport) -> String {
                 in_xml(&claim.name),
             );
             let whole = format!("{}. {}", claim.claim, sentences(claim));
-            let _ = match claim.outcome {
-                ClaimOutcome::Refuted => writeln!(
+            let _ = match (claim.outcome, &question.fault) {
+                (ClaimOutcome::Refuted, _) => writeln!(
                     text,
                     "      <failure type=\"refuted\" message=\"{}\">{}</failure>",
                     in_xml(&claim.sentence),
                     in_xml(&whole)
                 ),
-                ClaimOutcome::NotDecided => writeln!(text, "      <skipped message=\"{}\"/>", in_xml(&whole)),
-                ClaimOutcome::Holds => {
+                (ClaimOutcome::NotDecided, Some(fault)) => writeln!(
+                    text,
+                    "      <error type=\"fault\" message=\"{}\">{}</error>",
+                    in_xml(fault),
+                    in_xml(&whole)
+                ),
+                (ClaimOutcome::NotDecided, None) => {
+                    writeln!(text, "      <skipped message=\"{}\"/>", in_xml(&whole))
+                }
+                (ClaimOutcome::Holds, _) => {
                     writeln!(text, "      <system-out>{}</system-out>", in_xml(&whole))
                 }
             };

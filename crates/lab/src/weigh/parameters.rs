@@ -69,7 +69,7 @@ fn listed(text: &str) -> Vec<String> {
         let value = values.len() - 1;
         match letter {
             '\\' => match letters.next() {
-                Some(',') => values[value].push(','),
+                Some(letter @ (',' | '\\')) => values[value].push(letter),
                 Some(other) => values[value].extend(['\\', other]),
                 None => values[value].push('\\'),
             },
@@ -103,7 +103,10 @@ fn scanned([name, first, last]: &[String; 3], step: Option<&str>) -> Result<Vec<
     if count > MOST as i128 {
         return wrong(&format!("{count} values; {MOST} at most can be weighed at once"));
     }
-    Ok((0..count).map(|place| decimal(from + place * by, places)).collect())
+    // The first is as it was typed, as hyperfine has it.
+    let own = decimals[0].1;
+    let first = decimal(from / 10_i128.pow(places - own), own);
+    Ok(std::iter::once(first).chain((1..count).map(|place| decimal(from + place * by, places))).collect())
 }
 
 /// A decimal number without its point, and how many digits stood behind that.
@@ -172,10 +175,11 @@ mod tests {
     fn lists_are_cut_at_commas_and_scans_step_exactly() {
         assert_eq!(listed("1,2"), texts(&["1", "2"]));
         assert_eq!(listed("a\\,b,,\\x\\"), texts(&["a,b", "", "\\x\\"]));
+        assert_eq!(listed("C:\\\\,D:\\\\"), texts(&["C:\\", "D:\\"]));
         let scan = |values: [&str; 3], step| scanned(&values.map(String::from), step);
         assert_eq!(scan(["n", "1", "4"], None).unwrap(), texts(&["1", "2", "3", "4"]));
         assert_eq!(scan(["n", "0.3", "0.7"], Some("0.2")).unwrap(), texts(&["0.3", "0.5", "0.7"]));
-        assert_eq!(scan(["n", "0", "1"], Some("0.33")).unwrap(), texts(&["0.00", "0.33", "0.66", "0.99"]));
+        assert_eq!(scan(["n", "0", "1"], Some("0.33")).unwrap(), texts(&["0", "0.33", "0.66", "0.99"]));
         assert_eq!(scan(["n", "-1", "1"], None).unwrap(), texts(&["-1", "0", "1"]));
         for (values, step, wrong) in [
             (["n", "2", "1"], None, "below the first"),

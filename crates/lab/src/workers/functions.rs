@@ -127,10 +127,33 @@ impl Functions {
         self.sides.iter().map(|side| joined(side.iter().collect())).collect()
     }
 
+    /// That what is asked of the compiler can be asked, whatever the files of the sides hold.
+    pub(super) fn check_options(&self) -> Result<(), Unfit> {
+        if self.flags.len() > 1 && self.flags.len() != self.sides.len() {
+            return Err(Unfit::Usage(format!(
+                "--cflags is given {} times; it is given once for all sides, or once for each of the {}",
+                self.flags.len(),
+                self.sides.len()
+            )));
+        }
+        for flags in &self.flags {
+            words_of(flags)?;
+        }
+        match self.callers.iter().find(|file| !file.is_file()) {
+            Some(file) => Err(Unfit::Usage(format!("{}: there is no such file", file.display()))),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the code of a side is in a library that is finished, and so lies as it does.
     pub(super) fn is_finished(&self) -> bool {
         self.sides.iter().flatten().any(|file| Form::of(file) == Some(Form::Library))
     }
+}
+
+/// Options of a compiler, one by one.
+fn words_of(flags: &str) -> Result<Vec<String>, Unfit> {
+    shell_words::split(flags).map_err(|error| Unfit::Usage(format!("--cflags {flags}: {error}")))
 }
 
 /// Where lockhammer has its headers, seen from the root of its repository.
@@ -230,13 +253,7 @@ impl Linked {
     /// is for another machine.
     pub(super) fn of(functions: &Functions, cpus: &[Cpu], within: Duration) -> Result<Self, Unfit> {
         let layouts = functions.layout.map_or(Layouts::Each, Layouts::One);
-        if functions.flags.len() > 1 && functions.flags.len() != functions.sides.len() {
-            return Err(Unfit::Usage(format!(
-                "--cflags is given {} times; it is given once for all sides, or once for each of the {}",
-                functions.flags.len(),
-                functions.sides.len()
-            )));
-        }
+        functions.check_options()?;
         let mut linked = Self::new(layouts, cpus, within)?;
         let adapter = functions.adopted.map(|adopted| {
             let (name, text) = adopted.adapter();
@@ -247,8 +264,7 @@ impl Linked {
             let flags =
                 if functions.flags.len() > 1 { functions.flags.get(place) } else { functions.flags.first() };
             let flags = flags.map_or("", String::as_str);
-            let flags = shell_words::split(flags)
-                .map_err(|error| Unfit::Usage(format!("--cflags {flags}: {error}")))?;
+            let flags = words_of(flags)?;
             let (own, mut options) = match functions.adopted {
                 Some(adopted) => adopted.side(side)?,
                 None => (side.clone(), Vec::new()),
@@ -405,7 +421,9 @@ impl Side {
         let library = folder.join(format!("{name}.a"));
         let emitted = format!("--emit=obj={},link={}", object.display(), library.display());
         let with = format!("--extern=tenbin={}", used.display());
-        rustc(&["--crate-type=staticlib", "-Ccodegen-units=1", &emitted, &with], file)?;
+        // Its own name may be that of the crate.
+        let words = ["--crate-type=staticlib", "--crate-name=side", "-Ccodegen-units=1", &emitted, &with];
+        rustc(&words, file)?;
         self.libraries.push(library);
         Ok(())
     }

@@ -40,7 +40,8 @@ thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(0) };
     static STATE: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
     static IS_FAULTY: Cell<bool> = const { Cell::new(false) };
-    static HAS_DONE: Cell<bool> = const { Cell::new(false) };
+    static HAS_RUN: Cell<bool> = const { Cell::new(false) };
+    static WRONG: Cell<*const c_char> = const { Cell::new(ptr::null()) };
 }
 
 /// Whether states are to be wrong.
@@ -73,64 +74,83 @@ macro_rules! export {
             $crate::make_faulty();
         }
     };
-    (@export $setup:expr, $run:expr, $fault:expr $(, $check:expr)?) => {
+    (@export $setup:expr, $run:expr, $fault:expr) => {
+        $crate::export!(@functions $setup, $run, $fault, |_| Ok(()));
+    };
+    (@export $setup:expr, $run:expr, $fault:expr, $check:expr) => {
+        $crate::export!(@functions $setup, $run, $fault, $check);
+
+        #[unsafe(no_mangle)]
+        extern "C" fn tenbin_check(_: *mut u8) -> *const ::std::ffi::c_char {
+            tenbin_asked($crate::Asked::Check);
+            $crate::wrong()
+        }
+    };
+    (@functions $setup:expr, $run:expr, $fault:expr, $check:expr) => {
+        // All of them together say what the state is.
+        fn tenbin_asked(asked: $crate::Asked) -> u64 {
+            $crate::answer(asked, $setup, $run, $fault, $check)
+        }
+
         #[unsafe(no_mangle)]
         extern "C" fn tenbin_thread(_: *mut u8, number: u32) -> *mut u8 {
-            $crate::begin(number, $setup, |state, n| $run(state, n))
+            tenbin_asked($crate::Asked::Begin(number));
+            ::std::ptr::null_mut()
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn tenbin_run(_: *mut u8, n: u64) -> u64 {
-            $crate::with($setup, $fault, |state| $crate::done($run(state, n)))
+            tenbin_asked($crate::Asked::Run(n))
         }
-
-        $(
-            #[unsafe(no_mangle)]
-            extern "C" fn tenbin_check(_: *mut u8) -> *const ::std::ffi::c_char {
-                $crate::in_words($crate::with($setup, $fault, |state| {
-                    // Of several threads this is another one.
-                    if !$crate::is_done() {
-                        $run(state, 5);
-                    }
-                    $check(state)
-                }))
-            }
-        )?
     };
 }
 
-/// A thread begins, and has its state before anything is timed: what `run` works on.
+/// What a file is asked for.
 #[doc(hidden)]
-pub fn begin<T: Any>(number: u32, setup: fn() -> T, _run: fn(&mut T, u64) -> u64) -> *mut u8 {
-    NUMBER.set(number);
-    with(setup, |_| (), |_| ());
-    ptr::null_mut()
+#[derive(Clone, Copy)]
+pub enum Asked {
+    /// That this thread begins, as the one of this number, and has its state before anything is timed.
+    Begin(u32),
+    /// So many operations.
+    Run(u64),
+    /// What is wrong.
+    Check,
 }
 
-/// What comes of this thread's state, which is made, and made wrong, where that is to be done.
+/// Does what is asked, and gives the evidence of operations.
 #[doc(hidden)]
-pub fn with<T: Any, R>(setup: fn() -> T, fault: fn(&mut T), used: impl FnOnce(&mut T) -> R) -> R {
+pub fn answer<T: Any>(
+    asked: Asked,
+    setup: fn() -> T,
+    run: fn(&mut T, u64) -> u64,
+    fault: fn(&mut T),
+    check: fn(&T) -> Result<(), String>,
+) -> u64 {
+    if let Asked::Begin(number) = asked {
+        NUMBER.set(number);
+    }
     STATE.with_borrow_mut(|state| {
         let state = state.get_or_insert_with(|| Box::new(setup()));
-        let state = state.downcast_mut().expect("a file exports its functions once");
+        let Some(state) = state.downcast_mut() else { return 0 };
         if FAULT.load(Ordering::Relaxed) && !IS_FAULTY.replace(true) {
             fault(state);
         }
-        used(state)
+        match asked {
+            Asked::Begin(_) => 0,
+            Asked::Run(n) => {
+                HAS_RUN.set(true);
+                run(state, n)
+            }
+            Asked::Check => {
+                // Of several threads this is another one.
+                if !HAS_RUN.replace(true) {
+                    run(state, 5);
+                }
+                WRONG.set(in_words(check(state)));
+                0
+            }
+        }
     })
-}
-
-/// Remembers that this thread has done operations, of which this came.
-#[doc(hidden)]
-pub fn done(evidence: u64) -> u64 {
-    HAS_DONE.set(true);
-    evidence
-}
-
-/// Whether this thread has done operations.
-#[doc(hidden)]
-pub fn is_done() -> bool {
-    HAS_DONE.get()
 }
 
 /// Has each thread make its state wrong, before it uses it again.
@@ -139,9 +159,14 @@ pub fn make_faulty() {
     FAULT.store(true, Ordering::Relaxed);
 }
 
-/// What is wrong, as a string of C, and null where nothing is.
+/// What the latest check has said is wrong, as a string of C, and null where nothing is.
 #[doc(hidden)]
-pub fn in_words(checked: Result<(), String>) -> *const c_char {
+pub fn wrong() -> *const c_char {
+    WRONG.get()
+}
+
+/// That stays where it is for ever.
+fn in_words(checked: Result<(), String>) -> *const c_char {
     match checked {
         Ok(()) => ptr::null(),
         Err(wrong) => CString::new(wrong.replace(['\0', '\n'], " ")).unwrap_or_default().into_raw(),

@@ -69,6 +69,9 @@ const PART: usize = 1 << 16;
 /// Parts that are read before somebody looks at the clock again: more than any pipe holds.
 const PARTS: usize = 32;
 
+/// Pipes of what goes on that are read. Of more, the oldest are closed.
+const MOST_KEPT: usize = 256;
+
 /// Bytes of the stack of a child until it executes its program. It makes system calls only.
 const STACK: usize = 32 << 10;
 
@@ -315,6 +318,7 @@ impl Helper {
         let left = self.remains.after(pid, launch.leaves);
         if launch.leaves {
             self.kept.extend(pipes.into_iter().map(|pipe| Pipe { frames: None, ..pipe }));
+            self.kept.drain(..self.kept.len().saturating_sub(MOST_KEPT));
         }
         let counts = counters.map(CommandCounters::read).transpose().map_err(not_counted)?.flatten();
         let end = why.unwrap_or(if libc::WIFEXITED(status) {
@@ -374,7 +378,7 @@ impl Helper {
                 ptr::null_mut::<c_int>(),
             )
         };
-        let Some(pid) = Pid::from_raw(child).filter(|_| child > 0) else {
+        let Some(pid) = (child > 0).then(|| Pid::from_raw(child)).flatten() else {
             return Err(io::Error::last_os_error()
                 .raw_os_error()
                 .map_or(Errno::AGAIN, Errno::from_raw_os_error));
@@ -410,17 +414,20 @@ impl Helper {
             let pause = if why.is_some() { LOOK } else { left.min(LOOK) };
             let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(pause.subsec_nanos()) };
             let mut watched = vec![PollFd::new(pidfd, PollFlags::IN)];
-            watched.extend(pipes.iter().chain(&self.kept).map(Pipe::watched));
+            watched.extend(pipes.iter().map(Pipe::watched));
             // What is asked meanwhile is to end it; so is the end of whoever asks.
             if why.is_none() {
                 watched.push(PollFd::new(&self.socket, PollFlags::IN));
             }
+            let own = watched.len();
+            watched.extend(self.kept.iter().map(Pipe::watched));
             match poll(&mut watched, Some(&pause)) {
-                Ok(ready) => quiet = ready == 0,
+                Ok(_) => {}
                 Err(_) => continue,
             }
             let ready: Vec<bool> = watched.iter().map(|it| !it.revents().is_empty()).collect();
-            let asked = why.is_none() && ready.last() == Some(&true);
+            quiet = !ready[..own].contains(&true);
+            let asked = why.is_none() && ready[own - 1];
             if ready[0] {
                 return why;
             }

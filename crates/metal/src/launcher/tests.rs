@@ -181,6 +181,9 @@ fn what_goes_on_may_write_where_nobody_listens_any_more() {
     let place = format!("/proc/{}/stat", std::fs::read_to_string(file).unwrap().trim());
     let state = std::fs::read_to_string(place).unwrap();
     assert!(!state.contains(") Z "), "{state}");
+    // Nor does what it says hide that a command says nothing.
+    let (launched, _) = run(&mut launcher, &shell("kill -STOP $$; exit 0"));
+    assert_eq!(launched.end, ProcessEnd::Stopped(libc::SIGSTOP));
 }
 
 /// What a setup started ends later than the setup, and leaves something that is the setup's too.

@@ -83,6 +83,8 @@ impl Measured {
 #[derive(Default)]
 struct Benchmark {
     name: String,
+    /// Which of several files it is of, and its name there.
+    file: (usize, String),
     /// What was run, where that is more than the name.
     what: String,
     parameters: Vec<(String, String)>,
@@ -97,11 +99,11 @@ struct Benchmark {
 /// A file cannot be read, is too large, of no format that is known here, or damaged.
 pub fn read(paths: &[PathBuf]) -> Result<Run, Unread> {
     let mut all = Vec::new();
-    for path in paths {
+    for (number, path) in paths.iter().enumerate() {
         let mut measured = measured(path)?;
         if paths.len() > 1 {
             for benchmark in &mut measured.benchmarks {
-                // Two files are compared because the same was measured in both.
+                benchmark.file = (number, benchmark.name.clone());
                 benchmark.name = format!("{} [{}]", benchmark.name, path.display());
             }
         }
@@ -271,8 +273,18 @@ fn named(benchmarks: &[Benchmark]) -> Vec<Variant> {
 fn cell(benchmarks: Vec<Benchmark>) -> Cell {
     let count = benchmarks.len();
     let place = VariantIndex::from;
-    let firsts = 0..if count <= ALL_PAIRS { count } else { 1 };
-    let pairs = firsts.flat_map(|one| (one + 1..count).map(move |other| (place(one), place(other))));
+    let firsts = |count: usize| if count <= ALL_PAIRS { count } else { 1 };
+    let pairs = |firsts: usize| {
+        (0..firsts).flat_map(move |one| (one + 1..count).map(move |other| (one, other))).collect::<Vec<_>>()
+    };
+    // Several files are compared because the same was measured in them.
+    let mut across = pairs(count);
+    across.retain(|&(one, other)| {
+        let (one, other) = (&benchmarks[one], &benchmarks[other]);
+        one.file.0 != other.file.0 && one.file.1 == other.file.1 && one.parameters == other.parameters
+    });
+    let pairs = if across.is_empty() { pairs(firsts(count)) } else { across };
+    let pairs = pairs.into_iter().map(|(one, other)| (place(one), place(other)));
     let arrangement = Arrangement {
         epoch: Picoseconds(0),
         variants: VariantIndex::range(0..count),

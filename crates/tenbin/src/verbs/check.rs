@@ -78,6 +78,8 @@ impl Work for Check {
             return Ok(Answer { to: self.outlet.output.clone(), ..Answer::text(text) });
         }
         self.outlet.can_be_written()?;
+        let written = [&self.junit, &self.markdown, &self.outlet.output].into_iter().flatten();
+        output::each_elsewhere(written.map(PathBuf::as_path))?;
         let mut on_standard_output = 0;
         for file in self.junit.iter().chain(&self.markdown) {
             output::can_be_written(file)?;
@@ -132,7 +134,13 @@ impl Check {
             checked.questions.push(question.unmeasured(INTERRUPTED));
             return Ok(());
         }
-        let weighing = &question.weighing;
+        let weighing = match &question.weighing {
+            Ok(weighing) => weighing,
+            Err(refusal) => {
+                checked.questions.push(question.refused(refusal));
+                return Ok(());
+            }
+        };
         let (describe, plan) = (|| weighing.describe(), |request: &Request<'_>| weighing.plan(request));
         let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
         let measure = self.measure();

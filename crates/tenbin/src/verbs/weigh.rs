@@ -44,7 +44,7 @@ pub struct Weigh {
     commands: Vec<String>,
     /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion, or
     /// Go's benchmark text. Given again, what is in several files is weighed. Nothing is measured or kept
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "runs", "min_runs", "max_runs", "within", "label"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_MEASURING)]
     from: Vec<PathBuf>,
 
     /// Weigh this worker: a program that is asked for work on standard input and answers with the time that
@@ -256,6 +256,39 @@ pub struct Weigh {
     label: Option<Label>,
 }
 
+/// Options that say what is measured and how; what was measured elsewhere stays what it is.
+const OF_MEASURING: [&str; 29] = [
+    "commands",
+    "runs",
+    "min_runs",
+    "max_runs",
+    "within",
+    "label",
+    "warmup",
+    "metric",
+    "same_output",
+    "check",
+    "ignore_failure",
+    "reference",
+    "parameter_list",
+    "parameter_scan",
+    "setup",
+    "prepare",
+    "conclude",
+    "cleanup",
+    "shell",
+    "no_shell",
+    "input",
+    "output",
+    "show_output",
+    "cpus",
+    "command_name",
+    "time_unit",
+    "sort",
+    "style",
+    "seed",
+];
+
 const FUNCTIONS: &str = "Functions, instructions and workers";
 const REVISIONS: &str = "Revisions";
 const RUNS: &str = "How often";
@@ -338,11 +371,15 @@ impl Weigh {
         }
         let remarks = revisions.iter().filter_map(|revisions| revisions.remark.clone()).collect();
         let weighing = match (sides, question) {
-            (Some(sides), _) => self.question_of(sides, &placed)?.read().map_err(|unfit| match unfit {
-                // What a revision holds does not compile.
-                Unfit::Usage(message) if !placed.is_empty() => Trouble { exit: Exit::Fault, message },
-                unfit => unfit.into(),
-            })?,
+            (Some(sides), _) => {
+                let question = self.question_of(sides, &placed)?;
+                question.check_options()?;
+                question.read().map_err(|unfit| match unfit {
+                    // What a revision holds does not compile.
+                    Unfit::Usage(message) if !placed.is_empty() => Trouble { exit: Exit::Fault, message },
+                    unfit => unfit.into(),
+                })?
+            }
             (None, question) => {
                 let mut question = question.unwrap_or_default();
                 if !placed.is_empty() {
@@ -364,7 +401,7 @@ impl Weigh {
         let text = |reported: &tenbin_analysis::Reported, width: usize| {
             if silent { String::new() } else { detail(reported, width) }
         };
-        self.exports.can_be_written()?;
+        self.exports.can_be_written(self.to.as_deref())?;
         let outcome = answered(&survey, &measure, &text, false)?;
         let mut answer = outcome.answer;
         let refused = outcome.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);

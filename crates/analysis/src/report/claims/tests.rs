@@ -27,8 +27,15 @@ fn claim(name: &str, outcome: ClaimOutcome, sentence: &str) -> JudgedClaim {
 }
 
 fn report(claims: Vec<JudgedClaim>) -> CheckReport {
-    let question =
-        CheckedQuestion { name: "parse".into(), run: None, level: 0.01, family: 2, seconds: 3.0, claims };
+    let question = CheckedQuestion {
+        name: "parse".into(),
+        run: None,
+        level: 0.01,
+        family: 2,
+        seconds: 3.0,
+        fault: None,
+        claims,
+    };
     CheckReport::of(vec![question])
 }
 
@@ -105,7 +112,7 @@ fn parsed(xml: &str) -> Element {
 type Rule = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 /// What junit-10.xsd (Jenkins, plugin xunit) asks of each element.
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 7] = [
     ("testsuites", &[], &["name", "time", "tests", "failures", "disabled", "errors"], &["testsuite"]),
     (
         "testsuite",
@@ -120,6 +127,7 @@ const RULES: [Rule; 6] = [
         &["skipped", "error", "failure", "system-out", "system-err"],
     ),
     ("failure", &[], &["type", "message"], &[]),
+    ("error", &[], &["type", "message"], &[]),
     ("skipped", &[], &["type", "message"], &[]),
     ("system-out", &[], &[], &[]),
 ];
@@ -153,6 +161,27 @@ fn junit_has_the_nesting_and_attributes_of_its_schema() {
     assert_eq!([of("tests"), of("failures"), of("errors"), of("skipped")], ["3", "1", "0", "1"]);
     let outcomes: Vec<&str> = suite.children.iter().map(|case| case.children[0].name.as_str()).collect();
     assert_eq!(outcomes, ["system-out", "failure", "skipped"]);
+}
+
+/// A command that does wrong work is no test that somebody has left out.
+#[test]
+fn what_is_not_decided_for_a_fault_is_an_error() {
+    let mut report = of_each();
+    report.questions[0].fault = Some("`a`: it ended with status 1".into());
+    let root = parsed(&claims_as_junit(&report));
+    assert_fits(&root);
+    let suite = &root.children[0];
+    let of = |element: &Element, name: &str| {
+        element.attributes.iter().find(|(known, _)| known == name).unwrap().1.clone()
+    };
+    assert_eq!(["failures", "errors", "skipped"].map(|name| of(suite, name)), ["1", "1", "0"]);
+    let error = &suite.children[2].children[0];
+    assert_eq!(
+        (error.name.as_str(), of(error, "message").as_str()),
+        ("error", "`a`: it ended with status 1")
+    );
+    let first = "3 claims: 1 holds, 1 refuted, 1 not decided; 1 question at fault";
+    assert!(claims(&report).text(100).starts_with(first) && claims_as_markdown(&report).contains(first));
 }
 
 #[test]

@@ -80,12 +80,30 @@ fn crossings(trial: &Trial, answers: &[Answer]) -> Vec<String> {
             variant.coordinate(COLUMN) == Some(column) && variant.coordinate(ROW) == Some(row)
         })
     };
-    let rows = variants.iter().filter_map(|variant| variant.coordinate(ROW)).max().unwrap_or(0);
+    // Only along numbers there is a before and an after.
+    let mut rows: Vec<(f64, u64)> = Vec::new();
+    for variant in variants {
+        let Some(row) = variant.coordinate(ROW) else { continue };
+        match variant.parameters.as_slice() {
+            // A reference has no value.
+            [] => {}
+            [(_, value)] => {
+                let Some(value) = value.parse().ok().filter(|value: &f64| value.is_finite()) else {
+                    return Vec::new();
+                };
+                rows.push((value, row));
+            }
+            _ => return Vec::new(),
+        }
+    }
+    rows.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    rows.dedup_by_key(|(_, row)| *row);
     for left in 0..=columns {
         for right in left + 1..=columns {
             // What is known at each value: which of the two needs less.
-            let known: Vec<(u64, Option<bool>)> = (0..=rows)
-                .filter_map(|row| {
+            let known: Vec<(u64, Option<bool>)> = rows
+                .iter()
+                .filter_map(|&(_, row)| {
                     let (one, other) = (at(left, row)?, at(right, row)?);
                     let answer = answers.iter().find(|answer| {
                         answer.cell == cell.arrangement.label

@@ -155,7 +155,32 @@ pub fn judged(trial: &Trial) -> CheckedQuestion {
         level: descriptor.level,
         family,
         seconds: samples.map(|sample| sample.elapsed).sum::<Picoseconds>().as_seconds(),
+        fault: fault(trial),
         claims,
+    }
+}
+
+/// What did not do what it has to, and how.
+fn fault(trial: &Trial) -> Option<String> {
+    let checks = trial.cells.iter().flat_map(|cell| &cell.checks);
+    let mut broken = checks.filter(|check| !check.met && !check.sabotage);
+    broken.next().map(|check| format!("`{}`: {}", trial.descriptor[check.variant].name, check.seen))
+}
+
+/// What became of a question of which nothing could be read but its claims.
+pub(super) fn unmeasured_question(
+    name: &str,
+    claims: &[(String, String)],
+    refusal: &Refusal,
+) -> CheckedQuestion {
+    CheckedQuestion {
+        name: name.into(),
+        run: None,
+        level: Descriptor::default().level,
+        family: 0,
+        seconds: 0.0,
+        fault: None,
+        claims: claims.iter().map(|(name, text)| unmeasured(name, text, refusal)).collect(),
     }
 }
 

@@ -12,6 +12,7 @@ use tenbin_model::words::comma;
 use tenbin_model::{CheckedQuestion, Picoseconds, Quantity, Refusal, Trial};
 use toml::Spanned;
 
+use super::analysis::unmeasured_question;
 use super::{Claims, Vocabulary, judged};
 use crate::experiment::Unfit;
 use crate::survey::cpus;
@@ -24,17 +25,28 @@ pub struct AskedQuestion {
     pub name: String,
     /// The claims: name and sentence of each.
     pub claims: Vec<(String, String)>,
-    /// What is measured.
-    pub weighing: Weighing,
+    /// What is measured, or why that is not possible here.
+    pub weighing: Result<Weighing, Refusal>,
 }
 
 impl AskedQuestion {
     /// What became of it where it was not measured, for the reason `why`.
     pub fn unmeasured(&self, why: &str) -> CheckedQuestion {
-        let refusal =
-            Refusal { reached: why.into(), needs: "a measurement".into(), remedy: "check it again".into() };
-        let descriptor = self.weighing.describe();
-        judged(&Trial { descriptor, refusal: Some(refusal), cells: Vec::new(), findings: Vec::new() })
+        self.refused(&Refusal {
+            reached: why.into(),
+            needs: "a measurement".into(),
+            remedy: "check it again".into(),
+        })
+    }
+
+    /// What became of it where it is refused as a whole.
+    pub fn refused(&self, refusal: &Refusal) -> CheckedQuestion {
+        let descriptor = match &self.weighing {
+            Ok(weighing) => weighing.describe(),
+            Err(_) => return unmeasured_question(&self.name, &self.claims, refusal),
+        };
+        let refusal = Some(refusal.clone());
+        judged(&Trial { descriptor, refusal, cells: Vec::new(), findings: Vec::new() })
     }
 }
 
@@ -105,7 +117,16 @@ impl File<'_> {
         } else {
             self.asked(name, section).and_then(|asked| asked.read())
         };
-        let weighing = weighing.map_err(at_name)?;
+        let claims = section.claims.0.iter();
+        let claims = claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect();
+        let weighing = match weighing {
+            Ok(weighing) => weighing,
+            // What cannot be measured here leaves the other questions alone.
+            Err(Unfit::Refused(refusal)) => {
+                return Ok(AskedQuestion { name: name.get_ref().clone(), claims, weighing: Err(refusal) });
+            }
+            Err(unfit) => return Err(at_name(unfit)),
+        };
         let words = Vocabulary::of(&weighing.descriptor);
         for (claim, text) in &section.claims.0 {
             let wrong = |why: &str| self.wrong(&text.span(), &format!("claim `{}`: {why}", claim.get_ref()));
@@ -119,9 +140,7 @@ impl File<'_> {
                 return Err(wrong(&format!("{noun} is known of commands, and of functions only time is")));
             }
         }
-        let claims = section.claims.0.iter();
-        let claims = claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect();
-        Ok(AskedQuestion { name: name.get_ref().clone(), claims, weighing })
+        Ok(AskedQuestion { name: name.get_ref().clone(), claims, weighing: Ok(weighing) })
     }
 
     /// What `tenbin weigh` would be given.
@@ -132,10 +151,13 @@ impl File<'_> {
             .0
             .iter()
             .map(|(name, values)| {
-                let values = values.iter().map(|value| value.0.replace(',', "\\,"));
-                (name.get_ref().clone(), values.collect::<Vec<_>>().join(","))
+                if values.is_empty() {
+                    return Err(Unfit::Usage(format!("the parameter {} has no value", name.get_ref())));
+                }
+                let values = values.iter().map(|value| value.0.replace('\\', "\\\\").replace(',', "\\,"));
+                Ok((name.get_ref().clone(), values.collect::<Vec<_>>().join(",")))
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         let parameters = Parameters { lists, ..Parameters::default() };
         let keys: Vec<String> = commands.iter().map(|(key, _)| key.get_ref().clone()).collect();
         let each = |hook: &Option<Hook>, word: &str| -> Result<Vec<String>, Unfit> {

@@ -43,7 +43,7 @@ const FORMS: &str = "A claim is one of these, of commands A and B and a paramete
                                             page faults, context switches, instructions, cycles)
   A is linear in P                         (also: constant, quadratic)
   A uses at most N MiB                     (also: KiB, GiB)
-  A takes at most N ms                     (also: s, and of instructions cycles)";
+  A takes at most N ms                     (also: s, us, ns, and of instructions cycles)";
 
 impl Claim {
     /// What has to be measured for it.
@@ -165,6 +165,8 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
                         .ok_or_else(|| Wrong::Word("only of instructions cycles are known".into()))?;
                     return pair(command(one)?, cycle, vec![Quantity::WallTime], Bounds::one(number, true));
                 }
+                "ns" => ("ns", 1e3),
+                "us" | "µs" => ("µs", 1e6),
                 "ms" => ("ms", 1e9),
                 "s" => ("s", 1e12),
                 _ => return Err(Wrong::Form),

@@ -53,7 +53,7 @@ fn every_form_of_a_claim_is_understood() {
         "new takes at most 0.5 s",
     ];
     let questions = read(&of_two(&texts)).unwrap();
-    let descriptor = &questions[0].weighing.descriptor;
+    let descriptor = &questions[0].weighing.as_ref().unwrap().descriptor;
     assert_eq!(Claims::of(descriptor).len(), texts.len());
     // Times, memory, user time, context switches and page faults of one pair, and a median.
     assert_eq!(CLAIMS.family(descriptor, 0), 6);
@@ -154,7 +154,7 @@ fn commands_and_values_keep_the_order_of_the_file() {
     let questions = read(text).unwrap();
     assert_eq!(questions.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["z", "a"]);
     assert_eq!(questions[0].claims[0].0, "z");
-    let variants = &questions[0].weighing.descriptor.variants;
+    let variants = &questions[0].weighing.as_ref().unwrap().descriptor.variants;
     let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(
         names,
@@ -166,7 +166,7 @@ fn commands_and_values_keep_the_order_of_the_file() {
 /// around which each run lies by a log-normal factor.
 fn trial(question: &AskedQuestion, cost: &dyn Fn(usize) -> f64, blocks: u32, seed: u64) -> Trial {
     const SPREAD: f64 = 0.02;
-    let weighing = &question.weighing;
+    let weighing = question.weighing.as_ref().unwrap();
     let (descriptor, arrangement) = (weighing.descriptor.clone(), weighing.arrangement.clone());
     let family = CLAIMS.family(&descriptor, 0);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -313,7 +313,7 @@ fn every_combination_of_values_has_to_satisfy_a_claim() {
     let text = "[weigh.q]\ncommands = { new = 'true', old = 'true' }\nparameters.n = [1, 2]\n\
                 claims.c = 'new is at most 5 % slower than old'";
     let question = &read(text).unwrap()[0];
-    assert_eq!(CLAIMS.family(&question.weighing.descriptor, 0), 2);
+    assert_eq!(CLAIMS.family(&question.weighing.as_ref().unwrap().descriptor, 0), 2);
     let slow_at_two = |place: usize| if place == 2 { 2e6 } else { 1e6 };
     let claims = measured(question, &slow_at_two, 64, 1);
     assert_eq!(claims[0].outcome, Refuted);

@@ -24,6 +24,8 @@ struct Entry {
     aggregate_name: Option<String>,
     #[serde(default)]
     error_occurred: bool,
+    #[serde(default)]
+    skipped: bool,
     /// A whole number, which some versions write as a float.
     iterations: Option<f64>,
     /// Of one iteration.
@@ -37,7 +39,9 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
     let mut benchmarks: Vec<Benchmark> = Vec::new();
     for (number, entry) in entries.into_iter().enumerate() {
         let place = format!("benchmarks[{number}] (`{}`)", entry.name);
-        if entry.error_occurred {
+        // Nor is the law that it fitted a time (`BM_x_BigO`, `BM_x_RMS`).
+        let is_law = entry.aggregate_name.is_some() && entry.real_time.is_none();
+        if entry.error_occurred || entry.skipped || is_law {
             continue;
         }
         let name = entry.run_name.unwrap_or(entry.name);

@@ -50,6 +50,7 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
             name: timed.command,
             parameters: timed.parameters.into_iter().collect(),
             samples,
+            ..Benchmark::default()
         });
     }
     Ok(Measured::by(TOOL, benchmarks))

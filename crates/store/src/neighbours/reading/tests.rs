@@ -66,7 +66,7 @@ fn google_benchmark_has_a_sample_a_repetition() {
         )
     };
     let text = format!(
-        r#"{{"context": {{"date": "2024-01-02T03:04:05+00:00", "load_avg": []}}, "benchmarks": [{}, {}, {}, {}]}}"#,
+        r#"{{"context": {{"date": "2024-01-02T03:04:05+00:00", "load_avg": []}}, "benchmarks": [{}, {}, {}, {}, {}, {}]}}"#,
         entry("BM_a/8", "iteration", r#""real_time": 1.5, "cpu_time": 1.25, "time_unit": "us""#),
         entry("BM_a/8", "iteration", r#""real_time": 2.5, "cpu_time": 2.25, "time_unit": "us""#),
         entry(
@@ -75,6 +75,8 @@ fn google_benchmark_has_a_sample_a_repetition() {
             r#""aggregate_name": "mean", "real_time": 2, "cpu_time": 1, "time_unit": "us""#
         ),
         r#"{"name": "BM_old", "iterations": 7, "real_time": 3, "cpu_time": 3, "time_unit": "ns"}"#,
+        r#"{"name": "BM_a_BigO", "run_name": "BM_a", "run_type": "aggregate", "aggregate_name": "BigO", "big_o": "N"}"#,
+        r#"{"name": "BM_b", "iterations": 0, "skipped": true, "skip_message": "no device"}"#,
     );
     let run = of("g.json", &text).unwrap();
     assert_eq!(
@@ -205,6 +207,22 @@ fn several_files_are_one_run_whose_names_say_which() {
     let expected = paths.iter().map(|path| format!("A [{}]", path.display()));
     assert_eq!(names.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     assert_eq!(run.trials[0].cells[0].arrangement.comparisons.len(), 1);
+}
+
+#[test]
+fn what_is_in_several_files_is_weighed_from_file_to_file() {
+    let folder = TempDir::new().unwrap();
+    let paths = ["before.txt", "after.txt"].map(|name| folder.path().join(name));
+    for (path, names) in paths.iter().zip([["A", "B", "C", "OnlyBefore"], ["C", "A", "B", "OnlyAfter"]]) {
+        let lines = names.map(|name| format!("Benchmark{name} 10 1 ns/op\n"));
+        fs::write(path, lines.concat()).unwrap();
+    }
+    let run = read(&paths).unwrap();
+    let trial = &run.trials[0];
+    let name = |variant: VariantIndex| trial.descriptor[variant].name.split(' ').next().unwrap();
+    let pairs = trial.cells[0].arrangement.comparisons.iter();
+    let pairs: Vec<_> = pairs.map(|pair| (name(pair.left), name(pair.right))).collect();
+    assert_eq!(pairs, [("A", "A"), ("B", "B"), ("C", "C")]);
 }
 
 #[test]

@@ -182,11 +182,15 @@ pub fn answered(
     let at_once = measure.outlet.output.is_none() && !measure.outlet.form.json;
     let mut page = Page { at_once, text: String::new(), trouble: None };
     let mut known: Option<Report> = None;
+    // Whoever asks for no answer gets no words beside one.
+    let mut silent = true;
     let (measured, interrupted) = measurement::measure(survey, &mut |run| {
         let part = analyses().report(run, None);
         let between = if summary && known.is_some() { "\n" } else { "" };
         if !measure.outlet.form.json {
-            page.add(&format!("{between}{}", text(&part, width)));
+            let text = text(&part, width);
+            silent &= text.is_empty();
+            page.add(&format!("{between}{text}"));
         }
         let part = part.report;
         match &mut known {
@@ -209,7 +213,9 @@ pub fn answered(
         if summary && measured.run.trials.len() > 1 {
             page.add(&format!("\nAll of it, a sentence each\n\n{}", report::survey(&report).text(width)));
         }
-        page.add(&report::instrument(&report).text(width));
+        if !silent {
+            page.add(&report::instrument(&report).text(width));
+        }
     }
     let kept = keeper.keep("run", |store| {
         store::keep(store, &measured.run, measure.label.as_ref()).map(|id| id.to_string())

@@ -9,7 +9,7 @@ use tenbin_model::words::comma;
 use tenbin_store::neighbours::hyperfine::Results;
 
 use crate::output::Trouble;
-use crate::output::{Answer, Exit, can_be_written, write_whole};
+use crate::output::{Answer, Exit, can_be_written, each_elsewhere, write_whole};
 
 const WRITTEN: &str = "What is written";
 
@@ -64,12 +64,8 @@ impl Exports {
     ///
     /// # Errors
     /// Names the path and the system's reason, or a path that is given twice.
-    pub fn can_be_written(&self) -> Result<(), Trouble> {
-        let paths: Vec<&Path> = self.all().map(|(path, _)| path).collect();
-        if let Some(twice) = paths.iter().enumerate().find(|(place, path)| paths[..*place].contains(path)) {
-            let path = twice.1.display();
-            return Err(Trouble::usage(format!("{path}: two exports go there; name a file for each")));
-        }
+    pub fn can_be_written(&self, answer: Option<&Path>) -> Result<(), Trouble> {
+        each_elsewhere(self.all().map(|(path, _)| path).chain(answer))?;
         self.all().try_for_each(|(path, _)| can_be_written(path))
     }
 

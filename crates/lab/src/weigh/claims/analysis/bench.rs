@@ -5,7 +5,7 @@ use tenbin_document::words::{counted, percent};
 use tenbin_model::words::{capitalised, comma, semicolon};
 use tenbin_model::{
     Bytes, Cell, ClaimFigure, ClaimOutcome, Comparison, Descriptor, Evidence, Interval, JudgedClaim,
-    Picoseconds, Quantity, VariantIndex,
+    Picoseconds, Quantity, Sample, VariantIndex,
 };
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sequential::Plan;
@@ -180,12 +180,17 @@ impl Bench<'_> {
         )
     }
 
-    /// The median of what a command needs and where it lies, with the level and the number of runs. None
+    /// The median of what a command needs and where it lies, with the level and the number of values. None
     /// where there are too few.
     pub(super) fn median(&self, variant: VariantIndex, quantity: Quantity) -> Option<(Interval, f64, usize)> {
         let read = verdict::of_command(quantity);
-        let own = self.cell.samples.iter().filter(|sample| sample.variant == variant);
-        let values = Ordered::new(own.map(read).collect())?;
+        let own: Vec<&Sample> = self.cell.samples.iter().filter(|sample| sample.variant == variant).collect();
+        // Epochs of a block share a process and a layout: one value, as the interval is of values that know
+        // nothing of each other.
+        let blocks = own.chunk_by(|one, other| one.block == other.block);
+        let mean =
+            |block: &[&Sample]| block.iter().map(|sample| read(sample)).sum::<f64>() / block.len() as f64;
+        let values = Ordered::new(blocks.map(mean).collect())?;
         let plan = Plan::new(self.descriptor.level, self.family.max(1))?;
         let level = plan.level_after(self.cell.ended?, self.blocks())?;
         let quantile = sign::interval(&values, level)?;
@@ -211,16 +216,19 @@ impl Bench<'_> {
             return self.too_few_runs(variant);
         };
         let name = self.name(variant);
+        let (what, noun) = if self.cell.arrangement.once { ("run", "run") } else { ("operation", "block") };
         let allowed = Bounds::one(most.0 as f64 / scale, true);
         let scaled = Interval { low: interval.low / scale, high: interval.high / scale };
         let outcome = of_interval(scaled, allowed);
         let reached = format!(
-            "the median run of `{name}` took {} {unit} (claimed: {} {unit}; {})",
+            "the median {what} of `{name}` took {} {unit} (claimed: {} {unit}; {})",
             ends(scaled, allowed),
             in_words(allowed),
-            counted(runs, "run")
+            counted(runs, noun)
         );
-        let needs = (outcome == ClaimOutcome::NotDecided).then(|| further(scaled, allowed, (runs, "runs")));
+        let needs = (outcome == ClaimOutcome::NotDecided).then(|| {
+            further(scaled, allowed, (runs, if self.cell.arrangement.once { "runs" } else { "blocks" }))
+        });
         let seconds = Interval { low: interval.low / 1e12, high: interval.high / 1e12 };
         let what = format!("median time of `{name}`");
         let figures =

@@ -44,16 +44,18 @@ pub(super) fn in_words(bounds: Bounds) -> String {
     }
 }
 
-/// A figure with up to four decimals, and none that says nothing.
+/// A figure with up to four decimals, more where it is small, and none that says nothing.
 pub(super) fn plainly(value: f64) -> String {
-    let digits = format!("{value:.4}");
+    let small = value != 0.0 && value.abs() < 0.1;
+    let decimals = if small { 3 - value.abs().log10().floor() as i32 } else { 4 };
+    let digits = format!("{value:.*}", decimals.min(12) as usize);
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// An interval with its ends rounded outwards, and as many decimals as show on which side of what is claimed
 /// they lie.
 pub(super) fn ends(interval: Interval, Bounds { least, most }: Bounds) -> String {
-    const MOST_DECIMALS: usize = 6;
+    const MOST_DECIMALS: usize = 12;
     let Interval { low, high } = interval;
     let first_digit = |of: f64| if of > 0.0 { -(of.log10().floor() as i32) } else { 0 };
     let start = first_digit(high - low).max(1 + first_digit(high.abs().max(low.abs())));
