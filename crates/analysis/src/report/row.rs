@@ -45,13 +45,12 @@ impl Row {
         let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
         let work = cell.arrangement.work as f64;
         let units = |sample: &Sample| sample.iterations as f64 * work;
-        let cost = |sample: &&Sample| time(sample) / work;
-        let costs = Ordered::new(samples.iter().map(cost).collect())?;
-        // Epochs of a block are no strangers to each other, as the interval's values have to be.
-        let of_block = |block: &[&Sample]| block.iter().map(cost).sum::<f64>() / block.len() as f64;
-        let blocks = samples.chunk_by(|one, other| one.block == other.block).map(of_block);
-        let blocks = Ordered::new(blocks.collect())?;
-        let interval = sign::Estimate::of(&blocks, LEVEL).interval;
+        // Epochs of a block are no strangers to each other, as the values of an interval have to be.
+        let of_block = |block: &[&Sample]| {
+            block.iter().map(|sample| time(sample) / work).sum::<f64>() / block.len() as f64
+        };
+        let costs = samples.chunk_by(|one, other| one.block == other.block).map(of_block);
+        let costs = Ordered::new(costs.collect())?;
         let total: f64 = samples.iter().map(|sample| units(sample)).sum();
         let charged = samples.iter().map(|sample| (sample.user + sample.system).as_seconds()).sum::<f64>();
         let shares = || samples.iter().flat_map(|sample| &sample.shares);
@@ -63,7 +62,7 @@ impl Row {
         };
         Some(Self {
             name: descriptor[variant].name.clone(),
-            cost: sign::Estimate { interval, ..sign::Estimate::of(&costs, LEVEL) },
+            cost: sign::Estimate::of(&costs, LEVEL),
             failures: shares().next().map(|_| failed as f64 / total),
             charged: charged * 1e6 / total,
             workers: Workers::of(&samples),
