@@ -156,6 +156,9 @@ impl Instructions {
             sides.push(match (number, order) {
                 (0, _) => cycles::REFERENCE.to_owned(),
                 (_, Order::InChain) => format!("{line}{}", cycles::IN_CHAIN),
+                (_, Order::Apart) if instructions::is_alone(here, line) => {
+                    format!("{line}{}", cycles::ALONE)
+                }
                 (_, Order::Apart) => format!("{line}{}", cycles::APART),
             });
         }

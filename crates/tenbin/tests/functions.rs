@@ -351,6 +351,9 @@ fn instructions_are_in_cycles() {
     // Three on every x86-64 since 2000; half of the way to two and to four is as far as a test goes.
     assert!((2.5..3.5).contains(&named("imul rax, rbx in a chain")), "{report}");
     assert!((0.8..1.2).contains(&named("add rax, rbx in a chain")), "{report}");
+    // All of them write to the accumulator, and a division by it never traps.
+    let shown = shown(&weigh(&place, &["--asm", "div rbx"]));
+    assert!(shown.contains("no other register: "), "{shown}");
 }
 
 #[test]

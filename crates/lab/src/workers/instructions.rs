@@ -133,6 +133,12 @@ pub(super) fn assembler(architecture: Architecture, line: &str, init: &str, orde
     dialect.frame.replace("{init}", &format!("\t{init}")).replace("{body}", &body)
 }
 
+/// Whether no other register can be written in the place of the one that is: then copies of it are as they were
+/// typed, whatever they are to be.
+pub(super) fn is_alone(architecture: Architecture, line: &str) -> bool {
+    renamed(dialect(architecture), line).len() == 1
+}
+
 /// Instructions of x86-64 whose only operand, where there is one, is read and not written.
 const READ_ONE: [&str; 4] = ["div", "idiv", "mul", "imul"];
 

@@ -26,6 +26,9 @@ pub(in crate::workers) const APART: &str = " apart";
 /// copies that take less than this did not wait, whatever was typed.
 const LEAST_OF_A_CHAIN: f64 = 0.9;
 
+/// How it is named where there is no other register to write to.
+pub(in crate::workers) const ALONE: &str = " apart, with no other register";
+
 /// Instructions, in cycles.
 pub const INSTRUCTIONS: &dyn Analysis = &Instructions;
 
@@ -71,7 +74,11 @@ impl Analysis for Instructions {
                     |evidence| {
                         format!(
                             "{}{} ({})",
-                            if is_no_chain(name, evidence.interval) { "no chain: " } else { "" },
+                            match name {
+                                name if is_no_chain(name, evidence.interval) => "no chain: ",
+                                name if name.ends_with(ALONE) => "no other register: ",
+                                _ => "",
+                            },
                             show(evidence.ratio, evidence.interval),
                             outward(evidence.interval)
                         )
