@@ -169,6 +169,8 @@ pub struct Weighing {
     pub analysis: &'static dyn Analysis,
     /// Sets the cell up.
     pub(crate) open: Rc<dyn Fn(&Request<'_>) -> Opened>,
+    /// Cleans up after all of it, and says what went wrong with that.
+    pub close: Rc<dyn Fn() -> Vec<String>>,
 }
 
 /// The comparisons of so many variants: every pair of a few, and of more each with the first; only those
@@ -301,11 +303,19 @@ impl Question {
         let mut asked = Claims::quantities(&descriptor);
         asked.extend(&self.quantities);
         let workshop = Rc::new(RefCell::new(Workshop::new(self, prepared, shell.words, longest, &asked)));
+        let opened = Rc::clone(&workshop);
         let open = move |_: &Request<'_>| -> Opened {
-            workshop.borrow_mut().open()?;
-            Ok(Box::new(Fixture::new(Rc::clone(&workshop))))
+            opened.borrow_mut().open()?;
+            Ok(Box::new(Fixture::new(Rc::clone(&opened))))
         };
-        Ok(Weighing { descriptor, arrangement, allowance, analysis: self.analysis(), open: Rc::new(open) })
+        Ok(Weighing {
+            descriptor,
+            arrangement,
+            allowance,
+            analysis: self.analysis(),
+            open: Rc::new(open),
+            close: Rc::new(move || workshop.borrow_mut().clean_up()),
+        })
     }
 
     /// How what is measured becomes answers.

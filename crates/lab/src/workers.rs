@@ -225,7 +225,8 @@ impl Question {
             let timed = !matches!(request.machine.virtualisation, Virtualisation::Emulated(_));
             Ok(Box::new(Fixture { members: Rc::clone(&members), timed }))
         };
-        Ok(Weighing { descriptor, arrangement, allowance, analysis, open: Rc::new(open) })
+        let (open, close) = (Rc::new(open), Rc::new(Vec::new));
+        Ok(Weighing { descriptor, arrangement, allowance, analysis, open, close })
     }
 
     /// That what is asked can be asked, whatever the files hold that are named.

@@ -436,16 +436,28 @@ impl Workshop {
         }));
         std::mem::take(&mut self.remarks)
     }
+
+    /// Cleans up after all commands that were set up, once: what went wrong with that.
+    pub(super) fn clean_up(&mut self) -> Vec<String> {
+        let mut failures = Vec::new();
+        for place in std::mem::take(&mut self.set_up) {
+            if let Some(cleanup) = self.commands[place].cleanup.clone()
+                && let Err(unfit) = self.hook(place, "cleanup", &cleanup, false)
+            {
+                failures.push(match wrong(unfit) {
+                    Failure::Wrong(words) => words,
+                    Failure::Machine(fault) => fault.to_string(),
+                });
+            }
+        }
+        failures
+    }
 }
 
 impl Drop for Workshop {
     fn drop(&mut self) {
-        for place in std::mem::take(&mut self.set_up) {
-            if let Some(cleanup) = self.commands[place].cleanup.clone() {
-                // There is nobody left to tell.
-                let _ = self.hook(place, "cleanup", &cleanup, false);
-            }
-        }
+        // There is nobody left to tell.
+        let _ = self.clean_up();
     }
 }
 

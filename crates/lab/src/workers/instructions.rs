@@ -133,8 +133,8 @@ pub(super) fn assembler(architecture: Architecture, line: &str, init: &str, orde
     dialect.frame.replace("{init}", &format!("\t{init}")).replace("{body}", &body)
 }
 
-/// Whether no other register can be written in the place of the one that is: then copies of it are as they were
-/// typed, whatever they are to be.
+/// Whether no other register can be written in the place of the one that is: then copies of it are as they
+/// were typed, whatever they are to be.
 pub(super) fn is_alone(architecture: Architecture, line: &str) -> bool {
     renamed(dialect(architecture), line).len() == 1
 }

@@ -155,6 +155,7 @@ impl Check {
             Err(trouble) => return Err(trouble),
         };
         checked.remarks.extend(outcome.answer.remarks);
+        checked.remarks.extend((weighing.close)().iter().map(|wrong| format!("tenbin: {wrong}")));
         if checked.exit == Exit::Answered || matches!(outcome.answer.exit, Exit::Interrupted(_)) {
             checked.exit = outcome.answer.exit;
         }

@@ -409,6 +409,7 @@ impl Weigh {
             answer.exit = Exit::Refused;
         }
         answer.remarks.extend(remarks);
+        answer.remarks.extend((weighing.close)().iter().map(|wrong| format!("tenbin: {wrong}")));
         self.exports.write(&outcome.run, &mut answer);
         let worse: Vec<_> = outcome.report.answers.iter().map(weigh::is_worse).collect();
         let worse = if worse.contains(&Some(true)) {
