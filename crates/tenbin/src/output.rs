@@ -272,6 +272,13 @@ pub fn each_elsewhere<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(
     let mut known = Vec::new();
     for path in paths {
         if let Destination::File(file) = Destination::of(path)? {
+            // However it is spelt.
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+            let file = match (folder, file.file_name()) {
+                (Ok(folder), Some(name)) => folder.join(name),
+                _ => file,
+            };
             if known.contains(&file) {
                 return Err(Trouble::usage(format!(
                     "{}: two outputs go there; name a file for each",

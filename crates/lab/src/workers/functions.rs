@@ -136,13 +136,7 @@ impl Functions {
                 self.sides.len()
             )));
         }
-        for flags in &self.flags {
-            words_of(flags)?;
-        }
-        match self.callers.iter().find(|file| !file.is_file()) {
-            Some(file) => Err(Unfit::Usage(format!("{}: there is no such file", file.display()))),
-            None => Ok(()),
-        }
+        self.flags.iter().try_for_each(|flags| words_of(flags).map(drop))
     }
 
     /// Whether the code of a side is in a library that is finished, and so lies as it does.
@@ -421,8 +415,11 @@ impl Side {
         let library = folder.join(format!("{name}.a"));
         let emitted = format!("--emit=obj={},link={}", object.display(), library.display());
         let with = format!("--extern=tenbin={}", used.display());
-        // Its own name may be that of the crate.
-        let words = ["--crate-type=staticlib", "--crate-name=side", "-Ccodegen-units=1", &emitted, &with];
+        let mut words = vec!["--crate-type=staticlib", "-Ccodegen-units=1", &emitted, &with];
+        if file.file_stem() == Some("tenbin".as_ref()) {
+            // It would have the name of the crate.
+            words.push("--crate-name=side");
+        }
         rustc(&words, file)?;
         self.libraries.push(library);
         Ok(())

@@ -89,7 +89,7 @@ macro_rules! export {
     (@functions $setup:expr, $run:expr, $fault:expr, $check:expr) => {
         // All of them together say what the state is.
         fn tenbin_asked(asked: $crate::Asked) -> u64 {
-            $crate::answer(asked, $setup, $run, $fault, $check)
+            $crate::answer(asked, $setup, |state, n| $run(state, n), $fault, |state| $check(state))
         }
 
         #[unsafe(no_mangle)]

@@ -69,9 +69,6 @@ const PART: usize = 1 << 16;
 /// Parts that are read before somebody looks at the clock again: more than any pipe holds.
 const PARTS: usize = 32;
 
-/// Pipes of what goes on that are read. Of more, the oldest are closed.
-const MOST_KEPT: usize = 256;
-
 /// Bytes of the stack of a child until it executes its program. It makes system calls only.
 const STACK: usize = 32 << 10;
 
@@ -318,7 +315,6 @@ impl Helper {
         let left = self.remains.after(pid, launch.leaves);
         if launch.leaves {
             self.kept.extend(pipes.into_iter().map(|pipe| Pipe { frames: None, ..pipe }));
-            self.kept.drain(..self.kept.len().saturating_sub(MOST_KEPT));
         }
         let counts = counters.map(CommandCounters::read).transpose().map_err(not_counted)?.flatten();
         let end = why.unwrap_or(if libc::WIFEXITED(status) {

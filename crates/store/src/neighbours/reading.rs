@@ -274,16 +274,15 @@ fn cell(benchmarks: Vec<Benchmark>) -> Cell {
     let count = benchmarks.len();
     let place = VariantIndex::from;
     let firsts = |count: usize| if count <= ALL_PAIRS { count } else { 1 };
-    let pairs = |firsts: usize| {
-        (0..firsts).flat_map(move |one| (one + 1..count).map(move |other| (one, other))).collect::<Vec<_>>()
-    };
+    let pairs =
+        |firsts: usize| (0..firsts).flat_map(move |one| (one + 1..count).map(move |other| (one, other)));
     // Several files are compared because the same was measured in them.
-    let mut across = pairs(count);
-    across.retain(|&(one, other)| {
+    let is_across = |&(one, other): &(usize, usize)| {
         let (one, other) = (&benchmarks[one], &benchmarks[other]);
         one.file.0 != other.file.0 && one.file.1 == other.file.1 && one.parameters == other.parameters
-    });
-    let pairs = if across.is_empty() { pairs(firsts(count)) } else { across };
+    };
+    let across: Vec<_> = pairs(count).filter(is_across).collect();
+    let pairs = if across.is_empty() { pairs(firsts(count)).collect() } else { across };
     let pairs = pairs.into_iter().map(|(one, other)| (place(one), place(other)));
     let arrangement = Arrangement {
         epoch: Picoseconds(0),

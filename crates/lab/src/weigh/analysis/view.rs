@@ -10,8 +10,8 @@ use tenbin_model::machine::Virtualisation;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
-    Answer, Axis, Bytes, Cell, Descriptor, Machine, Parameter, Picoseconds, Quantity, Trial, VariantIndex,
-    Verdict,
+    Answer, Axis, Bytes, Cell, Descriptor, Machine, Parameter, Picoseconds, Quantity, Sample, Trial,
+    VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign;
@@ -243,7 +243,14 @@ fn row(
     };
     let time = |picoseconds: f64| in_unit(picoseconds, unit);
     let wall = of(Quantity::WallTime)?;
-    let estimate = sign::Estimate::of(&wall, tenbin_stats::LEVEL);
+    // Runs of a block are no strangers to each other: where it has two of a command (`--above`), it has one
+    // value.
+    let read = verdict::of_command(Quantity::WallTime);
+    let own: Vec<&Sample> = samples().collect();
+    let of_block =
+        |block: &[&Sample]| block.iter().map(|sample| read(sample)).sum::<f64>() / block.len() as f64;
+    let blocks = own.chunk_by(|one, other| one.block == other.block).map(of_block);
+    let estimate = sign::Estimate::of(&Ordered::new(blocks.collect())?, tenbin_stats::LEVEL);
     let within = estimate.interval.map_or_else(
         || "–".into(),
         |quantile| format!("{} to {}", time(quantile.interval.low), time(quantile.interval.high)),

@@ -204,11 +204,14 @@ impl Bench<'_> {
     }
 
     pub(super) fn too_few_runs(&self, variant: VariantIndex) -> Part {
-        let runs = self.cell.samples.iter().filter(|sample| sample.variant == variant).count();
-        Part::undecided(
-            format!("`{}` was run {} times only", self.name(variant), runs),
-            self.too_few("runs", self.least_runs()),
-        )
+        let own: Vec<&Sample> = self.cell.samples.iter().filter(|sample| sample.variant == variant).collect();
+        if self.cell.arrangement.once {
+            let reached = format!("`{}` was run {} times only", self.name(variant), own.len());
+            return Part::undecided(reached, self.too_few("runs", self.least_runs()));
+        }
+        let blocks = own.chunk_by(|one, other| one.block == other.block).count();
+        let reached = format!("`{}` was measured in {blocks} blocks only", self.name(variant));
+        Part::undecided(reached, self.too_few("blocks", self.least_runs()))
     }
 
     fn time(&self, variant: VariantIndex, most: Picoseconds, (unit, scale): (&str, f64)) -> Part {
