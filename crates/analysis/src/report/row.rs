@@ -3,7 +3,7 @@
 use tenbin_model::sample::{METRICS, Metric};
 use tenbin_model::{Cell, Descriptor, Reading, Sample, VariantIndex};
 
-use crate::verdict::Time;
+use crate::verdict::{self, Time};
 use tenbin_stats::LEVEL;
 use tenbin_stats::fairness::jain;
 use tenbin_stats::order::Ordered;
@@ -45,12 +45,7 @@ impl Row {
         let samples: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.variant == variant).collect();
         let work = cell.arrangement.work as f64;
         let units = |sample: &Sample| sample.iterations as f64 * work;
-        // Epochs of a block are no strangers to each other, as the values of an interval have to be.
-        let of_block = |block: &[&Sample]| {
-            block.iter().map(|sample| time(sample) / work).sum::<f64>() / block.len() as f64
-        };
-        let costs = samples.chunk_by(|one, other| one.block == other.block).map(of_block);
-        let costs = Ordered::new(costs.collect())?;
+        let costs = Ordered::new(verdict::by_block(&samples, |sample| time(sample) / work))?;
         let total: f64 = samples.iter().map(|sample| units(sample)).sum();
         let charged = samples.iter().map(|sample| (sample.user + sample.system).as_seconds()).sum::<f64>();
         let shares = || samples.iter().flat_map(|sample| &sample.shares);

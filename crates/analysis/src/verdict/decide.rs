@@ -274,6 +274,13 @@ pub fn of_command(quantity: Quantity) -> Time {
     }
 }
 
+/// One value for each block, in their order: the mean of its epochs. Those share a process, a layout or a
+/// moment, and the values of an interval have to be strangers to each other.
+pub fn by_block(samples: &[&Sample], read: impl Fn(&Sample) -> f64) -> Vec<f64> {
+    let blocks = samples.chunk_by(|one, other| one.block == other.block);
+    blocks.map(|block| block.iter().map(|sample| read(sample)).sum::<f64>() / block.len() as f64).collect()
+}
+
 /// The whole epoch's.
 pub fn whole_epoch(sample: &Sample) -> f64 {
     sample.elapsed.0 as f64 / sample.iterations as f64

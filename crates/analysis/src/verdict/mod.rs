@@ -12,7 +12,8 @@ pub mod regimes;
 pub mod sentence;
 
 pub use decide::{
-    Time, contradiction, decided, evidence, last_look, of_command, of_interval, paired, votes, whole_epoch,
+    Time, by_block, contradiction, decided, evidence, last_look, of_command, of_interval, paired, votes,
+    whole_epoch,
 };
 pub use sentence::refusal as refused_in_words;
 

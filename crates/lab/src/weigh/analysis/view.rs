@@ -243,14 +243,9 @@ fn row(
     };
     let time = |picoseconds: f64| in_unit(picoseconds, unit);
     let wall = of(Quantity::WallTime)?;
-    // Runs of a block are no strangers to each other: where it has two of a command (`--above`), it has one
-    // value.
-    let read = verdict::of_command(Quantity::WallTime);
     let own: Vec<&Sample> = samples().collect();
-    let of_block =
-        |block: &[&Sample]| block.iter().map(|sample| read(sample)).sum::<f64>() / block.len() as f64;
-    let blocks = own.chunk_by(|one, other| one.block == other.block).map(of_block);
-    let estimate = sign::Estimate::of(&Ordered::new(blocks.collect())?, tenbin_stats::LEVEL);
+    let blocks = verdict::by_block(&own, verdict::of_command(Quantity::WallTime));
+    let estimate = sign::Estimate::of(&Ordered::new(blocks)?, tenbin_stats::LEVEL);
     let within = estimate.interval.map_or_else(
         || "–".into(),
         |quantile| format!("{} to {}", time(quantile.interval.low), time(quantile.interval.high)),

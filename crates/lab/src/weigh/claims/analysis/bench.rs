@@ -185,12 +185,7 @@ impl Bench<'_> {
     pub(super) fn median(&self, variant: VariantIndex, quantity: Quantity) -> Option<(Interval, f64, usize)> {
         let read = verdict::of_command(quantity);
         let own: Vec<&Sample> = self.cell.samples.iter().filter(|sample| sample.variant == variant).collect();
-        // Epochs of a block share a process and a layout: one value, as the interval is of values that know
-        // nothing of each other.
-        let blocks = own.chunk_by(|one, other| one.block == other.block);
-        let mean =
-            |block: &[&Sample]| block.iter().map(|sample| read(sample)).sum::<f64>() / block.len() as f64;
-        let values = Ordered::new(blocks.map(mean).collect())?;
+        let values = Ordered::new(verdict::by_block(&own, read))?;
         let plan = Plan::new(self.descriptor.level, self.family.max(1))?;
         let level = plan.level_after(self.cell.ended?, self.blocks())?;
         let quantile = sign::interval(&values, level)?;
@@ -209,7 +204,7 @@ impl Bench<'_> {
             let reached = format!("`{}` was run {} times only", self.name(variant), own.len());
             return Part::undecided(reached, self.too_few("runs", self.least_runs()));
         }
-        let blocks = own.chunk_by(|one, other| one.block == other.block).count();
+        let blocks = verdict::by_block(&own, verdict::whole_epoch).len();
         let reached = format!("`{}` was measured in {blocks} blocks only", self.name(variant));
         Part::undecided(reached, self.too_few("blocks", self.least_runs()))
     }
