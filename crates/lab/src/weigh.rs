@@ -18,23 +18,24 @@ mod workshop;
 mod written;
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tenbin_analysis::Analysis;
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Source, Variant, VariantIndex,
+    Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Refusal, Source, Variant,
+    VariantIndex,
 };
 
-pub(crate) use analysis::COLUMN;
+pub(crate) use analysis::{COLUMN, ROW};
 pub use analysis::{COMMANDS, is_worse, so_far};
 pub use claims::{CLAIMS, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, Claims};
 pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
-pub(crate) use program::{program, words};
+pub(crate) use program::{seen_program, words};
 pub use workshop::Ignored;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
@@ -173,6 +174,26 @@ pub struct Weighing {
     pub close: Rc<dyn Fn() -> Vec<String>>,
 }
 
+/// Whether a file can be written to, or made where there is none; nothing is left of it then.
+fn can_be_written(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        // What is no file, a pipe say, may wait for its other end.
+        Ok(there) if !there.is_file() => Ok(()),
+        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
+        Err(_) => File::create_new(path).and_then(|_| fs::remove_file(path)),
+    }
+}
+
+/// Names of which no two are the same: those that are get numbers.
+fn told_apart(names: Vec<String>) -> Vec<String> {
+    let count = |names: &[String], name: &String| names.iter().filter(|other| *other == name).count();
+    let number = |(place, name): (usize, &String)| match count(&names, name) {
+        2.. => format!("{name} ({})", count(&names[..=place], name)),
+        _ => name.clone(),
+    };
+    names.iter().enumerate().map(number).collect()
+}
+
 /// The comparisons of so many variants: every pair of a few, and of more each with the first; only those
 /// where the first is a reference.
 pub(crate) fn pairs(count: usize, with_reference: bool) -> Vec<(usize, usize)> {
@@ -272,8 +293,8 @@ impl Question {
                 folder,
                 is_weighed: prepared.len() < weighed,
             });
-            shell.has_program(prepared.last())?;
         }
+        self.has_programs(&commands, &prepared)?;
         if let Some(input) = &self.input
             && let Err(error) = File::open(input)
         {
@@ -286,10 +307,17 @@ impl Question {
         for output in &self.outputs {
             let Output::File(path) = output else { continue };
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
-                let why = if path.is_dir() { "it is a folder" } else { "there is no such folder" };
-                return usage(format!("--output {}: {why}", path.display()));
-            }
+            let folder = folder.unwrap_or(Path::new("."));
+            let why = if path.is_dir() {
+                "it is a folder".into()
+            } else if !folder.is_dir() {
+                "there is no such folder".into()
+            } else if let Err(error) = can_be_written(path) {
+                error.to_string()
+            } else {
+                continue;
+            };
+            return usage(format!("--output {}: {why}", path.display()));
         }
         if let (Some(least), Some(most)) = (self.least_runs, self.most_runs)
             && least > most
@@ -316,6 +344,29 @@ impl Question {
             open: Rc::new(open),
             close: Rc::new(move || workshop.borrow_mut().clean_up()),
         })
+    }
+
+    /// Whether what starts each command is there.
+    ///
+    /// # Errors
+    /// A usage error where it is nowhere, and a refusal where some of the places of a command have it.
+    fn has_programs(&self, commands: &[Typed<'_>], prepared: &[Prepared]) -> Result<(), Unfit> {
+        let seen = |command: &Prepared| program::program(&command.words[0], command.folder.as_deref());
+        for (command, own) in commands.iter().zip(prepared) {
+            let Err(missing) = seen(own) else { continue };
+            let mut others = commands.iter().zip(prepared).filter(|(other, _)| other.text == command.text);
+            let (Unfit::Usage(message), Some(place), true) =
+                (&missing, self.places.get(command.column), others.any(|(_, other)| seen(other).is_ok()))
+            else {
+                return Err(missing);
+            };
+            return Err(Unfit::Refused(Refusal {
+                reached: format!("at {}, {message}", place.name),
+                needs: "a command that is there wherever it is weighed".into(),
+                remedy: "have --build make it, or name revisions that have it".into(),
+            }));
+        }
+        Ok(())
     }
 
     /// How what is measured becomes answers.
@@ -347,26 +398,7 @@ impl Question {
             let text = given.or(place).map_or(command.text.as_str(), String::as_str);
             names.push(filled(text, command.values) + &unnamed(text, command.values));
         }
-        let distinct = names.clone();
-        let mut seen: Vec<(&String, usize)> = Vec::new();
-        for (name, text) in names.iter_mut().zip(&distinct) {
-            let count = distinct.iter().filter(|other| *other == text).count();
-            if count < 2 {
-                continue;
-            }
-            let number = match seen.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, number)) => {
-                    *number += 1;
-                    *number
-                }
-                None => {
-                    seen.push((text, 1));
-                    1
-                }
-            };
-            *name = format!("{text} ({number})");
-        }
-        names
+        told_apart(names)
     }
 
     fn shell_for(&self, lines: &[String]) -> Result<ChosenShell, Unfit> {
@@ -423,11 +455,16 @@ impl Question {
         };
         let mut parameters = vec![Parameter::new("start", &how, "who reads the commands")];
         if commands.iter().any(|command| command.row > 0) {
-            let typed = commands.iter().filter(|command| command.row == 0);
-            let typed = typed.map(|command| {
-                Parameter::new(&analysis::typed(command.column as u64), command.text, "as it was typed")
-            });
-            parameters.extend(typed);
+            let typed: Vec<&Typed<'_>> = commands.iter().filter(|command| command.row == 0).collect();
+            // Where revisions are weighed they are what tells one command from itself.
+            let of_place = |command: &&Typed<'_>| match self.places.get(command.column) {
+                Some(place) if self.claims.is_none() => place.name.clone(),
+                _ => command.text.to_owned(),
+            };
+            let titles = told_apart(typed.iter().map(of_place).collect());
+            parameters.extend(typed.iter().zip(titles).map(|(command, title)| {
+                Parameter::new(&analysis::typed(command.column as u64), &title, "as it was typed")
+            }));
         }
         if let Some(unit) = &self.unit {
             parameters.push(Parameter::new(Parameter::TIME_UNIT, unit, "the unit of times in tables"));
@@ -541,12 +578,6 @@ impl ChosenShell {
             None => program::words(line),
             Some(shell) => Ok(shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect()),
         }
-    }
-
-    /// Whether what starts a command is there.
-    fn has_program(&self, command: Option<&Prepared>) -> Result<(), Unfit> {
-        let Some(command) = command else { return Ok(()) };
-        program::program(&command.words[0], command.folder.as_deref()).map(drop)
     }
 }
 

@@ -19,6 +19,7 @@ mod tenbin;
 mod worker;
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use tenbin_analysis::Analysis;
 use tenbin_metal::allowed_cpus;
 use tenbin_model::architecture::Architecture;
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::words::counted;
+use tenbin_model::words::{comma, counted};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Picoseconds, Quantity, Refusal, Role, Source as Reference,
     Variant, VariantIndex,
@@ -41,12 +42,13 @@ pub const PROTOCOL: &str = include_str!("workers/protocol.txt");
 
 use crate::experiment::{Allowance, Failure, Opened, Request, Unfit};
 use crate::weigh::claims::{Claims, comparisons};
-use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, COLUMN, Weighing};
+use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, COLUMN, ROW, Weighing};
 use analysis::cycles;
 use commands::Commands;
 use functions::{Layouts, Linked};
 use instructions::Order;
 use members::{Fixture, Members, Part, Source};
+use worker::Worker;
 
 /// What is weighed.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub enum Sides {
         lines: Vec<String>,
         /// Whether each is started once.
         kept: bool,
+        /// The folder in which they run; the current one if none is given.
+        folder: Option<PathBuf>,
     },
     /// Files with a function.
     Functions(Functions),
@@ -80,6 +84,8 @@ pub struct Question {
     pub sides: Sides,
     /// Names for the sides, in their order: none, or one for each.
     pub names: Vec<String>,
+    /// So many sides after each other are weighed one against another; all of them if none are given.
+    pub together: Option<usize>,
     /// The time for all of it.
     pub within: Option<Picoseconds>,
     /// The ratio of two sides lies within 1 ± this where they are called the same.
@@ -146,6 +152,17 @@ impl Instructions {
         let own = self.lines.iter().flat_map(|line| {
             [Order::InChain, Order::Apart].map(|order| (line.as_str(), self.init.as_str(), order))
         });
+        let name = |number: usize, line: &str| {
+            let is_same = |other: &&String| other.as_str() == line;
+            match self.lines.iter().filter(is_same).count() {
+                // The reference comes before them, and each is there twice.
+                2.. if number > 0 => {
+                    let before = self.lines[..(number - 1) / 2].iter().filter(is_same).count();
+                    format!("{line} ({})", before + 1)
+                }
+                _ => line.to_owned(),
+            }
+        };
         for (number, (line, init, order)) in first.into_iter().chain(own).enumerate() {
             let text = instructions::assembler(here, line, init, order);
             let file = linked.write(&format!("instruction-{number}.s"), &text)?;
@@ -153,13 +170,15 @@ impl Instructions {
                 Unfit::Usage(wrong) => Unfit::Usage(format!("`{line}`: {wrong}")),
                 other => other,
             })?;
-            sides.push(match (number, order) {
-                (0, _) => cycles::REFERENCE.to_owned(),
-                (_, Order::InChain) => format!("{line}{}", cycles::IN_CHAIN),
-                (_, Order::Apart) if instructions::is_alone(here, line) => {
-                    format!("{line}{}", cycles::ALONE)
-                }
-                (_, Order::Apart) => format!("{line}{}", cycles::APART),
+            let order = match (number, order) {
+                (0, _) => "",
+                (_, Order::InChain) => cycles::IN_CHAIN,
+                (_, Order::Apart) if instructions::is_alone(here, line) => cycles::ALONE,
+                (_, Order::Apart) => cycles::APART,
+            };
+            sides.push(match number {
+                0 => cycles::REFERENCE.to_owned(),
+                _ => name(number, line) + order,
             });
         }
         Ok((linked, sides))
@@ -177,14 +196,14 @@ impl Question {
         let cpu = cpus[0];
         let within = Duration::from_nanos(self.within.unwrap_or(PATIENCE).0 / 1_000);
         let (source, sides, analysis): (Box<dyn Source>, Vec<String>, _) = match &self.sides {
-            &Sides::Workers { ref lines, kept } => {
-                let words = |line: &String| {
-                    let words = weigh::words(line)?;
-                    weigh::program(&words[0], None).map(|_| words)
-                };
-                let words = lines.iter().map(words).collect::<Result<_, _>>()?;
+            &Sides::Workers { ref lines, kept, ref folder } => {
+                let words = lines.iter().map(|line| weigh::words(line));
+                let words = words.collect::<Result<Vec<Vec<String>>, _>>()?;
+                let program = |words: &Vec<String>| weigh::seen_program(&words[0], folder.as_deref());
+                let programs = words.iter().map(program).collect::<Result<_, _>>()?;
                 let analysis = if kept { WORKERS_KEPT } else { WORKERS };
-                (Box::new(Commands { words, cpu, within, kept }), lines.clone(), analysis)
+                let folder = folder.clone();
+                (Box::new(Commands { words, programs, folder, cpu, within, kept }), lines.clone(), analysis)
             }
             Sides::Functions(functions) => {
                 let in_place = functions.layout.is_some() || functions.is_finished();
@@ -208,7 +227,8 @@ impl Question {
                 sides.len()
             )));
         }
-        let mut members = Members::new(source, sides.len(), cpu);
+        let together = self.together.unwrap_or(sides.len());
+        let mut members = Members::new(source, sides.len(), together, cpu);
         members.counted = matches!(self.sides, Sides::Instructions(_));
         let variants = self.variants(&mut members, &sides)?;
         if variants.iter().filter(|variant| variant.role == Role::Measured).count() < 2
@@ -235,6 +255,11 @@ impl Question {
     /// As [`read`](Self::read).
     pub fn check_options(&self) -> Result<(), Unfit> {
         self.used()?;
+        if let (Some(least), Some(most)) = (self.least_runs, self.most_runs)
+            && least > most
+        {
+            return Err(Unfit::Usage(format!("--min-runs {least} is more than --max-runs {most}")));
+        }
         match &self.sides {
             Sides::Functions(functions) => functions.check_options(),
             _ => Ok(()),
@@ -276,11 +301,22 @@ impl Question {
     fn variants(&self, members: &mut Members, sides: &[String]) -> Result<Vec<Variant>, Unfit> {
         let is_function = !matches!(self.sides, Sides::Workers { .. });
         let (mut measured, mut planted) = (Vec::new(), Vec::new());
+        // What workers with several variants call them: the same is held against the same.
+        let mut rows: Option<Vec<String>> = None;
         for (place, side) in sides.iter().enumerate() {
             let refused = |failure| not_a_worker(side, failure);
-            let (worker, _) = members.worker(place).map_err(refused)?;
-            let names = worker.variants().map_err(refused)?;
-            let own = names.iter().filter(|name| !name.starts_with('!')).count();
+            let names = members.worker(place).and_then(Worker::variants).map_err(refused)?;
+            let mut own: Vec<String> = names.iter().filter(|name| !name.starts_with('!')).cloned().collect();
+            let count = own.len();
+            own.sort_unstable();
+            let known = rows.get_or_insert_with(|| own.clone());
+            if self.claims.is_some() && (known.len() > 1 || own.len() > 1) && *known != own {
+                return Err(Unfit::Usage(format!(
+                    "`{side}` has the variants {}, and the first worker {}: claims are about those of the same name",
+                    comma(own),
+                    comma(known)
+                )));
+            }
             let label = self.names.get(place).map_or(side.as_str(), String::as_str);
             let label = match sides.iter().filter(|other| *other == side).count() {
                 2.. if self.names.get(place).is_none() => {
@@ -293,8 +329,12 @@ impl Question {
                 let part = Part { place, number };
                 let of_side = |name: &str| Variant::measured(name, side).at(&[(COLUMN, place as u64)]);
                 match name.strip_prefix('!') {
-                    None if own == 1 => measured.push((part, of_side(&label))),
-                    None => measured.push((part, of_side(&format!("{label}: {name}")))),
+                    None if count == 1 => measured.push((part, of_side(&label))),
+                    None => {
+                        let row = own.iter().position(|known| known == name).unwrap_or(number) as u64;
+                        let variant = of_side(&format!("{label}: {name}"));
+                        measured.push((part, variant.at(&[(COLUMN, place as u64), (ROW, row)])));
+                    }
                     // One planted fault shows that a check can fail.
                     Some(name) if !is_function || place == 0 => {
                         planted
@@ -365,10 +405,16 @@ impl Question {
     fn arranged(&self, measured: usize, descriptor: &Descriptor, cpus: Vec<Cpu>) -> Arrangement {
         let place = VariantIndex::from;
         let is_instructions = matches!(self.sides, Sides::Instructions(_));
-        let pairs = if is_instructions { cycles::pairs(measured) } else { weigh::pairs(measured, false) };
+        let together = self.together.unwrap_or(measured).max(1);
+        let pairs = if is_instructions { cycles::pairs(measured) } else { weigh::pairs(together, false) };
+        let first = (0..measured).step_by(together);
         let pairs = match self.claims {
             Some(_) => comparisons(descriptor),
-            None => pairs.into_iter().map(|(left, right)| (place(left), place(right))).collect(),
+            None => first
+                .flat_map(|first| {
+                    pairs.iter().map(move |(left, right)| (place(first + left), place(first + right)))
+                })
+                .collect(),
         };
         let blocks = |runs: u64| u32::try_from(runs.div_ceil(2)).unwrap_or(u32::MAX - 1);
         Arrangement {

@@ -304,6 +304,17 @@ uint64_t tenbin_run(void *of, uint64_t n)
 }
 
 #[test]
+fn what_takes_as_long_for_any_number_is_no_work() {
+    let source = "#define _DEFAULT_SOURCE\n#include <unistd.h>\n#include \"tenbin.h\"\n\
+                  uint64_t tenbin_run(void *state, uint64_t n)\n\
+                  { (void)state; usleep(200); return n; }\n";
+    let place = with(&[("a.c", source)]);
+    let (status, errors) = ending(&weigh(&place, &["a.c", "a.c"]));
+    let errors = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(status == 4 && errors.contains("takes longer for more of it"), "{status}: {errors}");
+}
+
+#[test]
 fn what_is_no_function_is_a_usage_error() {
     let place = with(&[
         ("good.c", &turning(10)),
@@ -322,9 +333,21 @@ fn what_is_no_function_is_a_usage_error() {
         (&["--asm", "--threads", "2", "nop"], "cannot be used with '--threads"),
         (&["--cflags", "-O3", "--cflags", "-O3", "good.c", "good.c", "good.c"], "--cflags is given 2 times"),
         (&["--cflags", "-flto", "good.c", "good.c"], "it is for optimisation by the linker (-flto)"),
+        (&["--cflags", "-O3", "word.o", "word.o"], "nothing is given to it that could use them"),
+        (&["--min-runs", "100", "--max-runs", "10", "good.c", "good.c"], "--min-runs 100 is more"),
+        (&["--sort", "mean-time", "good.c", "good.c"], "--sort is for commands"),
+        (&["--build", "true", "good.c", "good.c"], "--build is how a revision is built"),
+        (&["--keep-workers", "good.c", "good.c"], "cannot be used with"),
+        (&["--worker", "true", "--threads", "2"], "cannot be used with"),
+        (&["--worker", "true", "--worker", "true", "--rev", "HEAD"], "cannot be used with"),
+        (&["--asm", "nop", "--bisect"], "cannot be used with"),
+        (&["--from", "good.c", "--rev", "HEAD"], "cannot be used with"),
+        (&["--from", "good.c", "--cflags", "-O3"], "cannot be used with"),
+        (&["--bisect", "--rev", "HEAD", "/good.c"], "the same file in each revision"),
     ] {
         let output = weigh(&place, arguments);
-        assert_eq!(ending(&output).0, 2, "{arguments:?}: {}", ending(&output).1);
+        let expected = if arguments.contains(&"--bisect") { 255 } else { 2 };
+        assert_eq!(ending(&output).0, expected, "{arguments:?}: {}", ending(&output).1);
         assert!(ending(&output).1.contains(words), "{arguments:?}: {}", ending(&output).1);
     }
     // That it has no function is what the linker says.
@@ -351,6 +374,13 @@ fn instructions_are_in_cycles() {
     // Three on every x86-64 since 2000; half of the way to two and to four is as far as a test goes.
     assert!((2.5..3.5).contains(&named("imul rax, rbx in a chain")), "{report}");
     assert!((0.8..1.2).contains(&named("add rax, rbx in a chain")), "{report}");
+    // A line that is given twice is two, each with both its figures.
+    let same = self::shown(&weigh(&place, &["--asm", "add rax, rbx", "add rax, rbx"]));
+    for order in ["in a chain", "apart"] {
+        let both = format!("add rax, rbx (1) {order} and add rax, rbx (2) {order}");
+        assert!(same.contains(&both) || same.contains("Refused: "), "{same}");
+    }
+    assert!(!same.contains("– –"), "{same}");
     // All of them write to the accumulator, and a division by it never traps.
     let shown = shown(&weigh(&place, &["--asm", "div rbx"]));
     assert!(shown.contains("no other register: "), "{shown}");
@@ -456,7 +486,54 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
         let words = [&["--bisect", "--rev", "main~1", "work.c"], &wrong[..], &build[..2]].concat();
         assert_eq!(ending(&weigh(&place, &words)).0, 255, "{wrong:?} is wrong for all of them");
     }
+    // Each function is weighed at one revision against another, and never one function against another.
+    git(&place, &["checkout", "-q", "main~1"]);
+    fs::write(place.path("other.c"), turning(4000)).unwrap();
+    git(&place, &["add", "-A"]);
+    git(&place, &["commit", "-q", "-m", "another function"]);
+    fs::write(place.path("more"), "").unwrap();
+    git(&place, &["add", "-A"]);
+    git(&place, &["commit", "-q", "-m", "nothing that is weighed"]);
+    let words =
+        ["--bisect", "--rev", "HEAD~1", "--margin", "100%", "--cflags", "-Iinclude", "work.c", "other.c"];
+    assert_eq!(ending(&weigh(&place, &words)).0, 0, "neither became twice as slow");
     assert!(!place.path("built").exists(), "what is built is built elsewhere");
+}
+
+/// What a function opens is the file of its own revision.
+#[test]
+fn functions_run_in_the_folder_of_their_revision() {
+    let source = r#"
+#include <stdio.h>
+#include "tenbin.h"
+
+void *tenbin_setup(void)
+{
+    static uint64_t turns;
+    FILE *file = fopen("turns", "r");
+    if (!file || fscanf(file, "%lu", &turns) != 1)
+        return 0;
+    return &turns;
+}
+
+uint64_t tenbin_run(void *state, uint64_t n)
+{
+    volatile uint64_t turn;
+    for (uint64_t i = 0; i < n; i++)
+        for (turn = 0; turn < *(uint64_t *)state; turn++)
+            ;
+    return n;
+}
+"#;
+    let place = with(&[("work.c", source), ("turns", "10")]);
+    git(&place, &["init", "-q"]);
+    for turns in ["10", "400"] {
+        fs::write(place.path("turns"), turns).unwrap();
+        git(&place, &["add", "-A"]);
+        git(&place, &["commit", "-q", "-m", turns]);
+    }
+    let output = weigh(&place, &["--rev", "HEAD~1", "--rev", "HEAD", "--runs", "40", "work.c"]);
+    assert!(shown(&output).contains("x cheaper than HEAD ("), "{}", shown(&output));
 }
 
 #[test]

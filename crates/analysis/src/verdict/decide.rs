@@ -186,7 +186,7 @@ pub(super) fn decide(
         };
     }
     let Stance(verdict, _) = stance(evidence.interval, evidence.margin);
-    let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor, &evidence));
+    let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor, cell, &evidence));
     ComparisonOutcome { verdict, evidence: Some(evidence), refusal }
 }
 
@@ -215,7 +215,7 @@ pub fn of_interval(ratios: Interval, margin: f64) -> Verdict {
 }
 
 /// Neither different nor equivalent: how far it came and what is missing.
-fn undecided(descriptor: &Descriptor, evidence: &Evidence) -> Refusal {
+fn undecided(descriptor: &Descriptor, cell: &Cell, evidence: &Evidence) -> Refusal {
     let Evidence { left, right, interval, blocks, detectable, .. } = evidence;
     let anything = match descriptor.quantity {
         Quantity::NanosecondsPerOperation => {
@@ -237,12 +237,17 @@ fn undecided(descriptor: &Descriptor, evidence: &Evidence) -> Refusal {
     };
     let effect =
         if *detectable < 1.0 { percent(*detectable) } else { format!("{}x", three_digits(1.0 + detectable)) };
+    let measured = cell.samples.last().map_or(0, |sample| sample.block + 1);
+    let more = match measured >= cell.arrangement.most_blocks && descriptor.is_of_user() {
+        true => "allow more runs (--runs)".to_owned(),
+        false => format!("give it more time ({})", more_time(descriptor)),
+    };
     Refusal {
         reached: format!(
             "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times of ten"
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
-        remedy: format!("give it more time ({}) or a quieter machine", more_time(descriptor)),
+        remedy: format!("{more} or a quieter machine"),
     }
 }
 

@@ -199,7 +199,11 @@ impl Bench<'_> {
         for stretch in 1..stretches + further {
             for (index, (planned, cell)) in plan.iter().zip(&mut trial.cells).enumerate() {
                 if stretch < stretches || self.depends(&setting(index, stretch), cell) {
-                    self.again(planned, request, &setting(index, stretch), cell);
+                    for remark in self.again(planned, request, &setting(index, stretch), cell) {
+                        // What was noticed before counts on.
+                        trial.findings.retain(|known| known.sentence != remark.sentence);
+                        trial.findings.push(remark);
+                    }
                 }
             }
         }
@@ -226,22 +230,25 @@ impl Bench<'_> {
     /// Measures a cell that was timed on, in a fresh stretch with an apparatus set up anew.
     ///
     /// By now other cells were measured, so a state that passed has passed, and one that comes again comes
-    /// again. What was measured stands; an apparatus that cannot be had again leaves it as it is.
+    /// again. What was measured stands; an apparatus that cannot be had again leaves it as it is. Gives what
+    /// the apparatus noticed.
     fn again(
         &mut self,
         planned: &PlannedCell,
         request: &Request<'_>,
         setting: &Setting<'_>,
         cell: &mut Cell,
-    ) {
+    ) -> Vec<Finding> {
+        let mut remarks = Vec::new();
         (self.sink)(Event::Stretch { label: &cell.arrangement.label });
         let timed = cell.refusal.is_none() && cell.ended.is_some();
         let opened = (timed && !(self.stop)()).then(|| planned.open(request));
         if let Some(Ok(mut apparatus)) = opened {
             let (checks, samples, probes) = (cell.checks.len(), cell.samples.len(), cell.probes.len());
-            let mut apparatus = Stoppable { apparatus: &mut *apparatus, stop: self.stop };
-            let ended = cell.ended;
-            let timed = self.timed(setting, &mut apparatus, cell);
+            // How this stretch ends says nothing yet.
+            let ended = cell.ended.take();
+            let timed =
+                self.timed(setting, &mut Stoppable { apparatus: &mut *apparatus, stop: self.stop }, cell);
             let whole =
                 setting.by_looks && cell.samples.len() > samples && cell.ended == Some(Ended::Precision);
             if (self.stop)() && !whole {
@@ -255,8 +262,11 @@ impl Bench<'_> {
             } else if let Err(fault) = timed {
                 cell.refusal = Some(refusal_of(&fault));
             }
+            cell.ended = cell.ended.or(ended);
+            remarks = apparatus.remarks();
         }
         (self.sink)(Event::StretchDone);
+        remarks
     }
 
     /// Measures one cell whose apparatus is set up, from its checks to its last block. What keeps it from
@@ -362,8 +372,11 @@ impl Bench<'_> {
         let iterations = iterations::choose(apparatus, &cell.arrangement, known_alike)?;
         // A further stretch goes on where the one before it ended.
         let first = cell.samples.last().map_or(0, |sample| sample.block + 1);
-        // Around several workers a counter would count their waiting for each other as well.
-        if let (Some(counters), 1, 0) = (&mut self.counters, cell.arrangement.cpus.len(), first) {
+        // Around several workers a counter would count their waiting for each other as well; and what is a
+        // user's is done by another process.
+        if let (Some(counters), 1, 0, false) =
+            (&mut self.counters, cell.arrangement.cpus.len(), first, descriptor.is_of_user())
+        {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
                 let gauges = count(counters, apparatus, variant, iterations);
                 cell.gauges.extend(gauges.map_err(|failure| (variant, failure))?);

@@ -8,7 +8,7 @@ use tenbin_model::machine::Virtualisation;
 use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Reading, Variant, VariantIndex};
 
 use super::*;
-use crate::experiment::{Open, Settings};
+use crate::experiment::{Allowance, Open, Settings};
 use crate::rehearsal::TestRequest;
 
 /// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
@@ -460,6 +460,37 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
         finished.insert((whole, confirmed));
     }
     assert_eq!(finished, [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)].into());
+}
+
+/// Asked to stop in a further stretch, before it has come to a planned look: what was decided before stands.
+#[test]
+fn a_stop_in_a_further_stretch_leaves_what_was_decided() {
+    let now = Rc::new(Shared::new(0));
+    let plan = |_: &Request<'_>| {
+        let now = Rc::clone(&now);
+        let cell = PlannedCell::new(arrangement(), move |_, _| {
+            Ok(Box::new(Script { now: Rc::clone(&now), ..Script::default() }))
+        });
+        let time = Some(Allowance { time: Picoseconds::from_millis(1_000), firm: false });
+        Ok(Plan { cells: vec![cell], time, ..Plan::default() })
+    };
+    let experiment = Experiment::new(&descriptor, &plan);
+    let asked = TestRequest { cpus: vec![Cpu(0)], seed: 0, ..TestRequest::default() };
+    let mut blocks = std::collections::BTreeSet::new();
+    for limit in (0..60_000_000_000).step_by(200_000_000) {
+        now.set(0);
+        let (watch, stop) = (|| Picoseconds(now.get()), || now.get() >= limit);
+        let mut bench = Bench { watch: &watch, stop: &stop, counters: None, probe: None, sink: &mut |_| {} };
+        let Ok(trial) = bench.run(&experiment, &asked.request()) else { continue };
+        let cell = &trial.cells[0];
+        let comparison = &cell.arrangement.comparisons[0];
+        let evidence =
+            tenbin_analysis::verdict::evidence(|it| it.elapsed.0 as f64, &descriptor(), 1, cell, comparison);
+        assert!(evidence.is_some(), "{limit}: {:?} after {} epochs", cell.ended, cell.samples.len());
+        blocks.insert(cell.samples.len() / 4);
+    }
+    // At the first look, and at the second.
+    assert!(blocks.len() >= 2, "{blocks:?}");
 }
 
 /// Variants of which nobody knew when this program was built, as commands of a user's are: nothing of them is

@@ -87,6 +87,7 @@ impl Pair {
             sides: Sides::Functions(Functions { sides, ..Functions::default() }),
             // Those that are refused for one reason are counted together.
             names: NAMES.map(String::from).to_vec(),
+            together: None,
             within: Some(limit),
             margin: None,
             level: None,

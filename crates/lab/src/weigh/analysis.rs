@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "commands";
 pub(crate) const COLUMN: Axis = Axis::new("command");
 
 /// Which combination of values it was made with.
-pub(super) const ROW: Axis = Axis::new("values");
+pub(crate) const ROW: Axis = Axis::new("values");
 
 /// The parameter that holds a command as it was typed, before values came into it.
 pub(super) fn typed(column: u64) -> String {
@@ -136,23 +136,10 @@ fn answers(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<Answer> {
 /// Leaving them out would favour whoever has more of them.
 pub(super) fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> Option<Refusal> {
     let noun = descriptor.quantity.of_command()?;
-    if descriptor.quantity == Quantity::PeakMemory {
-        let least = least_peak(cell);
-        let hidden = [comparison.left, comparison.right].into_iter().find(|&variant| {
-            let peaks = || cell.samples.iter().filter(|sample| sample.variant == variant);
-            let below = peaks().filter(|sample| sample.peak_memory.is_some_and(|peak| peak <= least));
-            // One in twenty changes no median.
-            below.count() * 20 > peaks().count()
-        });
-        return hidden.map(|variant| Refusal {
-            reached: format!(
-                "`{}` needs {} at most, and that is the least that can be seen",
-                descriptor[variant].name,
-                Bytes(least)
-            ),
-            needs: "commands that need more than the process that starts them".into(),
-            remedy: "weigh them on more input".into(),
-        });
+    if descriptor.quantity == Quantity::PeakMemory
+        && let Some(refusal) = unseen(descriptor, cell, [comparison.left, comparison.right])
+    {
+        return Some(refusal);
     }
     let (read, cell) = above::cell(descriptor, cell);
     if let Some(refusal) = above::nothing_left(descriptor, &cell, comparison) {
@@ -166,6 +153,30 @@ pub(super) fn uncounted(descriptor: &Descriptor, cell: &Cell, comparison: &Compa
         reached: format!("the {noun} of a run was 0 in {} of {}", ratios.skipped, counted(blocks, "block")),
         needs: format!("{noun} that the kernel counts in every run"),
         remedy: "weigh commands that run longer, or another --metric".into(),
+    })
+}
+
+/// The refusal where the peak memory of one of these was too small to be seen, in more runs than one in
+/// twenty, which changes no median.
+pub(super) fn unseen(
+    descriptor: &Descriptor,
+    cell: &Cell,
+    variants: impl IntoIterator<Item = VariantIndex>,
+) -> Option<Refusal> {
+    let least = least_peak(cell);
+    let is_hidden = |variant: &VariantIndex| {
+        let peaks = || cell.samples.iter().filter(|sample| sample.variant == *variant);
+        let below = peaks().filter(|sample| sample.peak_memory.is_some_and(|peak| peak <= least));
+        below.count() * 20 > peaks().count()
+    };
+    variants.into_iter().find(is_hidden).map(|variant| Refusal {
+        reached: format!(
+            "`{}` needs {} at most, and that is the least that can be seen",
+            descriptor[variant].name,
+            Bytes(least)
+        ),
+        needs: "commands that need more than the process that starts them".into(),
+        remedy: "weigh them on more input".into(),
     })
 }
 

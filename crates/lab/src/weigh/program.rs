@@ -134,6 +134,16 @@ pub(crate) fn program(name: &str, folder: Option<&Path>) -> Result<PathBuf, Unfi
     }
 }
 
+/// The same as it is seen from anywhere.
+///
+/// # Errors
+/// As [`program`], and where the current folder is gone.
+pub(crate) fn seen_program(name: &str, folder: Option<&Path>) -> Result<PathBuf, Unfit> {
+    let path = program(name, folder)?;
+    let path = folder.map_or_else(|| path.clone(), |folder| folder.join(&path));
+    std::path::absolute(&path).map_err(|error| Unfit::Usage(format!("`{name}`: {error}")))
+}
+
 /// Whether somebody may execute a file.
 fn is_executable(file: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;

@@ -113,6 +113,14 @@ fn wrong_input_is_a_usage_error_that_names_the_word() {
             "--command-name",
         ),
         (Question { input: Some("/nowhere".into()), ..question(&["true", "true"]) }, "--input /nowhere"),
+        (
+            Question { outputs: vec![Output::File("/proc/no/file".into())], ..question(&["true", "true"]) },
+            "--output /proc/no/file: there is no such folder",
+        ),
+        (
+            Question { outputs: vec![Output::File("/proc/nothing".into())], ..question(&["true", "true"]) },
+            "--output /proc/nothing: ",
+        ),
         (Question { least_runs: Some(3), most_runs: Some(2), ..question(&["true", "true"]) }, "--min-runs 3"),
     ] {
         match asked.read() {
@@ -123,4 +131,34 @@ fn wrong_input_is_a_usage_error_that_names_the_word() {
     }
     assert!(matches!(Output::named("elsewhere"), Err(Unfit::Usage(_))));
     assert_eq!(Output::named("./elsewhere").unwrap(), Output::File("./elsewhere".into()));
+}
+
+#[test]
+fn a_command_that_only_some_of_its_places_have_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| Place { name: name.into(), folder: folder.path().join(name) };
+    for name in ["one", "other"] {
+        fs::create_dir(place(name).folder).unwrap();
+    }
+    let asked = Question { places: vec![place("one"), place("other")], ..question(&["./bench", "./bench"]) };
+    assert!(matches!(asked.read(), Err(Unfit::Usage(message)) if message.contains("command not found")));
+    std::os::unix::fs::symlink("/bin/true", place("one").folder.join("bench")).unwrap();
+    let Err(Unfit::Refused(refusal)) = asked.read() else { panic!("it is in one place") };
+    assert!(refusal.reached.starts_with("at other, `./bench`: command not found"), "{}", refusal.reached);
+    std::os::unix::fs::symlink("/bin/true", place("other").folder.join("bench")).unwrap();
+    assert_eq!(names(&asked.read().unwrap()), ["one", "other"]);
+}
+
+#[test]
+fn revisions_over_a_parameter_are_told_apart() {
+    let place = |name: &str| Place { name: name.into(), folder: "/".into() };
+    let parameters = Parameters { lists: vec![("n".into(), "1,2".into())], ..Parameters::default() };
+    let asked = Question { parameters, ..question(&["true {n}", "true {n}"]) };
+    let title = |asked: &Question, column: u64| {
+        let descriptor = asked.read().unwrap().descriptor;
+        descriptor.parameter(&analysis::typed(column)).unwrap().to_owned()
+    };
+    assert_eq!([title(&asked, 0), title(&asked, 1)], ["true {n} (1)", "true {n} (2)"]);
+    let asked = Question { places: vec![place("v1"), place("v2")], ..asked };
+    assert_eq!([title(&asked, 0), title(&asked, 1)], ["v1", "v2"]);
 }

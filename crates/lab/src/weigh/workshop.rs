@@ -7,11 +7,11 @@ use std::time::Duration;
 use tenbin_metal::launcher::{ProcessEnd, Sink, Stream, in_memory};
 use tenbin_metal::{Fault, Launch, Launched, Launcher, allowed_cpus};
 use tenbin_model::words::counted;
-use tenbin_model::{Cpu, Finding, Picoseconds, Quantity, Refusal, VariantIndex};
+use tenbin_model::{Bytes, Cpu, Finding, Picoseconds, Quantity, Refusal, VariantIndex};
 
 use super::inputs::Inputs;
 use super::starts::Starts;
-use super::written::Written;
+use super::written::{self, Written};
 use super::{NAME, Output, Question, Shell, program};
 use crate::ending;
 use crate::experiment::{Failure, Seen, Unfit};
@@ -287,7 +287,8 @@ impl Workshop {
         if let Some((_, wrong)) = self.spoiled.as_ref().filter(|(spoiled, _)| *spoiled == place) {
             return Ok(Seen::Broken(wrong.clone()));
         }
-        let (mut written, mut errors) = (Written::default(), Vec::new());
+        let most = if self.check.is_some() { written::CHECKED } else { written::COMPARED };
+        let (mut written, mut errors) = (Written::of_at_most(most), Vec::new());
         let launched = self.run(place, layout, None, &mut |stream, part| match stream {
             Stream::Output => written.add(part),
             Stream::Errors => {
@@ -338,6 +339,12 @@ impl Workshop {
 
     /// Why the check that was given does not accept what a command wrote, if it does not.
     fn examined(&mut self, place: usize, check: &str, written: &Written) -> Result<Option<String>, Failure> {
+        if !written.is_whole() {
+            return Ok(Some(format!(
+                "it wrote more than {}, which is more than the check `{check}` can be given",
+                Bytes(written::CHECKED as u64)
+            )));
+        }
         let (file, path) = in_memory(&written.kept)?;
         let words = [Shell::USUAL, "-c", check].map(String::from);
         let mut launch = self.launch(place, &words, (Sink::Null, Sink::HandOver), Vec::new())?;
@@ -408,9 +415,9 @@ impl Workshop {
         Ok(peak as f64)
     }
 
-    /// What was noticed, once.
+    /// What was noticed so far.
     pub(super) fn remarks(&mut self) -> Vec<Finding> {
-        for (command, left) in self.commands.iter().zip(&mut self.left) {
+        for (command, left) in self.commands.iter().zip(&self.left) {
             if *left > 0 {
                 self.remarks.push(Finding {
                     experiment: NAME.into(),
@@ -422,7 +429,6 @@ impl Workshop {
                     confidence: "the kernel's word".into(),
                 });
             }
-            *left = 0;
         }
         self.remarks.extend(self.inputs.changed().map(|path| Finding {
             experiment: NAME.into(),

@@ -2,14 +2,19 @@
 
 use tenbin_model::Bytes;
 
-/// Bytes of what a command writes that are kept to be compared or checked.
-const KEPT: usize = 16 << 20;
+/// Bytes of what a command writes that are kept to say where they differ from what another one writes.
+pub(super) const COMPARED: usize = 16 << 20;
+
+/// Bytes of it that are kept for a check, which has to see all of them.
+pub(super) const CHECKED: usize = 256 << 20;
 
 /// What a command wrote to standard output.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     /// Its beginning.
     pub(super) kept: Vec<u8>,
+    /// So many bytes of it are kept.
+    most: usize,
     /// All of its bytes.
     length: u64,
     /// What [`hashed`] makes of all of them.
@@ -25,10 +30,20 @@ pub(super) fn hashed(before: Option<u64>, bytes: &[u8]) -> u64 {
 }
 
 impl Written {
+    /// Nothing yet, of which at most so many bytes are kept.
+    pub(super) fn of_at_most(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    /// Whether all of it was kept.
+    pub(super) fn is_whole(&self) -> bool {
+        self.length == self.kept.len() as u64
+    }
+
     pub(super) fn add(&mut self, part: &[u8]) {
         self.hash = hashed((self.length > 0).then_some(self.hash), part);
         self.length += part.len() as u64;
-        let room = KEPT.saturating_sub(self.kept.len()).min(part.len());
+        let room = self.most.saturating_sub(self.kept.len()).min(part.len());
         self.kept.extend_from_slice(&part[..room]);
     }
 
@@ -39,9 +54,9 @@ impl Written {
         }
         let place = self.kept.iter().zip(&expected.kept).position(|(one, other)| one != other);
         let common = self.kept.len().min(expected.kept.len());
-        let Some(place) = place.or((self.length != expected.length && common < KEPT).then_some(common))
+        let Some(place) = place.or((self.length != expected.length && common < self.most).then_some(common))
         else {
-            return Some(format!("after its first {}", Bytes(KEPT as u64)));
+            return Some(format!("after its first {}", Bytes(self.most as u64)));
         };
         let line = self.kept[..place].iter().filter(|&&byte| byte == b'\n').count() + 1;
         let start = self.kept[..place].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
@@ -60,7 +75,7 @@ mod tests {
     use super::*;
 
     fn written(parts: &[&str]) -> Written {
-        let mut written = Written::default();
+        let mut written = Written::of_at_most(COMPARED);
         parts.iter().for_each(|part| written.add(part.as_bytes()));
         written
     }
@@ -75,8 +90,9 @@ mod tests {
         ] {
             assert_eq!(written(&[one]).difference(&written(&[other])).unwrap(), difference);
         }
-        let long = "x".repeat(KEPT);
+        let long = "x".repeat(COMPARED);
         let beyond = written(&[&long, "a"]).difference(&written(&[&long, "b"])).unwrap();
         assert_eq!(beyond, "after its first 16 MiB");
+        assert_eq!([&written(&[&long]), &written(&[&long, "a"])].map(Written::is_whole), [true, false]);
     }
 }

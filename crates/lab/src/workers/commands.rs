@@ -1,5 +1,7 @@
 //! Workers that a user has: a command each.
 
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,6 +15,10 @@ use crate::experiment::Failure;
 pub(super) struct Commands {
     /// The words of each, its program first.
     pub(super) words: Vec<Vec<String>>,
+    /// The program of each, as it is seen from anywhere.
+    pub(super) programs: Vec<PathBuf>,
+    /// Where they run; the current folder if none is given.
+    pub(super) folder: Option<PathBuf>,
     pub(super) cpu: Cpu,
     pub(super) within: Duration,
     /// Whether they are started once.
@@ -22,8 +28,11 @@ pub(super) struct Commands {
 impl Source for Commands {
     fn start(&mut self, place: usize, _layout: u32) -> Result<Worker, Failure> {
         let words = &self.words[place];
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
+        let mut command = Command::new(&self.programs[place]);
+        command.arg0(&words[0]).args(&words[1..]);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         Ok(Worker::start(command, Some(self.cpu), self.within)?)
     }
 

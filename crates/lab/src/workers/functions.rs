@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs};
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End};
 use tenbin_model::elf::{self, Elf};
@@ -38,7 +40,7 @@ const RUNNER: &str = include_str!("runner.c");
 pub struct Functions {
     /// The files of each side.
     pub sides: Vec<Vec<PathBuf>>,
-    /// The folder of each side that options of the compiler are seen from; the current one if there are none.
+    /// The folder of each side, in which it is compiled and runs; the current one if there are none.
     pub folders: Vec<PathBuf>,
     /// Files that call what the sides hold: part of every side.
     pub callers: Vec<PathBuf>,
@@ -136,6 +138,20 @@ impl Functions {
                 self.sides.len()
             )));
         }
+        let is_compiled = |side: &Vec<PathBuf>| {
+            self.adopted.is_some()
+                || self.callers.iter().chain(side).any(|file| Form::of(file) == Some(Form::Source))
+        };
+        let is_used = match self.flags.len() {
+            0 => true,
+            1 => self.sides.iter().any(is_compiled),
+            _ => self.sides.iter().all(is_compiled),
+        };
+        if !is_used {
+            return Err(Unfit::Usage(
+                "--cflags is for the C compiler, and nothing is given to it that could use them".into(),
+            ));
+        }
         self.flags.iter().try_for_each(|flags| words_of(flags).map(drop))
     }
 
@@ -203,6 +219,8 @@ struct Side {
     loaded: Vec<PathBuf>,
     /// The layout in which it was linked last.
     linked: Option<u64>,
+    /// Where it runs; in the current folder where none is given.
+    folder: Option<PathBuf>,
 }
 
 /// All sides, compiled, and what links and starts them.
@@ -285,7 +303,7 @@ impl Linked {
 
     /// As [`add`](Self::add), with the compiler in this folder.
     fn add_in(&mut self, files: &[PathBuf], flags: &[String], folder: Option<&Path>) -> Result<(), Unfit> {
-        let mut side = Side::default();
+        let mut side = Side { folder: folder.map(Path::to_owned), ..Side::default() };
         for (number, file) in files.iter().enumerate() {
             side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags, folder)?;
         }
@@ -328,12 +346,15 @@ impl Source for Linked {
         };
         // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
         let own = |number: u32| u64::from(number) << 16 | place as u64;
-        let (drawn, moved) = (own(drawn), own(layout).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (drawn, moved) = (own(drawn), moved(own(layout)));
         if self.sides[place].linked != Some(drawn) {
             self.link(place, drawn)?;
             self.sides[place].linked = Some(drawn);
         }
         let mut command = Command::new(&program);
+        if let Some(folder) = &self.sides[place].folder {
+            command.current_dir(folder);
+        }
         command.arg((moved >> 32).to_string());
         if self.cpus.len() > 1 {
             command.args(self.cpus.iter().map(|cpu| cpu.0.to_string()));
@@ -388,6 +409,13 @@ impl Side {
             Some(Form::Object) => copy(file, &object)?,
             Some(Form::Library) => {
                 sections(workshop, file, file)?;
+                // What is loaded first stands in a list that knows no quotes (ld.so(8), LD_PRELOAD).
+                if workshop.path().to_string_lossy().contains([' ', ':']) {
+                    return Err(usage(format!(
+                        "it is loaded from {}, and the name of that folder has a space or a colon in it: choose another TMPDIR",
+                        workshop.path().display()
+                    )));
+                }
                 let library = workshop.path().join(format!("{name}.so"));
                 copy(file, &library)?;
                 self.libraries.push(library.clone());
@@ -410,7 +438,7 @@ impl Side {
                 shortage::unfit(Fault::system(format!("write {}", source.display()), error))
             })?;
             let emitted = format!("--emit=link={}", used.display());
-            rustc(&["--crate-type=rlib", "--crate-name=tenbin", &emitted], &source)?;
+            rustc(&["--crate-type=rlib", "--crate-name=tenbin", &emitted], &source, folder)?;
         }
         let library = folder.join(format!("{name}.a"));
         let emitted = format!("--emit=obj={},link={}", object.display(), library.display());
@@ -420,18 +448,19 @@ impl Side {
             // It would have the name of the crate.
             words.push("--crate-name=side");
         }
-        rustc(&words, file)?;
+        rustc(&words, file, folder)?;
         self.libraries.push(library);
         Ok(())
     }
 }
 
-/// Compiles a file of Rust, as these options say.
-fn rustc(options: &[&str], file: &Path) -> Result<(), Unfit> {
+/// Compiles a file of Rust, as these options say; what it writes meanwhile goes into `folder`, which
+/// vanishes.
+fn rustc(options: &[&str], file: &Path, folder: &Path) -> Result<(), Unfit> {
     let program = env::var_os("RUSTC").filter(|name| !name.is_empty()).unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(&program);
     command.args(["--edition=2024", "-Copt-level=3", "-Cpanic=abort"]).args(options);
-    command.arg(file).stdin(Stdio::null());
+    command.arg(file).env("TMPDIR", folder).stdin(Stdio::null());
     let finished = child::run(command, Bounds::within(compiled::DEADLINE)).map_err(|fault| match &fault {
         Fault::System { error, .. } if error.kind() == ErrorKind::NotFound => Unfit::Missing(Missing {
             what: format!("a Rust compiler (`{}`)", program.to_string_lossy()),
@@ -446,6 +475,11 @@ fn rustc(options: &[&str], file: &Path) -> Result<(), Unfit> {
     let words = String::from_utf8_lossy(&finished.stderr);
     let words = semicolon(words.lines().map(str::trim).filter(|line| !line.is_empty()).take(5));
     Err(Unfit::Usage(format!("{}: rustc does not compile it: {words}", file.display())))
+}
+
+/// Where stack, heap and environment of a side come to lie in the layout of this number.
+fn moved(number: u64) -> u64 {
+    Pcg64Mcg::seed_from_u64(!number).random()
 }
 
 /// How the names of sections begin whose code the linker is to make (GCC, "LTO object file layout").
@@ -492,5 +526,12 @@ mod tests {
             let sides = sides.map(|words| Functions::files_in(words, false).unwrap()).to_vec();
             assert_eq!(Functions { sides, ..Functions::default() }.names(), names);
         }
+    }
+
+    #[test]
+    fn sides_are_moved_by_draws_of_their_own() {
+        let distance = |layout: u64| moved(layout << 16).wrapping_sub(moved(layout << 16 | 1)) >> 32;
+        let distances: std::collections::BTreeSet<u64> = (0..100).map(distance).collect();
+        assert_eq!(distances.len(), 100);
     }
 }

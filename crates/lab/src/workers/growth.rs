@@ -20,6 +20,9 @@ const BEYOND_ASKING: u64 = 4;
 const MANY: u64 = 1 << 24;
 const IMPOSSIBLE: Picoseconds = Picoseconds::from_micros(100);
 
+/// Nor are so many in less than a call has to take.
+const TOO_MANY: u64 = 1 << 40;
+
 /// How many times as long twice the operations take, at the least.
 const GROWTH: f64 = 1.5;
 
@@ -45,7 +48,7 @@ pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result
         if work.elapsed >= LONG.max(Picoseconds(asking.0.saturating_mul(BEYOND_ASKING))) {
             break;
         }
-        if operations >= MANY && work.elapsed < IMPOSSIBLE {
+        if operations >= TOO_MANY || operations >= MANY && work.elapsed < IMPOSSIBLE {
             return Ok(Seen::Broken(format!(
                 "{operations} operations took it {}: it does nothing that takes longer for more of it, or a compiler has removed that",
                 work.elapsed

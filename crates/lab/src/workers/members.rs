@@ -35,8 +35,10 @@ pub(super) struct Members {
     pub(super) workers: Vec<Option<Worker>>,
     pub(super) cpu: Cpu,
     layout: u32,
-    /// What the first variant answered to [`SAMPLE`].
-    expected: Option<Vec<String>>,
+    /// Workers that are held against each other, in the order of their places.
+    together: usize,
+    /// What the first variant of each group of those answered to [`SAMPLE`].
+    expected: Vec<Option<Vec<String>>>,
     /// Timed epochs so far, of all variants.
     epochs: u64,
     /// Whether hardware counts, as far as that was asked for.
@@ -47,14 +49,23 @@ pub(super) struct Members {
 pub(super) const SAMPLE: [u64; 3] = [1, 2, 5];
 
 impl Members {
-    pub(super) fn new(source: Box<dyn Source>, places: usize, cpu: Cpu) -> Self {
-        let workers = (0..places).map(|_| None).collect();
-        Self { source, parts: Vec::new(), workers, cpu, layout: 0, expected: None, epochs: 0, counted: false }
+    /// So many workers of a source, of which `together` are held against each other.
+    pub(super) fn new(source: Box<dyn Source>, places: usize, together: usize, cpu: Cpu) -> Self {
+        Self {
+            source,
+            parts: Vec::new(),
+            workers: (0..places).map(|_| None).collect(),
+            cpu,
+            layout: 0,
+            together,
+            expected: vec![None; places.div_ceil(together.max(1))],
+            epochs: 0,
+            counted: false,
+        }
     }
 
-    /// The worker at `place`, started where it is not there, and whether it was.
-    pub(super) fn worker(&mut self, place: usize) -> Result<(&mut Worker, bool), Failure> {
-        let anew = self.workers[place].is_none();
+    /// The worker at `place`, started where it is not there.
+    pub(super) fn worker(&mut self, place: usize) -> Result<&mut Worker, Failure> {
         let worker = match self.workers[place].take() {
             Some(worker) => worker,
             None => {
@@ -66,7 +77,7 @@ impl Members {
                 worker
             }
         };
-        Ok((self.workers[place].insert(worker), anew))
+        Ok(self.workers[place].insert(worker))
     }
 
     /// Has a variant do the sample, from its start where it can be started anew.
@@ -74,7 +85,7 @@ impl Members {
         if self.source.is_laid_anew() {
             self.workers[part.place] = None;
         }
-        let (worker, _) = self.worker(part.place)?;
+        let worker = self.worker(part.place)?;
         // Who does not answer once is not asked again.
         SAMPLE
             .into_iter()
@@ -94,15 +105,16 @@ impl Members {
 
     /// Whether what a variant does is what it has to do.
     fn seen(&mut self, part: Part, timed: bool) -> Result<Seen, Failure> {
-        let seen = match self.sample(part)? {
-            evidence if self.expected.is_none() => {
-                self.expected = Some(evidence);
+        let evidence = self.sample(part)?;
+        let expected = &mut self.expected[part.place / self.together.max(1)];
+        let seen = match expected {
+            None => {
+                *expected = Some(evidence);
                 None
             }
-            evidence => {
-                let expected = self.expected.iter().flatten();
+            Some(expected) => {
                 let differing =
-                    SAMPLE.iter().zip(expected.zip(&evidence)).find(|(_, (one, other))| one != other);
+                    SAMPLE.iter().zip(expected.iter().zip(&evidence)).find(|(_, (one, other))| one != other);
                 differing.map(|(operations, (one, other))| {
                     let operations = counted(*operations as usize, "operation");
                     format!("it answered {operations} with `{other}`, and the first one with `{one}`")
@@ -112,7 +124,7 @@ impl Members {
         if let Some(difference) = seen {
             return Ok(Seen::Broken(difference));
         }
-        let (worker, _) = self.worker(part.place)?;
+        let worker = self.worker(part.place)?;
         match worker.check(part.number)? {
             Seen::Met(word) if timed => growth(worker, part.number, word),
             seen => Ok(seen),
@@ -122,8 +134,8 @@ impl Members {
     fn epoch(&mut self, variant: VariantIndex, operations: u64) -> Result<Lap, Failure> {
         let part = self.parts[variant.place()];
         let (cpu, counted) = (self.cpu, self.counted);
-        let (worker, anew) = self.worker(part.place)?;
-        if anew {
+        let worker = self.worker(part.place)?;
+        if worker.is_cold(part.number) {
             // What is cold after a start is not what was asked about.
             worker.run(part.number, operations)?;
         }

@@ -21,6 +21,8 @@ const QUOTED: usize = 60;
 pub(super) struct Worker {
     dialogue: Dialogue,
     within: Duration,
+    /// Variants that it was timed at since it started.
+    warm: Vec<usize>,
 }
 
 /// What a worker answered when it was asked for work.
@@ -38,7 +40,16 @@ impl Worker {
     /// Starts `command` on a CPU. No answer may take longer than `within`.
     pub(super) fn start(command: Command, cpu: Option<Cpu>, within: Duration) -> Result<Self, Fault> {
         let bounds = Bounds { output: MOST_OUTPUT, cpu, ..Bounds::within(within) };
-        Ok(Self { dialogue: Dialogue::start(command, bounds)?, within })
+        Ok(Self { dialogue: Dialogue::start(command, bounds)?, within, warm: Vec::new() })
+    }
+
+    /// Whether the variant of this number was not timed yet since it started; from now on it was.
+    pub(super) fn is_cold(&mut self, number: usize) -> bool {
+        let is_cold = !self.warm.contains(&number);
+        if is_cold {
+            self.warm.push(number);
+        }
+        is_cold
     }
 
     /// The names of what it can do; a `!` before one says that it is wrong on purpose.

@@ -99,8 +99,11 @@ impl Work for Check {
             (&self.junit, report::claims_as_junit as fn(&CheckReport) -> String),
             (&self.markdown, report::claims_as_markdown),
         ] {
-            if let Some(file) = file {
-                output::write_whole(file, |out| out.write_all(form(&report).as_bytes()))?;
+            let Some(file) = file else { continue };
+            // What was measured is answered all the same.
+            if let Err(trouble) = output::write_whole(file, |out| out.write_all(form(&report).as_bytes())) {
+                checked.remarks.push(trouble.to_string());
+                checked.exit = trouble.exit;
             }
         }
         // A form for programs stands there by itself.

@@ -49,15 +49,15 @@ pub struct Weigh {
 
     /// Weigh this worker: a program that is asked for work on standard input and answers with the time that
     /// it took (`tenbin include --protocol`). Given twice or more
-    #[arg(long, value_name = "CMD", conflicts_with_all = ["commands", "from"], help_heading = FUNCTIONS)]
+    #[arg(long, value_name = "CMD", conflicts_with_all = NOT_OF_WORKERS, help_heading = FUNCTIONS)]
     worker: Vec<String>,
     /// Start each worker once, and not for each block: for what takes long to start, or to become fast. The
     /// answer holds for those processes
-    #[arg(long, requires = "worker", help_heading = FUNCTIONS)]
+    #[arg(long, conflicts_with_all = ["commands", "from"], help_heading = FUNCTIONS)]
     keep_workers: bool,
     /// What is given are no commands but instructions of this machine, a line of assembler each (on x86-64 in
     /// Intel's syntax): how many cycles each takes, in a chain and apart
-    #[arg(long, requires = "commands", conflicts_with_all = ["worker", "from", "call", "cflags", "adopt", "one_layout", "threads"], help_heading = FUNCTIONS)]
+    #[arg(long, requires = "commands", conflicts_with_all = NOT_OF_INSTRUCTIONS, help_heading = FUNCTIONS)]
     asm: bool,
     /// Assembler that is executed before the instructions, so that operands are what they have to be
     #[arg(long, value_name = "ASM", requires = "asm", default_value = "", hide_default_value = true, help_heading = FUNCTIONS)]
@@ -256,9 +256,39 @@ pub struct Weigh {
     label: Option<Label>,
 }
 
-/// Options that say what is measured and how; what was measured elsewhere stays what it is.
-const OF_MEASURING: [&str; 29] = [
+/// What is for commands or files of functions, and not for workers.
+const NOT_OF_WORKERS: [&str; 12] = [
     "commands",
+    "from",
+    "asm",
+    "init",
+    "call",
+    "cflags",
+    "adopt",
+    "threads",
+    "one_layout",
+    "rev",
+    "build",
+    "bisect",
+];
+
+/// What is for commands, workers or files of functions, and not for instructions.
+const NOT_OF_INSTRUCTIONS: [&str; 10] =
+    ["worker", "from", "call", "cflags", "adopt", "one_layout", "threads", "rev", "build", "bisect"];
+
+/// Options that say what is measured and how; what was measured elsewhere stays what it is.
+const OF_MEASURING: [&str; 39] = [
+    "commands",
+    "rev",
+    "build",
+    "bisect",
+    "asm",
+    "init",
+    "call",
+    "cflags",
+    "adopt",
+    "threads",
+    "one_layout",
     "runs",
     "min_runs",
     "max_runs",
@@ -318,8 +348,8 @@ impl Work for Weigh {
                 },
                 ..answer
             }),
-            // One that does not build.
-            Err(trouble) if trouble.exit == Exit::Fault => {
+            // One that does not build, or has not what is to be run.
+            Err(trouble) if matches!(trouble.exit, Exit::Fault | Exit::Refused) => {
                 Err(Trouble { exit: status(CANNOT_BE_TESTED), ..trouble })
             }
             Err(trouble) => Err(Trouble { exit: status(NO_BISECTION), ..trouble }),
@@ -353,6 +383,9 @@ struct Weighed {
 
 impl Weigh {
     fn weighed(&self) -> Result<Weighed, Trouble> {
+        if self.build.is_some() && self.rev.is_empty() && !self.bisect {
+            return Err(Trouble::usage("--build is how a revision is built: name them (--rev, --bisect)"));
+        }
         let sides = self.sides()?;
         // What is wrong with the request is known before anything is checked out.
         let question = match &sides {

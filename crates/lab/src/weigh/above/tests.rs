@@ -5,6 +5,19 @@ use tenbin_model::{Ended, Machine, Quantity, Trial, Verdict};
 use super::*;
 use crate::weigh::{COMMANDS, Question};
 
+/// A cell with nothing in it.
+fn measured(arrangement: &Arrangement) -> Cell {
+    Cell {
+        arrangement: arrangement.clone(),
+        checks: Vec::new(),
+        refusal: None,
+        ended: None,
+        gauges: Vec::new(),
+        samples: Vec::new(),
+        probes: Vec::new(),
+    }
+}
+
 /// What two commands are said to need above `start`, measured on a machine that is made up: `work` is what
 /// each of them needs beyond a start of 20 ms, in milliseconds. Each run varies by half a millisecond, and
 /// one of twenty is held up by 30 ms.
@@ -37,15 +50,7 @@ fn weighed(work: [f64; 2], blocks: u32, seed: u64) -> Answer {
             });
         }
     }
-    let cell = Cell {
-        arrangement: weighing.arrangement.clone(),
-        checks: Vec::new(),
-        refusal: None,
-        ended: Some(Ended::Budget),
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
-    };
+    let cell = Cell { ended: Some(Ended::Budget), samples, ..measured(&weighing.arrangement) };
     let trial =
         Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
     COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0)
@@ -71,6 +76,41 @@ fn the_ratio_is_that_of_the_work() {
             "{interval:?}"
         );
     }
+}
+
+#[test]
+fn memory_that_is_no_more_than_that_of_the_start_is_refused() {
+    let asked = Question {
+        commands: vec!["true a".into(), "true b".into()],
+        above: Some("true".into()),
+        quantities: vec![Quantity::PeakMemory],
+        ..Question::default()
+    };
+    let weighing = asked.read().unwrap();
+    let mut samples: Vec<Sample> = Vec::new();
+    for block in 0..20 {
+        for (variant, peak) in [(0, 40 << 20), (1, 5 << 20), (2, 10 << 20)].repeat(2) {
+            samples.push(Sample {
+                order: samples.len() as u32,
+                block,
+                variant: VariantIndex(variant),
+                iterations: 1,
+                elapsed: Picoseconds(1_000_000_000),
+                peak_memory: Some(peak),
+                ..Sample::default()
+            });
+        }
+    }
+    let cell = Cell { ended: Some(Ended::Budget), samples, ..measured(&weighing.arrangement) };
+    let trial =
+        Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
+    let answer = COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0);
+    assert_eq!(answer.verdict, Verdict::Refused);
+    assert!(
+        answer.sentence.starts_with("Refused: `true b` needed no more peak memory"),
+        "{}",
+        answer.sentence
+    );
 }
 
 #[test]

@@ -240,7 +240,8 @@ impl File<'_> {
         };
         let (sides, names) = if !section.workers.0.is_empty() {
             let lines = lines(&section.workers);
-            (Sides::Workers { lines, kept: section.keep_workers }, keys(&section.workers))
+            let folder = Some(self.folder.to_owned());
+            (Sides::Workers { lines, kept: section.keep_workers, folder }, keys(&section.workers))
         } else if !section.instructions.0.is_empty() {
             let (lines, init) = (lines(&section.instructions), section.init.clone().unwrap_or_default());
             let names = Instructions::names(&keys(&section.instructions)).map_err(Unfit::Usage)?;
@@ -253,6 +254,7 @@ impl File<'_> {
         Ok(workers::Question {
             sides,
             names: names.clone(),
+            together: None,
             within: section.within.as_ref().map(|time| time.0),
             margin: section.margin.as_ref().map(|margin| margin.0),
             level: section.level.as_ref().map(|level| level.0),

@@ -277,14 +277,32 @@ fn times_and_memory_are_held_against_what_is_claimed() {
 fn memory_below_what_can_be_seen_is_not_decided() {
     let question = &read(&of_two(&["new uses at most 1 KiB", "new uses at most 3 MiB"])).unwrap()[0];
     let mut trial = trial(question, &|_| 1e6, 16, 1);
-    trial.cells[0].gauges.push(Gauge {
+    let least = || Gauge {
         variant: VariantIndex(0),
         name: LEAST_PEAK.into(),
         reading: Reading::Count(f64::from(2 << 20)),
-    });
+    };
+    trial.cells[0].gauges.push(least());
     let claims = judged(&trial).claims;
     assert_eq!([claims[0].outcome, claims[1].outcome], [NotDecided, Holds]);
     assert!(claims[0].sentence.contains("the least that can be seen"), "{}", claims[0].sentence);
+    // Nor is how it grows.
+    let text = of_sizes("1, 2, 4, 8", "new is constant in n");
+    let text = text.replacen("[weigh.q]", "[weigh.q]\nmetrics = ['memory']", 1);
+    let question = &read(&text).unwrap()[0];
+    let mut trial = self::trial(question, &|_| 1e6, 16, 1);
+    assert_eq!(judged(&trial).claims[0].outcome, Holds);
+    trial.cells[0].gauges.push(least());
+    assert_eq!(judged(&trial).claims[0].outcome, NotDecided);
+}
+
+#[test]
+fn an_iteration_of_instructions_is_many_of_them() {
+    let question = &read(&of_two(&["new takes at most 3 ns"])).unwrap()[0];
+    let mut trial = trial(question, &|_| 1024.0, 64, 1);
+    assert_eq!(judged(&trial).claims[0].outcome, Refuted);
+    trial.cells[0].arrangement.work = 512;
+    assert_eq!(judged(&trial).claims[0].outcome, Holds);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Go's benchmark text: a line a sample, and the same name again for the next one
 //! (<https://go.dev/design/14313-benchmark-format>).
 
+use std::collections::BTreeSet;
+
 use super::{Benchmark, Measured, sample};
 
 /// Whether a line of it is a benchmark's.
@@ -19,7 +21,8 @@ fn words(line: &str) -> Option<Vec<&str>> {
 
 pub(super) fn text(text: &str) -> Result<Measured, String> {
     let mut measured = Measured::by("go test", Vec::new());
-    let packages = text.lines().filter(|line| line.starts_with("pkg: ")).count();
+    // Output that was appended names a package again.
+    let packages: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("pkg: ")).collect();
     let mut package = "";
     for (number, line) in text.lines().enumerate() {
         let place = format!("line {}", number + 1);
@@ -37,7 +40,7 @@ pub(super) fn text(text: &str) -> Result<Measured, String> {
         }
         let Some(words) = words(line) else { continue };
         let name = words[0].strip_prefix("Benchmark").unwrap_or(words[0]);
-        let name = if packages > 1 { format!("{package}.{name}") } else { name.to_owned() };
+        let name = if packages.len() > 1 { format!("{package}.{name}") } else { name.to_owned() };
         let iterations =
             words[1].parse().map_err(|_| format!("{place}: {} is no number of iterations", words[1]))?;
         let known = measured.benchmarks.iter().position(|benchmark| benchmark.name == name);

@@ -108,6 +108,9 @@ PASS
     assert_eq!(run.machine.architecture, "x86_64");
     assert_eq!(run.machine.cpu_model.known().unwrap(), "AMD EPYC");
     assert_eq!(run.trials[0].findings[0].sentence, "`Rate-8`: 3.5 MB/s, and no ns/op.");
+    // Appended by a loop it has the package again, and is no other one.
+    let again = of("bench.txt", &text.repeat(2)).unwrap();
+    assert_eq!(samples(&again)[0].0, "Fib-8");
 }
 
 #[test]

@@ -14,7 +14,8 @@ impl Weigh {
     /// Workers or functions, where it is those and no commands that were given.
     pub(super) fn sides(&self) -> Result<Option<Sides>, Trouble> {
         if !self.worker.is_empty() {
-            return Ok(Some(Sides::Workers { lines: self.worker.clone(), kept: self.keep_workers }));
+            let lines = self.worker.clone();
+            return Ok(Some(Sides::Workers { lines, kept: self.keep_workers, folder: None }));
         }
         if self.asm {
             let (lines, init) = (self.commands.clone(), self.init.clone());
@@ -57,6 +58,15 @@ impl Weigh {
                 "`{function}` is a file of functions and `{command}` is not: give functions, or commands (`./{function}` is one)"
             )));
         }
+        let is_absolute = |files: &Vec<PathBuf>| files.iter().all(|file| file.is_absolute());
+        if let (true, Some(files)) =
+            (!self.rev.is_empty() || self.bisect, files.iter().flatten().find(|files| is_absolute(files)))
+        {
+            return Err(Trouble::usage(format!(
+                "{}: that is the same file in each revision; name it as it is seen from here",
+                files[0].display()
+            )));
+        }
         Ok(Some(Sides::Functions(Functions {
             sides: files.into_iter().flatten().collect(),
             folders: Vec::new(),
@@ -91,6 +101,7 @@ impl Weigh {
             (self.input.is_some(), "--input"),
             (!self.output.is_empty() || self.show_output, "--output"),
             (self.time_unit.is_some(), "--time-unit"),
+            (self.sort != "auto", "--sort"),
             (self.asm && !self.command_name.is_empty(), "--command-name"),
         ];
         let what = "is for commands, and what is weighed here are functions or workers";
@@ -106,9 +117,13 @@ impl Weigh {
     pub(super) fn question_of(&self, sides: Sides, placed: &[(String, Place)]) -> Result<Question, Trouble> {
         let cpus = self.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
         let mut names = self.command_name.clone();
+        // Each function at one revision against another.
+        let together = (!placed.is_empty()).then(|| placed.len() / self.commands.len().max(1));
         let sides = match sides {
             Sides::Functions(functions) if !placed.is_empty() => {
-                names = placed.iter().map(|(_, place)| place.name.clone()).collect();
+                if names.is_empty() {
+                    names = placed.iter().map(|(_, place)| place.name.clone()).collect();
+                }
                 let files = |(word, place): &(String, Place)| {
                     let files = Functions::files_in(word, self.adopt.is_some()).unwrap_or_default();
                     files.into_iter().map(|file| place.folder.join(file)).collect()
@@ -119,17 +134,12 @@ impl Weigh {
                     ..functions
                 })
             }
-            Sides::Functions(_) => sides,
-            _ if !placed.is_empty() => {
-                return Err(Trouble::usage(
-                    "--rev is for commands and functions: a worker or an instruction has none",
-                ));
-            }
-            _ => sides,
+            sides => sides,
         };
         Ok(Question {
             sides,
             names,
+            together,
             within: self.within,
             margin: self.margin,
             level: self.level,

@@ -173,10 +173,12 @@ impl Bench<'_> {
     }
 
     fn too_few(&self, what: &str, needed: usize) -> String {
+        let had_all = self.blocks() as u64 >= u64::from(self.cell.arrangement.most_blocks);
         format!(
-            "It needs at least {needed} {what}, with {} at a level of {}: give it more time (within).",
+            "It needs at least {needed} {what}, with {} at a level of {}: {}.",
             counted(self.family, "interval"),
-            percent(self.descriptor.level)
+            percent(self.descriptor.level),
+            if had_all { "allow more runs (runs)" } else { "give it more time (within)" }
         )
     }
 
@@ -185,7 +187,9 @@ impl Bench<'_> {
     pub(super) fn median(&self, variant: VariantIndex, quantity: Quantity) -> Option<(Interval, f64, usize)> {
         let read = verdict::of_command(quantity);
         let own: Vec<&Sample> = self.cell.samples.iter().filter(|sample| sample.variant == variant).collect();
-        let values = Ordered::new(verdict::by_block(&own, read))?;
+        // An iteration of instructions is many of them.
+        let work = self.cell.arrangement.work as f64;
+        let values = Ordered::new(verdict::by_block(&own, |sample| read(sample) / work))?;
         let plan = Plan::new(self.descriptor.level, self.family.max(1))?;
         let level = plan.level_after(self.cell.ended?, self.blocks())?;
         let quantile = sign::interval(&values, level)?;

@@ -7,6 +7,7 @@ use super::bench::{Bench, Part};
 use super::figures::{ends, figure, further, in_words, of_interval, plainly};
 use super::variants;
 use crate::weigh::Values;
+use crate::weigh::analysis::unseen;
 use crate::weigh::claims::grammar::{Bounds, positive};
 
 /// How far from its power the exponent of a law may lie: from linear it is told from n·√n.
@@ -30,6 +31,11 @@ impl Bench<'_> {
         let (Some(first), Some(last)) = (points.first(), points.last()) else {
             return Part::undecided("it has no values".into(), "It needs values.".into());
         };
+        if quantity == Quantity::PeakMemory
+            && let Some(unseen) = unseen(self.descriptor, self.cell, points.iter().map(|point| point.1))
+        {
+            return Part::undecided(unseen.reached, format!("It needs {}.", unseen.needs));
+        }
         let noun = quantity.of_command().unwrap_or_default();
         let name = self.command(last.1);
         if let Some((_, none, _)) = points.iter().find(|(_, _, (interval, _, _))| interval.low <= 0.0) {
