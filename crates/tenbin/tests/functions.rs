@@ -311,7 +311,9 @@ fn what_takes_as_long_for_any_number_is_no_work() {
     let place = with(&[("a.c", source)]);
     let (status, errors) = ending(&weigh(&place, &["a.c", "a.c"]));
     let errors = errors.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(status == 4 && errors.contains("takes longer for more of it"), "{status}: {errors}");
+    // On a busy machine some calls take long enough to be looked at.
+    let is_seen = ["takes longer for more of it", "does a compiler remove some of them?"];
+    assert!(status == 4 && is_seen.iter().any(|words| errors.contains(words)), "{status}: {errors}");
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn over_blocks(answer: &mut Answer, cell: &Cell, comparison: &Comparison, block:
             alone(low),
             alone(high)
         ),
-        Some(_) => format!("{sentence}, over {number}, of which each says the same."),
+        Some(_) => format!("{sentence}, over {number}, which differ by no more than noise."),
         // Too few to say what they do.
         None => format!("{sentence}, over {number}."),
     };
