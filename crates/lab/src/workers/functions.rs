@@ -4,6 +4,7 @@
 //! names, and one would be called for both), whoever crashes or scribbles does it to himself, and a file that
 //! is given twice is there twice: were both sides the same pages, they would be equal by that alone.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::num::NonZero;
@@ -217,6 +218,8 @@ struct Side {
     libraries: Vec<PathBuf>,
     /// Libraries that are loaded before any other.
     loaded: Vec<PathBuf>,
+    /// Everything that each file of Rust may need.
+    archives: Vec<PathBuf>,
     /// The layout in which it was linked last.
     linked: Option<u64>,
     /// Where it runs; in the current folder where none is given.
@@ -307,6 +310,7 @@ impl Linked {
         for (number, file) in files.iter().enumerate() {
             side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags, folder)?;
         }
+        side.gather(&self.workshop, self.sides.len())?;
         self.sides.push(side);
         self.link(self.sides.len() - 1, 0).map(drop).map_err(|fault| {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -449,7 +453,43 @@ impl Side {
             words.push("--crate-name=side");
         }
         rustc(&words, file, folder)?;
-        self.libraries.push(library);
+        self.archives.push(library);
+        Ok(())
+    }
+
+    /// Puts what is used of the archives into one object, without what only a debugger reads: each has all of
+    /// Rust's library, and a link with that takes four times as long.
+    fn gather(&mut self, workshop: &Workshop, place: usize) -> Result<(), Unfit> {
+        let (mut used, mut own) = (BTreeSet::new(), BTreeSet::new());
+        for object in self.objects.iter().filter(|_| !self.archives.is_empty()) {
+            let path = workshop.path().join(&object.name);
+            let unread = |why: String| Unfit::Usage(format!("{}: {why}", path.display()));
+            let bytes = fs::read(&path).map_err(|error| unread(error.to_string()))?;
+            let elf = Elf::parse(&bytes).map_err(|why| unread(why.to_string()))?;
+            for symbol in elf.symbols().map_err(|why| unread(why.to_string()))? {
+                let name = OsString::from(symbol.name.as_ref());
+                if symbol.is_undefined() {
+                    used.insert(name)
+                } else {
+                    own.insert(name)
+                };
+            }
+        }
+        let gathered = workshop.path().join(format!("used-{place}.o"));
+        let mut words: Vec<OsString> =
+            ["-r", "-nostdlib", "-Wl,-S", "-Wl,--gc-sections", "-o"].map(OsString::from).into();
+        words.push(gathered.clone().into());
+        for name in used.difference(&own).filter(|name| !name.is_empty()) {
+            words.extend(["-Xlinker", "-u", "-Xlinker"].map(OsString::from));
+            words.push(name.clone());
+        }
+        words.extend(self.archives.iter().map(|archive| archive.clone().into()));
+        let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
+        match self.archives.is_empty() || workshop.ask("gather with", &words).is_err() {
+            // A linker that cannot do it is given all of them each time.
+            true => self.libraries.append(&mut self.archives),
+            false => self.libraries.push(gathered),
+        }
         Ok(())
     }
 }
