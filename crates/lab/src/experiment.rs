@@ -206,8 +206,8 @@ pub trait Apparatus {
         Ok(Vec::new())
     }
 
-    /// What was noticed while the variants were checked and timed and is no fault; asked once of each cell,
-    /// after it.
+    /// What was noticed so far while the variants were checked and timed and is no fault; asked after each
+    /// stretch.
     fn remarks(&mut self) -> Vec<Finding> {
         Vec::new()
     }

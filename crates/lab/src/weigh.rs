@@ -180,7 +180,13 @@ fn can_be_written(path: &Path) -> io::Result<()> {
         // What is no file, a pipe say, may wait for its other end.
         Ok(there) if !there.is_file() => Ok(()),
         Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
-        Err(_) => File::create_new(path).and_then(|_| fs::remove_file(path)),
+        // Where a link leads nowhere the file is made there.
+        Err(_) => OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map(drop)
+            .and_then(|()| fs::canonicalize(path).and_then(fs::remove_file)),
     }
 }
 
@@ -354,7 +360,8 @@ impl Question {
         let seen = |command: &Prepared| program::program(&command.words[0], command.folder.as_deref());
         for (command, own) in commands.iter().zip(prepared) {
             let Err(missing) = seen(own) else { continue };
-            let mut others = commands.iter().zip(prepared).filter(|(other, _)| other.text == command.text);
+            let is_same = |other: &Typed<'_>| (other.text, other.row) == (command.text, command.row);
+            let mut others = commands.iter().zip(prepared).filter(|(other, _)| is_same(other));
             let (Unfit::Usage(message), Some(place), true) =
                 (&missing, self.places.get(command.column), others.any(|(_, other)| seen(other).is_ok()))
             else {

@@ -199,7 +199,26 @@ fn files_of_rust_have_a_crate() {
         ("wrong.rs", &faulty("10 * n", "== 4")),
         ("thread.rs", "tenbin::export!(run: |n: u64| n * 10 + u64::from(tenbin::thread()));\n"),
         ("other.rs", "tenbin::export!(run: |n: u64| n * 10 + u64::from(tenbin::thread()) + n / 5);\n"),
+        (
+            "own.rs",
+            "#[global_allocator]\nstatic ALLOCATOR: std::alloc::System = std::alloc::System;\n\
+             tenbin::export!(run: |n: u64| (0..n).map(|i| vec![i; 9].len() as u64).sum::<u64>());\n",
+        ),
+        (
+            "calls.rs",
+            "unsafe extern \"C\" { safe fn length(n: u64) -> u64; }\n\
+             tenbin::export!(run: |n: u64| (0..n).map(|i| length(i)).sum::<u64>());\n",
+        ),
+        (
+            "called.rs",
+            "#[unsafe(no_mangle)]\nextern \"C\" fn length(n: u64) -> u64 { format!(\"{n}\").len() as u64 }\n",
+        ),
     ]);
+    // An allocator of its own, and one file that another one calls: too few runs for an answer.
+    for side in ["own.rs", "calls.rs called.rs"] {
+        let (status, errors) = ending(&weigh(&place, &["--runs", "2", side, side]));
+        assert_eq!(status, 3, "{side}: {errors}");
+    }
     let cheaper = shown(&weigh(&place, &["tenbin.rs", "slow.rs"]));
     assert!(cheaper.starts_with("tenbin.rs is ") && cheaper.contains("x cheaper than slow.rs"), "{cheaper}");
     let caught = shown(&weigh(&place, &["sound.rs", "more.rs"]));

@@ -147,6 +147,16 @@ fn a_command_that_only_some_of_its_places_have_is_refused() {
     assert!(refusal.reached.starts_with("at other, `./bench`: command not found"), "{}", refusal.reached);
     std::os::unix::fs::symlink("/bin/true", place("other").folder.join("bench")).unwrap();
     assert_eq!(names(&asked.read().unwrap()), ["one", "other"]);
+    // One that is nowhere is spelt wrongly, whatever else its parameter makes of it.
+    let parameters = Parameters { lists: vec![("n".into(), "bench,bnech".into())], ..Parameters::default() };
+    let places = vec![place("one"), place("other")];
+    let asked = Question { parameters, places, ..question(&["./{n}", "./{n}"]) };
+    assert!(matches!(asked.read(), Err(Unfit::Usage(message)) if message.contains("./bnech")));
+    // Nothing is made by looking whether an output can be.
+    let output = folder.path().join("link");
+    std::os::unix::fs::symlink(folder.path().join("target"), &output).unwrap();
+    let asked = Question { outputs: vec![Output::File(output.clone())], ..question(&["true", "true"]) };
+    assert!(asked.read().is_ok() && output.is_symlink() && !output.exists());
 }
 
 #[test]

@@ -143,12 +143,12 @@ impl Functions {
             self.adopted.is_some()
                 || self.callers.iter().chain(side).any(|file| Form::of(file) == Some(Form::Source))
         };
-        let is_used = match self.flags.len() {
-            0 => true,
-            1 => self.sides.iter().any(is_compiled),
-            _ => self.sides.iter().all(is_compiled),
+        let is_used = |(flags, side): (&String, bool)| flags.trim().is_empty() || side;
+        let are_used = match self.flags.as_slice() {
+            [all] => is_used((all, self.sides.iter().any(is_compiled))),
+            each => each.iter().zip(self.sides.iter().map(is_compiled)).all(is_used),
         };
-        if !is_used {
+        if !are_used {
             return Err(Unfit::Usage(
                 "--cflags is for the C compiler, and nothing is given to it that could use them".into(),
             ));
@@ -220,6 +220,8 @@ struct Side {
     loaded: Vec<PathBuf>,
     /// Everything that each file of Rust may need.
     archives: Vec<PathBuf>,
+    /// What is used of those, which then stands in their place.
+    gathered: Option<PathBuf>,
     /// The layout in which it was linked last.
     linked: Option<u64>,
     /// Where it runs; in the current folder where none is given.
@@ -311,8 +313,16 @@ impl Linked {
             side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags, folder)?;
         }
         side.gather(&self.workshop, self.sides.len())?;
+        let is_gathered = side.gathered.is_some();
         self.sides.push(side);
-        self.link(self.sides.len() - 1, 0).map(drop).map_err(|fault| {
+        let place = self.sides.len() - 1;
+        let mut linked = self.link(place, 0);
+        if linked.is_err() && is_gathered {
+            // What the archives take from the file itself (an allocator) would be there twice.
+            self.sides[place].gathered = None;
+            linked = self.link(place, 0);
+        }
+        linked.map(drop).map_err(|fault| {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
             Unfit::Usage(format!("{}: {fault}", names.join(" ")))
         })
@@ -331,6 +341,10 @@ impl Linked {
         let mut words: Vec<OsString> =
             vec!["-o".into(), program.clone().into(), folder.join("runner.o").into()];
         words.extend(side.objects.iter().map(|object| folder.join(&object.name).into()));
+        match &side.gathered {
+            Some(gathered) => words.push(gathered.clone().into()),
+            None => words.extend(side.archives.iter().map(|archive| archive.clone().into())),
+        }
         words.extend(side.libraries.iter().map(|library| library.clone().into()));
         words.extend(["-lm", "-lpthread", "-ldl", "-Wl,-T"].map(OsString::from));
         words.push(script.into());
@@ -458,38 +472,36 @@ impl Side {
     }
 
     /// Puts what is used of the archives into one object, without what only a debugger reads: each has all of
-    /// Rust's library, and a link with that takes four times as long.
+    /// Rust's library, and a link with that takes four times as long. A linker that cannot do that is given
+    /// the archives.
     fn gather(&mut self, workshop: &Workshop, place: usize) -> Result<(), Unfit> {
+        if self.archives.is_empty() {
+            return Ok(());
+        }
         let (mut used, mut own) = (BTreeSet::new(), BTreeSet::new());
-        for object in self.objects.iter().filter(|_| !self.archives.is_empty()) {
+        for object in &self.objects {
             let path = workshop.path().join(&object.name);
             let unread = |why: String| Unfit::Usage(format!("{}: {why}", path.display()));
             let bytes = fs::read(&path).map_err(|error| unread(error.to_string()))?;
             let elf = Elf::parse(&bytes).map_err(|why| unread(why.to_string()))?;
             for symbol in elf.symbols().map_err(|why| unread(why.to_string()))? {
-                let name = OsString::from(symbol.name.as_ref());
-                if symbol.is_undefined() {
-                    used.insert(name)
-                } else {
-                    own.insert(name)
-                };
+                let names = if symbol.is_undefined() { &mut used } else { &mut own };
+                if !symbol.local && !symbol.name.is_empty() {
+                    names.insert(OsString::from(symbol.name.as_ref()));
+                }
             }
         }
         let gathered = workshop.path().join(format!("used-{place}.o"));
         let mut words: Vec<OsString> =
             ["-r", "-nostdlib", "-Wl,-S", "-Wl,--gc-sections", "-o"].map(OsString::from).into();
         words.push(gathered.clone().into());
-        for name in used.difference(&own).filter(|name| !name.is_empty()) {
+        for name in used.difference(&own) {
             words.extend(["-Xlinker", "-u", "-Xlinker"].map(OsString::from));
             words.push(name.clone());
         }
         words.extend(self.archives.iter().map(|archive| archive.clone().into()));
         let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-        match self.archives.is_empty() || workshop.ask("gather with", &words).is_err() {
-            // A linker that cannot do it is given all of them each time.
-            true => self.libraries.append(&mut self.archives),
-            false => self.libraries.push(gathered),
-        }
+        self.gathered = workshop.ask("gather with", &words).is_ok().then_some(gathered);
         Ok(())
     }
 }
@@ -565,6 +577,22 @@ mod tests {
         ] {
             let sides = sides.map(|words| Functions::files_in(words, false).unwrap()).to_vec();
             assert_eq!(Functions { sides, ..Functions::default() }.names(), names);
+        }
+    }
+
+    #[test]
+    fn options_of_the_compiler_have_to_be_used() {
+        for (sides, flags, is_used) in [
+            (["a.c", "b.rs"], &["-O3"][..], true),
+            (["a.rs", "b.rs"], &["-O3"], false),
+            (["a.rs", "b.rs"], &[" "], true),
+            (["a.c", "b.o"], &["-O3", ""], true),
+            (["a.c", "b.o"], &["-O3", "-O2"], false),
+        ] {
+            let sides = sides.map(|words| Functions::files_in(words, false).unwrap()).to_vec();
+            let flags = flags.iter().map(|&flags| flags.into()).collect();
+            let functions = Functions { sides, flags, ..Functions::default() };
+            assert_eq!(functions.check_options().is_ok(), is_used, "{functions:?}");
         }
     }
 

@@ -97,7 +97,7 @@ pub struct Weigh {
     build: Option<String>,
     /// For `git bisect run`: weigh HEAD against --rev, or against the revision that was first called good.
     /// The status is 0 if it is no worse, 1 if it is worse in any command, value or metric, 125 if that is
-    /// not known or it does not build, and 255 for whatever is wrong otherwise, which ends the bisection
+    /// not known, it does not build or lacks what is to be run, and 255 for whatever is wrong otherwise, which ends the bisection
     #[arg(long, help_heading = REVISIONS)]
     bisect: bool,
 
@@ -349,7 +349,7 @@ impl Work for Weigh {
                 ..answer
             }),
             // One that does not build, or has not what is to be run.
-            Err(trouble) if matches!(trouble.exit, Exit::Fault | Exit::Refused) => {
+            Err(trouble) if trouble.exit == Exit::Fault => {
                 Err(Trouble { exit: status(CANNOT_BE_TESTED), ..trouble })
             }
             Err(trouble) => Err(Trouble { exit: status(NO_BISECTION), ..trouble }),
@@ -418,7 +418,11 @@ impl Weigh {
                 if !placed.is_empty() {
                     (question.commands, question.places) = placed.into_iter().unzip();
                 }
-                question.read()?
+                question.read().map_err(|unfit| match unfit {
+                    // What a revision holds cannot be run.
+                    Unfit::Refused(_) => Trouble { exit: Exit::Fault, ..Trouble::from(unfit) },
+                    unfit => unfit.into(),
+                })?
             }
         };
         self.answer(&weighing, remarks)

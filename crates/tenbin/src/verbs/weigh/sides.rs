@@ -59,8 +59,10 @@ impl Weigh {
             )));
         }
         let is_absolute = |files: &Vec<PathBuf>| files.iter().all(|file| file.is_absolute());
+        // Only options can make it another one.
+        let is_weighed_at_revisions = (!self.rev.is_empty() || self.bisect) && self.cflags.is_empty();
         if let (true, Some(files)) =
-            (!self.rev.is_empty() || self.bisect, files.iter().flatten().find(|files| is_absolute(files)))
+            (is_weighed_at_revisions, files.iter().flatten().find(|files| is_absolute(files)))
         {
             return Err(Trouble::usage(format!(
                 "{}: that is the same file in each revision; name it as it is seen from here",
@@ -121,9 +123,7 @@ impl Weigh {
         let together = (!placed.is_empty()).then(|| placed.len() / self.commands.len().max(1));
         let sides = match sides {
             Sides::Functions(functions) if !placed.is_empty() => {
-                if names.is_empty() {
-                    names = placed.iter().map(|(_, place)| place.name.clone()).collect();
-                }
+                names.extend(placed.iter().skip(names.len()).map(|(_, place)| place.name.clone()));
                 let files = |(word, place): &(String, Place)| {
                     let files = Functions::files_in(word, self.adopt.is_some()).unwrap_or_default();
                     files.into_iter().map(|file| place.folder.join(file)).collect()
