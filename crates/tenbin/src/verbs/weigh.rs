@@ -97,7 +97,8 @@ pub struct Weigh {
     build: Option<String>,
     /// For `git bisect run`: weigh HEAD against --rev, or against the revision that was first called good.
     /// The status is 0 if it is no worse, 1 if it is worse in any command, value or metric, 125 if that is
-    /// not known, it does not build or lacks what is to be run, and 255 for whatever is wrong otherwise, which ends the bisection
+    /// not known, it does not build or lacks what is to be run, and 255 for whatever is wrong otherwise,
+    /// which ends the bisection
     #[arg(long, help_heading = REVISIONS)]
     bisect: bool,
 
