@@ -357,14 +357,15 @@ impl Linked {
 impl Source for Linked {
     fn start(&mut self, place: usize, layout: u32) -> Result<Worker, Failure> {
         let program = self.workshop.path().join(format!("side-{place}"));
-        let drawn = match self.layouts {
-            Layouts::Each => layout,
-            Layouts::One(number) => number,
-            Layouts::Kept => 0,
-        };
-        // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
+        // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie. Of
+        // one layout that would be all that there is, so there both lie alike.
         let own = |number: u32| u64::from(number) << 16 | place as u64;
-        let (drawn, moved) = (own(drawn), moved(own(layout)));
+        let drawn = match self.layouts {
+            Layouts::Each => own(layout),
+            Layouts::One(number) => u64::from(number) << 16,
+            Layouts::Kept => own(0),
+        };
+        let moved = moved(own(layout));
         if self.sides[place].linked != Some(drawn) {
             self.link(place, drawn)?;
             self.sides[place].linked = Some(drawn);
