@@ -3,20 +3,8 @@ use rand_pcg::Pcg64Mcg;
 use tenbin_model::{Ended, Machine, Quantity, Trial, Verdict};
 
 use super::*;
+use crate::engine::unmeasured;
 use crate::weigh::{COMMANDS, Question};
-
-/// A cell with nothing in it.
-fn measured(arrangement: &Arrangement) -> Cell {
-    Cell {
-        arrangement: arrangement.clone(),
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples: Vec::new(),
-        probes: Vec::new(),
-    }
-}
 
 /// What two commands are said to need above `start`, measured on a machine that is made up: `work` is what
 /// each of them needs beyond a start of 20 ms, in milliseconds. Each run varies by half a millisecond, and
@@ -50,7 +38,7 @@ fn weighed(work: [f64; 2], blocks: u32, seed: u64) -> Answer {
             });
         }
     }
-    let cell = Cell { ended: Some(Ended::Budget), samples, ..measured(&weighing.arrangement) };
+    let cell = Cell { ended: Some(Ended::Budget), samples, ..unmeasured(weighing.arrangement.clone()) };
     let trial =
         Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
     COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0)
@@ -101,7 +89,7 @@ fn memory_that_is_no_more_than_that_of_the_start_is_refused() {
             });
         }
     }
-    let cell = Cell { ended: Some(Ended::Budget), samples, ..measured(&weighing.arrangement) };
+    let cell = Cell { ended: Some(Ended::Budget), samples, ..unmeasured(weighing.arrangement.clone()) };
     let trial =
         Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
     let answer = COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0);
