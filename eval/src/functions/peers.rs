@@ -35,7 +35,16 @@ pub(super) struct Peer {
 
 /// All of them, in the order of the table.
 pub(super) const ALL: &[Peer] = &[
-    Peer { name: "tenbin", rule: "`tenbin weigh left.rs right.rs`, a verdict over layouts", ask: tenbin },
+    Peer {
+        name: "tenbin",
+        rule: "`tenbin weigh left.rs right.rs`, a verdict over layouts",
+        ask: |stand, pair| tenbin(stand, pair, None),
+    },
+    Peer {
+        name: "tenbin-one-layout",
+        rule: "the same with --one-layout, drawn for each pair: a verdict about that layout, as those of the others are",
+        ask: |stand, pair| tenbin(stand, pair, Some(pair.layout)),
+    },
     Peer {
         name: "tango",
         rule: "two programs at once; it prints its star",
@@ -68,7 +77,7 @@ pub(super) const ALL: &[Peer] = &[
     },
 ];
 
-fn tenbin(stand: &Stand<'_>, pair: &Pair) -> Result<Finding, Failure> {
+fn tenbin(stand: &Stand<'_>, pair: &Pair, layout: Option<u32>) -> Result<Finding, Failure> {
     for (name, effect) in ["left.rs", "right.rs"].into_iter().zip(pair.effects()) {
         write(&stand.folder.join(name), &pair.work.file(effect))?;
     }
@@ -76,12 +85,10 @@ fn tenbin(stand: &Stand<'_>, pair: &Pair) -> Result<Finding, Failure> {
     let command = Architecture::HERE.command(&stand.binary).directory(&stand.folder);
     let command = command.arguments(["weigh", "--json", "--no-store", "left.rs", "right.rs"]);
     let command = command.arguments(["--within", &format!("{}s", arguments.within)]);
-    let mut command = command
+    let command = command
         .arguments(["--margin", &arguments.margin.to_string()])
-        .arguments(["--seed", &pair.seed.to_string()]);
-    if arguments.one_layout {
-        command = command.argument(format!("--one-layout={}", pair.layout));
-    }
+        .arguments(["--seed", &pair.seed.to_string()])
+        .arguments(layout.map(|layout| format!("--one-layout={layout}")));
     let output = command.patience(stand.within() + GRACE).capture_quietly()?;
     let known = matches!(output.code, Some(0 | REFUSED)).then(|| reported(&output.text)).flatten();
     known.ok_or_else(|| Failure::new("ask tenbin to weigh", output.diagnostics, "ask tenbin by hand"))

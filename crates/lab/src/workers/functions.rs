@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use std::{env, fs};
+use std::{env, fs, mem, thread};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -222,8 +223,6 @@ struct Side {
     archives: Vec<PathBuf>,
     /// What is used of those, which then stands in their place.
     gathered: Option<PathBuf>,
-    /// The layout in which it was linked last.
-    linked: Option<u64>,
     /// Where it runs; in the current folder where none is given.
     folder: Option<PathBuf>,
 }
@@ -232,6 +231,8 @@ struct Side {
 pub(super) struct Linked {
     workshop: Workshop,
     sides: Vec<Side>,
+    /// The programs that are there: which side, in which layout.
+    programs: Vec<(usize, u64)>,
     /// Whether each block has a link and processes of its own.
     layouts: Layouts,
     /// One for each thread.
@@ -257,7 +258,8 @@ impl Linked {
     /// What is missing where there is no compiler; a fault where no folder can be made.
     pub(super) fn new(layouts: Layouts, cpus: &[Cpu], within: Duration) -> Result<Self, Unfit> {
         let workshop = Workshop::open("what calls the functions is compiled here")?;
-        let linked = Self { workshop, sides: Vec::new(), layouts, cpus: cpus.to_vec(), within };
+        let linked =
+            Self { workshop, sides: Vec::new(), programs: Vec::new(), layouts, cpus: cpus.to_vec(), within };
         linked.write("tenbin.h", HEADER)?;
         linked.workshop.compile("runner.o", RUNNER, Kind::Object, &[])?;
         Ok(linked)
@@ -322,22 +324,65 @@ impl Linked {
             self.sides[place].gathered = None;
             linked = self.link(place, 0);
         }
-        linked.map(drop).map_err(|fault| {
+        linked.map_err(|fault| {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
             Unfit::Usage(format!("{}: {fault}", names.join(" ")))
         })
     }
 
-    /// Links one side in the layout of this number, and gives the program.
-    fn link(&self, place: usize, layout: u64) -> Result<PathBuf, Fault> {
+    /// Where the program of a side is, linked in the layout of this number.
+    fn program(&self, place: usize, layout: u64) -> PathBuf {
+        self.workshop.path().join(format!("side-{place}-{layout:x}"))
+    }
+
+    /// The number by which a side is laid out in a block whose layout is this.
+    fn drawn(&self, place: usize, layout: u32) -> u64 {
+        match self.layouts {
+            Layouts::Each => own(place, layout),
+            // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie.
+            // Of one layout that would be all that there is, so there they lie alike.
+            Layouts::One(number) => own(0, number),
+            Layouts::Kept => own(place, 0),
+        }
+    }
+
+    /// Links all sides in this layout, and in the next ones as far as there are CPUs that can do it at once,
+    /// while nothing is measured: linking takes most of a block.
+    fn link_from(&mut self, layout: u32) -> Result<(), Fault> {
+        for (place, layout) in mem::take(&mut self.programs) {
+            // What is still executed cannot be written to. What was not removed goes with the folder.
+            let _ = fs::remove_file(self.program(place, layout));
+        }
+        let (cpus, sides) = (thread::available_parallelism().map_or(1, NonZero::get), self.sides.len());
+        let layouts = if self.layouts == Layouts::Each { (cpus / sides).max(1) } else { 1 };
+        let layouts = (0..layouts as u32).map(|ahead| layout.wrapping_add(ahead));
+        let wanted: Vec<(usize, u64)> = layouts
+            .flat_map(|layout| (0..sides).map(move |place| (place, layout)))
+            .map(|(place, layout)| (place, self.drawn(place, layout)))
+            .collect();
+        for programs in wanted.chunks(cpus) {
+            let this = &*self;
+            thread::scope(|scope| {
+                let link = |&(place, layout)| scope.spawn(move || this.link(place, layout));
+                let links: Vec<_> = programs.iter().map(link).collect();
+                let ended = |link: thread::ScopedJoinHandle<'_, _>| {
+                    link.join().unwrap_or_else(|panic| resume_unwind(panic))
+                };
+                links.into_iter().try_for_each(ended)
+            })?;
+        }
+        self.programs = wanted;
+        Ok(())
+    }
+
+    /// Links one side in the layout of this number.
+    fn link(&self, place: usize, layout: u64) -> Result<(), Fault> {
         let side = &self.sides[place];
         let folder = self.workshop.path();
-        let (program, script) =
-            (folder.join(format!("side-{place}")), folder.join(format!("side-{place}.ld")));
+        let program = self.program(place, layout);
+        let script = program.with_extension("ld");
         fs::write(&script, layout::script(&side.objects, layout))
             .map_err(|error| Fault::system(format!("write {}", script.display()), error))?;
-        // What is still executed cannot be written to.
-        let _ = fs::remove_file(&program);
         let mut words: Vec<OsString> =
             vec!["-o".into(), program.clone().into(), folder.join("runner.o").into()];
         words.extend(side.objects.iter().map(|object| folder.join(&object.name).into()));
@@ -347,30 +392,21 @@ impl Linked {
         }
         words.extend(side.libraries.iter().map(|library| library.clone().into()));
         words.extend(["-lm", "-lpthread", "-ldl", "-Wl,-T"].map(OsString::from));
-        words.push(script.into());
+        words.push(script.clone().into());
         let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
         self.workshop.ask("link with", &words)?;
-        Ok(program)
+        fs::remove_file(&script).map_err(|error| Fault::system(format!("remove {}", script.display()), error))
     }
 }
 
 impl Source for Linked {
     fn start(&mut self, place: usize, layout: u32) -> Result<Worker, Failure> {
-        let program = self.workshop.path().join(format!("side-{place}"));
-        // Both sides are laid out by draws of their own: it is no merit of a side where it came to lie. Of
-        // one layout that would be all that there is, so there both lie alike.
-        let own = |number: u32| u64::from(number) << 16 | place as u64;
-        let drawn = match self.layouts {
-            Layouts::Each => own(layout),
-            Layouts::One(number) => u64::from(number) << 16,
-            Layouts::Kept => own(0),
-        };
-        let moved = moved(own(layout));
-        if self.sides[place].linked != Some(drawn) {
-            self.link(place, drawn)?;
-            self.sides[place].linked = Some(drawn);
+        let drawn = self.drawn(place, layout);
+        if !self.programs.contains(&(place, drawn)) {
+            self.link_from(layout)?;
         }
-        let mut command = Command::new(&program);
+        let moved = moved(own(place, layout));
+        let mut command = Command::new(self.program(place, drawn));
         if let Some(folder) = &self.sides[place].folder {
             command.current_dir(folder);
         }
@@ -530,6 +566,11 @@ fn rustc(options: &[&str], file: &Path, folder: &Path) -> Result<(), Unfit> {
     Err(Unfit::Usage(format!("{}: rustc does not compile it: {words}", file.display())))
 }
 
+/// The number of a side's own draws for a block whose layout is this.
+fn own(place: usize, layout: u32) -> u64 {
+    u64::from(layout) << 16 | place as u64
+}
+
 /// Where stack, heap and environment of a side come to lie in the layout of this number.
 fn moved(number: u64) -> u64 {
     Pcg64Mcg::seed_from_u64(!number).random()
@@ -599,7 +640,7 @@ mod tests {
 
     #[test]
     fn sides_are_moved_by_draws_of_their_own() {
-        let distance = |layout: u64| moved(layout << 16).wrapping_sub(moved(layout << 16 | 1)) >> 32;
+        let distance = |layout| moved(own(0, layout)).wrapping_sub(moved(own(1, layout))) >> 32;
         let distances: std::collections::BTreeSet<u64> = (0..100).map(distance).collect();
         assert_eq!(distances.len(), 100);
     }
