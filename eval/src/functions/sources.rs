@@ -57,8 +57,7 @@ impl Work {
                 format!("{prefix}_h(x >> 2) ^ {prefix}_f({prefix}_g(x) >> 2)"),
             ),
             Self::Branches => (
-                // No predictor knows the next bit, whatever turn it is: so a turn costs the same in a loop of any
-                // length.
+                // No predictor knows the next bit, whatever turn it is: so a turn costs as much in any loop.
                 vec![helper("odd", "(x >> 1) ^ 0xd800_0000_0000_0000"), helper("even", "x >> 1")],
                 format!("if x & 1 == 1 {{ {prefix}_odd(x) }} else {{ {prefix}_even(x) }}"),
             ),
