@@ -240,6 +240,9 @@ pub(super) struct Linked {
     within: Duration,
 }
 
+/// Layouts that are linked at once, at the most: no verdict has fewer.
+const AHEAD: usize = 8;
+
 /// How often what is weighed is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layouts {
@@ -354,7 +357,7 @@ impl Linked {
             let _ = fs::remove_file(self.program(place, layout));
         }
         let (cpus, sides) = (thread::available_parallelism().map_or(1, NonZero::get), self.sides.len());
-        let layouts = if self.layouts == Layouts::Each { (cpus / sides).max(1) } else { 1 };
+        let layouts = if self.layouts == Layouts::Each { (cpus / sides).clamp(1, AHEAD) } else { 1 };
         let layouts = (0..layouts as u32).map(|ahead| layout.wrapping_add(ahead));
         let wanted: Vec<(usize, u64)> = layouts
             .flat_map(|layout| (0..sides).map(move |place| (place, layout)))
