@@ -3,12 +3,12 @@
 use tenbin_document::Document;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{
-    Answer, Arrangement, Cell, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report, Run,
-    Sample, Trial, Verdict,
+    Answer, Cell, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report, Run, Trial,
+    Verdict,
 };
 
 use crate::report;
-use crate::verdict::{self, Time, comparisons, decide, overhead};
+use crate::verdict::{self, Time, calls, comparisons, decide, overhead};
 
 /// How the samples of a question become answers.
 ///
@@ -30,8 +30,8 @@ pub trait Analysis: Sync {
         Purpose::Ladder
     }
 
-    /// Takes the time that ratios are of.
-    fn time(&self) -> Time {
+    /// Takes the time that the ratios of a cell are of.
+    fn time(&self, _cell: &Cell) -> Time {
         verdict::whole_epoch
     }
 
@@ -57,14 +57,11 @@ pub trait Analysis: Sync {
     }
 
     /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
-    fn decided(
-        &self,
-        descriptor: &Descriptor,
-        family: usize,
-        arrangement: &Arrangement,
-        samples: &[Sample],
-    ) -> bool {
-        decide::decided(self.time(), descriptor, family, arrangement, samples)
+    fn decided(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        let Cell { arrangement, samples, .. } = cell;
+        decide::is_look(descriptor, family, samples)
+            && decide::decided(self.time(cell), descriptor, family, arrangement, samples)
+            && calls::are_known(descriptor, cell)
     }
 
     /// Two regimes with two answers in what is known of the comparison at `place` of a cell.
@@ -75,16 +72,17 @@ pub trait Analysis: Sync {
     /// Whether the answer to any comparison of the cell depends on when it was measured: it has regimes that
     /// disagree.
     fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        let time = self.time(cell);
         cell.arrangement.comparisons.iter().enumerate().any(|(place, comparison)| {
-            let evidence = decide::evidence(self.time(), descriptor, family, cell, comparison);
+            let evidence = decide::evidence(time, descriptor, family, cell, comparison);
             evidence.is_some_and(|evidence| self.contradiction(place, &evidence).is_some())
         })
     }
 
     /// Judges a trial that was not refused as a whole.
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let answers = comparisons::answers(self.time(), machine, trial);
-        let view = report::cell_by_cell(self.time(), trial, &answers);
+        let answers = comparisons::answers(|cell| self.time(cell), machine, trial);
+        let view = report::cell_by_cell(|cell| self.time(cell), trial, &answers);
         Judged { answers, findings: Vec::new(), view }
     }
 }

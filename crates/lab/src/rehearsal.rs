@@ -8,7 +8,7 @@ use tenbin_analysis::Analysis;
 use tenbin_metal::{Clock, Fault, Lap, allowed_cpus};
 use tenbin_model::machine::{Cache, CpuPlace, Observed, Virtualisation, Witness};
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Sample, Sizes,
+    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Sizes,
     VariantIndex,
 };
 
@@ -183,7 +183,8 @@ impl Analysis for After {
         self.0
     }
 
-    fn decided(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
+        let Cell { arrangement, samples, .. } = cell;
         samples.len() >= self.0 as usize * 2 * arrangement.variants.len()
     }
 

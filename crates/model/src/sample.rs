@@ -55,6 +55,10 @@ pub struct Sample {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
+    /// What the iterations take by the middle ones of the short and the long calls that they were done in: by
+    /// how much one takes longer than the other, for each iteration. None where they were not divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub middle_call: Option<Picoseconds>,
 }
 
 /// What may be known of an epoch beside its time: one number a sample, or none.
@@ -67,8 +71,8 @@ pub struct Metric {
     pub field: u64,
     /// Name of its column in a store and in CSV.
     pub name: &'static str,
-    /// Header of its column in a table, where it stands for each unit of work.
-    pub header: &'static str,
+    /// Header of its column in a table, where it stands for each unit of work; none where it has no column.
+    pub header: Option<&'static str>,
     /// Reads it from a sample.
     pub read: fn(&Sample) -> Option<u64>,
     /// Writes it into a sample.
@@ -80,44 +84,51 @@ pub const METRICS: &[Metric] = &[
     Metric {
         field: 13,
         name: "minor_faults",
-        header: "page faults/op",
+        header: Some("page faults/op"),
         read: |sample| sample.minor_faults,
         write: |sample, count| sample.minor_faults = Some(count),
     },
     Metric {
         field: 14,
         name: "major_faults",
-        header: "from disk/op",
+        header: Some("from disk/op"),
         read: |sample| sample.major_faults,
         write: |sample, count| sample.major_faults = Some(count),
     },
     Metric {
         field: 15,
         name: "peak_memory",
-        header: "peak bytes",
+        header: Some("peak bytes"),
         read: |sample| sample.peak_memory,
         write: |sample, count| sample.peak_memory = Some(count),
     },
     Metric {
         field: 16,
         name: "exit_status",
-        header: "exit status",
+        header: Some("exit status"),
         read: |sample| sample.exit_status,
         write: |sample, count| sample.exit_status = Some(count),
     },
     Metric {
         field: 17,
         name: "instructions",
-        header: "instructions",
+        header: Some("instructions"),
         read: |sample| sample.instructions,
         write: |sample, count| sample.instructions = Some(count),
     },
     Metric {
         field: 18,
         name: "cycles",
-        header: "cycles",
+        header: Some("cycles"),
         read: |sample| sample.cycles,
         write: |sample, count| sample.cycles = Some(count),
+    },
+    Metric {
+        field: 19,
+        name: "middle_call_ps",
+        header: None,
+        read: |sample| sample.middle_call.map(|time| time.0),
+        write: |sample, picoseconds| sample.middle_call = Some(Picoseconds(picoseconds)),
     },
 ];
 

@@ -119,6 +119,30 @@ fn one_layout_is_said_to_be_one() {
 }
 
 #[test]
+fn epochs_of_functions_are_divided_and_those_of_workers_are_not() {
+    let place = with_workers(&[("few", 20, HONEST), ("many", 80, HONEST)]);
+    fs::write(place.path("few.c"), turning(10)).unwrap();
+    fs::write(place.path("many.c"), turning(40)).unwrap();
+    for (arguments, are_divided) in
+        [(&["few.c", "many.c"][..], true), (&["--worker", "./few", "--worker", "./many"], false)]
+    {
+        let output = place.tenbin(&[&["weigh", "-r", "20"], arguments].concat());
+        assert!(matches!(ending(&output).0, 0 | 3), "{}", ending(&output).1);
+        let output = place.tenbin(&["export", "latest", "--format", "csv", "-o", "-"]);
+        let table = text(&output.stdout);
+        let mut rows = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let Some(column) = header.iter().position(|name| *name == "middle_call_ps") else {
+            assert!(!are_divided, "{header:?}");
+            continue;
+        };
+        assert!(are_divided, "{header:?}");
+        let middle: Vec<u64> = rows.map(|row| row[column].parse().unwrap()).collect();
+        assert!(!middle.is_empty() && middle.iter().all(|&time| time > 0), "{middle:?}");
+    }
+}
+
+#[test]
 fn a_file_that_is_given_twice_is_two_sides() {
     let place = with(&[("same.c", &turning(10))]);
     let report = report(&weigh(&place, &["--json", "-r", "20", "same.c", "same.c"]));

@@ -11,8 +11,8 @@ use tenbin_analysis::Analysis;
 use tenbin_lab::{Apparatus, Bench, Experiment, Failure, Open, Opened, Plan, Request, Seen, Settings, Unfit};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team, allowed_cpus};
 use tenbin_model::{
-    Answer, Arrangement, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Sample, Sizes,
-    Trial, Variant, VariantIndex, Verdict,
+    Answer, Arrangement, Cell, Comparison, Cpu, Descriptor, Effort, Ended, Machine, Picoseconds, Sample,
+    Sizes, Trial, Variant, VariantIndex, Verdict,
 };
 
 /// Blocks of a cell, and the one before which the machine changes. So many that a change is seen where others
@@ -33,7 +33,7 @@ impl Analysis for ToTheEnd {
         "comparisons"
     }
 
-    fn decided(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
         false
     }
 }

@@ -79,7 +79,8 @@ pub fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Tabl
             // Where none of the variants has one in a thousand operations, what there was came from beside
             // them.
             let occurs = rows.iter().any(|row| row.metrics[place].is_some_and(|count| count >= COUNT_SHOWN));
-            column(metric.header, each(&|row| row.metrics[place].filter(|_| occurs).map(three_digits)));
+            let Some(header) = metric.header else { continue };
+            column(header, each(&|row| row.metrics[place].filter(|_| occurs).map(three_digits)));
         }
         // The sum alone: the kernel divides it by where ticks met the thread over the whole of its life, so
         // neither part is the variant's. User time that others published is of work that makes no system

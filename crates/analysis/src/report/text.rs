@@ -114,13 +114,13 @@ fn beside(document: &mut Document, finding: &Finding) {
 }
 
 /// Each cell with its tables, its first answer and its checks.
-pub fn cell_by_cell(time: Time, trial: &Trial, answers: &[Answer]) -> Document {
+pub fn cell_by_cell(time: impl Fn(&Cell) -> Time, trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for cell in &trial.cells {
         let here: Vec<&Answer> =
             answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
         document.space().line(format!("{} (workers on CPU {})", cell.arrangement.label, places(cell)));
-        let tables = table::variants(time, &trial.descriptor, cell);
+        let tables = table::variants(time(cell), &trial.descriptor, cell);
         for table in tables.into_iter().chain(table::comparisons(&trial.descriptor, cell, &here)) {
             document.space().table(table);
         }

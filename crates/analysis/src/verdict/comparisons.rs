@@ -10,8 +10,8 @@ use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 
 /// The answers of a trial, cell by cell, in the order of their plan.
-pub fn answers(time: Time, machine: &Machine, trial: &Trial) -> Vec<Answer> {
-    trial.cells.iter().flat_map(|cell| of_cell(time, machine, trial, cell)).collect()
+pub fn answers(time: impl Fn(&Cell) -> Time, machine: &Machine, trial: &Trial) -> Vec<Answer> {
+    trial.cells.iter().flat_map(|cell| of_cell(time(cell), machine, trial, cell)).collect()
 }
 
 /// The answers of one cell, in the order of its comparisons.

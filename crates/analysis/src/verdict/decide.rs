@@ -32,6 +32,17 @@ pub fn last_look(level: f64, family: usize, blocks: u32) -> Option<u32> {
     (1..=blocks).rev().find(|&count| plan.is_look(count as usize).is_some())
 }
 
+/// Whether what was measured up to this block is looked at, by plan.
+pub fn is_look(descriptor: &Descriptor, family: usize, samples: &[Sample]) -> bool {
+    level_of_look(descriptor, family, samples).is_some()
+}
+
+/// The level that this look has, if it is one.
+fn level_of_look(descriptor: &Descriptor, family: usize, samples: &[Sample]) -> Option<f64> {
+    let plan = Plan::new(descriptor.level, family.max(1))?;
+    plan.level_at(plan.is_look(samples.last()?.block as usize + 1)?)
+}
+
 /// Whether every comparison of a cell is decided at this moment, if this is a planned look.
 ///
 /// Decided: the interval lies within the margin of equivalence, or it excludes 1 and is no wider than
@@ -45,9 +56,7 @@ pub fn decided(
     arrangement: &Arrangement,
     samples: &[Sample],
 ) -> bool {
-    let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
-    let Some(plan) = Plan::new(descriptor.level, family.max(1)) else { return false };
-    let Some(level) = plan.is_look(blocks).and_then(|look| plan.level_at(look)) else { return false };
+    let Some(level) = level_of_look(descriptor, family, samples) else { return false };
     // As a distance of log ratios; the nearer of 1 + margin and 1 − margin bounds both sides.
     let margin = descriptor.margin.ln_1p();
     let comparisons = descriptor.family(arrangement.comparisons.len());

@@ -4,6 +4,7 @@
 //! median, at a level that is shared by all comparisons of the experiment (Bonferroni) and by all
 //! looks at the data (alpha spending). See `tenbin_stats` for each piece.
 
+pub mod calls;
 pub mod caveat;
 pub mod comparisons;
 pub(crate) mod decide;
@@ -12,8 +13,8 @@ pub mod regimes;
 pub mod sentence;
 
 pub use decide::{
-    Time, by_block, contradiction, decided, evidence, last_look, of_command, of_interval, paired, votes,
-    whole_epoch,
+    Time, by_block, contradiction, decided, evidence, is_look, last_look, of_command, of_interval, paired,
+    votes, whole_epoch,
 };
 pub use sentence::refusal as refused_in_words;
 

@@ -153,7 +153,7 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
     let truth = &truth[..made.samples.len() / 4];
     let mut trial = trial(Quantity::NanosecondsPerOperation, vec![made]);
     trial.descriptor = descriptor;
-    let answer = answers(whole_epoch, &Machine::unobserved("a simulation"), &trial).remove(0);
+    let answer = answers(|_| whole_epoch, &Machine::unobserved("a simulation"), &trial).remove(0);
     // A regime that lasted: whatever a twentieth of the blocks had, to either side.
     let mut sorted = truth.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -12,7 +12,7 @@ use super::*;
 use crate::specimen::{cell, descriptor, reported, run, trial};
 
 fn only_answer(quantity: Quantity, cell: Cell) -> Answer {
-    answers(whole_epoch, &Machine::unobserved("a test"), &trial(quantity, vec![cell])).remove(0)
+    answers(|_| whole_epoch, &Machine::unobserved("a test"), &trial(quantity, vec![cell])).remove(0)
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn judged_on_shared_cores(
     let mut trial = trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
     trial.descriptor.sway = sway;
     trial.cells[0].arrangement.sway = sway_of_cell;
-    answers(whole_epoch, &machine, &trial).remove(0)
+    answers(|_| whole_epoch, &machine, &trial).remove(0)
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_ratio_that_changed_is_told_and_a_steady_one_is_not() {
         .extend(later.samples.into_iter().map(|sample| Sample { block: sample.block + 100, ..sample }));
     let caveat = |cell| {
         let trial = trial(Quantity::NanosecondsPerOperation, vec![cell]);
-        answers(whole_epoch, &Machine::unobserved("a test"), &trial).remove(0).caveat
+        answers(|_| whole_epoch, &Machine::unobserved("a test"), &trial).remove(0).caveat
     };
     let sentence = caveat(changing).unwrap();
     assert!(sentence.contains("2.3") && sentence.contains("1.3"), "{sentence}");
@@ -356,7 +356,7 @@ fn no_sentence_of_a_comparison_says_an_unusable_figure() {
         for quantity in [Quantity::NanosecondsPerOperation, Quantity::BytesPerSecond] {
             let cell = cell(blocks, ratio.exp(), noise, Ended::Budget, seed);
             let trial = trial(quantity, vec![cell]);
-            for answer in answers(whole_epoch, &Machine::unobserved("a test"), &trial) {
+            for answer in answers(|_| whole_epoch, &Machine::unobserved("a test"), &trial) {
                 prop_assert_eq!(unusable(&answer.sentence), None, "{}", answer.sentence);
             }
         }

@@ -405,7 +405,7 @@ impl Bench<'_> {
                 let lap = apparatus.epoch(variant, iterations).map_err(|failure| (variant, failure))?;
                 cell.samples.push(sample(cell.samples.len(), block, variant, iterations, lap));
             }
-            let decided = || analysis.decided(descriptor, family, &cell.arrangement, &cell.samples);
+            let decided = || analysis.decided(descriptor, family, cell);
             if analysis.may_end_early() && block + 1 >= cell.arrangement.least_blocks && decided() {
                 self.look(analysis, block + 1, &mut None, cell);
                 return Ok(Ended::Precision);
@@ -558,6 +558,7 @@ fn sample(order: usize, block: u32, variant: VariantIndex, iterations: u64, lap:
         exit_status: lap.command.map(|command| command.exit_status),
         instructions: counts.map(|counts| counts.instructions),
         cycles: counts.map(|counts| counts.cycles),
+        middle_call: lap.middle_call,
     }
 }
 

@@ -74,7 +74,8 @@ impl Analysis for Every {
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         16
     }
-    fn decided(&self, _: &Descriptor, _: usize, arrangement: &Arrangement, samples: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
+        let Cell { arrangement, samples, .. } = cell;
         samples.len().is_multiple_of((self.0 as usize).saturating_mul(2 * arrangement.variants.len()))
     }
 
@@ -237,7 +238,7 @@ impl Analysis for DependsUntil {
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         16
     }
-    fn decided(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
         false
     }
     fn depends(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {

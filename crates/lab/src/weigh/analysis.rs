@@ -7,11 +7,10 @@ use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::words::counted;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Arrangement, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Purpose, Quantity, Reading,
-    Refusal, Sample, Trial, VariantIndex, Verdict,
+    Answer, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Purpose, Quantity, Reading, Refusal, Trial,
+    VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
-use tenbin_stats::sequential::Plan;
 
 use super::above;
 pub(super) use view::table;
@@ -57,22 +56,14 @@ impl Analysis for Commands {
         Purpose::Command
     }
 
-    fn decided(
-        &self,
-        descriptor: &Descriptor,
-        family: usize,
-        arrangement: &Arrangement,
-        samples: &[Sample],
-    ) -> bool {
+    fn decided(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        let Cell { arrangement, samples, .. } = cell;
         // Between two looks nothing is decided, so nothing needs to be subtracted there.
-        let look = samples.last().is_some_and(|sample| {
-            let plan = Plan::new(descriptor.level, family.max(1));
-            plan.is_some_and(|plan| plan.is_look(sample.block as usize + 1).is_some())
-        });
-        look && quantities(descriptor).all(|descriptor| {
-            let (time, samples) = above::samples(&descriptor, arrangement, samples);
-            verdict::decided(time, &descriptor, family, arrangement, &samples)
-        })
+        verdict::is_look(descriptor, family, samples)
+            && quantities(descriptor).all(|descriptor| {
+                let (time, samples) = above::samples(&descriptor, arrangement, samples);
+                verdict::decided(time, &descriptor, family, arrangement, &samples)
+            })
     }
 
     fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {

@@ -53,9 +53,9 @@ impl Apparatus for Fixture {
             elapsed: launched.elapsed,
             cpu: launched.cpu,
             usage: launched.usage,
-            shares: Vec::new(),
             command: Some(Command { peak_memory: launched.peak_memory, exit_status }),
             counts: launched.counts,
+            ..Lap::default()
         })
     }
 

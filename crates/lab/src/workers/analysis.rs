@@ -4,13 +4,14 @@
 pub(super) mod cycles;
 
 use tenbin_analysis::report::{checked, table, with_caveat};
-use tenbin_analysis::verdict::{self, comparisons};
+use tenbin_analysis::verdict::calls::{self, Seldom};
+use tenbin_analysis::verdict::{Time, comparisons};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::Document;
 use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::counted;
-use tenbin_model::{Answer, Cell, Comparison, Machine, Purpose, Sample, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Comparison, Finding, Machine, Purpose, Trial, Verdict};
 use tenbin_stats::order::Ordered;
 
 /// Functions, each block in a layout of its own.
@@ -71,23 +72,70 @@ impl Analysis for Workers {
         self.calibrated_by
     }
 
+    fn time(&self, cell: &Cell) -> Time {
+        calls::time(cell)
+    }
+
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let mut answers = comparisons::answers(self.time(), machine, trial);
+        let mut answers = comparisons::answers(|cell| self.time(cell), machine, trial);
         let mut view = Document::new();
         for cell in &trial.cells {
             for (answer, comparison) in answers.iter_mut().zip(&cell.arrangement.comparisons) {
                 if let Some(block) = self.block {
                     over_blocks(answer, cell, comparison, block);
                 }
+                if let Some(unknown) = unknown(answer, cell, comparison) {
+                    let caveats = answer.caveat.take().into_iter().chain([unknown]);
+                    answer.caveat = Some(caveats.collect::<Vec<_>>().join(" "));
+                }
                 view.paragraph(0, with_caveat(answer));
             }
-            if let Some(table) = table::variants(self.time(), &trial.descriptor, cell) {
+            if let Some(table) = table::variants(self.time(cell), &trial.descriptor, cell) {
                 view.space().table(table);
             }
             view.space().append(checked(trial, std::slice::from_ref(cell)));
         }
-        Judged { answers, findings: Vec::new(), view }
+        let cells = trial.cells.iter();
+        let findings = cells.flat_map(|cell| cell.arrangement.comparisons.iter().map(move |it| (cell, it)));
+        let findings = findings.filter_map(|(cell, comparison)| seldom(trial, cell, comparison)).collect();
+        Judged { answers, findings, view }
     }
+}
+
+/// What may come to an answer that is of middle calls, where that could be another answer.
+fn unknown(answer: &Answer, cell: &Cell, comparison: &Comparison) -> Option<String> {
+    let margin = answer.evidence.as_ref().filter(|_| answer.verdict != Verdict::Refused)?.margin;
+    let seldom =
+        Seldom::of(cell, comparison).filter(|seldom| !seldom.is_there && !seldom.is_known(margin))?;
+    let [low, high] = [seldom.interval.low, seldom.interval.high].map(|end| 100.0 * end.exp_m1());
+    Some(format!(
+        "That is by the middle calls of each epoch: what is done in few of them may change it by {low:+.1} to {high:+.1} %."
+    ))
+}
+
+/// That a variant does something in few of its calls, where it does.
+fn seldom(trial: &Trial, cell: &Cell, comparison: &Comparison) -> Option<Finding> {
+    let factor = Seldom::of(cell, comparison).filter(|seldom| seldom.is_there)?.median.exp();
+    let (dearer, other) = match factor > 1.0 {
+        true => (comparison.right, comparison.left),
+        false => (comparison.left, comparison.right),
+    };
+    let name = |variant| &trial.descriptor[variant].name;
+    Some(Finding {
+        experiment: trial.descriptor.name.clone(),
+        sentence: format!(
+            "{} takes longer in a few of its calls: beside {} it is {} dearer by whole epochs than by their middle calls. \
+             The answer is of whole epochs.",
+            name(dearer),
+            name(other),
+            percent(factor.max(1.0 / factor) - 1.0)
+        ),
+        evidence: format!(
+            "whole epochs give {} times the ratio that their middle calls give",
+            three_digits(factor)
+        ),
+        confidence: "the exact interval of that at 0.1 % excludes 1".into(),
+    })
 }
 
 /// Fewer blocks than these say nothing of their spread.
@@ -107,7 +155,7 @@ fn over_blocks(answer: &mut Answer, cell: &Cell, comparison: &Comparison, block:
         (block, number) => counted(number, block),
     };
     let sentence = answer.sentence.trim_end_matches('.');
-    answer.sentence = match Spread::of(&cell.samples, comparison) {
+    answer.sentence = match Spread::of(cell, comparison) {
         Some(Spread { low, high, share }) if share >= LEAST_SHARE => format!(
             "{sentence}, over {number}; one alone would have said anything from {} to {}.",
             alone(low),
@@ -143,14 +191,14 @@ struct Spread {
 
 impl Spread {
     /// From the two halves of each block, which are a ratio each in one layout: what differs between them is
-    /// noise, and what blocks differ by beyond that are layouts. Deviations are scaled medians of absolute
-    /// ones, which a few disturbed blocks do not move.
-    fn of(samples: &[Sample], comparison: &Comparison) -> Option<Self> {
+    /// noise, and what blocks differ by beyond that are layouts. Both are ranges of nine tenths: what is rare
+    /// in the one is so in the other.
+    fn of(cell: &Cell, comparison: &Comparison) -> Option<Self> {
+        let time = calls::time(cell);
         let mut halves: Vec<[f64; 2]> = Vec::new();
-        for block in samples.chunk_by(|one, other| one.block == other.block) {
+        for block in cell.samples.chunk_by(|one, other| one.block == other.block) {
             let of = |variant| {
-                let mut times =
-                    block.iter().filter(|sample| sample.variant == variant).map(verdict::whole_epoch);
+                let mut times = block.iter().filter(|sample| sample.variant == variant).map(time);
                 Some([times.next()?, times.next()?])
             };
             let (Some(left), Some(right)) = (of(comparison.left), of(comparison.right)) else { continue };
@@ -161,21 +209,17 @@ impl Spread {
         }
         let ratios = Ordered::new(halves.iter().map(|[one, other]| (one + other) / 2.0).collect())?;
         let differences: Vec<f64> = halves.iter().map(|[one, other]| (one - other) / 2.0).collect();
-        let (all, noise) = (deviation(ratios.values())?, deviation(&differences)?);
+        let differences = Ordered::new(differences)?;
+        let [all, noise] = [&ratios, &differences].map(|values| at(values, 0.95) - at(values, 0.05));
         let share = if all > 0.0 { (1.0 - (noise / all).powi(2)).max(0.0) } else { 0.0 };
         // What noise adds to the spread is taken out of it.
-        let at = |part: f64| {
-            let value = ratios.values()[(part * (ratios.count() - 1) as f64).round() as usize];
-            (ratios.median() + (value - ratios.median()) * share.sqrt()).exp()
-        };
-        Some(Self { low: at(0.05), high: at(0.95), share })
+        let without =
+            |part: f64| (ratios.median() + (at(&ratios, part) - ratios.median()) * share.sqrt()).exp();
+        Some(Self { low: without(0.05), high: without(0.95), share })
     }
 }
 
-/// A standard deviation, from the median of absolute deviations from the median (1.4826 times that, for
-/// normal noise).
-fn deviation(values: &[f64]) -> Option<f64> {
-    let median = Ordered::new(values.to_vec())?.median();
-    let absolute = Ordered::new(values.iter().map(|value| (value - median).abs()).collect())?;
-    Some(1.4826 * absolute.median())
+/// The value below which this part of them lies.
+fn at(values: &Ordered, part: f64) -> f64 {
+    values.values()[(part * (values.count() - 1) as f64).round() as usize]
 }

@@ -39,4 +39,8 @@ impl Source for Commands {
     fn is_laid_anew(&self) -> bool {
         !self.kept
     }
+
+    fn is_runner(&self) -> bool {
+        false
+    }
 }

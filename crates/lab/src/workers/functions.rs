@@ -432,6 +432,10 @@ impl Source for Linked {
     fn is_laid_anew(&self) -> bool {
         self.layouts != Layouts::Kept
     }
+
+    fn is_runner(&self) -> bool {
+        true
+    }
 }
 
 impl Side {

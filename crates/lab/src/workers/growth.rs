@@ -137,7 +137,12 @@ mod tests {
             let elapsed = (call + inside) * speed;
             let picoseconds = |milliseconds: f64| Picoseconds((milliseconds * 1e9) as u64);
             let asked = picoseconds(call + inside + around + 0.02);
-            least.take(&Work { elapsed: picoseconds(elapsed), asked, evidence: String::new() });
+            least.take(&Work {
+                elapsed: picoseconds(elapsed),
+                middle_call: None,
+                asked,
+                evidence: String::new(),
+            });
         }
         least
     }

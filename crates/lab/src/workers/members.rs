@@ -15,6 +15,9 @@ pub(super) trait Source {
 
     /// Whether a worker is started anew for each block, in a layout of its own.
     fn is_laid_anew(&self) -> bool;
+
+    /// Whether what it starts is the runner, which does operations in several calls.
+    fn is_runner(&self) -> bool;
 }
 
 /// What a variant is: something that a worker can do.
@@ -133,18 +136,22 @@ impl Members {
 
     fn epoch(&mut self, variant: VariantIndex, operations: u64) -> Result<Lap, Failure> {
         let part = self.parts[variant.place()];
-        let (cpu, counted) = (self.cpu, self.counted);
+        let (cpu, counted, is_runner) = (self.cpu, self.counted, self.source.is_runner());
         let worker = self.worker(part.place)?;
         if worker.is_cold(part.number) {
             // What is cold after a start is not what was asked about.
             worker.run(part.number, operations)?;
         }
-        let Work { elapsed, .. } = worker.run(part.number, operations)?;
+        let Work { elapsed, middle_call, .. } = if is_runner {
+            worker.calls(part.number, operations)?
+        } else {
+            worker.run(part.number, operations)?
+        };
         let counts = if counted { worker.counts()? } else { None };
         // Where nothing is counted nobody asks again.
         self.counted = counts.is_some();
         self.epochs += 1;
-        Ok(Lap { elapsed, cpu, counts, ..Lap::default() })
+        Ok(Lap { elapsed, middle_call, cpu, counts, ..Lap::default() })
     }
 }
 

@@ -1,11 +1,13 @@
 /*
  * Calls a function that is weighed, and times it: a worker as any other, whose other end is tenbin.
  *
- * It answers `variants`, `check V` and `run V N`, a line each, and `counts`: what hardware counted of its last
- * operations in user space, instructions and cycles, or that it counts nothing. Variant 0 is the function, variant 1 is wrong
- * on purpose. Where its stack, its heap and its environment lie depends on the number that it is started
- * with, and, as for every process, on the kernel. After that number come CPUs: where they are several, as many
- * threads do the operations at once, one on each, and the time is from the first start to the last end.
+ * It answers `variants`, `check V` and `run V N`, a line each. Beside these `calls V N`: as `run`, but in several
+ * calls after one that is not timed, with a third number, the time that all take by the middle ones of the calls. And
+ * `counts`: what hardware counted of its last operations in user space, instructions and cycles, or that it counts
+ * nothing. Variant 0 is the function, variant 1 is wrong on purpose. Where its stack, its heap and its environment lie
+ * depends on the number that it is started with, and, as for every process, on the kernel. After that number come CPUs:
+ * where they are several, as many threads do the operations at once, one on each, and the time is from the first start
+ * to the last end.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -42,6 +44,11 @@ static const char place_of_constants __attribute__((section(".rodata.tenbin"), u
 
 /* More CPUs than these are not used. */
 #define MOST_THREADS 1024
+
+/* Operations are divided into so many short calls and as many that are so many times as long: what disturbs one of
+ * them leaves the middle ones as they are. */
+#define CALLS 8
+#define LONGER 3
 
 int tenbin_threads = 1, tenbin_cpus[MOST_THREADS];
 
@@ -102,6 +109,13 @@ static long long count(int counter)
 	if (counter < 0 || read(counter, seen, sizeof(seen)) != sizeof(seen) || seen[1] != seen[2])
 		return -1;
 	return (long long)seen[0];
+}
+
+static int ascending(const void *one, const void *other)
+{
+	double difference = *(const double *)one - *(const double *)other;
+
+	return (difference > 0) - (difference < 0);
 }
 
 /* Whether nothing runs at once that is started here. */
@@ -209,6 +223,49 @@ static void run(uint64_t n, FILE *answers)
 		(unsigned long long)evidence);
 }
 
+/*
+ * Does so many operations in calls one after the other, short ones and long ones in turns. An operation costs what the
+ * middle long one takes longer than the middle short one: what a call takes beside its operations is in both. Answers
+ * how long all operations take, and how long they take by those two.
+ */
+static void in_calls(uint64_t n, FILE *answers)
+{
+	const uint64_t part = n / (CALLS * (1 + LONGER)), length[2] = {part, LONGER * part};
+	const uint64_t timed = CALLS * (length[0] + length[1]);
+	struct thread *thread = &threads[0];
+	double each[2][CALLS], elapsed = 0, middle[2], operation, call, whole;
+	long long all[2] = {0, 0};
+	unsigned long long evidence = 0;
+
+	/* Caches and predictors are the other side's until then. */
+	operations = length[1] + (n - timed);
+	work(thread);
+	for (int number = 0; number < 2 * CALLS; number++) {
+		operations = length[number % 2];
+		work(thread);
+		elapsed += thread->end - thread->start;
+		evidence += thread->evidence;
+		each[number % 2][number / 2] = thread->end - thread->start;
+		for (int event = 0; event < 2; event++)
+			all[event] = all[event] < 0 || counted[event] < 0 ? -1 : all[event] + counted[event];
+	}
+	for (int event = 0; event < 2; event++)
+		counted[event] = all[event] < 0 ? -1 : all[event] * (double)n / timed;
+	for (int is_long = 0; is_long < 2; is_long++) {
+		qsort(each[is_long], CALLS, sizeof(each[0][0]), ascending);
+		middle[is_long] = (each[is_long][CALLS / 2 - 1] + each[is_long][CALLS / 2]) / 2;
+	}
+	operation = (middle[1] - middle[0]) / (length[1] - length[0]);
+	call = middle[0] - operation * length[0];
+	/* Where more of them cost more each, a call would seem to take less than nothing. */
+	whole = elapsed - (call > 0 ? 2 * CALLS * call : 0);
+	/* Else nearly all calls were disturbed. */
+	if (operation > 0 && whole > 0)
+		fprintf(answers, "%.0f %llu %.0f\n", whole + operation * (n - timed), evidence, operation * n);
+	else
+		fprintf(answers, "%.0f %llu\n", elapsed, evidence);
+}
+
 static void make_faulty(void)
 {
 	if (!is_faulty && tenbin_fault)
@@ -244,6 +301,14 @@ static void answer(FILE *questions, FILE *answers)
 			else if (variant == 1)
 				n = n > 1 ? n - 1 : n;
 			run(n, answers);
+		} else if (sscanf(line, "calls %llu %llu", &variant, &n) == 2) {
+			/* Of variant 0, which alone is timed. */
+			set_up();
+			/* Threads wait for each other at each start, and whoever times himself does so. */
+			if (tenbin_threads > 1 || tenbin_elapsed || n < CALLS * (1 + LONGER))
+				run(n, answers);
+			else
+				in_calls(n, answers);
 		} else if (!strcmp(line, "counts\n")) {
 			if (counters[0] < 0)
 				open_counters();

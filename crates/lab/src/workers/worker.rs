@@ -30,6 +30,8 @@ pub(super) struct Worker {
 pub(super) struct Work {
     /// The time that it took, by the worker's clock.
     pub(super) elapsed: Picoseconds,
+    /// The time by the middle ones of the calls that it was done in, if it was divided into calls.
+    pub(super) middle_call: Option<Picoseconds>,
     /// The time until the answer had come, by this process's clock.
     pub(super) asked: Picoseconds,
     /// What shows that it was done; empty where it shows nothing.
@@ -77,17 +79,27 @@ impl Worker {
 
     /// Has the variant of this number done so many operations.
     pub(super) fn run(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
-        let question = format!("run {number} {operations}");
-        let (line, asked) = self.ask(&question)?;
+        self.work(&format!("run {number} {operations}"))
+    }
+
+    /// The same in several calls: a question that only the runner is asked.
+    pub(super) fn calls(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
+        let work = self.work(&format!("calls {number} {operations}"))?;
+        let Some((evidence, middle)) = work.evidence.split_once(' ') else { return Ok(work) };
+        Ok(Work { middle_call: nanoseconds(middle), evidence: evidence.to_owned(), ..work })
+    }
+
+    fn work(&mut self, question: &str) -> Result<Work, Failure> {
+        let (line, asked) = self.ask(question)?;
         let (time, evidence) = line.split_once(' ').unwrap_or((&line, ""));
-        let elapsed = nanoseconds(time).ok_or_else(|| nonsense(&question, &line, "a time in nanoseconds"))?;
+        let elapsed = nanoseconds(time).ok_or_else(|| nonsense(question, &line, "a time in nanoseconds"))?;
         // The last unit of a clock may have been rounded up.
         if elapsed > asked + Picoseconds::from_micros(1) {
             return Err(Failure::Wrong(format!(
-                "it says that {operations} operations took {elapsed}, and answered within {asked}: its clock is wrong"
+                "asked `{question}`, it says that this took {elapsed}, and answered within {asked}: its clock is wrong"
             )));
         }
-        Ok(Work { elapsed, asked, evidence: evidence.to_owned() })
+        Ok(Work { elapsed, middle_call: None, asked, evidence: evidence.to_owned() })
     }
 
     /// What hardware counted of the latest work in user space: a question that only the runner is asked. None

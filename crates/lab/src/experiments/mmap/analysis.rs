@@ -33,7 +33,7 @@ impl Analysis for Crossover {
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let mut answers = comparisons::answers(self.time(), machine, trial);
+        let mut answers = comparisons::answers(|cell| self.time(cell), machine, trial);
         let points: Vec<Point> = trial
             .cells
             .iter()
@@ -49,7 +49,7 @@ impl Analysis for Crossover {
         let mut view = Document::new();
         view.space().paragraph(2, &headline.sentence);
         view.space().table(table(&points));
-        view.append(cell_by_cell(self.time(), trial, &answers));
+        view.append(cell_by_cell(|cell| self.time(cell), trial, &answers));
         answers.iter_mut().for_each(|answer| answer.headline = false);
         answers.insert(0, headline);
         Judged { answers, findings: Vec::new(), view }

@@ -45,7 +45,7 @@ impl Analysis for Thrashing {
     /// The question is what the other thread costs the first, and one thread is weighed against two: two are
     /// preempted twice as often as one, so the whole of an epoch would tell them apart under load by that
     /// alone. The first thread's own part does not.
-    fn time(&self) -> Time {
+    fn time(&self, _: &Cell) -> Time {
         |sample| match sample.shares.first() {
             Some(own) => own.elapsed.0 as f64 / sample.iterations as f64,
             None => whole_epoch(sample),
@@ -57,7 +57,7 @@ impl Analysis for Thrashing {
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let of_cell = |cell| (cell, of_cell(self.time(), machine, trial, cell));
+        let of_cell = |cell| (cell, of_cell(self.time(cell), machine, trial, cell));
         let cells: Vec<(&Cell, Vec<Answer>)> = trial.cells.iter().map(of_cell).collect();
         let findings = cells
             .iter()
@@ -66,7 +66,7 @@ impl Analysis for Thrashing {
             .chain(counters(machine, trial))
             .collect();
         let answers: Vec<Answer> = cells.into_iter().flat_map(|(_, answers)| answers).collect();
-        Judged { view: cell_by_cell(self.time(), trial, &answers), answers, findings }
+        Judged { view: cell_by_cell(|cell| self.time(cell), trial, &answers), answers, findings }
     }
 }
 

@@ -11,14 +11,14 @@ mod figures;
 mod growth;
 
 use tenbin_analysis::report::{self, checked};
-use tenbin_analysis::{Analysis, Judged, verdict};
+use tenbin_analysis::verdict::{self, calls};
+use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::words::capitalised;
 use tenbin_document::{Document, Table};
 use tenbin_model::{
-    Arrangement, Cell, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine,
-    Picoseconds, Purpose, Quantity, Refusal, Role, Sample, Trial, VariantIndex,
+    Cell, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine, Picoseconds,
+    Purpose, Quantity, Refusal, Role, Trial, VariantIndex,
 };
-use tenbin_stats::sequential::Plan;
 
 use super::grammar::{Claim, Kind};
 use super::{Claims, question};
@@ -35,7 +35,7 @@ pub const CLAIMS_OF_FUNCTIONS: &dyn Analysis = &OfClaims {
     scope: "Intervals cover what varied from block to block; in each, functions lie at other places, unless they are linked once. Another \
             input, compiler or machine is not in them.",
     calibrated_by: Purpose::Function,
-    table: |descriptor, cell| report::table::variants(verdict::whole_epoch, descriptor, cell),
+    table: |descriptor, cell| report::table::variants(calls::time(cell), descriptor, cell),
 };
 
 /// Claims about instructions.
@@ -43,7 +43,7 @@ pub const CLAIMS_OF_INSTRUCTIONS: &dyn Analysis = &OfClaims {
     name: "claims of instructions",
     scope: "A cycle is what a dependent addition takes, in the same blocks. Other operands may take another time.",
     calibrated_by: Purpose::Ladder,
-    table: |descriptor, cell| report::table::variants(verdict::whole_epoch, descriptor, cell),
+    table: |descriptor, cell| report::table::variants(calls::time(cell), descriptor, cell),
 };
 
 /// Runs of a command of which none was above a bound, before that is called to hold.
@@ -79,29 +79,16 @@ impl Analysis for OfClaims {
         least_blocks(descriptor).max(verdict::votes(descriptor.level, family))
     }
 
-    fn decided(
-        &self,
-        descriptor: &Descriptor,
-        family: usize,
-        arrangement: &Arrangement,
-        samples: &[Sample],
-    ) -> bool {
-        let Some(blocks) = samples.last().map(|sample| sample.block as usize + 1) else { return false };
-        let plan = Plan::new(descriptor.level, family.max(1));
-        if plan.is_none_or(|plan| plan.is_look(blocks).is_none()) {
+    fn decided(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {
+        if !verdict::is_look(descriptor, family, &cell.samples) {
             return false;
         }
-        let cell = Cell {
-            arrangement: arrangement.clone(),
-            checks: Vec::new(),
-            refusal: None,
-            ended: Some(Ended::Precision),
-            gauges: Vec::new(),
-            samples: samples.to_vec(),
-            probes: Vec::new(),
-        };
+        let cell = Cell { ended: Some(Ended::Precision), ..cell.clone() };
         let bench = Bench { descriptor, cell: &cell, family };
-        Claims::of(descriptor).iter().all(|claim| bench.judged(claim).outcome != ClaimOutcome::NotDecided)
+        calls::are_known(descriptor, &cell)
+            && Claims::of(descriptor)
+                .iter()
+                .all(|claim| bench.judged(claim).outcome != ClaimOutcome::NotDecided)
     }
 
     fn depends(&self, descriptor: &Descriptor, family: usize, cell: &Cell) -> bool {

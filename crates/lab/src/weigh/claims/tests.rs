@@ -3,7 +3,7 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_model::{
-    Cell, ClaimOutcome, Ended, Gauge, JudgedClaim, Picoseconds, Reading, Sample, Trial, VariantIndex,
+    ClaimOutcome, Ended, Gauge, JudgedClaim, Picoseconds, Reading, Sample, Trial, VariantIndex,
 };
 
 use super::*;
@@ -167,13 +167,12 @@ fn commands_and_values_keep_the_order_of_the_file() {
 fn trial(question: &AskedQuestion, cost: &dyn Fn(usize) -> f64, blocks: u32, seed: u64) -> Trial {
     const SPREAD: f64 = 0.02;
     let weighing = question.weighing.as_ref().unwrap();
-    let (descriptor, arrangement) = (weighing.descriptor.clone(), weighing.arrangement.clone());
+    let descriptor = weighing.descriptor.clone();
+    let mut cell = crate::engine::unmeasured(weighing.arrangement.clone());
     let family = CLAIMS.family(&descriptor, 0);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut samples: Vec<Sample> = Vec::new();
-    let mut ended = Ended::Budget;
     for block in 0..blocks {
-        let mut order: Vec<usize> = (0..arrangement.variants.len()).collect();
+        let mut order: Vec<usize> = (0..cell.arrangement.variants.len()).collect();
         if random.random_bool(0.5) {
             order.reverse();
         }
@@ -181,30 +180,22 @@ fn trial(question: &AskedQuestion, cost: &dyn Fn(usize) -> f64, blocks: u32, see
             // Box and Muller (1958).
             let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
             let normal = radius * (std::f64::consts::TAU * random.random::<f64>()).cos();
-            samples.push(Sample {
-                order: samples.len() as u32,
+            cell.samples.push(Sample {
+                order: cell.samples.len() as u32,
                 block,
                 variant: VariantIndex::from(variant),
                 iterations: 1,
                 elapsed: Picoseconds((cost(variant) * 1e3 * (SPREAD * normal).exp()).round() as u64),
-                peak_memory: Some(if samples.len() == 13 { 2 << 20 } else { 1 << 20 }),
+                peak_memory: Some(if cell.samples.len() == 13 { 2 << 20 } else { 1 << 20 }),
                 ..Sample::default()
             });
         }
-        if CLAIMS.decided(&descriptor, family, &arrangement, &samples) {
-            ended = Ended::Precision;
+        if CLAIMS.decided(&descriptor, family, &cell) {
+            cell.ended = Some(Ended::Precision);
             break;
         }
     }
-    let cell = Cell {
-        arrangement,
-        checks: Vec::new(),
-        refusal: None,
-        ended: Some(ended),
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
-    };
+    cell.ended.get_or_insert(Ended::Budget);
     Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
 }
 

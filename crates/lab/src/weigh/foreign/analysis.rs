@@ -12,8 +12,8 @@ use tenbin_document::words::percent;
 use tenbin_document::{Document, Table};
 use tenbin_model::words::counted;
 use tenbin_model::{
-    AnalysisName, Answer, Arrangement, Cell, Comparison, Descriptor, Evidence, Machine, Picoseconds, Refusal,
-    Sample, Trial, VariantIndex, Verdict,
+    AnalysisName, Answer, Cell, Comparison, Descriptor, Evidence, Machine, Picoseconds, Refusal, Trial,
+    VariantIndex, Verdict,
 };
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::Ordered;
@@ -40,7 +40,7 @@ impl Analysis for Unordered {
         Basis::Cells
     }
 
-    fn decided(&self, _: &Descriptor, _: usize, _: &Arrangement, _: &[Sample]) -> bool {
+    fn decided(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
         // It was taken before anybody asked.
         true
     }

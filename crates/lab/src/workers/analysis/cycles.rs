@@ -2,12 +2,12 @@
 //! which takes a cycle. So the ratio is cycles.
 
 use tenbin_analysis::report::{checked, with_caveat};
-use tenbin_analysis::verdict::{self, comparisons};
+use tenbin_analysis::verdict::{Time, calls, comparisons};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::interval::{outward, show};
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Interval, Machine, Sample, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Interval, Machine, Sample, Trial, Verdict};
 use tenbin_stats::order::Ordered;
 
 /// What everything is held against.
@@ -52,13 +52,18 @@ impl Analysis for Instructions {
          program sets them up; other operands may take another time."
     }
 
+    fn time(&self, cell: &Cell) -> Time {
+        calls::time(cell)
+    }
+
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let mut answers = comparisons::answers(self.time(), machine, trial);
+        let mut answers = comparisons::answers(|cell| self.time(cell), machine, trial);
         let mut view = Document::new();
         for cell in &trial.cells {
             for answer in &mut answers {
                 in_cycles(answer);
             }
+            let time = self.time(cell);
             let is_own =
                 |answer: &&Answer| answer.evidence.as_ref().is_none_or(|evidence| evidence.left != REFERENCE);
             // By hardware, which few virtual machines have: held against nothing, and beside what was.
@@ -90,7 +95,7 @@ impl Analysis for Instructions {
                     let work = cell.arrangement.work as f64;
                     values.map_or_else(|| "–".into(), |values| three_digits(values.median() / work))
                 };
-                let nanoseconds = per_copy(&|sample| Some(verdict::whole_epoch(sample) / 1e3));
+                let nanoseconds = per_copy(&|sample| Some(time(sample) / 1e3));
                 let counted = per_copy(&|sample| Some(sample.cycles? as f64 / sample.iterations as f64));
                 let counted = is_counted.then_some(counted);
                 let columns = [cycles, nanoseconds].into_iter().chain(counted);

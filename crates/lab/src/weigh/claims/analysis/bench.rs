@@ -1,6 +1,6 @@
 //! One cell, and every claim held against it.
 
-use tenbin_analysis::verdict;
+use tenbin_analysis::verdict::{self, Time, calls};
 use tenbin_document::words::{counted, percent};
 use tenbin_model::words::{capitalised, comma, semicolon};
 use tenbin_model::{
@@ -105,10 +105,18 @@ impl Bench<'_> {
         &self.descriptor[variant].name
     }
 
+    /// Takes what is measured of a command or, of a function, the time that its ratios are of.
+    fn read(&self, quantity: Quantity) -> Time {
+        match quantity {
+            Quantity::WallTime => calls::time(self.cell),
+            other => verdict::of_command(other),
+        }
+    }
+
     /// The ratio of a pair, with the description that it is judged by.
     fn evidence(&self, pair: &Comparison, quantity: Quantity) -> (Descriptor, Option<Evidence>) {
         let descriptor = Descriptor { quantity, ..self.descriptor.clone() };
-        let read = verdict::of_command(quantity);
+        let read = self.read(quantity);
         let evidence = verdict::evidence(read, &descriptor, self.family, self.cell, pair);
         (descriptor, evidence)
     }
@@ -185,7 +193,7 @@ impl Bench<'_> {
     /// The median of what a command needs and where it lies, with the level and the number of values. None
     /// where there are too few.
     pub(super) fn median(&self, variant: VariantIndex, quantity: Quantity) -> Option<(Interval, f64, usize)> {
-        let read = verdict::of_command(quantity);
+        let read = self.read(quantity);
         let own: Vec<&Sample> = self.cell.samples.iter().filter(|sample| sample.variant == variant).collect();
         // An iteration of instructions is many of them.
         let work = self.cell.arrangement.work as f64;

@@ -1,4 +1,4 @@
-use tenbin_model::{Effort, Provenance, Quantity, Run, Variant};
+use tenbin_model::{Arrangement, Effort, Provenance, Quantity, Run, Sample, Variant};
 
 use super::*;
 
