@@ -37,7 +37,7 @@ pub struct Lap {
     pub command: Option<Command>,
     /// What hardware counted of a command or a worker; none where that was not asked for.
     pub counts: Option<Counts>,
-    /// What the epoch takes by the middle ones of the calls that it was divided into; none where it was not.
+    /// What the epoch takes by the middle one of the calls that it was divided into; none where it was not.
     pub middle_call: Option<Picoseconds>,
 }
 

@@ -55,8 +55,8 @@ pub struct Sample {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
-    /// What the iterations take by the middle ones of the short and the long calls that they were done in: by
-    /// how much one takes longer than the other, for each iteration. None where they were not divided.
+    /// What the iterations take by the middle one of the calls that they were done in: the median of what an
+    /// iteration takes there, times their number. None where they were not divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle_call: Option<Picoseconds>,
 }

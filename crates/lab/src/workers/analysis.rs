@@ -5,13 +5,14 @@ pub(super) mod cycles;
 
 use tenbin_analysis::report::{checked, table, with_caveat};
 use tenbin_analysis::verdict::calls::{self, Seldom};
-use tenbin_analysis::verdict::{Time, comparisons};
+use tenbin_analysis::verdict::{Time, comparisons, refused_in_words};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::Document;
+use tenbin_document::interval::outward;
 use tenbin_document::words::percent;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::counted;
-use tenbin_model::{Answer, Cell, Comparison, Finding, Machine, Purpose, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Comparison, Finding, Interval, Machine, Purpose, Refusal, Trial, Verdict};
 use tenbin_stats::order::Ordered;
 
 /// Functions, each block in a layout of its own.
@@ -81,12 +82,9 @@ impl Analysis for Workers {
         let mut view = Document::new();
         for cell in &trial.cells {
             for (answer, comparison) in answers.iter_mut().zip(&cell.arrangement.comparisons) {
+                beside_middle_calls(answer, cell, comparison);
                 if let Some(block) = self.block {
                     over_blocks(answer, cell, comparison, block);
-                }
-                if let Some(unknown) = unknown(answer, cell, comparison) {
-                    let caveats = answer.caveat.take().into_iter().chain([unknown]);
-                    answer.caveat = Some(caveats.collect::<Vec<_>>().join(" "));
                 }
                 view.paragraph(0, with_caveat(answer));
             }
@@ -102,15 +100,38 @@ impl Analysis for Workers {
     }
 }
 
-/// What may come to an answer that is of middle calls, where that could be another answer.
-fn unknown(answer: &Answer, cell: &Cell, comparison: &Comparison) -> Option<String> {
-    let margin = answer.evidence.as_ref().filter(|_| answer.verdict != Verdict::Refused)?.margin;
-    let seldom =
-        Seldom::of(cell, comparison).filter(|seldom| !seldom.is_there && !seldom.is_known(margin))?;
-    let [low, high] = [seldom.interval.low, seldom.interval.high].map(|end| 100.0 * end.exp_m1());
-    Some(format!(
-        "That is by the middle calls of each epoch: what is done in few of them may change it by {low:+.1} to {high:+.1} %."
-    ))
+/// Says of an answer that is of middle calls what may come to it. Where that is more than the margin, two are
+/// not the same for all that is known.
+fn beside_middle_calls(answer: &mut Answer, cell: &Cell, comparison: &Comparison) {
+    let Some(evidence) = answer.evidence.as_ref().filter(|_| answer.verdict != Verdict::Refused) else {
+        return;
+    };
+    let unknown =
+        Seldom::of(cell, comparison).filter(|seldom| !seldom.is_there && !seldom.is_known(evidence.margin));
+    let Some(Seldom { interval: Interval { low, high }, .. }) = unknown else { return };
+    let [low, high] = [low, high].map(|end| 100.0 * end.exp_m1());
+    let change = format!("what is done in few of them may change it by {low:+.1} to {high:+.1} %");
+    if answer.verdict == Verdict::Different {
+        let own = format!("That is by the middle calls of each epoch: {change}.");
+        answer.caveat =
+            Some(answer.caveat.take().map_or_else(|| own.clone(), |before| format!("{before} {own}")));
+        return;
+    }
+    let refusal = Refusal {
+        reached: format!(
+            "by their middle calls {} and {} cost the same within {} (ratio {}), and {change}",
+            evidence.left,
+            evidence.right,
+            percent(evidence.margin),
+            outward(evidence.interval)
+        ),
+        needs: format!("to know that to within {}", percent(evidence.margin)),
+        remedy: "give it more time (--within) or a quieter machine".into(),
+    };
+    answer.verdict = Verdict::Refused;
+    answer.caveat = None;
+    answer.sentence = refused_in_words(&refusal);
+    answer.refusal = Some(refusal);
 }
 
 /// That a variant does something in few of its calls, where it does.

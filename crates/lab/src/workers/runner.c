@@ -2,7 +2,7 @@
  * Calls a function that is weighed, and times it: a worker as any other, whose other end is tenbin.
  *
  * It answers `variants`, `check V` and `run V N`, a line each. Beside these `calls V N`: as `run`, but in several
- * calls after one that is not timed, with a third number, the time that all take by the middle ones of the calls. And
+ * calls after one that is not timed, with a third number, the time that all take by the middle one of the calls. And
  * `counts`: what hardware counted of its last operations in user space, instructions and cycles, or that it counts
  * nothing. Variant 0 is the function, variant 1 is wrong on purpose. Where its stack, its heap and its environment lie
  * depends on the number that it is started with, and, as for every process, on the kernel. After that number come CPUs:
@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -45,9 +46,9 @@ static const char place_of_constants __attribute__((section(".rodata.tenbin"), u
 /* More CPUs than these are not used. */
 #define MOST_THREADS 1024
 
-/* Operations are divided into so many short calls and as many that are so many times as long: what disturbs one of
- * them leaves the middle ones as they are. */
-#define CALLS 8
+/* Operations are divided into so many calls, half of which are so many times as long as the others: what disturbs some
+ * of them leaves the middle one as it is. */
+#define CALLS 16
 #define LONGER 3
 
 int tenbin_threads = 1, tenbin_cpus[MOST_THREADS];
@@ -224,46 +225,46 @@ static void run(uint64_t n, FILE *answers)
 }
 
 /*
- * Does so many operations in calls one after the other, short ones and long ones in turns. An operation costs what the
- * middle long one takes longer than the middle short one: what a call takes beside its operations is in both. Answers
- * how long all operations take, and how long they take by those two.
+ * Does so many operations in calls one after the other, short ones and long ones in turns. What a call takes beside its
+ * operations is in both alike: the least long one and the least short one show it. Answers how long all operations take
+ * without that, and how long they take by the middle one of all calls.
  */
 static void in_calls(uint64_t n, FILE *answers)
 {
-	const uint64_t part = n / (CALLS * (1 + LONGER)), length[2] = {part, LONGER * part};
-	const uint64_t timed = CALLS * (length[0] + length[1]);
+	const uint64_t part = n / (CALLS / 2 * (1 + LONGER)), length[2] = {part, LONGER * part};
+	const uint64_t timed = CALLS / 2 * (length[0] + length[1]);
 	struct thread *thread = &threads[0];
-	double each[2][CALLS], elapsed = 0, middle[2], operation, call, whole;
+	double took[CALLS], least[2] = {HUGE_VAL, HUGE_VAL}, elapsed = 0, call, middle;
 	long long all[2] = {0, 0};
 	unsigned long long evidence = 0;
 
 	/* Caches and predictors are the other side's until then. */
 	operations = length[1] + (n - timed);
 	work(thread);
-	for (int number = 0; number < 2 * CALLS; number++) {
+	for (int number = 0; number < CALLS; number++) {
 		operations = length[number % 2];
 		work(thread);
-		elapsed += thread->end - thread->start;
 		evidence += thread->evidence;
-		each[number % 2][number / 2] = thread->end - thread->start;
+		took[number] = thread->end - thread->start;
+		if (took[number] < least[number % 2])
+			least[number % 2] = took[number];
 		for (int event = 0; event < 2; event++)
 			all[event] = all[event] < 0 || counted[event] < 0 ? -1 : all[event] + counted[event];
 	}
 	for (int event = 0; event < 2; event++)
 		counted[event] = all[event] < 0 ? -1 : all[event] * (double)n / timed;
-	for (int is_long = 0; is_long < 2; is_long++) {
-		qsort(each[is_long], CALLS, sizeof(each[0][0]), ascending);
-		middle[is_long] = (each[is_long][CALLS / 2 - 1] + each[is_long][CALLS / 2]) / 2;
+	call = (LONGER * least[0] - least[1]) / (LONGER - 1);
+	/* Where many cost more each than few, a call would seem to take less than nothing. */
+	if (call < 0 || call >= least[0])
+		call = 0;
+	for (int number = 0; number < CALLS; number++) {
+		took[number] -= call;
+		elapsed += took[number];
+		took[number] /= length[number % 2];
 	}
-	operation = (middle[1] - middle[0]) / (length[1] - length[0]);
-	call = middle[0] - operation * length[0];
-	/* Where more of them cost more each, a call would seem to take less than nothing. */
-	whole = elapsed - (call > 0 ? 2 * CALLS * call : 0);
-	/* Else nearly all calls were disturbed. */
-	if (operation > 0 && whole > 0)
-		fprintf(answers, "%.0f %llu %.0f\n", whole + operation * (n - timed), evidence, operation * n);
-	else
-		fprintf(answers, "%.0f %llu\n", elapsed, evidence);
+	qsort(took, CALLS, sizeof(took[0]), ascending);
+	middle = (took[CALLS / 2 - 1] + took[CALLS / 2]) / 2;
+	fprintf(answers, "%.0f %llu %.0f\n", elapsed + middle * (n - timed), evidence, middle * n);
 }
 
 static void make_faulty(void)
@@ -305,7 +306,7 @@ static void answer(FILE *questions, FILE *answers)
 			/* Of variant 0, which alone is timed. */
 			set_up();
 			/* Threads wait for each other at each start, and whoever times himself does so. */
-			if (tenbin_threads > 1 || tenbin_elapsed || n < CALLS * (1 + LONGER))
+			if (tenbin_threads > 1 || tenbin_elapsed || n < CALLS / 2 * (1 + LONGER))
 				run(n, answers);
 			else
 				in_calls(n, answers);

@@ -30,7 +30,7 @@ pub(super) struct Worker {
 pub(super) struct Work {
     /// The time that it took, by the worker's clock.
     pub(super) elapsed: Picoseconds,
-    /// The time by the middle ones of the calls that it was done in, if it was divided into calls.
+    /// The time by the middle one of the calls that it was done in, if it was divided into calls.
     pub(super) middle_call: Option<Picoseconds>,
     /// The time until the answer had come, by this process's clock.
     pub(super) asked: Picoseconds,

@@ -105,10 +105,11 @@ impl Bench<'_> {
         &self.descriptor[variant].name
     }
 
-    /// Takes what is measured of a command or, of a function, the time that its ratios are of.
+    /// Takes what is measured of a command or, of a function, the time that its ratios are of: of whole
+    /// epochs as long as it is not known what a function does seldom.
     fn read(&self, quantity: Quantity) -> Time {
         match quantity {
-            Quantity::WallTime => calls::time(self.cell),
+            Quantity::WallTime if calls::are_known(self.descriptor, self.cell) => calls::time(self.cell),
             other => verdict::of_command(other),
         }
     }
