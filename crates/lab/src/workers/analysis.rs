@@ -177,7 +177,8 @@ fn over_blocks(answer: &mut Answer, cell: &Cell, comparison: &Comparison, block:
     };
     let sentence = answer.sentence.trim_end_matches('.');
     answer.sentence = match Spread::of(cell, comparison) {
-        Some(Spread { low, high, share }) if share >= LEAST_SHARE => format!(
+        // What is the same in every digit is not worth a word either.
+        Some(Spread { low, high, share }) if share >= LEAST_SHARE && alone(low) != alone(high) => format!(
             "{sentence}, over {number}; one alone would have said anything from {} to {}.",
             alone(low),
             alone(high)
@@ -243,4 +244,52 @@ impl Spread {
 /// The value below which this part of them lies.
 fn at(values: &Ordered, part: f64) -> f64 {
     values.values()[(part * (values.count() - 1) as f64).round() as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_analysis::specimen;
+    use tenbin_model::{Ended, Picoseconds, Quantity};
+
+    use super::*;
+
+    /// The answer about two whose middle calls are so many times apart, while whole epochs are disturbed by
+    /// up to so much, and the second one does this much seldom.
+    fn answer(ratio: f64, noise: f64, seldom: f64) -> Judged {
+        let mut cell = specimen::cell(64, ratio, noise, Ended::Budget, 1);
+        for sample in &mut cell.samples {
+            let is_right = sample.variant == cell.arrangement.comparisons[0].right;
+            let (cost, more) = if is_right { (ratio, 1.0 + seldom) } else { (1.0, 1.0) };
+            sample.middle_call = Some(Picoseconds((1e8 * cost) as u64 + u64::from(sample.order % 7)));
+            sample.elapsed.0 = (sample.elapsed.0 as f64 * more) as u64;
+        }
+        let trial = specimen::trial(Quantity::NanosecondsPerOperation, vec![cell]);
+        FUNCTIONS_IN_PLACE.judge(&Machine::unobserved("a test"), &trial)
+    }
+
+    #[test]
+    fn two_are_the_same_once_it_is_known_what_they_do_seldom() {
+        for (ratio, noise, seldom, verdict, words) in [
+            (1.0, 0.005, 0.0, Verdict::Equivalent, "cost the same within 1 %"),
+            (1.0, 0.3, 0.0, Verdict::Refused, "what is done in few of them may change it by"),
+            // A difference stands, with what may come to it.
+            (1.011, 0.3, 0.0, Verdict::Different, "That is by the middle calls of each epoch"),
+            (1.02, 0.01, 0.0, Verdict::Different, "over 64 processes of each, which differ by no more"),
+        ] {
+            let judged = answer(ratio, noise, seldom);
+            let shown = with_caveat(&judged.answers[0]);
+            assert_eq!(judged.answers[0].verdict, verdict, "{shown}");
+            assert!(shown.contains(words), "{shown}");
+            assert!(judged.findings.is_empty(), "{:?}", judged.findings);
+        }
+    }
+
+    #[test]
+    fn who_does_something_seldom_is_named() {
+        let judged = answer(1.0, 0.01, 0.2);
+        assert_eq!(judged.answers[0].verdict, Verdict::Different, "{}", judged.answers[0].sentence);
+        let sentence = &judged.findings[0].sentence;
+        assert!(sentence.starts_with("a lock cmpxchg loop takes longer in a few of its calls"), "{sentence}");
+        assert!(sentence.contains("20"), "{sentence}");
+    }
 }
