@@ -234,25 +234,27 @@ static void in_calls(uint64_t n, FILE *answers)
 	const uint64_t part = n / (CALLS / 2 * (1 + LONGER)), length[2] = {part, LONGER * part};
 	const uint64_t timed = CALLS / 2 * (length[0] + length[1]);
 	struct thread *thread = &threads[0];
-	double took[CALLS], least[2] = {HUGE_VAL, HUGE_VAL}, elapsed = 0, call, middle;
+	double took[CALLS], least[2] = {HUGE_VAL, HUGE_VAL}, elapsed = 0, rest = 0, call, middle;
 	long long all[2] = {0, 0};
 	unsigned long long evidence = 0;
 
 	/* Caches and predictors are the other side's until then. */
-	operations = length[1] + (n - timed);
+	operations = length[1];
 	work(thread);
-	for (int number = 0; number < CALLS; number++) {
-		operations = length[number % 2];
+	for (int number = 0; number < CALLS + (n > timed); number++) {
+		/* What is left over has a call of its own, behind those that are compared. */
+		operations = number < CALLS ? length[number % 2] : n - timed;
 		work(thread);
 		evidence += thread->evidence;
-		took[number] = thread->end - thread->start;
-		if (took[number] < least[number % 2])
-			least[number % 2] = took[number];
+		rest = thread->end - thread->start;
+		if (number < CALLS)
+			took[number] = rest;
+		if (number < CALLS && rest < least[number % 2])
+			least[number % 2] = rest;
 		for (int event = 0; event < 2; event++)
 			all[event] = all[event] < 0 || counted[event] < 0 ? -1 : all[event] + counted[event];
 	}
-	for (int event = 0; event < 2; event++)
-		counted[event] = all[event] < 0 ? -1 : all[event] * (double)n / timed;
+	memcpy(counted, all, sizeof(counted));
 	call = (LONGER * least[0] - least[1]) / (LONGER - 1);
 	/* Where many cost more each than few, a call would seem to take less than nothing. */
 	if (call < 0 || call >= least[0])
@@ -264,7 +266,9 @@ static void in_calls(uint64_t n, FILE *answers)
 	}
 	qsort(took, CALLS, sizeof(took[0]), ascending);
 	middle = (took[CALLS / 2 - 1] + took[CALLS / 2]) / 2;
-	fprintf(answers, "%.0f %llu %.0f\n", elapsed + middle * (n - timed), evidence, middle * n);
+	if (n > timed && rest > call)
+		elapsed += rest - call;
+	fprintf(answers, "%.0f %llu %.0f\n", elapsed, evidence, middle * n);
 }
 
 static void make_faulty(void)

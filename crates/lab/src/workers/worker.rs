@@ -165,6 +165,52 @@ fn nanoseconds(text: &str) -> Option<Picoseconds> {
 mod tests {
     use super::*;
 
+    /// A function whose operations take 10 µs each by the clock, and none where more are asked for at once
+    /// than any call of 543 in parts has.
+    const FREE_AT_FIRST: &str = "
+        #include <time.h>
+        #include \"tenbin.h\"
+        static int64_t now(void)
+        {
+            struct timespec now;
+            clock_gettime(CLOCK_MONOTONIC, &now);
+            return now.tv_sec * 1000000000LL + now.tv_nsec;
+        }
+        uint64_t tenbin_run(void *state, uint64_t n)
+        {
+            int64_t end = now() + 10000 * (int64_t)n;
+            while (n <= 60 && now() < end)
+                ;
+            return n;
+        }";
+
+    #[test]
+    fn what_is_not_timed_is_no_part_of_the_time_of_calls() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for (name, text) in [
+            ("tenbin.h", crate::workers::HEADER),
+            ("runner.c", include_str!("runner.c")),
+            ("side.c", FREE_AT_FIRST),
+        ] {
+            std::fs::write(path(name), text).unwrap();
+        }
+        let mut build = Command::new("cc");
+        build
+            .args(["-O1", "-o"])
+            .arg(path("side"))
+            .args(["runner.c", "side.c"].map(path))
+            .args(["-lm", "-pthread"]);
+        assert!(build.status().unwrap().success());
+        let mut worker = Worker::start(Command::new(path("side")), None, Duration::from_secs(600)).unwrap();
+        // The first answer waits until the process has started.
+        worker.variants().unwrap();
+        // The call that warms up took no time. More than passed meanwhile would be a clock that is wrong.
+        let work = worker.calls(0, 543).unwrap();
+        assert!(work.elapsed >= Picoseconds::from_micros(5_400), "{work:?}");
+        assert_eq!(work.evidence, "543");
+    }
+
     #[test]
     fn times_are_numbers_of_nanoseconds() {
         for (text, picoseconds) in
