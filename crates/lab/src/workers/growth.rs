@@ -33,11 +33,12 @@ const GROWTH: f64 = 1.5;
 /// answers before the time is over that it says: [`Worker::run`] sees that.
 const AGREEMENT: f64 = 1.25;
 
-/// Pairs of calls whose least are looked at.
+/// Pairs of calls whose least are looked at first.
 const PAIRS: usize = 9;
 
-/// What does not look right is looked at again, with calls four times as long, so many times.
-const AGAIN: usize = 3;
+/// What does not look right is looked at again, so many times at the most: twice as many calls each time, and
+/// twice as long ones, so that what disturbs all of them has to last for seconds.
+const LOOKS: usize = 4;
 
 /// Whether a variant takes longer for more operations, by clocks that agree; `word` is what its own check
 /// says.
@@ -69,9 +70,9 @@ pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result
         operations = operations.saturating_mul(if least.0 < LONG.0 / 16 { 8 } else { 2 });
     }
     let mut wrong = String::new();
-    for _ in 0..AGAIN {
+    for look in 0..LOOKS {
         let (mut once, mut twice) = (Least::NONE, Least::NONE);
-        for _ in 0..PAIRS {
+        for _ in 0..PAIRS << look {
             once.take(&worker.run(number, operations)?);
             twice.take(&worker.run(number, operations.saturating_mul(2))?);
         }
@@ -79,7 +80,7 @@ pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result
             Some(flaw) => wrong = flaw,
             None => return Ok(Seen::Met(word)),
         }
-        operations = operations.saturating_mul(4);
+        operations = operations.saturating_mul(2);
     }
     Ok(Seen::Broken(wrong))
 }

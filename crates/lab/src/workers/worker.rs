@@ -163,52 +163,72 @@ fn nanoseconds(text: &str) -> Option<Picoseconds> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::workers::growth::growth;
 
-    /// A function whose operations take 10 µs each by the clock, and none where more are asked for at once
-    /// than any call of 543 in parts has.
-    const FREE_AT_FIRST: &str = "
-        #include <time.h>
-        #include \"tenbin.h\"
-        static int64_t now(void)
-        {
-            struct timespec now;
-            clock_gettime(CLOCK_MONOTONIC, &now);
-            return now.tv_sec * 1000000000LL + now.tv_nsec;
-        }
-        uint64_t tenbin_run(void *state, uint64_t n)
-        {
-            int64_t end = now() + 10000 * (int64_t)n;
-            while (n <= 60 && now() < end)
-                ;
-            return n;
-        }";
-
-    #[test]
-    fn what_is_not_timed_is_no_part_of_the_time_of_calls() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+    /// A worker of one function of C, `body`, in which `until(TIME)` waits so many nanoseconds from its call
+    /// on.
+    fn of_function(folder: &Path, body: &str) -> Worker {
+        let path = |name: &str| folder.join(name);
+        let function = format!(
+            "#include <time.h>
+            #include \"tenbin.h\"
+            static int64_t now(void)
+            {{
+                struct timespec now;
+                clock_gettime(CLOCK_MONOTONIC, &now);
+                return now.tv_sec * 1000000000LL + now.tv_nsec;
+            }}
+            static void until(int64_t time)
+            {{
+                for (int64_t end = now() + time; now() < end;)
+                    ;
+            }}
+            uint64_t tenbin_run(void *state, uint64_t n) {{ {body} return n; }}"
+        );
         for (name, text) in [
             ("tenbin.h", crate::workers::HEADER),
             ("runner.c", include_str!("runner.c")),
-            ("side.c", FREE_AT_FIRST),
+            ("side.c", &function),
         ] {
             std::fs::write(path(name), text).unwrap();
         }
         let mut build = Command::new("cc");
         build
-            .args(["-O1", "-o"])
+            .args(["-O1", "-pthread", "-o"])
             .arg(path("side"))
             .args(["runner.c", "side.c"].map(path))
-            .args(["-lm", "-pthread"]);
+            .arg("-lm");
         assert!(build.status().unwrap().success());
         let mut worker = Worker::start(Command::new(path("side")), None, Duration::from_secs(600)).unwrap();
         // The first answer waits until the process has started.
         worker.variants().unwrap();
-        // The call that warms up took no time. More than passed meanwhile would be a clock that is wrong.
+        worker
+    }
+
+    #[test]
+    fn what_is_not_timed_is_no_part_of_the_time_of_calls() {
+        let folder = tempfile::tempdir().unwrap();
+        // More operations at once than any call of 543 in parts has take no time.
+        let mut worker = of_function(folder.path(), "if (n <= 60) until(10000 * n);");
+        // Whatever is answered has passed: a clock that is wrong would be an error.
         let work = worker.calls(0, 543).unwrap();
         assert!(work.elapsed >= Picoseconds::from_micros(5_400), "{work:?}");
         assert_eq!(work.evidence, "543");
+    }
+
+    #[test]
+    fn what_is_disturbed_for_a_while_has_not_removed_its_work() {
+        let folder = tempfile::tempdir().unwrap();
+        // The first hundred calls take what a neighbour leaves them, however much they do.
+        let disturbed = "static int calls; until(calls++ < 100 ? 8000000 : 100000 * n);";
+        let mut worker = of_function(folder.path(), disturbed);
+        assert_eq!(growth(&mut worker, 0, "word".into()).unwrap(), Seen::Met("word".into()));
+        let removed = "until(8000000);";
+        let mut worker = of_function(folder.path(), removed);
+        assert!(matches!(growth(&mut worker, 0, "word".into()).unwrap(), Seen::Broken(_)));
     }
 
     #[test]
