@@ -6,6 +6,7 @@
 
 mod arena;
 mod bench;
+mod browser;
 mod campaign;
 mod commands;
 mod firmware;
@@ -64,6 +65,11 @@ enum Task {
     Functions(functions::Arguments),
     /// Weigh pairs of functions over layouts, and say what one layout alone would have said.
     Layouts(layouts::Arguments),
+    /// Open a report in Chromium, and say what is wrong with it for whom.
+    ///
+    /// Fails if it asks for anything, complains, hides something on paper or without JavaScript, or stops a
+    /// keyboard or a screen reader.
+    Browser(browser::Arguments),
     /// Do what a step of `cargo xtask test` does.
     #[command(hide = true)]
     Check {
@@ -112,6 +118,7 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::LitmusCampaign(arguments) => campaign::run(&workspace, &arguments)?,
         Task::Hyperfine(arguments) => hyperfine::run(&workspace, &arguments)?,
         Task::Layouts(arguments) => layouts::run(&workspace, &arguments)?,
+        Task::Browser(arguments) => browser::run(&workspace, &arguments)?,
         Task::Steady(arguments) => return steady::run(&workspace, &arguments),
         Task::Repeat(arguments) => return repeat::run(&workspace, &arguments),
         Task::Commands(arguments) => return commands::run(&workspace, &arguments),

@@ -105,6 +105,9 @@ enum Chore {
     /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
     #[command(disable_help_flag = true)]
     Functions(Words),
+    /// Open a report in Chromium, and say what is wrong with it for whom.
+    #[command(disable_help_flag = true)]
+    Browser(Words),
     /// Weigh pairs of functions over layouts, and say what one layout alone would have said.
     #[command(disable_help_flag = true)]
     Layouts(Words),
@@ -168,6 +171,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         }
         Chore::Functions(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "functions", &words));
+        }
+        Chore::Browser(Words { words }) => {
+            return Err(evaluation::become_it(&workspace, "browser", &words));
         }
         Chore::Layouts(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "layouts", &words));

@@ -166,7 +166,7 @@ pub struct Spread {
 /// `others` are runs that may tell how far runs lie apart that ask the same; those of another machine,
 /// version or effort are not looked at. None of them is on a side.
 pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], others: &[&Run]) -> Across {
-    let runs = |side: &[Kept<'_>]| side.iter().map(|kept| measured(analyses, kept.run)).collect::<Vec<_>>();
+    let runs = |side: &[Kept<'_>]| side.iter().map(|kept| judged(analyses, kept.run)).collect::<Vec<_>>();
     let sides = [runs(first), runs(second)];
     let machines = machines(first, second);
     // Runs of two machines are in no order that is as likely as any other.
@@ -181,7 +181,7 @@ pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], othe
     };
     let single = first.len() == 1 && second.len() == 1;
     let known: Vec<Vec<Measured>> =
-        others.iter().filter(|_| single).filter(alike).map(|run| measured(analyses, run)).collect();
+        others.iter().filter(|_| single).filter(alike).map(|run| judged(analyses, run)).collect();
 
     let asked =
         |side: &[Vec<Measured>]| in_order(side.iter().flatten().map(|measured| measured.question.clone()));
@@ -303,47 +303,49 @@ pub(crate) fn in_order<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 
 /// What makes a comparison the same one elsewhere.
 #[derive(Clone, PartialEq)]
-struct Question {
-    experiment: String,
-    cell: String,
-    left: String,
-    right: String,
+pub(crate) struct Question {
+    pub(crate) experiment: String,
+    pub(crate) cell: String,
+    pub(crate) left: String,
+    pub(crate) right: String,
     /// The cell's parameters: runs that were set differently asked different questions.
     parameters: Vec<(String, String)>,
 }
 
 #[derive(Clone)]
-struct Measured {
-    question: Question,
-    verdict: Verdict,
-    evidence: Evidence,
+pub(crate) struct Measured {
+    pub(crate) question: Question,
+    pub(crate) verdict: Verdict,
+    pub(crate) evidence: Evidence,
     quantity: Quantity,
 }
 
-fn measured(analyses: &Analyses, run: &Run) -> Vec<Measured> {
-    let of_trial = |trial: &Trial| {
-        let parameters = |label: &str| {
-            let cell = trial.cells.iter().find(|cell| cell.arrangement.label == label);
-            cell.map_or_else(Vec::new, |cell| cell.arrangement.parameters.clone())
-        };
-        let of_answer = |answer: Answer| {
-            let evidence = answer.evidence?;
-            Some(Measured {
-                verdict: answer.verdict,
-                quantity: trial.descriptor.quantity,
-                question: Question {
-                    parameters: parameters(&answer.cell),
-                    experiment: answer.experiment,
-                    cell: answer.cell,
-                    left: evidence.left.clone(),
-                    right: evidence.right.clone(),
-                },
-                evidence,
-            })
-        };
-        analyses.judge(&run.machine, trial).answers.into_iter().filter_map(of_answer).collect::<Vec<_>>()
+/// Every ratio of a run.
+fn judged(analyses: &Analyses, run: &Run) -> Vec<Measured> {
+    let judge = |trial: &Trial| analyses.judge(&run.machine, trial).answers;
+    measured(run, &run.trials.iter().flat_map(judge).collect::<Vec<_>>())
+}
+
+/// Every ratio among the answers of a run.
+pub(crate) fn measured(run: &Run, answers: &[Answer]) -> Vec<Measured> {
+    let of_answer = |answer: &Answer| {
+        let evidence = answer.evidence.clone()?;
+        let trial = run.trials.iter().find(|trial| trial.descriptor.name == answer.experiment)?;
+        let cell = trial.cells.iter().find(|cell| cell.arrangement.label == answer.cell);
+        Some(Measured {
+            verdict: answer.verdict,
+            quantity: trial.descriptor.quantity,
+            question: Question {
+                parameters: cell.map_or_else(Vec::new, |cell| cell.arrangement.parameters.clone()),
+                experiment: answer.experiment.clone(),
+                cell: answer.cell.clone(),
+                left: evidence.left.clone(),
+                right: evidence.right.clone(),
+            },
+            evidence,
+        })
     };
-    run.trials.iter().flat_map(of_trial).collect()
+    answers.iter().filter_map(of_answer).collect()
 }
 
 fn logs(runs: &[Measured]) -> Vec<f64> {

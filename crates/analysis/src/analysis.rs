@@ -173,7 +173,9 @@ impl Analyses {
             if let Some(analysis) = self.of(&trial.descriptor).filter(|_| claims(&answers)) {
                 report.scope.get_or_insert_with(|| analysis.scope().into());
             }
-            report.answers.extend(answers);
+            report
+                .answers
+                .extend(answers.into_iter().map(|answer| report::with_brief(&trial.descriptor, answer)));
             report.findings.extend(findings);
             report.checks.extend(checks(trial));
         }

@@ -1,7 +1,9 @@
 //! A document as the page of a terminal.
 
 mod bars;
-mod heat;
+mod chart;
+pub(crate) mod heat;
+mod intervals;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
 
@@ -30,6 +32,9 @@ impl Block {
             Self::Table(table) => drawn(table),
             Self::Bars(bars) => bars::bars(bars, width),
             Self::Heat(heat) => heat::heat(heat, width),
+            Self::Intervals(intervals) => intervals::intervals(intervals, width),
+            Self::Chart(chart) => chart::chart(chart, width),
+            Self::Folded { title, document } => format!("{title}\n{}", document.text(width)),
         }
     }
 }
@@ -65,6 +70,29 @@ fn drawn(table: &Table) -> String {
         column.set_cell_alignment(if figures { CellAlignment::Right } else { CellAlignment::Left });
     }
     grid.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The parts of a text, and whether each is code: what stands between two backticks. One without a second is
+/// a letter.
+pub(crate) fn spans(text: &str) -> Vec<(&str, bool)> {
+    let mut spans = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        let Some((code, behind)) = after.split_once('`') else { break };
+        spans.extend([(before, false), (code, true)]);
+        rest = behind;
+    }
+    spans.push((rest, false));
+    spans.retain(|(part, _)| !part.is_empty());
+    spans
+}
+
+/// A text, or its first characters where it has more than so many.
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.into();
+    }
+    text.chars().take(width - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a document is made of.
 
-use tenbin_model::Picoseconds;
+use tenbin_model::{Picoseconds, Verdict};
 
 /// What there is to read, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,6 +38,17 @@ pub enum Block {
     Bars(Bars),
     /// Times between each two of several.
     Heat(Heat),
+    /// Ratios with what is known of them.
+    Intervals(Intervals),
+    /// Points between two axes.
+    Chart(Chart),
+    /// What only some want to read.
+    Folded {
+        /// What is in it, in a few words.
+        title: String,
+        /// The rest.
+        document: Document,
+    },
 }
 
 /// Names to the left, figures to the right.
@@ -49,12 +60,15 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// The columns of words, beside the first.
     pub words: Vec<usize>,
+    /// Where colours can be seen, how far each cell lies from others: below 0 for less, above it for more, up
+    /// to four. Empty for none.
+    pub shades: Vec<Vec<i8>>,
 }
 
 impl Table {
     /// A table whose first column holds words and whose other ones hold figures.
     pub fn new(header: impl IntoIterator<Item = impl Into<String>>, rows: Vec<Vec<String>>) -> Self {
-        Self { header: header.into_iter().map(Into::into).collect(), rows, words: Vec::new() }
+        Self { header: header.into_iter().map(Into::into).collect(), rows, ..Self::default() }
     }
 
     /// The same with words in this column as well.
@@ -95,6 +109,91 @@ pub struct Heat {
     pub labels: Vec<String>,
     /// The times in nanoseconds, row by row; none where nothing was measured.
     pub times: Vec<Vec<Option<f64>>>,
+}
+
+/// Ratios, each with the interval that it lies in, one below the other on one logarithmic scale.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Intervals {
+    /// What the ratio is of: "cost of the right one over that of the left one".
+    pub title: String,
+    /// The ratios.
+    pub rows: Vec<Estimate>,
+}
+
+/// A ratio, and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Of what.
+    pub name: String,
+    /// The ratio, and the ends of its interval: above 0.
+    pub ratio: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// What was said of it.
+    pub verdict: Verdict,
+}
+
+/// Points between two axes: a distribution, a course over time, a law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows, in a line.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// What stands between them, in the order of a legend.
+    pub curves: Vec<Curve>,
+}
+
+/// What a place between two axes means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What of: "time of a run".
+    pub name: String,
+    /// In which unit.
+    pub unit: Unit,
+    /// Whether equal distances are equal ratios.
+    pub is_logarithmic: bool,
+}
+
+/// The unit of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Picoseconds, shown as the time that fits.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// How many times one thing is another.
+    Ratio,
+    /// A part of a whole, from 0 to 1, shown as a percentage.
+    Share,
+    /// A bare number.
+    Number,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What they are of.
+    pub name: String,
+    /// Their places by the two axes, in the order in which they are joined.
+    pub points: Vec<(f64, f64)>,
+    /// How they are joined.
+    pub style: Style,
+}
+
+/// How points are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Not at all.
+    Dots,
+    /// Each by a straight line to the next.
+    Line,
+    /// By a step, up where the next one is.
+    Steps,
 }
 
 impl Document {

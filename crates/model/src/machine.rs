@@ -113,6 +113,13 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// The kernel by its name and release, without who built it with what: `Linux 6.1.0-18-amd64`.
+    pub fn kernel_release(&self) -> Option<String> {
+        let banner = self.kernel.known()?;
+        let named = banner.split(" (").next()?;
+        Some(named.replacen("Linux version ", "Linux ", 1))
+    }
+
     /// Whether a host runs it as a guest: its cores and caches are then lent to others as well, and the host
     /// may move its CPUs.
     pub const fn is_guest(&self) -> bool {

@@ -129,6 +129,9 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The outcome in words.
     pub sentence: String,
+    /// The outcome in a line, the figure first; of a refusal what would change it.
+    #[serde(default)]
+    pub brief: String,
     /// What the interval cannot say: that the ratio changed meanwhile, that it holds only for now.
     pub caveat: Option<String>,
     /// The figures, where something was measured.

@@ -10,6 +10,8 @@ use rustix::io::Errno;
 use tenbin_metal::inherited;
 use tenbin_model::{Attribution, Missing};
 
+use crate::terminal;
+
 /// How the process ends; the numbers (see its conversion) are part of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exit {
@@ -150,7 +152,7 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
 /// # Errors
 /// Internal, where it cannot be written. That nobody reads on is none.
 pub fn show(text: &str) -> Result<(), Trouble> {
-    to_standard_output(text.as_bytes())
+    to_standard_output(terminal::for_output(text).as_bytes())
 }
 
 /// Where an answer is to go that was asked for with `-o`.

@@ -138,6 +138,7 @@ pub(super) mod tests {
             headline: false,
             verdict,
             sentence: "So.".into(),
+            brief: String::new(),
             caveat: None,
             evidence: pair.map(evidence),
             refusal: None,

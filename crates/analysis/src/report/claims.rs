@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use tenbin_document::Document;
+use tenbin_document::markdown::{inline, plain};
 use tenbin_document::words::{comma, counted, percent};
+use tenbin_document::{Document, shortened};
 use tenbin_model::{CheckReport, CheckedQuestion, ClaimOutcome, JudgedClaim};
 
 /// The outcomes, what is urgent first.
@@ -192,9 +193,9 @@ pub fn claims_as_markdown(report: &CheckReport) -> String {
             let _ = writeln!(
                 text,
                 "- <code>{}</code>: <i>{}</i><br>{}",
-                in_markdown(&title(question, claim)),
-                in_markdown(&claim.claim),
-                with_code(&shortened(&sentences(claim))),
+                plain(&title(question, claim)),
+                plain(&claim.claim),
+                inline(&shortened(&sentences(claim), LONGEST)),
             );
         }
         if all.len() > room {
@@ -206,53 +207,6 @@ pub fn claims_as_markdown(report: &CheckReport) -> String {
         }
     }
     text
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        None => text.into(),
-        Some((end, _)) => format!("{} …", &text[..end]),
-    }
-}
-
-/// Text in which what stands between backticks is code; nothing else in it is markup.
-fn with_code(text: &str) -> String {
-    let parts: Vec<&str> = text.split('`').collect();
-    let mut marked = String::new();
-    for (place, part) in parts.iter().enumerate() {
-        // A backtick without a second one is a letter.
-        match (place % 2, place + 1 < parts.len()) {
-            (1, true) => {
-                let _ = write!(marked, "<code>{}</code>", in_markdown(part));
-            }
-            (1, false) => {
-                let _ = write!(marked, "&#96;{}", in_markdown(part));
-            }
-            _ => marked.push_str(&in_markdown(part)),
-        }
-    }
-    marked
-}
-
-/// Text of which nothing is markup, a link, a mention or a reference, on one line. What is looked for after
-/// entities are resolved is broken by a space of no width.
-fn in_markdown(text: &str) -> String {
-    let mut escaped = String::new();
-    let text = text.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.");
-    for letter in text.chars() {
-        match letter {
-            letter if letter.is_control() => escaped.push(' '),
-            '@' | '#' => {
-                let _ = write!(escaped, "&#{};\u{200b}", u32::from(letter));
-            }
-            '&' | '<' | '>' | '"' | '\'' | '`' | '*' | '_' | '[' | ']' | '\\' | '!' | '|' | '~' | '$'
-            | '{' | '}' => {
-                let _ = write!(escaped, "&#{};", u32::from(letter));
-            }
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -1,20 +1,27 @@
 //! Answers as documents for people. Pure: values in, a document out; the terminal only prints it.
 
 mod blame;
+mod brief;
 mod calibration;
 mod claims;
+mod page;
 mod machine;
+mod pictures;
 mod row;
+mod several;
 pub mod table;
 mod text;
 
 pub use blame::{blame, contracts};
+pub(crate) use brief::with_brief;
+pub use brief::{marks, survey, survey_head};
 pub use calibration::calibration;
 pub use claims::{claims, claims_as_junit, claims_as_markdown, claims_listed};
-pub use machine::machine;
+pub use machine::{machine, machine_card};
+pub use page::as_page;
+pub use several::as_page_of_several;
 pub use text::{
-    cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, survey,
-    with_caveat,
+    cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, with_caveat,
 };
 
 #[cfg(test)]

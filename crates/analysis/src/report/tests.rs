@@ -93,13 +93,13 @@ fn throughput_is_shown_as_bytes_in_a_second() {
 }
 
 #[test]
-fn a_survey_is_a_sentence_an_experiment() {
+fn a_survey_is_a_line_an_experiment() {
     let mut run = full(Quantity::NanosecondsPerOperation);
     let mut second = run.trials[0].clone();
     second.descriptor.name = "a-long-name".into();
     second.cells = vec![cell(3, 1.0, 0.01, Ended::Budget, 1)];
     run.trials.push(second);
-    insta::assert_snapshot!(survey(&reported(&run, None).report).text(80));
+    insta::assert_snapshot!(survey(&reported(&run, None).report, 80).text(80));
 }
 
 #[test]

@@ -14,15 +14,6 @@ use crate::verdict::Time;
 /// The column in which sentences begin.
 const INDENT: usize = 10;
 
-/// One answer an experiment: its name, then the sentence.
-pub fn survey(report: &Report) -> Document {
-    let mut document = Document::new();
-    for answer in report.answers.iter().filter(|answer| answer.headline) {
-        document.entry(&answer.experiment, with_caveat(answer));
-    }
-    document
-}
-
 /// What the intervals do not cover, and what is known of the instrument's errors where the report was
 /// measured, or how to come to know it.
 pub fn instrument(report: &Report) -> Document {

@@ -126,6 +126,7 @@ pub fn empty(descriptor: &Descriptor, label: &str, headline: bool) -> Answer {
         headline,
         verdict: Verdict::Refused,
         sentence: String::new(),
+        brief: String::new(),
         caveat: None,
         evidence: None,
         refusal: None,

@@ -3,6 +3,7 @@
 use tenbin_model::Picoseconds;
 
 use crate::Bars;
+use crate::shortened;
 use crate::words::counted;
 
 /// The most rows of a picture: it shall stand on one screen with what is said of it.
@@ -44,7 +45,7 @@ pub(super) fn bars(bars: &Bars, width: usize) -> String {
         1.0 + times_fastest(time).ln() / range * (longest - 1) as f64
     };
     let column = TIME + 2 + longest;
-    let titles = bars.series.iter().map(|series| format!("  {:<column$}", cut(&series.name, column)));
+    let titles = bars.series.iter().map(|series| format!("  {:<column$}", shortened(&series.name, column)));
     let mut text = line(std::iter::once(format!("  {:>label$}", bars.rows)).chain(titles));
     for row in rows {
         let cells = bars.series.iter().map(|series| match series.times.get(row).copied().flatten() {
@@ -66,14 +67,6 @@ pub(super) fn bars(bars: &Bars, width: usize) -> String {
         text.push_str(&format!("  Not shown: {} between.\n", counted(left_out, "row")));
     }
     text
-}
-
-/// The first characters of a name that is too long.
-fn cut(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return name.into();
-    }
-    name.chars().take(width - 1).chain(['…']).collect()
 }
 
 /// Which of `count` rows are shown: every other one is taken out, the first ones first, until `ROWS` are

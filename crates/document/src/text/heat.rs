@@ -152,7 +152,7 @@ fn shades(labels: &[String], times: &[Vec<Option<f64>>], scale: &Scale) -> Strin
 }
 
 /// Every `together` neighbours as one, by the median of what was measured between them.
-fn condensed(
+pub(crate) fn condensed(
     labels: &[String],
     times: &[Vec<Option<f64>>],
     together: usize,

@@ -11,7 +11,7 @@ use tenbin_lab::weigh::claims::{AskedQuestion, File, judged};
 use tenbin_lab::{Experiment, Request};
 use tenbin_model::{CheckReport, CheckedQuestion, Effort};
 
-use super::{Form, Measure, Outlet, Schema, Verb, Work, answered};
+use super::{Ending, Form, Measure, Outlet, Schema, Verb, Work, answered};
 use crate::measurement;
 use crate::output::{self, Answer, Destination, Exit, Trouble};
 
@@ -148,7 +148,7 @@ impl Check {
         let experiment = Experiment { analysis: weighing.analysis, ..Experiment::new(&describe, &plan) };
         let measure = self.measure();
         let survey = measurement::of(Selection::of(experiment), &measure, Effort::Normal)?;
-        let outcome = match answered(&survey, &measure, &|_: &Reported, _| String::new(), false) {
+        let outcome = match answered(&survey, &measure, &|_: &Reported, _| String::new(), Ending::None) {
             Ok(outcome) => outcome,
             Err(trouble) if matches!(trouble.exit, Exit::Interrupted(_)) => {
                 checked.exit = trouble.exit;

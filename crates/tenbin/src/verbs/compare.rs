@@ -46,21 +46,27 @@ impl Work for Compare {
                 both.short()
             )));
         }
-        let load = |ids: &[RunId]| {
-            let loaded = ids.iter().map(|id| Ok((id.to_string(), store.load(id).map_err(store::trouble)?)));
-            loaded.collect::<Result<Vec<(String, Run)>, Trouble>>()
-        };
-        let (ours, theirs) = (load(&first)?, load(&second)?);
-        let others = if let ([one], [other]) = (&first[..], &second[..]) {
-            others(&store, [one, other])
-        } else {
-            Vec::new()
-        };
-        let across = across(&analyses(), &named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>());
+        let across = sides(&store, &first, &second)?;
         let text = self.form.text(&across, |across, width| report::compared(across).text(width))?;
         let refused = across.comparisons.iter().all(|compared| compared.verdict == Verdict::Refused);
         Ok(Answer { exit: if refused { Exit::Refused } else { Exit::Answered }, ..Answer::text(text) })
     }
+}
+
+/// What the runs of two sides have to say to each other. One run a side is held against the others of the
+/// store.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn sides(store: &Store, first: &[RunId], second: &[RunId]) -> Result<Across, Trouble> {
+    let load = |ids: &[RunId]| {
+        let loaded = ids.iter().map(|id| Ok((id.to_string(), store.load(id).map_err(store::trouble)?)));
+        loaded.collect::<Result<Vec<(String, Run)>, Trouble>>()
+    };
+    let (ours, theirs) = (load(first)?, load(second)?);
+    let others =
+        if let ([one], [other]) = (first, second) { others(store, [one, other]) } else { Vec::new() };
+    Ok(across(&analyses(), &named(&ours), &named(&theirs), &others.iter().collect::<Vec<_>>()))
 }
 
 fn named(side: &[(String, Run)]) -> Vec<Kept<'_>> {

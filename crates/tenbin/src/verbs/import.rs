@@ -78,6 +78,10 @@ fn foreign(store: &mut Store, file: &Path, run: &Run) -> Result<Merge, Trouble> 
 fn imported(file: &Path, merge: &Merge) -> String {
     let (added, present) = (merge.added.len(), merge.present.len());
     let mut line = format!("{}: {added} new, {present} already there", file.display());
+    // By what it may be asked for.
+    if let [id] = [&merge.added[..], &merge.present[..]].concat()[..] {
+        line.push_str(&format!("; run {}", id.short()));
+    }
     let (added, present) = (merge.calibrations_added.len(), merge.calibrations_present.len());
     if added + present > 0 {
         line.push_str(&format!("; calibrations: {added} new, {present} already there"));

@@ -1,12 +1,14 @@
 //! `tenbin machine`: this machine, as tenbin sees it.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use tenbin_analysis::report;
 use tenbin_lab::survey::cpus;
 
 use super::{Form, Schema, Verb, Work};
 use crate::measurement::observed;
-use crate::output::{Answer, Trouble};
+use crate::output::{Answer, Trouble, can_be_written};
 
 /// Say what this machine is: CPUs, caches, memory nodes, kernel, clock, settings
 ///
@@ -17,6 +19,9 @@ use crate::output::{Answer, Trouble};
 pub struct Machine {
     #[command(flatten)]
     form: Form,
+    /// Write it as a card for a README, in SVG, to this file; - is standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    card: Option<PathBuf>,
 }
 
 pub const VERB: Verb = Verb {
@@ -26,7 +31,13 @@ pub const VERB: Verb = Verb {
 
 impl Work for Machine {
     fn run(self) -> Result<Answer, Trouble> {
+        if let Some(file) = &self.card {
+            can_be_written(file)?;
+        }
         let (machine, _) = observed(&cpus(None)?)?;
+        if self.card.is_some() {
+            return Ok(Answer { to: self.card, ..Answer::text(report::machine_card(&machine)) });
+        }
         self.form.text(&machine, |machine, width| report::machine(machine).text(width)).map(Answer::text)
     }
 }

@@ -11,6 +11,7 @@ mod calibrate;
 mod blame;
 mod list;
 mod show;
+mod report;
 mod machine;
 mod runs;
 mod compare;
@@ -29,7 +30,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command};
-pub use run::{Measure, answered, detail, survey};
+pub use run::{Ending, Measure, answered, detail, survey};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tenbin_lab::survey::names;

@@ -3,8 +3,9 @@
 use clap::Args;
 use tenbin_analysis::{Reported, calibration as analysis, report};
 use tenbin_lab::analyses;
-use tenbin_lab::survey::{cpus, descriptors};
-use tenbin_model::{Calibration, Purpose};
+use tenbin_lab::survey::{cpus, descriptors, names};
+use tenbin_model::words::comma;
+use tenbin_model::{Calibration, Purpose, Run};
 use tenbin_store::{Error, Store};
 
 use super::{Form, Verb, Work, calibrate, run};
@@ -18,11 +19,13 @@ pub struct Show {
     /// An experiment's name, an id or the start of one, a label, `latest` (run) or `calibration` (of this
     /// machine)
     what: String,
+    /// Of a run only this experiment
+    experiment: Option<String>,
     #[command(flatten)]
     form: Form,
 }
 
-pub const VERB: Verb = Verb { words: &[("what", shown)], ..Verb::of::<Show>("show") };
+pub const VERB: Verb = Verb { words: &[("what", shown), ("experiment", names)], ..Verb::of::<Show>("show") };
 
 /// What a shell may offer to show.
 fn shown() -> Vec<String> {
@@ -35,18 +38,20 @@ const CALIBRATION: &str = "calibration";
 
 impl Work for Show {
     fn run(self) -> Result<Answer, Trouble> {
-        let Self { what, form } = self;
-        if let Some(descriptor) = descriptors().into_iter().find(|descriptor| descriptor.name == what) {
+        let Self { what, experiment, form } = self;
+        let is_run = experiment.is_some();
+        let described = descriptors().into_iter().find(|descriptor| descriptor.name == what && !is_run);
+        if let Some(descriptor) = described {
             return form.text(&descriptor, |it, width| report::described(it).text(width)).map(Answer::text);
         }
-        if what == CALIBRATION {
+        if what == CALIBRATION && !is_run {
             return show_calibration(form);
         }
         let store = open_existing()?;
-        if let Some((id, calibration)) = calibration(&store, &what)? {
+        if !is_run && let Some((id, calibration)) = calibration(&store, &what)? {
             return Ok(Answer::text(calibrate::text(calibration, Some(id), form)?));
         }
-        let reported = load(&store, &what)?;
+        let (_, reported) = load_only(&store, &what, experiment.as_deref())?;
         let text = form.text(&reported.report, |report, width| {
             run::detail(&reported, width) + &report::instrument(report).text(width)
         })?;
@@ -55,13 +60,25 @@ impl Work for Show {
 }
 
 /// A run and its report, computed again from its samples.
-fn load(store: &Store, which: &str) -> Result<Reported, Trouble> {
+pub fn load(store: &Store, which: &str) -> Result<(Run, Reported), Trouble> {
+    load_only(store, which, None)
+}
+
+/// The same with nothing but one of its experiments.
+fn load_only(store: &Store, which: &str, experiment: Option<&str>) -> Result<(Run, Reported), Trouble> {
     let id = find(store, which)?;
-    let run = store.load(&id).map_err(trouble)?;
+    let mut run = store.load(&id).map_err(trouble)?;
+    if let Some(name) = experiment {
+        let names = comma(run.trials.iter().map(|trial| &trial.descriptor.name));
+        run.trials.retain(|trial| trial.descriptor.name == name);
+        if run.trials.is_empty() {
+            return Err(Trouble::usage(format!("run {} has no `{name}`; it has {names}", id.short())));
+        }
+    }
     let mut reported = analyses().report(&run, Some(&id.to_string()));
     // What this instrument did not measure it did not err in.
     reported.report.instrument = if run.is_imported() { None } else { calibrate::remark(store, &run) };
-    Ok(reported)
+    Ok((run, reported))
 }
 
 /// The calibration of this machine that knows most. That there is none is what is missing here, and no usage

@@ -17,7 +17,7 @@ use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
 use tenbin_reach::{Repository, Revision};
 use tenbin_store::Label;
 
-use super::{Form, Measure, Outlet, Verb, Work, answered, detail, label};
+use super::{Ending, Form, Measure, Outlet, Verb, Work, answered, detail, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
@@ -440,7 +440,7 @@ impl Weigh {
             if silent { String::new() } else { detail(reported, width) }
         };
         self.exports.can_be_written(self.to.as_deref())?;
-        let outcome = answered(&survey, &measure, &text, false)?;
+        let outcome = answered(&survey, &measure, &text, Ending::None)?;
         let mut answer = outcome.answer;
         let refused = outcome.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
         if answer.exit == Exit::Answered && refused {

@@ -26,7 +26,7 @@ use tenbin_analysis::verdict::comparisons::{self, empty};
 use tenbin_analysis::verdict::{caveat, sentence, whole_epoch};
 use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_document::interval::{outward, show};
-use tenbin_document::words::percent;
+use tenbin_document::words::{comma, percent};
 use tenbin_stats::LEVEL;
 use tenbin_stats::paired::as_ratios;
 
@@ -91,6 +91,11 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&D
     let ways =
         first.spreads.iter().map(|spread| format!("{} by {}", spread.in_words(), name(spread.variant)));
     let ways: Vec<String> = ways.collect();
+    let medians = first
+        .spreads
+        .iter()
+        .map(|spread| format!("{} ns by {}", three_digits(spread.median), name(spread.variant)));
+    let brief = format!("{}, within {}", comma(medians), class.shared);
     let weighed = each.iter().find(|answer| answer.cell == first.label);
     let apart = weighed.map(|answer| match (&answer.evidence, &answer.refusal) {
         (_, Some(refusal)) => {
@@ -115,6 +120,7 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&D
     Answer {
         verdict: weighed.map_or(Verdict::Refused, |answer| answer.verdict),
         evidence: weighed.and_then(|answer| answer.evidence.clone()),
+        brief,
         refusal: weighed.and_then(|answer| answer.refusal.clone()),
         sentence: format!(
             "Between {one} and {other}, which share {}, a line moves in {}{} {others}",
@@ -184,6 +190,10 @@ fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drif
             Answer {
                 verdict,
                 sentence: format!("A line moves by {way} in {}. {far}.", by_class.join(", in ")),
+                brief: format!(
+                    "{}, by {way}",
+                    comma(classes.iter().filter_map(|class| class.brief(variant)))
+                ),
                 ..empty(descriptor, "", true)
             }
         }

@@ -16,6 +16,7 @@ use super::BYTES;
 use tenbin_analysis::verdict::comparisons::{empty, refused};
 use tenbin_analysis::verdict::refused_in_words;
 use tenbin_analysis::{Analysis, Basis, Judged, topology};
+use tenbin_document::words::comma;
 use tenbin_stats::order::Ordered;
 
 /// Times over sizes: where the knees are, against what the firmware says.
@@ -203,6 +204,7 @@ fn answers(machine: &Machine, trial: &Trial, walked: &[Walked]) -> Vec<Answer> {
                         shared_with_guests(machine, level).filter(|_| answer.verdict != Verdict::Refused);
                     answer.headline = place == 0 && number == last;
                     if answer.headline {
+                        answer.brief = brief(capacities);
                         answer.grids = vec![grid(&walked.curves)];
                     }
                     answers.push(answer);
@@ -211,6 +213,19 @@ fn answers(machine: &Machine, trial: &Trial, walked: &[Walked]) -> Vec<Answer> {
         }
     }
     answers
+}
+
+/// Where each level ends, and what the firmware says of it where that is something else.
+fn brief(capacities: &Capacities) -> String {
+    let level = |level: &Level| {
+        let number = level.level;
+        let measured = level.measured().map_or("not seen".to_owned(), |size| size.to_string());
+        match level.stated.filter(|stated| Some(*stated) != level.measured()) {
+            Some(stated) => format!("L{number} {measured} (firmware: {stated})"),
+            None => format!("L{number} {measured}"),
+        }
+    };
+    comma(capacities.levels.iter().map(level))
 }
 
 /// A cache that several CPUs share is shared with a host's other guests as well, and what they leave changes.

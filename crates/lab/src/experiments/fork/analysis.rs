@@ -335,6 +335,7 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, lines: &[LawLine]) -> 
         answer.headline = cell.arrangement.headline;
         if answer.verdict != Verdict::Refused {
             answer.sentence = words::of_all(lines, page, descriptor.margin);
+            answer.brief = words::brief(first);
         }
         let caveats: Vec<String> =
             changed(trial, cell, first, page).into_iter().chain(restless(trial, cell, first)).collect();

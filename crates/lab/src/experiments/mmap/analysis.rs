@@ -124,6 +124,15 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
         .map(|pair| [pair[0].0, pair[1].0])
         .filter(|[one, next]| one.winner != next.winner)
         .collect();
+    let cheaper = |evidence: &Evidence| {
+        if evidence.ratio > 1.0 { evidence.left.clone() } else { evidence.right.clone() }
+    };
+    let brief = match turns.as_slice() {
+        [[below, above]] => {
+            format!("{} up to {}, {} from {}", cheaper(small), below.size, cheaper(large), above.size)
+        }
+        _ => String::new(),
+    };
     let [small, large] =
         [small, large].map(|evidence| sentence::alone(*quantity, evidence, Verdict::Different));
     let mut figures = Vec::new();
@@ -156,7 +165,14 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
         }
     };
     let sentence = format!("{subject}: {small} with {}{ending}.", first.size);
-    Answer { verdict: Verdict::Different, sentence, evidence: last.evidence().cloned(), figures, ..answer }
+    Answer {
+        verdict: Verdict::Different,
+        sentence,
+        brief,
+        evidence: last.evidence().cloned(),
+        figures,
+        ..answer
+    }
 }
 
 fn table(points: &[Point]) -> Table {

@@ -190,6 +190,7 @@ fn by_swap(machine: &Machine, times: &Times, buffers: Buffers, blank: Answer) ->
     Answer {
         verdict: verdict(distances.outcome),
         sentence: format!("{}{firmware}{}", distances.in_words(), beside(distances.outcome, buffers)),
+        brief: distances.brief(),
         refusal: distances.refusal(),
         caveat: buffers.caveat(),
         ..blank
@@ -243,6 +244,7 @@ fn by_column(machine: &Machine, times: &Times, buffers: Buffers, blank: Answer) 
     Answer {
         verdict: verdict(column.outcome),
         sentence: format!("{}{range}{firmware}{}", column.in_words(), beside(column.outcome, buffers)),
+        brief: column.brief(),
         refusal: column.refusal(),
         caveat: Some(
             "With one buffer, a far core that is faster by just as much looks like a near one.".into(),

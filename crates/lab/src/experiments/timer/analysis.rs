@@ -15,7 +15,7 @@ use tenbin_model::{
 
 use tenbin_analysis::verdict::{comparisons, sentence, votes, whole_epoch};
 use tenbin_analysis::{Analysis, Judged};
-use tenbin_document::words::percent;
+use tenbin_document::words::{comma, percent};
 use tenbin_stats::LEVEL;
 use tenbin_stats::order::Ordered;
 
@@ -145,8 +145,17 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, late: &[Late]) -> Vec<
     if let Some(first) = answers.first_mut() {
         first.sentence = with_times.unwrap_or_else(|| std::mem::take(&mut first.sentence));
         first.figures = late.iter().flat_map(figures).collect();
+        first.brief = brief(cell, late).unwrap_or_default();
     }
     answers
+}
+
+/// The times of the two variants that are weighed first, in a few words.
+fn brief(cell: &Cell, late: &[Late]) -> Option<String> {
+    let comparison = cell.arrangement.comparisons.first()?;
+    let weighed = late.iter().filter(|late| [comparison.left, comparison.right].contains(&late.variant));
+    let each = weighed.map(|late| format!("{} late with {}", time(late.median), late.name));
+    Some(format!("{}, {}", comma(each), cell.arrangement.label))
 }
 
 /// The times of the two variants that are weighed first, what came of it, and what slack has to do with it.

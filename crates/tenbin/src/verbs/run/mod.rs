@@ -2,6 +2,7 @@
 
 mod processes;
 
+use std::cell::Cell;
 use std::num::NonZero;
 
 use clap::{Args, ValueEnum};
@@ -111,17 +112,25 @@ impl Work for Run {
     }
 }
 
-/// Every question, quickly; a sentence each.
+/// Every question, quickly; a line each.
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&[], &[], measure, Effort::Quick)?;
-    let sentence = |part: &Reported, width: usize| report::survey(&part.report).text(width);
-    Ok(answered(&survey, measure, &sentence, false)?.answer)
+    let is_begun = Cell::new(false);
+    let line = |part: &Reported, width: usize| {
+        let head = if is_begun.replace(true) {
+            String::new()
+        } else {
+            report::survey_head(&part.report.machine).text(width)
+        };
+        head + &report::survey(&part.report, width).text(width)
+    };
+    Ok(answered(&survey, measure, &line, Ending::Marks)?.answer)
 }
 
 /// Some experiments, and everything about them.
 fn measured(asked: &Run) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
-    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &detail, true)?;
+    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &detail, Ending::Survey)?;
     let names = survey.asked();
     let mut asked_for =
         report.answers.iter().filter(|answer| names.contains(&answer.experiment.as_str())).peekable();
@@ -167,14 +176,24 @@ impl Page {
     }
 }
 
-/// Measures, answers and keeps: each experiment's text as soon as it is judged, then, where `summary` says so
-/// and there are several, a sentence each. Where the answer and the run go is tried first: a place that
-/// cannot be written costs no minute.
+/// What stands below the experiments of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing.
+    None,
+    /// Of several a line each.
+    Survey,
+    /// What the marks of the lines mean.
+    Marks,
+}
+
+/// Measures, answers and keeps: each experiment's text as soon as it is judged, then the ending. Where the
+/// answer and the run go is tried first: a place that cannot be written costs no minute.
 pub fn answered(
     survey: &Survey<'_>,
     measure: &Measure,
     text: &dyn Fn(&Reported, usize) -> String,
-    summary: bool,
+    ending: Ending,
 ) -> Result<Outcome, Trouble> {
     measure.outlet.can_be_written()?;
     let mut keeper = Keeper::open(measure.no_store)?;
@@ -186,7 +205,7 @@ pub fn answered(
     let mut silent = true;
     let (measured, interrupted) = measurement::measure(survey, &mut |run| {
         let part = analyses().report(run, None);
-        let between = if summary && known.is_some() { "\n" } else { "" };
+        let between = if ending == Ending::Survey && known.is_some() { "\n" } else { "" };
         if !measure.outlet.form.json {
             let text = text(&part, width);
             silent &= text.is_empty();
@@ -210,8 +229,14 @@ pub fn answered(
         None => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
     };
     if !measure.outlet.form.json {
-        if summary && measured.run.trials.len() > 1 {
-            page.add(&format!("\nAll of it, a sentence each\n\n{}", report::survey(&report).text(width)));
+        let is_several = measured.run.trials.len() > 1;
+        match ending {
+            Ending::Survey if is_several => {
+                let lines = report::survey(&report, width).text(width) + &report::marks().text(width);
+                page.add(&format!("\nAll of it, a line each\n\n{lines}"));
+            }
+            Ending::Marks => page.add(&report::marks().text(width)),
+            Ending::None | Ending::Survey => {}
         }
         if !silent {
             page.add(&report::instrument(&report).text(width));
@@ -225,7 +250,9 @@ pub fn answered(
     let mut remarks = Vec::from_iter(kept.remark);
     if let (Some(id), true) = (&report.run, remarks.is_empty()) {
         let (short, path) = (&id[..12], store::path_shown());
-        remarks.push(format!("Kept as run {short} in {path}; `tenbin show {short}` shows all of it."));
+        let of_one = if ending == Ending::Marks { " [QUESTION]" } else { "" };
+        remarks
+            .push(format!("Kept as run {short} in {path}; `tenbin show {short}{of_one}` shows all of it."));
     }
     let trouble = measured.unfit.map(Trouble::from);
     remarks.extend(ended_early(trouble.as_ref(), interrupted, &measured.unmeasured));

@@ -97,11 +97,20 @@ pub(super) struct Class<'a> {
 }
 
 impl Class<'_> {
-    /// The middle of the pairs' medians by `variant`, and how many pairs there are. None if none was timed by
-    /// it.
-    pub(super) fn in_words(&self, variant: VariantIndex) -> Option<String> {
+    /// The middle of the pairs' medians by `variant`. None if none was timed by it.
+    fn median(&self, variant: VariantIndex) -> Option<String> {
         let medians = self.pairs.iter().filter_map(|pair| Some(pair.spread(variant)?.median)).collect();
-        let time = three_digits(Ordered::new(medians)?.median());
+        Some(three_digits(Ordered::new(medians)?.median()))
+    }
+
+    /// That median, in a few words.
+    pub(super) fn brief(&self, variant: VariantIndex) -> Option<String> {
+        Some(format!("{} ns within {}", self.median(variant)?, self.shared))
+    }
+
+    /// That median, and how many pairs there are.
+    pub(super) fn in_words(&self, variant: VariantIndex) -> Option<String> {
+        let time = self.median(variant)?;
         let plural = if self.pairs.len() == 1 { "" } else { "s" };
         Some(format!("{time} ns between CPUs that share {} ({} pair{plural})", self.shared, self.pairs.len()))
     }

@@ -47,6 +47,22 @@ pub(super) fn of_all(lines: &[LawLine], page: Bytes, margin: f64) -> String {
     text
 }
 
+/// The law of a line as a formula; nothing where its sizes lie on no line.
+pub(super) fn brief(line: &LawLine) -> String {
+    let Some(fitted) = line.fitted.as_ref().ok().filter(|fitted| !fitted.is_bent()) else {
+        return String::new();
+    };
+    let constant = time(fitted.law.constant.median);
+    let with_slope = |sign: &str, slope: &str| {
+        format!("{constant} {sign} {slope} ns a resident page ({}): {}", nanoseconds(fitted.slope), line.name)
+    };
+    match fitted.growth {
+        Growth::Same => format!("{constant} at any size up to {}: {}", largest(line), line.name),
+        Growth::Falls => with_slope("−", slope(fitted).trim_start_matches('-')),
+        _ => with_slope("+", &slope(fitted)),
+    }
+}
+
 pub(super) fn of(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> String {
     format!("{}. {}", cost(line, fitted, page, margin), fit(line, fitted))
 }

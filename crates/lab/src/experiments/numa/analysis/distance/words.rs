@@ -28,6 +28,22 @@ impl Distances {
         }
     }
 
+    /// The same in a line; nothing of what is not decided.
+    pub(crate) fn brief(&self) -> String {
+        match (self.outcome, self.gap) {
+            (Outcome::Distant, Some(gap)) => {
+                format!("{} more from far: {} groups of CPUs", percent(gap.relative), self.groups.len())
+            }
+            (Outcome::Alike, _) => format!(
+                "alike: {} cores reach {} buffers within {}",
+                self.readers.len(),
+                self.homes.len(),
+                near(self.spread)
+            ),
+            _ => String::new(),
+        }
+    }
+
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self.outcome {
             Outcome::Undecided(why) => Some(self.why(why)),
@@ -135,6 +151,14 @@ impl Distances {
 }
 
 impl Column {
+    /// The answer in a line; nothing of what is not decided.
+    pub(crate) fn brief(&self) -> String {
+        match self.refusal() {
+            Some(_) => String::new(),
+            None => format!("alike: {} cores reach one buffer within {}", self.cores, near(self.spread)),
+        }
+    }
+
     pub(crate) fn in_words(&self) -> String {
         match self.refusal() {
             Some(refusal) => refused_in_words(&refusal),

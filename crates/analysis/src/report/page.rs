@@ -1,0 +1,92 @@
+//! A run as a page.
+
+use tenbin_document::words::comma;
+use tenbin_document::{Block, Document, Page, Section, Summary};
+use tenbin_model::{Answer, Run};
+
+use super::machine::{chosen, machine};
+use super::pictures::{pictures, samples};
+use super::text::{instrument, with_caveat};
+use crate::analysis::{Analyses, Reported};
+
+/// The tables of more cells than these are folded.
+const CELLS: usize = 1;
+
+/// A run and what it came to: the answers, then a part for each experiment with its pictures and tables, and
+/// with every sample if they are asked for.
+pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples: bool) -> Page {
+    let report = &reported.report;
+    let names = run.trials.iter().map(|trial| trial.descriptor.name.as_str());
+    let mut page = Page {
+        title: format!("tenbin: {}", comma(names)),
+        about: about(run, report.run.as_deref()),
+        remarks: instrument(report),
+        ..Page::default()
+    };
+    page.remarks.push(folded("All that is known of the machine", machine(&run.machine)));
+    for (place, (trial, text)) in run.trials.iter().zip(&reported.pages).enumerate() {
+        let descriptor = &trial.descriptor;
+        let own = |answer: &&Answer| answer.experiment == descriptor.name;
+        let answers: Vec<&Answer> = report.answers.iter().filter(own).collect();
+        for answer in answers.iter().filter(|answer| answer.headline) {
+            page.summaries.push(Summary {
+                section: place,
+                verdict: answer.verdict,
+                sentence: with_caveat(answer),
+            });
+        }
+        let mut document = Document::new();
+        let mut all = Vec::new();
+        if let Some(analysis) = analyses.of(descriptor) {
+            document.append(pictures(analysis, trial, &answers));
+            if has_samples {
+                all = samples(analysis, trial);
+            }
+        }
+        // The name and the question stand above it already.
+        let rest = text.blocks.iter().skip_while(|block| matches!(block, Block::Entry { .. }));
+        let rest = Document { blocks: rest.cloned().collect() };
+        if trial.cells.len() > CELLS {
+            document.push(folded("Tables, checks and what others published", rest));
+        } else {
+            document.append(rest);
+        }
+        page.sections.push(Section {
+            name: descriptor.name.clone(),
+            about: descriptor.question.clone(),
+            document,
+            samples: all,
+        });
+    }
+    page
+}
+
+pub(super) fn folded(title: &str, document: Document) -> Block {
+    Block::Folded { title: title.into(), document }
+}
+
+/// When it was measured, by what, and on what.
+fn about(run: &Run, id: Option<&str>) -> Vec<(String, String)> {
+    const SHOWN: [&str; 5] = ["CPU model", "CPUs usable", "virtualisation", "kernel", "load"];
+    let mut about = vec![("measured".to_owned(), started(run))];
+    about.extend(id.map(|id| ("run".to_owned(), short(id).to_owned())));
+    about.push(("by".into(), format!("tenbin {}", run.provenance.version)));
+    if !run.provenance.arguments.is_empty() {
+        about.push(("asked".into(), format!("tenbin {}", run.provenance.arguments.join(" "))));
+    }
+    about.extend(chosen(&run.machine, &SHOWN));
+    about
+}
+
+/// When a run was begun, to the second.
+pub(super) fn started(run: &Run) -> String {
+    match run.provenance.started.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => run.provenance.started.clone(),
+    }
+}
+
+/// The first digits of a run's name.
+pub(super) fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
+}

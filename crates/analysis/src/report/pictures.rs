@@ -1,0 +1,260 @@
+//! Pictures of samples: which ratios are known and how well, how costs are distributed, and what a ratio did
+//! while it was measured.
+
+use tenbin_document::{Axis, Block, Chart, Curve, Document, Estimate, Intervals, Samples, Style, Unit};
+use tenbin_model::{
+    Answer, Cell, Comparison, Descriptor, Evidence, Interval, Quantity, Sample, Trial, VariantIndex, Verdict,
+};
+use tenbin_stats::order::Ordered;
+
+use crate::analysis::{Analysis, Basis};
+use crate::verdict::{self, Time};
+
+/// So many ratios stand below each other; more of them are folded.
+const RATIOS: usize = 12;
+
+/// So many points of a distribution, or pairs of points of a course, are drawn.
+const POINTS: usize = 150;
+
+/// What can be drawn of a trial whose answers these are. Empty where its analysis draws for itself.
+pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answer]) -> Document {
+    let mut document = Document::new();
+    if analysis.basis() == Basis::Cells {
+        return document;
+    }
+    let timed = || trial.cells.iter().filter(|cell| !cell.samples.is_empty());
+    let Some(cell) = timed().find(|cell| cell.arrangement.headline).or_else(|| timed().next()) else {
+        return document;
+    };
+    ratios(&mut document, trial, answers);
+    let mut beside = Document::new();
+    beside.push(Block::Chart(distributions(analysis.time(cell), &trial.descriptor, cell)));
+    if let (Basis::Ratios, Some(comparison)) = (analysis.basis(), cell.arrangement.comparisons.first()) {
+        beside.push(Block::Chart(course(analysis.time(cell), &trial.descriptor, cell, comparison)));
+    }
+    let place = if cell.arrangement.label.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", cell.arrangement.label)
+    };
+    document.push(Block::Folded { title: format!("How single values lie{place}"), document: beside });
+    document
+}
+
+/// Every ratio with its interval: the first ones at once, those of all cells folded.
+fn ratios(document: &mut Document, trial: &Trial, answers: &[&Answer]) {
+    let several = trial.cells.len() > 1;
+    let row = |answer: &&Answer| {
+        // Of no cell it stands for one that has a row.
+        let evidence = answer.evidence.as_ref().filter(|_| !several || !answer.cell.is_empty())?;
+        let place = if several { format!(", {}", answer.cell) } else { String::new() };
+        estimate(format!("{} : {}{place}", evidence.left, evidence.right), evidence, answer.verdict)
+    };
+    let rows: Vec<Estimate> = answers.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let drawn = |rows: &[Estimate]| {
+        Block::Intervals(Intervals { title: title(trial.descriptor.quantity), rows: rows.to_vec() })
+    };
+    document.push(drawn(&rows[..rows.len().min(RATIOS)]));
+    if let Some(rest) = rows.get(RATIOS..).filter(|rest| !rest.is_empty()) {
+        let title = match rest.len() {
+            1 => "One more ratio".to_owned(),
+            count => format!("{count} more ratios"),
+        };
+        let mut folded = Document::new();
+        folded.push(drawn(rest));
+        document.push(Block::Folded { title, document: folded });
+    }
+}
+
+/// A ratio as a row of a picture. None where its interval has no ends that could be drawn.
+pub(super) fn estimate(name: String, evidence: &Evidence, verdict: Verdict) -> Option<Estimate> {
+    let Interval { low, high } = evidence.interval;
+    let is_drawn = low > 0.0 && high.is_finite();
+    is_drawn.then_some(Estimate { name, ratio: evidence.ratio, low, high, verdict })
+}
+
+/// What a ratio is of. Below 1 the right one is the better one.
+fn title(quantity: Quantity) -> String {
+    let what = match quantity {
+        Quantity::BytesPerSecond | Quantity::NanosecondsPerOperation => "Time",
+        Quantity::Lateness => "Lateness",
+        Quantity::WallTime => "Time",
+        Quantity::UserTime => "User time",
+        Quantity::KernelTime => "System time",
+        Quantity::CpuTime => "CPU time",
+        Quantity::PeakMemory => "Peak memory",
+        Quantity::PageFaults => "Page faults",
+        Quantity::ContextSwitches => "Context switches",
+        Quantity::Instructions => "Instructions",
+        Quantity::Cycles => "Cycles",
+    };
+    format!("{what} of the right one, as a multiple of that of the left one")
+}
+
+/// Every sample of a trial: for each cell the costs of its variants, in the order in which they were taken.
+pub(super) fn samples(analysis: &dyn Analysis, trial: &Trial) -> Vec<Samples> {
+    let (unit, name) = cost(trial.descriptor.quantity);
+    let of_cell = |cell: &Cell| {
+        let time = analysis.time(cell);
+        let series = |variant: &VariantIndex| {
+            let values = costs(time, cell, *variant).collect();
+            (trial.descriptor[*variant].name.clone(), values)
+        };
+        let label = &cell.arrangement.label;
+        let place = if label.is_empty() { String::new() } else { format!(", {label}") };
+        Samples {
+            title: format!("All {} samples{place}: {name}", cell.samples.len()),
+            unit,
+            series: cell.arrangement.variants.iter().map(series).collect(),
+        }
+    };
+    trial.cells.iter().filter(|cell| !cell.samples.is_empty()).map(of_cell).collect()
+}
+
+/// What a variant cost in each of its epochs, an operation.
+fn costs(time: Time, cell: &Cell, variant: VariantIndex) -> impl Iterator<Item = f64> {
+    let work = cell.arrangement.work as f64;
+    let own = cell.samples.iter().filter(move |sample| sample.variant == variant);
+    own.map(move |sample| time(sample) / work)
+}
+
+/// What a cost is: its unit and its name.
+fn cost(quantity: Quantity) -> (Unit, &'static str) {
+    match quantity {
+        Quantity::PeakMemory => (Unit::Bytes, "peak memory"),
+        Quantity::PageFaults => (Unit::Number, "page faults"),
+        Quantity::ContextSwitches => (Unit::Number, "context switches"),
+        Quantity::Instructions => (Unit::Number, "instructions"),
+        Quantity::Cycles => (Unit::Number, "cycles"),
+        Quantity::Lateness => (Unit::Time, "lateness"),
+        Quantity::BytesPerSecond => (Unit::Time, "time of a byte"),
+        Quantity::NanosecondsPerOperation => (Unit::Time, "time of an operation"),
+        Quantity::WallTime | Quantity::UserTime | Quantity::KernelTime | Quantity::CpuTime => {
+            (Unit::Time, "time of a run")
+        }
+    }
+}
+
+/// How many epochs of each variant cost no more than so much.
+fn distributions(time: Time, descriptor: &Descriptor, cell: &Cell) -> Chart {
+    let (unit, name) = cost(descriptor.quantity);
+    let curve = |&variant: &VariantIndex| {
+        // A logarithm has no place for what took nothing.
+        let costs = costs(time, cell, variant).filter(|cost| *cost > 0.0).collect();
+        let points = cumulative(&Ordered::new(costs)?);
+        Some(Curve { name: descriptor[variant].name.clone(), points, style: Style::Steps })
+    };
+    Chart {
+        title: "Part of the epochs that cost no more than this".into(),
+        x: Axis { name: name.into(), unit, is_logarithmic: true },
+        y: Axis { name: "part of all epochs".into(), unit: Unit::Share, is_logarithmic: false },
+        curves: cell.arrangement.variants.iter().filter_map(curve).collect(),
+    }
+}
+
+/// The steps of an empirical distribution: of very many values as many as can be seen, always with the ends.
+fn cumulative(values: &Ordered) -> Vec<(f64, f64)> {
+    let count = values.count();
+    let shown = count.min(POINTS);
+    let ranks = (1..=shown).map(|step| (step * count).div_ceil(shown));
+    let first = (values.values()[0], 0.0);
+    let steps = ranks.map(|rank| (values.values()[rank - 1], rank as f64 / count as f64));
+    std::iter::once(first).chain(steps).collect()
+}
+
+/// The ratio of each block over the running time of the cell: where the machine changed, it can be seen.
+fn course(time: Time, descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> Chart {
+    let ratios = verdict::paired(time, &cell.samples, comparison);
+    let ends = ends(&cell.samples);
+    let points = ratios
+        .blocks
+        .iter()
+        .zip(&ratios.values)
+        .filter_map(|(block, ratio)| Some((*ends.get(*block as usize)?, ratio.exp())));
+    let (left, right) = (&descriptor[comparison.left].name, &descriptor[comparison.right].name);
+    Chart {
+        title: format!("{left} : {right}, a dot a block, over the time in which they were measured"),
+        x: Axis { name: "running time".into(), unit: Unit::Time, is_logarithmic: false },
+        y: Axis { name: "ratio".into(), unit: Unit::Ratio, is_logarithmic: true },
+        curves: vec![Curve { name: String::new(), points: thinned(points.collect()), style: Style::Dots }],
+    }
+}
+
+/// The running time at the end of each block, in picoseconds.
+fn ends(samples: &[Sample]) -> Vec<f64> {
+    let mut ends = Vec::new();
+    let mut running = 0.0;
+    for sample in samples {
+        running += sample.elapsed.0 as f64;
+        ends.resize(sample.block as usize + 1, running);
+        if let Some(last) = ends.last_mut() {
+            *last = running;
+        }
+    }
+    ends
+}
+
+/// Of very many points the lowest and the highest of each stretch: an outlier is never lost.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= 2 * POINTS {
+        return points;
+    }
+    let stretch = points.len().div_ceil(POINTS);
+    let extremes = |stretch: &[(f64, f64)]| {
+        let by_height = |one: &&(f64, f64), other: &&(f64, f64)| one.1.total_cmp(&other.1);
+        let lowest = stretch.iter().min_by(by_height).copied();
+        let highest = stretch.iter().max_by(by_height).copied();
+        lowest.into_iter().chain(highest)
+    };
+    points.chunks(stretch).flat_map(extremes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Comparisons;
+    use crate::specimen::{cell, comparing, trial};
+    use tenbin_model::{Ended, Machine};
+
+    #[test]
+    fn a_distribution_of_very_many_values_keeps_its_ends() {
+        let values = Ordered::new((1..=100_000).map(f64::from).collect()).unwrap();
+        let points = cumulative(&values);
+        assert_eq!(points.len(), POINTS + 1);
+        assert_eq!((points[0], points[POINTS]), ((1.0, 0.0), (100_000.0, 1.0)));
+        assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 < pair[1].1));
+        let two = cumulative(&Ordered::new(vec![2.0, 1.0]).unwrap());
+        assert_eq!(two, [(1.0, 0.0), (1.0, 0.5), (2.0, 1.0)]);
+    }
+
+    #[test]
+    fn an_outlier_of_a_long_course_is_drawn() {
+        let mut points: Vec<(f64, f64)> = (0..100_000).map(|at| (f64::from(at), 1.0)).collect();
+        points[77_777].1 = 9.0;
+        let drawn = thinned(points);
+        assert!(drawn.len() <= 2 * POINTS + 2);
+        assert!(drawn.contains(&(77_777.0, 9.0)));
+    }
+
+    #[test]
+    fn a_comparison_is_drawn_three_times() {
+        let trial = trial(Quantity::NanosecondsPerOperation, vec![cell(200, 2.0, 0.01, Ended::Budget, 7)]);
+        let judged = comparing().judge(&Machine::unobserved("a test"), &trial);
+        let answers: Vec<&Answer> = judged.answers.iter().collect();
+        let document = pictures(&Comparisons, &trial, &answers);
+        let [Block::Intervals(intervals), Block::Folded { document: beside, .. }] = &document.blocks[..]
+        else {
+            panic!("{document:?}");
+        };
+        assert_eq!((intervals.rows.len(), intervals.rows[0].verdict), (1, Verdict::Different));
+        let [Block::Chart(distributions), Block::Chart(course)] = &beside.blocks[..] else {
+            panic!("{beside:?}");
+        };
+        assert_eq!(distributions.curves.len(), 2);
+        assert_eq!(course.curves[0].points.len(), 200);
+        assert!(course.curves[0].points.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

@@ -1,0 +1,265 @@
+//! Runs side by side: their ratios, and how far each of them moved.
+
+use tenbin_document::interval::show;
+use tenbin_document::words::comma;
+use tenbin_document::{Block, Document, Estimate, Intervals, Page, Section, Summary, Table};
+use tenbin_model::{Report, Run, Verdict};
+
+use super::page::{folded, short, started};
+use super::pictures::estimate;
+use crate::across::{Across, Measured, Question, in_order, measured};
+use crate::analysis::Reported;
+use crate::comparable::compare;
+
+/// So many ratios stand below each other; more of them are folded.
+const RATIOS: usize = 12;
+
+/// So many of them, those that moved most, are drawn with the interval of each run.
+const DRAWN: usize = 3;
+
+/// From these moves on a cell is darker: a factor of 1 %, 3 %, 10 %, 30 %.
+const SHADES: [f64; 4] = [1.01, 1.03, 1.1, 1.3];
+
+/// A run and what it came to.
+type Judged = (Run, Reported);
+
+/// Two runs or more next to each other: what is to be said of two of them (`across`), then for each
+/// experiment the ratios of every run, those first that moved most from the first run on.
+pub fn as_page_of_several(runs: &[Judged], across: Option<&Across>) -> Page {
+    let names: Vec<String> = runs.iter().map(|(_, reported)| name(&reported.report)).collect();
+    let ratios: Vec<Vec<Measured>> =
+        runs.iter().map(|(run, reported)| measured(run, &reported.report.answers)).collect();
+    let experiments =
+        in_order(runs.iter().flat_map(|(run, _)| &run.trials).map(|trial| &trial.descriptor.name));
+    let mut page = Page {
+        title: format!("tenbin: {} runs of {}", runs.len(), comma(&experiments)),
+        about: runs.iter().zip(&names).map(|((run, _), name)| (name.clone(), of_run(run))).collect(),
+        ..Page::default()
+    };
+    if let Some(across) = across {
+        page.remarks.paragraph(0, &across.sentence);
+    }
+    page.remarks.append(machines(runs, &names));
+    for (place, &experiment) in experiments.iter().enumerate() {
+        let mut document = Document::new();
+        let moves = moves(&ratios, experiment);
+        if moves.is_empty() {
+            document.append(headlines(runs, &names, experiment));
+        } else {
+            document.append(side_by_side(&moves, &names));
+        }
+        page.summaries.extend(summaries(place, experiment, across, &moves));
+        let about =
+            runs.iter().flat_map(|(run, _)| &run.trials).find(|trial| &trial.descriptor.name == experiment);
+        let about = about.map(|trial| trial.descriptor.question.clone()).unwrap_or_default();
+        page.sections.push(Section { name: experiment.clone(), about, document, samples: Vec::new() });
+    }
+    page
+}
+
+fn name(report: &Report) -> String {
+    report.run.as_deref().map_or("not kept", short).to_owned()
+}
+
+/// When a run was made, by what, and on what.
+fn of_run(run: &Run) -> String {
+    let (provenance, cpu) = (&run.provenance, run.machine.cpu_model.known());
+    let made = [started(run), format!("tenbin {}", provenance.version)];
+    comma(made.iter().chain(cpu).filter(|words| !words.is_empty()))
+}
+
+/// Whether the machines of the others are that of the first.
+fn machines(runs: &[Judged], names: &[String]) -> Document {
+    let first = &runs[0].0.machine;
+    let sentences: Vec<String> =
+        runs[1..].iter().map(|(run, _)| compare(first, &run.machine).sentence).collect();
+    let mut document = Document::new();
+    for sentence in in_order(sentences.iter()) {
+        let own = names[1..].iter().zip(&sentences).filter(|(_, other)| *other == sentence);
+        let whole = format!("{} and {}: {sentence}", names[0], comma(own.map(|(name, _)| name)));
+        // What is known of them is long where little is.
+        match whole.split_once(". ") {
+            Some((first, rest)) => {
+                let mut more = Document::new();
+                more.paragraph(0, rest);
+                document.paragraph(0, format!("{first}.")).push(folded("More of these machines", more))
+            }
+            None => document.paragraph(0, whole),
+        };
+    }
+    document
+}
+
+/// What an experiment without ratios answered in each run.
+fn headlines(runs: &[Judged], names: &[String], experiment: &str) -> Document {
+    let mut document = Document::new();
+    for ((_, reported), name) in runs.iter().zip(names) {
+        let own = reported
+            .report
+            .answers
+            .iter()
+            .filter(|answer| answer.headline && answer.experiment == experiment);
+        for answer in own {
+            document.entry(name, &answer.sentence);
+        }
+    }
+    document
+}
+
+/// A ratio in each run that has it, and how far it moved at most from the first that has it.
+struct Move<'a> {
+    question: &'a Question,
+    runs: Vec<Option<&'a Measured>>,
+    /// By the logarithm.
+    farthest: f64,
+}
+
+impl Move<'_> {
+    /// How far a run's ratio is from the first one's, as a factor.
+    fn factor(&self, run: usize) -> Option<f64> {
+        let first = self.runs.iter().flatten().next()?;
+        Some(self.runs[run]?.evidence.ratio / first.evidence.ratio)
+    }
+
+    fn name(&self) -> String {
+        let Question { left, right, cell, .. } = self.question;
+        let place = if cell.is_empty() { String::new() } else { format!(", {cell}") };
+        format!("{left} : {right}{place}")
+    }
+}
+
+/// Every ratio of an experiment, those first that moved most.
+fn moves<'a>(ratios: &'a [Vec<Measured>], experiment: &str) -> Vec<Move<'a>> {
+    let own =
+        ratios.iter().flatten().map(|it| &it.question).filter(|question| question.experiment == experiment);
+    let of = |question: &'a Question| {
+        let runs = ratios.iter().map(|run| run.iter().find(|it| it.question == *question)).collect();
+        let mut one = Move { question, runs, farthest: 0.0 };
+        let factors = (0..one.runs.len()).filter_map(|run| one.factor(run));
+        one.farthest = factors.map(|factor| factor.ln().abs()).fold(0.0, f64::max);
+        one
+    };
+    let mut moves: Vec<Move<'_>> = in_order(own).into_iter().map(of).collect();
+    moves.sort_by(|one, other| other.farthest.total_cmp(&one.farthest));
+    moves
+}
+
+/// A table of a row a ratio and a column a run, then the intervals of those that moved most.
+fn side_by_side(moves: &[Move<'_>], names: &[String]) -> Document {
+    let mut document = Document::new();
+    document.paragraph(
+        0,
+        "Cost of the right one as a multiple of that of the left one, and how far that lies from the first run's: \
+         darker from 1, 3, 10 and 30 % on. Epochs of two runs were never interleaved, so their times are not compared.",
+    );
+    let (first, rest) = moves.split_at(moves.len().min(RATIOS));
+    document.push(Block::Table(table(first, names)));
+    for one in first.iter().take(DRAWN) {
+        document.push(Block::Intervals(Intervals { title: one.name(), rows: estimates(one, names) }));
+    }
+    if !rest.is_empty() {
+        let mut more = Document::new();
+        more.push(Block::Table(table(rest, names)));
+        document.push(folded("All other ratios, which moved less", more));
+    }
+    document
+}
+
+fn table(moves: &[Move<'_>], names: &[String]) -> Table {
+    let header = std::iter::once("ratio").chain(names.iter().map(String::as_str));
+    let cell = |one: &Move<'_>, run: usize| {
+        let (Some(measured), Some(factor)) = (one.runs[run], one.factor(run)) else { return "-".to_owned() };
+        let evidence = &measured.evidence;
+        let ratio = show(evidence.ratio, evidence.interval);
+        if run == 0 { ratio } else { format!("{ratio} ({:+.1} %)", (factor - 1.0) * 100.0) }
+    };
+    let each = |of: &dyn Fn(&Move<'_>, usize) -> String, one| {
+        std::iter::once(Move::name(one)).chain((0..names.len()).map(|run| of(one, run))).collect()
+    };
+    let shades = moves.iter().map(|one| {
+        let runs = (0..names.len()).map(|run| one.factor(run).map_or(0, shade));
+        std::iter::once(0).chain(runs).collect()
+    });
+    Table {
+        shades: shades.collect(),
+        ..Table::new(header, moves.iter().map(|one| each(&cell, one)).collect())
+    }
+}
+
+/// How dark a cell is, and below 0 where the ratio fell.
+fn shade(factor: f64) -> i8 {
+    let least = SHADES.iter().filter(|least| factor.max(1.0 / factor) >= **least).count() as i8;
+    if factor < 1.0 { -least } else { least }
+}
+
+fn estimates(one: &Move<'_>, names: &[String]) -> Vec<Estimate> {
+    let row = |(measured, name): (&Option<&Measured>, &String)| {
+        let Measured { evidence, verdict, .. } = (*measured)?;
+        estimate(name.clone(), evidence, *verdict)
+    };
+    one.runs.iter().zip(names).filter_map(row).collect()
+}
+
+/// What is known of two runs; of more, what moved most, which is no verdict.
+fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &[Move<'_>]) -> Vec<Summary> {
+    if let Some(across) = across {
+        let own = across.comparisons.iter().filter(|it| it.experiment == experiment);
+        let known = own.filter(|it| it.verdict != Verdict::Refused);
+        let summary =
+            |(verdict, sentence): (_, &String)| Summary { section, verdict, sentence: sentence.clone() };
+        let known: Vec<Summary> = known.map(|it| summary((it.verdict, &it.sentence))).collect();
+        if !known.is_empty() {
+            return known;
+        }
+    }
+    let Some(first) = moves.first() else { return Vec::new() };
+    if first.farthest.exp() < SHADES[0] {
+        let sentence = "No ratio lies 1 % or more from that of the first run.".into();
+        return vec![Summary { section, verdict: Verdict::Refused, sentence }];
+    }
+    let sentence = format!(
+        "{} moved most, by {:.1} %; whether runs of the same differ by less, `tenbin compare` says of several \
+         runs a side.",
+        first.name(),
+        (first.farthest.exp() - 1.0) * 100.0
+    );
+    vec![Summary { section, verdict: Verdict::Refused, sentence }]
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_model::Machine;
+
+    use super::*;
+    use crate::specimen::{comparing, run};
+
+    fn judged(ratio: f64) -> Judged {
+        let run = run(ratio, Machine::unobserved("a test"));
+        let reported = comparing().report(&run, None);
+        (run, reported)
+    }
+
+    #[test]
+    fn what_moved_most_is_first_and_darkest() {
+        let runs = [judged(1.5), judged(1.5), judged(1.5 * 1.05)];
+        let ratios: Vec<Vec<Measured>> =
+            runs.iter().map(|(run, reported)| measured(run, &reported.report.answers)).collect();
+        let moves = moves(&ratios, "made-up");
+        assert_eq!(moves.len(), 1);
+        assert!((moves[0].farthest.exp() - 1.05).abs() < 0.005, "{}", moves[0].farthest);
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(table(&moves, &names).shades, [[0, 0, 0, 2]]);
+        let page = as_page_of_several(&runs, None);
+        assert!(page.summaries[0].sentence.contains("moved most, by 5."), "{:?}", page.summaries);
+        assert_eq!(page.summaries[0].verdict, Verdict::Refused);
+    }
+
+    #[test]
+    fn a_shade_is_as_dark_for_a_fall_as_for_a_rise() {
+        for (factor, expected) in
+            [(1.0, 0), (1.009, 0), (1.02, 1), (1.0 / 1.02, -1), (2.0, 4), (0.5, -4), (0.9, -3)]
+        {
+            assert_eq!(shade(factor), expected, "{factor}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Points between two axes.
+
+use maud::{Markup, html};
+
+use super::svg::{self, Frame, WIDTH, axes, colour, short};
+use crate::scale::Scale;
+use crate::{Chart, Curve, Style};
+
+const HEIGHT: f64 = 280.0;
+
+/// A chart with its legend. Nothing where there are no points.
+pub(super) fn chart(chart: &Chart) -> Markup {
+    let frame = Frame { left: 76.0, right: WIDTH - 16.0, top: 24.0, bottom: HEIGHT - 44.0 };
+    let points = || chart.curves.iter().flat_map(|curve| &curve.points);
+    let x = Scale::over(points().map(|point| point.0), chart.x.is_logarithmic, (frame.left, frame.right));
+    let y = Scale::over(points().map(|point| point.1), chart.y.is_logarithmic, (frame.bottom, frame.top));
+    let (Some(x), Some(y)) = (x, y) else { return html! {} };
+    let body = html! {
+        (axes(frame, (&chart.x, &x), (&chart.y, &y)))
+        @for (number, curve) in chart.curves.iter().enumerate() {
+            path class=(format!("{} {}", colour(number), class(curve.style))) d=(path(curve, (&x, &y))) {}
+        }
+    };
+    let legend = svg::legend(chart.curves.iter().map(|curve| curve.name.as_str()));
+    svg::figure(&chart.title, HEIGHT, &body, &legend)
+}
+
+fn class(style: Style) -> &'static str {
+    match style {
+        Style::Dots => "dots",
+        Style::Line | Style::Steps => "curve",
+    }
+}
+
+/// What a pen does. A dot is a line of no length with round ends.
+fn path(curve: &Curve, (x, y): (&Scale, &Scale)) -> String {
+    let mut path = String::new();
+    for (number, point) in curve.points.iter().enumerate() {
+        let (right, up) = (short(x.place(point.0)), short(y.place(point.1)));
+        path.push_str(&match (curve.style, number) {
+            (Style::Dots, _) => format!("M{right} {up}h0"),
+            (_, 0) => format!("M{right} {up}"),
+            (Style::Line, _) => format!("L{right} {up}"),
+            (Style::Steps, _) => format!("H{right}V{up}"),
+        });
+    }
+    path
+}

@@ -1,0 +1,202 @@
+//! What a browser gets.
+
+use tenbin_model::{Picoseconds, Verdict};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use super::*;
+use crate::{
+    Axis, Bars, Chart, Curve, Estimate, Heat, Intervals, Page, Samples, Section, Series, Style, Summary, Unit,
+};
+
+/// Names by which users have broken out of markup, styles and scripts.
+const HOSTILE: [&str; 20] = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "<svg onload=alert(1)>",
+    "</svg><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "<iframe src=javascript:alert(1)>",
+    "<a href=javascript:alert(1)>x</a>",
+    "<!-- ",
+    "-->",
+    "]]>",
+    "&lt;script&gt;",
+    "&#60;script&#62;",
+    "<base href=//example.org/>",
+    "<meta http-equiv=refresh content=0;url=//example.org>",
+    "<style>*{display:none}</style>",
+    "<plaintext>",
+    "\u{202e}<b>\0</b>",
+];
+
+/// A document of every kind of block, with this for every word in it.
+fn everything(word: &str) -> Document {
+    let word = || word.to_owned();
+    let axis = || Axis { name: word(), unit: Unit::Time, is_logarithmic: true };
+    let mut document = Document::new();
+    document
+        .space()
+        .line(word())
+        .paragraph(4, word())
+        .entry(word(), word())
+        .table(Table::new([word(), word()], vec![vec![word(), word()]]))
+        .push(Block::Bars(Bars {
+            rows: word(),
+            labels: vec![word(), word()],
+            series: vec![Series { name: word(), times: vec![Some(Picoseconds(1)), Some(Picoseconds(100))] }],
+            marks: vec![(1, word())],
+            note: word(),
+        }))
+        .push(Block::Heat(Heat { labels: vec![word(), word()], times: vec![vec![None, Some(1.0)]; 2] }))
+        .push(Block::Intervals(Intervals {
+            title: word(),
+            rows: vec![Estimate {
+                name: word(),
+                ratio: 2.0,
+                low: 1.0,
+                high: 3.0,
+                verdict: Verdict::Different,
+            }],
+        }))
+        .push(Block::Chart(Chart {
+            title: word(),
+            x: axis(),
+            y: axis(),
+            curves: vec![Curve { name: word(), points: vec![(1.0, 2.0), (2.0, 3.0)], style: Style::Steps }],
+        }));
+    let inner = document.clone();
+    document.push(Block::Folded { title: word(), document: inner });
+    document
+}
+
+fn page(word: &str) -> Page {
+    Page {
+        title: word.into(),
+        about: vec![(word.into(), word.into())],
+        summaries: vec![Summary { section: 0, verdict: Verdict::Refused, sentence: word.into() }],
+        remarks: everything(word),
+        sections: vec![Section {
+            name: word.into(),
+            about: word.into(),
+            document: everything(word),
+            samples: Vec::new(),
+        }],
+    }
+}
+
+#[test]
+fn words_are_never_markup() {
+    // Whatever the words, the markup is that of harmless ones.
+    let tags = |html: &str| {
+        html.split('<')
+            .skip(1)
+            .map(|tag| tag.split([' ', '>']).next().unwrap_or("").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let expected = tags(&page("a word").html());
+    for word in HOSTILE {
+        let html = page(word).html();
+        assert_eq!(tags(&html), expected, "{word}");
+        // Within an attribute a quotation mark would end it.
+        assert_eq!(html.matches('"').count(), page("a word").html().matches('"').count(), "{word}");
+    }
+}
+
+#[test]
+fn a_page_asks_nobody_for_anything() {
+    let html = page("a word").html();
+    for forbidden in ["http://", "https://", "//", "url(", "@import", "<script", "<link", "src="] {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
+    assert!(html.contains("default-src 'none'"));
+    assert_eq!(html, page("a word").html());
+}
+
+#[test]
+fn a_program_comes_with_samples_and_its_hash() {
+    let mut page = page("a word");
+    page.sections[0].samples =
+        vec![Samples { title: "all".into(), unit: Unit::Time, series: vec![("a".into(), vec![1.0, 0.5])] }];
+    let html = page.html();
+    let program = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
+    let hash = STANDARD.encode(Sha256::digest(program));
+    assert!(html.contains(&format!("script-src 'sha256-{hash}'")), "{hash}");
+    // 1.0 and 0.5 as floats of 32 bits.
+    assert!(html.contains("<data value=\"AACAPwAAAD8=\" hidden>a</data>"), "{html}");
+    for word in HOSTILE {
+        page.sections[0].samples[0].title = word.into();
+        page.sections[0].samples[0].series[0].0 = word.into();
+        assert_eq!(page.html().matches("<script").count(), 1, "{word}");
+        assert_eq!(page.html().matches("<data").count(), 1, "{word}");
+    }
+}
+
+#[test]
+fn a_pair_of_backticks_is_code_and_one_alone_a_letter() {
+    let html = |text: &str| inline(text).into_string();
+    assert_eq!(html("run `a<b` now"), "run <code>a&lt;b</code> now");
+    assert_eq!(html("`a` and `b"), "<code>a</code> and `b");
+}
+
+#[test]
+fn every_drawing_has_a_title() {
+    let html = page("a word").html();
+    assert_eq!(html.matches("<figure>").count(), 16);
+    assert_eq!(html.matches("role=\"img\" aria-label=").count(), 16);
+}
+
+#[test]
+fn what_has_nothing_to_draw_draws_nothing() {
+    let axis = || Axis { name: String::new(), unit: Unit::Time, is_logarithmic: true };
+    for block in [
+        Block::Bars(Bars::default()),
+        Block::Heat(Heat::default()),
+        Block::Intervals(Intervals::default()),
+        Block::Chart(Chart { title: "x".into(), x: axis(), y: axis(), curves: Vec::new() }),
+    ] {
+        assert_eq!(block.html().into_string(), "");
+    }
+}
+
+#[test]
+fn a_large_matrix_takes_neighbours_together() {
+    let labels = (0..256).map(|cpu: u32| cpu.to_string()).collect();
+    let times =
+        (0..256).map(|row| (0..256).map(|column| (row != column).then_some(f64::from(20 + row))).collect());
+    let html = Block::Heat(Heat { labels, times: times.collect() }).html().into_string();
+    assert!(html.contains("4 neighbours are taken together"), "{html}");
+    assert!(html.len() < 600_000, "{}", html.len());
+}
+
+#[test]
+fn one_page_looks_like_this() {
+    let mut document = Document::new();
+    document
+        .line("in case A")
+        .paragraph(2, "Less is more.")
+        .table(Table::new(["name", "ns/op"], vec![vec!["add".into(), "1.5".into()]]));
+    let page = Page {
+        title: "tenbin: pipe".into(),
+        about: vec![("kernel".into(), "Linux 6.1".into())],
+        summaries: vec![Summary {
+            section: 0,
+            verdict: Verdict::Different,
+            sentence: "A is cheaper.".into(),
+        }],
+        remarks: Document::new(),
+        sections: vec![Section {
+            name: "pipe".into(),
+            about: "Which carries more?".into(),
+            document,
+            samples: Vec::new(),
+        }],
+    };
+    let html = page.html();
+    insta::assert_snapshot!(html.split_once("</head>").unwrap().1);
+}

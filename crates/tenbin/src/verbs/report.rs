@@ -1,0 +1,70 @@
+//! `tenbin report`: a run as a page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tenbin_analysis::report;
+use tenbin_lab::analyses;
+use tenbin_store::RunId;
+
+use super::{Verb, Work, compare, show};
+use crate::output::{Answer, Trouble, can_be_written};
+use crate::store::{open_existing, resolve};
+
+/// Write a run as one file for a browser: answers, pictures, tables
+///
+/// The file needs nothing else: it loads nothing, and can be read from a disk, by mail or as an artifact of a
+/// build. The same run makes the same file. Several runs stand side by side in it, with how far each of their
+/// ratios moved.
+#[derive(Args)]
+pub struct Report {
+    /// The start of a run's id, `latest`, or a label, which means every run that bears it; several are set
+    /// side by side
+    #[arg(default_value = "latest", value_name = "RUN")]
+    runs: Vec<String>,
+    /// The file to write, replacing it; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Add every sample, and a program that draws them when they are unfolded
+    #[arg(long, conflicts_with = "markdown")]
+    samples: bool,
+    /// Write Markdown for a pull request: the answers, with all else folded below them
+    #[arg(long)]
+    markdown: bool,
+}
+
+pub const VERB: Verb = Verb::of::<Report>("report");
+
+impl Work for Report {
+    fn run(self) -> Result<Answer, Trouble> {
+        can_be_written(&self.output)?;
+        let store = open_existing()?;
+        let mut ids = Vec::new();
+        for id in
+            self.runs.iter().map(|which| resolve(&store, which)).collect::<Result<Vec<_>, _>>()?.concat()
+        {
+            // The same run by another of its names.
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        if self.samples && ids.len() > 1 {
+            return Err(Trouble::usage(format!(
+                "--samples is for one run, and these are {}: name one",
+                ids.len()
+            )));
+        }
+        let load = |id: &RunId| show::load(&store, &id.to_string());
+        let runs: Vec<_> = ids.iter().map(load).collect::<Result<_, _>>()?;
+        let page = match &runs[..] {
+            [(run, reported)] => report::as_page(&analyses(), run, reported, self.samples),
+            [_, _] => {
+                let across = compare::sides(&store, &ids[..1], &ids[1..])?;
+                report::as_page_of_several(&runs, Some(&across))
+            }
+            several => report::as_page_of_several(several, None),
+        };
+        let text = if self.markdown { page.markdown() } else { page.html() };
+        Ok(Answer { to: Some(self.output), ..Answer::text(text) })
+    }
+}

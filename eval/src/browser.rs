@@ -1,0 +1,110 @@
+//! What a browser makes of a report: the program beside `browser/package.json` opens each in Chromium.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use xtask::architecture::{Architecture, Target};
+use xtask::command::Command;
+use xtask::failure::Failure;
+use xtask::workspace::{Profile, Workspace};
+
+use crate::commands::absolute;
+
+const PACKAGE: &str = include_str!("../browser/package.json");
+const PROGRAM: &str = include_str!("../browser/report.mjs");
+
+const REMEDY: &str = "install nodejs, npm and chromium; what was said about a page stands above";
+
+/// What `cargo xtask browser` may be told.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The store whose runs become reports, instead of the one that the tests keep.
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// The run.
+    #[arg(long, default_value = "latest")]
+    run: String,
+    /// The browser.
+    #[arg(long, default_value = "/usr/bin/chromium")]
+    chromium: PathBuf,
+}
+
+/// Makes a report and opens it as people do who see, who do not, who have no mouse, no colours or no program.
+pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
+    let host = Architecture::HERE;
+    let binary = workspace.build(host, Profile::Dev)?;
+    let folder = workspace.scratch("browser")?;
+    for (name, text) in [("package.json", PACKAGE), ("report.mjs", PROGRAM)] {
+        written(&folder.join(name), text)?;
+    }
+    let kept = workspace.root().join("fixtures/wire/format_2.db");
+    let kept = arguments.store.as_deref().map_or(Ok(kept), absolute)?;
+    // A store that is opened may change its file.
+    let store = folder.join("store.db");
+    fs::copy(&kept, &store)
+        .map_err(|error| Failure::new(format!("copy {}", kept.display()), error, REMEDY))?;
+    let tenbin = |words: &[&str]| {
+        let command = host.command(&binary).arguments(words).variable("TENBIN_STORE", &store);
+        command.directory(&folder).read()
+    };
+    tenbin(&["report", &arguments.run, "-o", "report.html"])?;
+    let mut beside = vec!["report".to_owned()];
+    for (times, page) in [(500, "hostile.html"), (5_000, "hostile-large.html")] {
+        written(&folder.join("hostile.json"), &hostile(times))?;
+        let imported = tenbin(&["import", "hostile.json"])?;
+        let run = imported.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
+        tenbin(&["report", &run, "--samples", "-o", page])?;
+        beside.push(run);
+    }
+    beside.extend(["-o", "hostile-beside.html"].map(str::to_owned));
+    tenbin(&beside.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let install = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
+    Command::new("npm").arguments(install).directory(&folder).remedy(REMEDY).run()?;
+    let node = Command::new("node").argument("report.mjs").argument(&arguments.chromium);
+    node.arguments([".", "report.html", "hostile.html", "hostile-large.html", "hostile-beside.html"])
+        .directory(&folder)
+        .remedy(REMEDY)
+        .run()?;
+    println!("screenshots are in {}", folder.display());
+    Ok(())
+}
+
+fn written(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::new(format!("write {}", path.display()), error, REMEDY))
+}
+
+/// Names by which users have broken out of markup, styles and scripts.
+const HOSTILE: [&str; 20] = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "</style><script>alert(3)</script>",
+    "\"><img src=x onerror=alert(4)>",
+    "' onmouseover='alert(5)",
+    "<svg onload=alert(6)>",
+    "</svg><script>alert(7)</script>",
+    "</title><script>alert(8)</script>",
+    "<iframe src=javascript:alert(9)>",
+    "<a href=javascript:alert(10)>x</a>",
+    "<!-- ",
+    "-->",
+    "]]>",
+    "&lt;script&gt;",
+    "&#60;script&#62;",
+    "<base href=//example.org/>",
+    "<meta http-equiv=refresh content=0;url=//example.org>",
+    "<style>*{display:none}</style>",
+    "</details></data><plaintext>",
+    "`</code><script>alert(11)</script>`",
+];
+
+/// Times of commands of these names, as hyperfine keeps them: so many of each.
+fn hostile(times: u32) -> String {
+    let result = |(command, name): (u32, &&str)| {
+        // Some are alike, some are not, and all of them scatter.
+        let time = |run: u32| 0.1 + f64::from(command / 2) * 0.001 + f64::from(run * 7919 % 100) * 1e-5;
+        let times: Vec<f64> = (0..times).map(time).collect();
+        serde_json::json!({ "command": name, "times": times })
+    };
+    let results: Vec<_> = (0..).zip(&HOSTILE).map(result).collect();
+    serde_json::json!({ "results": results }).to_string()
+}
