@@ -73,38 +73,17 @@ fn written(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::new(format!("write {}", path.display()), error, REMEDY))
 }
 
-/// Names by which users have broken out of markup, styles and scripts.
-const HOSTILE: [&str; 20] = [
-    "<script>alert(1)</script>",
-    "</script><script>alert(2)</script>",
-    "</style><script>alert(3)</script>",
-    "\"><img src=x onerror=alert(4)>",
-    "' onmouseover='alert(5)",
-    "<svg onload=alert(6)>",
-    "</svg><script>alert(7)</script>",
-    "</title><script>alert(8)</script>",
-    "<iframe src=javascript:alert(9)>",
-    "<a href=javascript:alert(10)>x</a>",
-    "<!-- ",
-    "-->",
-    "]]>",
-    "&lt;script&gt;",
-    "&#60;script&#62;",
-    "<base href=//example.org/>",
-    "<meta http-equiv=refresh content=0;url=//example.org>",
-    "<style>*{display:none}</style>",
-    "</details></data><plaintext>",
-    "`</code><script>alert(11)</script>`",
-];
+/// Names by which users have broken out of markup, styles and scripts, a line each.
+const HOSTILE: &str = include_str!("../../fixtures/hostile.txt");
 
 /// Times of commands of these names, as hyperfine keeps them: so many of each.
 fn hostile(times: u32) -> String {
-    let result = |(command, name): (u32, &&str)| {
+    let result = |(command, name): (u32, &str)| {
         // Some are alike, some are not, and all of them scatter.
         let time = |run: u32| 0.1 + f64::from(command / 2) * 0.001 + f64::from(run * 7919 % 100) * 1e-5;
         let times: Vec<f64> = (0..times).map(time).collect();
         serde_json::json!({ "command": name, "times": times })
     };
-    let results: Vec<_> = (0..).zip(&HOSTILE).map(result).collect();
+    let results: Vec<_> = (0..).zip(HOSTILE.lines()).map(result).collect();
     serde_json::json!({ "results": results }).to_string()
 }

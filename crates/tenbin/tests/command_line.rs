@@ -43,7 +43,8 @@ fn answers_come_as_they_are_known_and_an_interrupt_keeps_them() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.contains("The same empty loop")));
     rustix::process::kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    assert!(lines.any(|line| line == "All of it, a sentence each") || lines.next().is_none());
+    // Whatever else it writes, it ends.
+    lines.for_each(drop);
     let (status, stderr) = ending(&child.wait_with_output().unwrap());
     assert_eq!(status, 130, "{stderr}");
     assert!(

@@ -23,7 +23,7 @@ use crate::terminal;
 
 /// Measure experiments and show everything about them
 ///
-/// Each is shown as soon as it is known, and of several a sentence each at the end. An interrupt (Ctrl-C)
+/// Each is shown as soon as it is known, and of several a line each at the end. An interrupt (Ctrl-C)
 /// ends it early: what is finished is shown and kept; a second one ends it at once. All experiments take
 /// about 80 seconds with --quick, 200 seconds without, and up to half an hour with --thorough; one takes
 /// 2 to 40 seconds.
