@@ -91,7 +91,7 @@ pub fn difference(quantity: Quantity, evidence: &Evidence) -> String {
             Terms::Times => format!("`{right}` needs {figure}x the {noun} of `{left}`"),
             Terms::TimesInverse if wall => format!("`{left}` is {figure}x slower than `{right}`"),
             Terms::TimesInverse => format!("`{left}` needs {figure}x the {noun} of `{right}`"),
-            Terms::PercentOfCost | Terms::PercentOfRate => {
+            _ => {
                 let needs = if wall { "takes" } else { "needs" };
                 let less = if better { "less" } else { "more" };
                 format!("`{left}` {needs} {figure} % {less} {noun} than `{right}`")
@@ -105,7 +105,7 @@ pub fn difference(quantity: Quantity, evidence: &Evidence) -> String {
         Terms::TimesInverse if quantity == Quantity::Lateness => {
             format!("{left} is {figure}x as late as {right}")
         }
-        Terms::PercentOfCost if quantity == Quantity::Lateness => {
+        Terms::PercentCheaper | Terms::PercentDearer if quantity == Quantity::Lateness => {
             format!("{left} is {figure} % {} late than {right}", if better { "less" } else { "more" })
         }
         Terms::Times if quantity == Quantity::BytesPerSecond => {
@@ -113,19 +113,17 @@ pub fn difference(quantity: Quantity, evidence: &Evidence) -> String {
         }
         Terms::Times => format!("{left} is {figure}x cheaper than {right}"),
         Terms::TimesInverse => format!("{left} is {figure}x dearer than {right}"),
-        Terms::PercentOfCost => {
-            format!("{left} is {figure} % {} than {right}", if better { "cheaper" } else { "dearer" })
-        }
-        Terms::PercentOfRate => {
-            format!("{left} carries {figure} % {} than {right}", if better { "more" } else { "less" })
-        }
+        Terms::PercentCheaper => format!("{left} is {figure} % cheaper than {right}"),
+        Terms::PercentDearer => format!("{left} is {figure} % dearer than {right}"),
+        Terms::PercentMore => format!("{left} carries {figure} % more than {right}"),
+        Terms::PercentLess => format!("{left} carries {figure} % less than {right}"),
     }
 }
 
-/// The interval, in the same terms as the difference.
+/// The interval, in the same terms as the difference: an end below 0 % is a difference the other way round.
 pub fn range(quantity: Quantity, evidence: &Evidence) -> String {
     let terms = Terms::of(quantity, evidence);
-    let unit = if matches!(terms, Terms::PercentOfCost | Terms::PercentOfRate) { " %" } else { "" };
+    let unit = if terms.is_percent() { " %" } else { "" };
     format!("{}{unit}", outward(terms.of_interval(evidence.interval)))
 }
 
@@ -136,11 +134,11 @@ pub fn briefly(quantity: Quantity, evidence: &Evidence) -> Option<String> {
     let figure = show(terms.of_ratio(evidence.ratio), terms.of_interval(evidence.interval));
     let (unit, better, worse) = match (quantity, terms) {
         (Quantity::BytesPerSecond, _) => return None,
-        (Quantity::Lateness, Terms::PercentOfCost) => (" %", "less late", "more late"),
+        (Quantity::Lateness, terms) if terms.is_percent() => (" %", "less late", "more late"),
         (Quantity::Lateness, _) => ("x", "less late", "as late"),
-        (Quantity::NanosecondsPerOperation, Terms::PercentOfCost) => (" %", "cheaper", "dearer"),
+        (Quantity::NanosecondsPerOperation, terms) if terms.is_percent() => (" %", "cheaper", "dearer"),
         (Quantity::NanosecondsPerOperation, _) => ("x", "cheaper", "dearer"),
-        (_, Terms::PercentOfCost) => (" %", "less", "more"),
+        (_, terms) if terms.is_percent() => (" %", "less", "more"),
         (Quantity::WallTime, _) => ("x", "faster", "slower"),
         (_, _) => ("x", "less", "more"),
     };
@@ -159,18 +157,24 @@ enum Terms {
     Times,
     /// Left over right: the left one is the dearer.
     TimesInverse,
-    /// By which part of the dearer one the left is cheaper, or by which part of the right it is dearer.
-    PercentOfCost,
-    /// By which part of the right the left carries more, or less.
-    PercentOfRate,
+    /// By which part of the right one's cost the left is cheaper; below 0 it is dearer.
+    PercentCheaper,
+    /// By which part of it the left is dearer; below 0 it is cheaper.
+    PercentDearer,
+    /// By which part of what the right carries the left carries more; below 0 it carries less.
+    PercentMore,
+    /// By which part of it the left carries less.
+    PercentLess,
 }
 
 impl Terms {
     fn of(quantity: Quantity, evidence: &Evidence) -> Self {
         match quantity {
-            Quantity::BytesPerSecond if near(evidence) => Self::PercentOfRate,
+            Quantity::BytesPerSecond if near(evidence) && evidence.ratio > 1.0 => Self::PercentMore,
+            Quantity::BytesPerSecond if near(evidence) => Self::PercentLess,
             Quantity::BytesPerSecond => Self::Times,
-            _ if near(evidence) => Self::PercentOfCost,
+            _ if near(evidence) && evidence.ratio > 1.0 => Self::PercentCheaper,
+            _ if near(evidence) => Self::PercentDearer,
             _ if evidence.ratio > 1.0 => Self::Times,
             _ => Self::TimesInverse,
         }
@@ -180,10 +184,16 @@ impl Terms {
         match self {
             Self::Times => ratio,
             Self::TimesInverse => 1.0 / ratio,
-            Self::PercentOfCost if ratio > 1.0 => (1.0 - 1.0 / ratio) * 100.0,
-            Self::PercentOfCost => (1.0 / ratio - 1.0) * 100.0,
-            Self::PercentOfRate => (ratio - 1.0).abs() * 100.0,
+            Self::PercentCheaper => (1.0 - 1.0 / ratio) * 100.0,
+            Self::PercentDearer => (1.0 / ratio - 1.0) * 100.0,
+            Self::PercentMore => (ratio - 1.0) * 100.0,
+            Self::PercentLess => (1.0 - ratio) * 100.0,
         }
+    }
+
+    /// Whether it is said in percent.
+    const fn is_percent(self) -> bool {
+        !matches!(self, Self::Times | Self::TimesInverse)
     }
 
     fn of_interval(self, interval: Interval) -> Interval {

@@ -284,6 +284,11 @@ fn a_table_says_which_side_is_dearer_and_by_how_much() {
     assert_eq!(cost(0.9960, 0.9969, 0.9981), words("0.31 % dearer", "0.19 to 0.41 %"));
     assert_eq!(cost(0.99, 1.0, 1.01).0, "the same");
     assert_eq!(cost(0.5, 0.77, 1.4), words("1.3x dearer?", "0.7 to 2.0"));
+    // What may be the other way round has an end below 0.
+    assert_eq!(cost(0.9985, 1.0004, 1.0022), words("0.04 % cheaper?", "-0.16 to 0.22 %"));
+    assert_eq!(cost(0.9985, 0.9996, 1.0022), words("0.04 % dearer?", "-0.22 to 0.16 %"));
+    let rate = |ratio| sentence::range(Quantity::BytesPerSecond, &evidence(0.98, ratio, 1.03));
+    assert_eq!([rate(1.01), rate(0.99)], ["-2.0 to 3.0 %", "-3.0 to 2.0 %"]);
     assert_eq!(sentence::briefly(Quantity::BytesPerSecond, &evidence(2.0, 2.4, 2.6)), None);
 }
 
