@@ -7,7 +7,7 @@ use tenbin_model::{
     Verdict,
 };
 
-use crate::report;
+use crate::report::{self, Sheet};
 use crate::verdict::{self, Time, calls, comparisons, decide, overhead};
 
 /// How the samples of a question become answers.
@@ -79,6 +79,11 @@ pub trait Analysis: Sync {
         })
     }
 
+    /// Whether a reader reads this answer before all tables, beside the one that stands for the experiment.
+    fn is_summary(&self, _answer: &Answer, is_first_of_cell: bool) -> bool {
+        is_first_of_cell
+    }
+
     /// Judges a trial that was not refused as a whole.
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let answers = comparisons::answers(|cell| self.time(cell), machine, trial);
@@ -105,7 +110,7 @@ pub struct Judged {
     pub answers: Vec<Answer>,
     /// What the samples show beside them.
     pub findings: Vec<Finding>,
-    /// Tables, pictures and sentences for a reader.
+    /// What the answers rest on, for a reader: tables and pictures. Of what is a user's the answers as well.
     pub view: Document,
 }
 
@@ -125,7 +130,7 @@ pub struct Reported {
     /// What programs read.
     pub report: Report,
     /// What people read of each experiment, in the order of the run.
-    pub pages: Vec<Document>,
+    pub sheets: Vec<Sheet>,
 }
 
 /// Every analysis that there is.
@@ -163,14 +168,15 @@ impl Analyses {
             findings: Vec::new(),
             checks: Vec::new(),
         };
-        let mut pages = Vec::with_capacity(run.trials.len());
+        let mut sheets = Vec::with_capacity(run.trials.len());
         for trial in &run.trials {
             let Judged { answers, findings, view } = self.judge(&run.machine, trial);
             let overhead = trial.cells.iter().filter_map(|cell| overhead::finding(trial, cell));
             let findings: Vec<Finding> =
                 overhead.chain(findings).chain(trial.findings.iter().cloned()).collect();
-            pages.push(report::page(trial, &answers, &findings, view));
-            if let Some(analysis) = self.of(&trial.descriptor).filter(|_| claims(&answers)) {
+            let analysis = self.of(&trial.descriptor);
+            sheets.push(report::sheet(analysis, trial, &answers, &findings, view));
+            if let Some(analysis) = analysis.filter(|_| claims(&answers)) {
                 report.scope.get_or_insert_with(|| analysis.scope().into());
             }
             report
@@ -179,7 +185,7 @@ impl Analyses {
             report.findings.extend(findings);
             report.checks.extend(checks(trial));
         }
-        Reported { report, pages }
+        Reported { report, sheets }
     }
 
     /// Judges one trial on `machine`, by the analysis that it names.
@@ -188,7 +194,9 @@ impl Analyses {
         let refused = |refusal| {
             let answer = comparisons::refused(descriptor, "", true, refusal);
             let mut view = Document::new();
-            view.paragraph(0, &answer.sentence);
+            if descriptor.is_of_user() {
+                view.paragraph(0, &answer.sentence);
+            }
             Judged { answers: vec![answer], findings: Vec::new(), view }
         };
         match (&trial.refusal, self.of(descriptor)) {

@@ -116,6 +116,8 @@ pub struct Heat {
 pub struct Intervals {
     /// What the ratio is of: "cost of the right one over that of the left one".
     pub title: String,
+    /// What a ratio below 1 means, and one above it: "left dearer", "left cheaper".
+    pub sides: [String; 2],
     /// The ratios.
     pub rows: Vec<Estimate>,
 }
@@ -131,6 +133,8 @@ pub struct Estimate {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// The two in words: "2.4x cheaper (2.3 to 2.6)".
+    pub figure: String,
     /// What was said of it.
     pub verdict: Verdict,
 }

@@ -31,7 +31,7 @@ fn a_trace_is_an_answer_without_a_measurement() {
 
     // It is kept, and shown again without being traced again.
     let shown = text(&place.tenbin(&["show", "latest"]).stdout);
-    assert!(shown.contains("getpid() issues getpid") && !shown.contains("Found beside"), "{shown}");
+    assert!(shown.contains("getpid() issues getpid") && !shown.contains("Also observed"), "{shown}");
 }
 
 #[test]

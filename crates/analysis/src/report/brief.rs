@@ -6,7 +6,7 @@ use tenbin_document::{Document, shortened};
 use tenbin_model::machine::cpu_ranges;
 use tenbin_model::{Answer, Cpu, Descriptor, Evidence, Machine, Quantity, Report, Verdict};
 
-use crate::verdict::sentence::{briefly, range};
+use super::pictures::figure;
 
 /// The columns of a name; behind it stand a mark and the answer.
 const NAME: usize = 9;
@@ -38,11 +38,11 @@ pub(crate) fn with_brief(descriptor: &Descriptor, answer: Answer) -> Answer {
 /// `2.4x cheaper (2.2 to 2.6): lock xadd than a lock cmpxchg loop`.
 fn of_difference(quantity: Quantity, evidence: &Evidence) -> String {
     let Evidence { left, right, ratio, interval, .. } = evidence;
-    match briefly(quantity, evidence) {
-        Some(figure) => format!("{figure} ({}): {left} than {right}", range(quantity, evidence)),
-        None => {
+    match quantity {
+        Quantity::BytesPerSecond => {
             format!("{}x the rate ({}): {left} beside {right}", show(*ratio, *interval), outward(*interval))
         }
+        _ => format!("{}: {left} than {right}", figure(quantity, evidence)),
     }
 }
 
@@ -78,7 +78,8 @@ pub fn marks() -> Document {
     document
 }
 
-fn mark(answer: &Answer) -> char {
+/// What came of an answer, as a letter.
+pub(super) fn mark(answer: &Answer) -> char {
     let changed = answer.evidence.as_ref().is_some_and(|evidence| evidence.regimes.len() > 1);
     match answer.verdict {
         Verdict::Refused => '?',

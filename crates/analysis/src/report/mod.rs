@@ -19,9 +19,12 @@ pub use calibration::calibration;
 pub use claims::{claims, claims_as_junit, claims_as_markdown, claims_listed};
 pub use machine::{machine, machine_card};
 pub use page::as_page;
+pub use pictures::ratios;
 pub use several::as_page_of_several;
+pub(crate) use text::sheet;
 pub use text::{
-    cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, page, with_caveat,
+    Sheet, cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes,
+    with_caveat,
 };
 
 #[cfg(test)]

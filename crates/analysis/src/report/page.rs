@@ -24,7 +24,7 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
         ..Page::default()
     };
     page.remarks.push(folded("All that is known of the machine", machine(&run.machine)));
-    for (place, (trial, text)) in run.trials.iter().zip(&reported.pages).enumerate() {
+    for (place, (trial, sheet)) in run.trials.iter().zip(&reported.sheets).enumerate() {
         let descriptor = &trial.descriptor;
         let own = |answer: &&Answer| answer.experiment == descriptor.name;
         let answers: Vec<&Answer> = report.answers.iter().filter(own).collect();
@@ -35,7 +35,7 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
                 sentence: with_caveat(answer),
             });
         }
-        let mut document = Document::new();
+        let mut document = sheet.answer.clone();
         let mut all = Vec::new();
         if let Some(analysis) = analyses.of(descriptor) {
             document.append(pictures(analysis, trial, &answers));
@@ -43,13 +43,10 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
                 all = samples(analysis, trial);
             }
         }
-        // The name and the question stand above it already.
-        let rest = text.blocks.iter().skip_while(|block| matches!(block, Block::Entry { .. }));
-        let rest = Document { blocks: rest.cloned().collect() };
         if trial.cells.len() > CELLS {
-            document.push(folded("Tables, checks and what others published", rest));
+            document.push(folded("Tables, checks and what others published", sheet.detail.clone()));
         } else {
-            document.append(rest);
+            document.append(sheet.detail.clone());
         }
         page.sections.push(Section {
             name: descriptor.name.clone(),

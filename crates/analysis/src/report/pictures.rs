@@ -1,6 +1,7 @@
 //! Pictures of samples: which ratios are known and how well, how costs are distributed, and what a ratio did
 //! while it was measured.
 
+use tenbin_document::interval::{outward, show};
 use tenbin_document::{Axis, Block, Chart, Curve, Document, Estimate, Intervals, Samples, Style, Unit};
 use tenbin_model::{
     Answer, Cell, Comparison, Descriptor, Evidence, Interval, Quantity, Sample, Trial, VariantIndex, Verdict,
@@ -8,15 +9,17 @@ use tenbin_model::{
 use tenbin_stats::order::Ordered;
 
 use crate::analysis::{Analysis, Basis};
+use crate::verdict::sentence::{briefly, range};
 use crate::verdict::{self, Time};
 
-/// So many ratios stand below each other; more of them are folded.
-const RATIOS: usize = 12;
+/// So many ratios stand below each other; there are tables for more of them.
+const RATIOS: usize = 16;
 
 /// So many points of a distribution, or pairs of points of a course, are drawn.
 const POINTS: usize = 150;
 
-/// What can be drawn of a trial whose answers these are. Empty where its analysis draws for itself.
+/// What a browser can show besides of a trial whose answers these are: every ratio, unless [`ratios`] has
+/// them, and single values. Empty where its analysis draws for itself.
 pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answer]) -> Document {
     let mut document = Document::new();
     if analysis.basis() == Basis::Cells {
@@ -26,7 +29,15 @@ pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answe
     let Some(cell) = timed().find(|cell| cell.arrangement.headline).or_else(|| timed().next()) else {
         return document;
     };
-    ratios(&mut document, trial, answers);
+    let every = intervals(trial, answers.iter().copied());
+    let count = every.rows.len();
+    if count == 1 {
+        document.push(Block::Intervals(every));
+    } else if count > RATIOS || count > 1 && trial.cells.len() > 1 {
+        let mut all = Document::new();
+        all.push(Block::Intervals(every));
+        document.push(Block::Folded { title: format!("All {count} ratios"), document: all });
+    }
     let mut beside = Document::new();
     beside.push(Block::Chart(distributions(analysis.time(cell), &trial.descriptor, cell)));
     if let (Basis::Ratios, Some(comparison)) = (analysis.basis(), cell.arrangement.comparisons.first()) {
@@ -41,44 +52,84 @@ pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answe
     document
 }
 
-/// Every ratio with its interval: the first ones at once, those of all cells folded.
-fn ratios(document: &mut Document, trial: &Trial, answers: &[&Answer]) {
+/// The ratios of these answers, one below the other. None where they are fewer than two, as a picture of one
+/// says no more than its figures.
+pub fn ratios<'a>(trial: &Trial, answers: impl IntoIterator<Item = &'a Answer>) -> Option<Block> {
+    let mut drawn = intervals(trial, answers);
+    drawn.rows.truncate(RATIOS);
+    (drawn.rows.len() > 1).then_some(Block::Intervals(drawn))
+}
+
+/// A row for each of these answers that has a ratio. Where all weigh the same pair in several cells, it
+/// stands above, and they are named by their cells.
+fn intervals<'a>(trial: &Trial, answers: impl IntoIterator<Item = &'a Answer>) -> Intervals {
+    let quantity = trial.descriptor.quantity;
     let several = trial.cells.len() > 1;
-    let row = |answer: &&Answer| {
+    let weighed = answers.into_iter().filter_map(|answer| {
         // Of no cell it stands for one that has a row.
         let evidence = answer.evidence.as_ref().filter(|_| !several || !answer.cell.is_empty())?;
-        let place = if several { format!(", {}", answer.cell) } else { String::new() };
-        estimate(format!("{} : {}{place}", evidence.left, evidence.right), evidence, answer.verdict)
-    };
-    let rows: Vec<Estimate> = answers.iter().filter_map(row).collect();
-    if rows.is_empty() {
-        return;
-    }
-    let drawn = |rows: &[Estimate]| {
-        Block::Intervals(Intervals { title: title(trial.descriptor.quantity), rows: rows.to_vec() })
-    };
-    document.push(drawn(&rows[..rows.len().min(RATIOS)]));
-    if let Some(rest) = rows.get(RATIOS..).filter(|rest| !rest.is_empty()) {
-        let title = match rest.len() {
-            1 => "One more ratio".to_owned(),
-            count => format!("{count} more ratios"),
+        Some((answer, evidence))
+    });
+    let weighed: Vec<(&Answer, &Evidence)> = weighed.collect();
+    let pair = |(_, evidence): &(&Answer, &Evidence)| (evidence.left.clone(), evidence.right.clone());
+    let mut pairs = weighed.iter().map(pair);
+    let first = pairs.next().unwrap_or_default();
+    let is_one_pair = several && pairs.all(|pair| pair == first);
+    let row = |(answer, evidence): (&Answer, &Evidence)| {
+        let Evidence { left, right, .. } = evidence;
+        let name = match (is_one_pair, several) {
+            (true, _) => answer.cell.clone(),
+            (false, true) => format!("{left} : {right}, {}", answer.cell),
+            (false, false) => format!("{left} : {right}"),
         };
-        let mut folded = Document::new();
-        folded.push(drawn(rest));
-        document.push(Block::Folded { title, document: folded });
+        estimate(name, figure(quantity, evidence), evidence, answer.verdict)
+    };
+    let (left, right) = match &first {
+        (left, right) if is_one_pair => (left.as_str(), right.as_str()),
+        _ => ("left", "the right one"),
+    };
+    let whose = if is_one_pair { left } else { "the left one" };
+    Intervals {
+        title: format!("{} of {right}, as a multiple of that of {whose}", name(quantity)),
+        sides: sides(quantity).map(|side| format!("{left} {side}")),
+        rows: weighed.into_iter().filter_map(row).collect(),
+    }
+}
+
+/// A ratio and its interval in words.
+pub(super) fn figure(quantity: Quantity, evidence: &Evidence) -> String {
+    match briefly(quantity, evidence) {
+        Some(figure) => format!("{figure} ({})", range(quantity, evidence)),
+        None => format!("{}x ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval)),
     }
 }
 
 /// A ratio as a row of a picture. None where its interval has no ends that could be drawn.
-pub(super) fn estimate(name: String, evidence: &Evidence, verdict: Verdict) -> Option<Estimate> {
+pub(super) fn estimate(
+    name: String,
+    figure: String,
+    evidence: &Evidence,
+    verdict: Verdict,
+) -> Option<Estimate> {
     let Interval { low, high } = evidence.interval;
     let is_drawn = low > 0.0 && high.is_finite();
-    is_drawn.then_some(Estimate { name, ratio: evidence.ratio, low, high, verdict })
+    is_drawn.then_some(Estimate { name, ratio: evidence.ratio, low, high, figure, verdict })
 }
 
-/// What a ratio is of. Below 1 the right one is the better one.
-fn title(quantity: Quantity) -> String {
-    let what = match quantity {
+/// What a ratio below 1 says of the left one, and one above it.
+const fn sides(quantity: Quantity) -> [&'static str; 2] {
+    match quantity {
+        Quantity::BytesPerSecond => ["carries less", "carries more"],
+        Quantity::NanosecondsPerOperation => ["is dearer", "is cheaper"],
+        Quantity::Lateness => ["is later", "is less late"],
+        Quantity::WallTime => ["is slower", "is faster"],
+        _ => ["needs more", "needs less"],
+    }
+}
+
+/// What a ratio is of.
+const fn name(quantity: Quantity) -> &'static str {
+    match quantity {
         Quantity::BytesPerSecond | Quantity::NanosecondsPerOperation => "Time",
         Quantity::Lateness => "Lateness",
         Quantity::WallTime => "Time",
@@ -90,8 +141,7 @@ fn title(quantity: Quantity) -> String {
         Quantity::ContextSwitches => "Context switches",
         Quantity::Instructions => "Instructions",
         Quantity::Cycles => "Cycles",
-    };
-    format!("{what} of the right one, as a multiple of that of the left one")
+    }
 }
 
 /// Every sample of a trial: for each cell the costs of its variants, in the order in which they were taken.

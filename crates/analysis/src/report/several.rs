@@ -1,6 +1,6 @@
 //! Runs side by side: their ratios, and how far each of them moved.
 
-use tenbin_document::interval::show;
+use tenbin_document::interval::{outward, show};
 use tenbin_document::words::comma;
 use tenbin_document::{Block, Document, Estimate, Intervals, Page, Section, Summary, Table};
 use tenbin_model::{Report, Run, Verdict};
@@ -155,7 +155,11 @@ fn side_by_side(moves: &[Move<'_>], names: &[String]) -> Document {
     let (first, rest) = moves.split_at(moves.len().min(RATIOS));
     document.push(Block::Table(table(first, names)));
     for one in first.iter().take(DRAWN) {
-        document.push(Block::Intervals(Intervals { title: one.name(), rows: estimates(one, names) }));
+        document.push(Block::Intervals(Intervals {
+            title: one.name(),
+            sides: Default::default(),
+            rows: estimates(one, names),
+        }));
     }
     if !rest.is_empty() {
         let mut more = Document::new();
@@ -195,7 +199,8 @@ fn shade(factor: f64) -> i8 {
 fn estimates(one: &Move<'_>, names: &[String]) -> Vec<Estimate> {
     let row = |(measured, name): (&Option<&Measured>, &String)| {
         let Measured { evidence, verdict, .. } = (*measured)?;
-        estimate(name.clone(), evidence, *verdict)
+        let figure = format!("{} ({})", show(evidence.ratio, evidence.interval), outward(evidence.interval));
+        estimate(name.clone(), figure, evidence, *verdict)
     };
     one.runs.iter().zip(names).filter_map(row).collect()
 }

@@ -4,8 +4,7 @@ use tenbin_document::Table;
 use tenbin_document::interval::{outward, show};
 use tenbin_model::sample::METRICS;
 use tenbin_model::unit::three_digits;
-use tenbin_model::words::semicolon;
-use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Verdict};
+use tenbin_model::{Answer, Bytes, Cell, Descriptor, Published, Quantity, Reading, Trial, Verdict};
 
 use super::row::Row;
 use crate::across::in_order;
@@ -91,8 +90,8 @@ pub fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Tabl
     Some(Table::new(header, cells))
 }
 
-/// What was weighed in this cell: the ratio, its interval, the verdict, and what others published.
-pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) -> Option<Table> {
+/// What was weighed: the ratio, its interval, the verdict.
+pub fn comparisons(descriptor: &Descriptor, answers: &[&Answer]) -> Option<Table> {
     let rows: Vec<Vec<String>> = answers
         .iter()
         .filter_map(|answer| {
@@ -102,12 +101,6 @@ pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) ->
                 Verdict::Equivalent => "equivalent",
                 Verdict::Refused => "refused",
             };
-            let published = descriptor
-                .published
-                .iter()
-                .filter(|published| published.cell == cell.arrangement.label)
-                .filter(|published| published.left == evidence.left && published.right == evidence.right)
-                .map(brief);
             let (how, range) = match briefly(descriptor.quantity, evidence) {
                 Some(how) => (how, range(descriptor.quantity, evidence)),
                 None => (show(evidence.ratio, evidence.interval), outward(evidence.interval)),
@@ -118,7 +111,6 @@ pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) ->
                 range,
                 verdict.into(),
                 evidence.blocks.to_string(),
-                semicolon(published),
             ])
         })
         .collect();
@@ -129,43 +121,39 @@ pub fn comparisons(descriptor: &Descriptor, cell: &Cell, answers: &[&Answer]) ->
         Quantity::BytesPerSecond => "carries x",
         _ => "left is",
     };
-    let mut header = vec!["left : right", ratio, "interval", "verdict", "blocks"];
-    let none_published = rows.iter().all(|row| row[5].is_empty());
-    let rows = rows.into_iter().map(|mut row| {
-        if none_published {
-            row.truncate(5);
-        }
-        row
-    });
-    if !none_published {
-        header.push("published elsewhere");
-    }
-    Some(Table::new(header, rows.collect()))
+    Some(Table::new(["left : right", ratio, "interval", "verdict", "blocks"], rows))
 }
 
-/// A published ratio with its place and date.
-fn brief(published: &Published) -> String {
-    let ratio =
-        published.ratio.map_or_else(|| published.what.clone(), |ratio| format!("{}x", three_digits(ratio)));
-    format!("{ratio} in {}, {}, {}", published.measure, published.machine, published.date)
-}
-
-/// The published figures of cells that were not measured here. None if there are none.
-pub(super) fn published(descriptor: &Descriptor, measured: &[&str]) -> Option<Table> {
-    let rows: Vec<Vec<String>> = descriptor
-        .published
-        .iter()
-        .filter(|published| !measured.contains(&published.cell.as_str()))
-        .map(|published| {
-            vec![
-                published.cell.clone(),
-                published.ratio.map_or_else(|| "–".into(), |ratio| format!("{}x", three_digits(ratio))),
-                format!("{} ({}, {})", published.what, published.machine, published.date),
-            ]
+/// What others published, a table for each machine and date: where, how much, beside what it is here, and in
+/// their words.
+///
+/// What stands for a cell of the trial and was not weighed in it is left out: it is that cell.
+pub(super) fn published(trial: &Trial, answers: &[Answer]) -> Vec<(String, Table)> {
+    let is_cell = |name: &String| trial.cells.iter().any(|cell| cell.arrangement.label == *name);
+    let own = |published: &Published| {
+        answers.iter().filter(|answer| answer.cell == published.cell).find_map(|answer| {
+            let evidence = answer.evidence.as_ref()?;
+            let is_same = evidence.left == published.left && evidence.right == published.right;
+            is_same.then(|| format!("{}x", show(evidence.ratio, evidence.interval)))
         })
-        .collect();
-    // What was published is words, the last column as well.
-    (!rows.is_empty()).then(|| Table::new(["published for", "ratio", "what"], rows).with_words(2))
+    };
+    let row = |published: &Published| {
+        let ratio = published.ratio.map(|ratio| format!("{}x", three_digits(ratio)));
+        let figures = [ratio, own(published)].map(|figure| figure.unwrap_or_else(|| "–".into()));
+        std::iter::once(published.cell.clone()).chain(figures).chain([published.what.clone()]).collect()
+    };
+    let source = |published: &Published| format!("{}, {}", published.machine, published.date);
+    let shown = || {
+        let all = trial.descriptor.published.iter();
+        all.filter(|it| !is_cell(&it.cell) || own(it).is_some())
+    };
+    let sources = in_order(shown().map(source));
+    let table = |title: String| {
+        let rows = shown().filter(|it| source(it) == title).map(row).collect();
+        // What was published is words, the last column as well.
+        (title, Table::new(["for", "there", "here", "what"], rows).with_words(3))
+    };
+    sources.into_iter().map(table).collect()
 }
 
 fn quantity(quantity: Quantity, picoseconds: f64) -> String {

@@ -49,7 +49,7 @@ fn full(quantity: Quantity) -> Run {
 #[test]
 fn a_page_has_tables_findings_and_published_figures() {
     let run = full(Quantity::NanosecondsPerOperation);
-    insta::assert_snapshot!(reported(&run, None).pages[0].text(100));
+    insta::assert_snapshot!(reported(&run, None).sheets[0].text(100));
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn lines_of_evidence_are_kept_and_long_ones_folded() {
                     glibc 2.36\nThe process:\n  clone by `syscall` of libc.so.6, in _Fork\n    rax=56 clone\n    \
                     rdi=0x1200011 flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD\nResult: rax = 0x47d4";
     run.trials[0].findings[0].evidence = evidence.into();
-    let text = reported(&run, None).pages[0].text(80);
-    let (_, findings) = text.split_once("Found beside\n").unwrap();
+    let text = reported(&run, None).sheets[0].text(80);
+    let (_, findings) = text.split_once("Also observed\n").unwrap();
     insta::assert_snapshot!(findings.split_once("\n\n").unwrap().0);
 }
 
@@ -89,7 +89,7 @@ fn lines_of_evidence_are_kept_and_long_ones_folded() {
 fn throughput_is_shown_as_bytes_in_a_second() {
     let mut run = full(Quantity::BytesPerSecond);
     run.trials[0].cells[0].arrangement.work = Bytes::from_kib(256).0;
-    insta::assert_snapshot!(reported(&run, None).pages[0].text(100));
+    insta::assert_snapshot!(reported(&run, None).sheets[0].text(100));
 }
 
 #[test]
@@ -118,12 +118,12 @@ fn what_a_lateness_is_taken_of_is_a_firing_and_no_epoch() {
 #[test]
 fn what_the_kernel_charged_is_one_column() {
     let mut run = full(Quantity::NanosecondsPerOperation);
-    let whole = reported(&run, None).pages[0].text(100);
+    let whole = reported(&run, None).sheets[0].text(100);
     for sample in &mut run.trials[0].cells[0].samples {
         (sample.user, sample.system) =
             (Picoseconds(sample.user.0 - sample.user.0 / 4), Picoseconds(sample.user.0 / 4));
     }
-    let divided = reported(&run, None).pages[0].text(100);
+    let divided = reported(&run, None).sheets[0].text(100);
     assert!(whole.contains("CPU s/10⁶") && !whole.contains("user s/10⁶"), "{whole}");
     assert_eq!(whole, divided);
 }

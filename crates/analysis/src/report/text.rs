@@ -4,15 +4,19 @@ use tenbin_document::words::{and, comma, counted, percent};
 use tenbin_document::{Block, Document};
 use tenbin_model::unit::three_digits;
 use tenbin_model::verdict::CheckedVariant;
-use tenbin_model::{Answer, Cell, Descriptor, Finding, Quantity, Report, Role, Trial};
+use tenbin_model::{Answer, Cell, Descriptor, Finding, Quantity, Report, Role, Trial, Verdict};
 
+use super::brief::mark;
+use super::pictures::ratios;
 use super::table;
 use crate::across::Across;
+use crate::analysis::Analysis;
 use crate::processes::Processes;
 use crate::verdict::Time;
+use crate::verdict::caveat::PLACEMENT;
 
-/// The column in which sentences begin.
-const INDENT: usize = 10;
+/// The columns of a name in a list.
+const NAME: usize = 10;
 
 /// What the intervals do not cover, and what is known of the instrument's errors where the report was
 /// measured, or how to come to know it.
@@ -55,34 +59,127 @@ pub fn faults(report: &Report) -> Option<Document> {
     (!document.blocks.is_empty()).then_some(document)
 }
 
-/// Everything about one experiment of a run: question, what its analysis shows of it, findings, what others
-/// published.
-pub fn page(trial: &Trial, answers: &[Answer], findings: &[Finding], view: Document) -> Document {
-    let mut document = Document::new();
-    let descriptor = &trial.descriptor;
-    // Of what is a user's the answer comes first.
-    if !descriptor.is_of_user() {
-        document.entry(&descriptor.name, &descriptor.question);
+/// What people read of one experiment of a run.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// Its name and its question; nothing of what is a user's, who knows what he asked.
+    pub title: Document,
+    /// The answers, and of several ratios a picture. Of what is a user's they stand in the detail.
+    pub answer: Document,
+    /// What they rest on: tables, checks, findings, what others published.
+    pub detail: Document,
+}
+
+impl Sheet {
+    /// All of it as text, folded at `width` columns.
+    pub fn text(&self, width: usize) -> String {
+        [&self.title, &self.answer, &self.detail].map(|part| part.text(width)).concat()
     }
-    if trial.cells.is_empty() {
-        for answer in answers {
-            document.paragraph(INDENT, &answer.sentence);
+}
+
+/// The sheet of a trial. `view` is what its analysis shows of it.
+pub(crate) fn sheet(
+    analysis: Option<&dyn Analysis>,
+    trial: &Trial,
+    answers: &[Answer],
+    findings: &[Finding],
+    view: Document,
+) -> Sheet {
+    let descriptor = &trial.descriptor;
+    let [mut title, mut answer, mut detail] = [Document::new(), Document::new(), view];
+    if !descriptor.is_of_user() {
+        title.entry(&descriptor.name, &descriptor.question);
+        let (summary, rest) = summed_up(analysis, answers);
+        answer = answered(trial, &summary, answers);
+        detail.append(left_open(&rest));
+        let checked = checked(trial, &trial.cells);
+        if !checked.blocks.is_empty() {
+            detail.space().append(checked);
         }
-    } else {
-        document.append(view);
     }
     if !findings.is_empty() {
-        document.space();
+        detail.space();
         if !trial.cells.is_empty() {
-            document.line("Found beside");
+            detail.line("Also observed");
         }
         for finding in findings {
-            beside(&mut document, finding);
+            beside(&mut detail, finding);
         }
     }
-    let measured: Vec<&str> = trial.cells.iter().map(|cell| cell.arrangement.label.as_str()).collect();
-    if let Some(table) = table::published(descriptor, &measured) {
-        document.space().table(table);
+    for (source, table) in table::published(trial, answers) {
+        detail.space().line(format!("Published: {source}")).space().table(table);
+    }
+    Sheet { title, answer, detail }
+}
+
+/// The answer of an experiment, and others that say more than a picture of their ratios, each with its mark;
+/// what is to be kept in mind with all of them; the picture.
+fn answered(trial: &Trial, summary: &[&Answer], answers: &[Answer]) -> Document {
+    let mut document = Document::new();
+    if summary.is_empty() {
+        return document;
+    }
+    let several = trial.cells.len() > 1;
+    let mut drawn: Vec<&Answer> = if several { summary.to_vec() } else { answers.iter().collect() };
+    drawn.sort_by_key(|answer| trial.cells.iter().position(|cell| cell.arrangement.label == answer.cell));
+    let picture = ratios(trial, drawn);
+    let is_drawn = |answer: &Answer| {
+        let in_words = answer.headline || answer.verdict == Verdict::Refused || answer.evidence.is_none();
+        picture.is_some() && !in_words
+    };
+    document.space();
+    let mut is_placed = false;
+    for answer in summary {
+        let whole = with_caveat(answer);
+        let words = whole.strip_suffix(PLACEMENT).inspect(|_| is_placed = true).unwrap_or(&whole);
+        if is_drawn(answer) && words.trim_end() == answer.sentence {
+            continue;
+        }
+        let text = format!("{} {}", mark(answer), words.trim_end());
+        document.push(Block::Paragraph { indent: 2, hang: 2, text });
+    }
+    if is_placed {
+        document.paragraph(4, PLACEMENT);
+    }
+    if let Some(picture) = picture {
+        document.space().push(picture);
+    }
+    document
+}
+
+/// The answers that are read before all tables, that of the experiment first; and all others.
+fn summed_up<'a>(
+    analysis: Option<&dyn Analysis>,
+    answers: &'a [Answer],
+) -> (Vec<&'a Answer>, Vec<&'a Answer>) {
+    let mut seen = Vec::new();
+    let (mut summary, rest): (Vec<&Answer>, _) = answers.iter().partition(|answer| {
+        let is_first = !seen.contains(&answer.cell);
+        seen.push(answer.cell.clone());
+        answer.headline || analysis.is_none_or(|analysis| analysis.is_summary(answer, is_first))
+    });
+    summary.sort_by_key(|answer| !answer.headline);
+    (summary, rest)
+}
+
+/// What would decide the comparisons that were refused and of which tables say no more than that.
+fn left_open(rest: &[&Answer]) -> Document {
+    let mut remedies: Vec<(&str, usize)> = Vec::new();
+    let weighed = rest.iter().filter(|answer| answer.evidence.is_some());
+    for refusal in weighed.filter_map(|answer| answer.refusal.as_ref()) {
+        match remedies.iter_mut().find(|(remedy, _)| *remedy == refusal.remedy) {
+            Some((_, count)) => *count += 1,
+            None => remedies.push((&refusal.remedy, 1)),
+        }
+    }
+    let mut document = Document::new();
+    if !remedies.is_empty() {
+        document.space();
+    }
+    for (remedy, count) in remedies {
+        let comparisons = counted(count, "comparison");
+        let was = if count == 1 { "was" } else { "were" };
+        document.paragraph(2, format!("In the tables {comparisons} {was} refused: {remedy}."));
     }
     document
 }
@@ -104,22 +201,20 @@ fn beside(document: &mut Document, finding: &Finding) {
     document.paragraph(4, format!("({})", finding.confidence));
 }
 
-/// Each cell with its tables, its first answer and its checks.
+/// Each cell with its tables.
 pub fn cell_by_cell(time: impl Fn(&Cell) -> Time, trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for cell in &trial.cells {
         let here: Vec<&Answer> =
             answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
-        document.space().line(format!("{} (workers on CPU {})", cell.arrangement.label, places(cell)));
         let tables = table::variants(time(cell), &trial.descriptor, cell);
-        for table in tables.into_iter().chain(table::comparisons(&trial.descriptor, cell, &here)) {
+        let mut tables = tables.into_iter().chain(table::comparisons(&trial.descriptor, &here)).peekable();
+        if tables.peek().is_some() {
+            document.space().line(format!("{} (workers on CPU {})", cell.arrangement.label, places(cell)));
+        }
+        for table in tables {
             document.space().table(table);
         }
-        document.space();
-        if let Some(first) = here.first() {
-            document.paragraph(2, with_caveat(first));
-        }
-        document.append(checked(trial, std::slice::from_ref(cell)));
     }
     document
 }
@@ -139,7 +234,7 @@ pub fn checked(trial: &Trial, cells: &[Cell]) -> Document {
     let mut document = Document::new();
     let checks = || cells.iter().flat_map(|cell| &cell.checks);
     if checks().next().is_none() {
-        // What others published ended in no way that is known here.
+        // What others published ended in no way that is known here. Of no cell nothing is expected.
         let published = cells.iter().all(|cell| cell.ended.is_none() && cell.refusal.is_none());
         if !published {
             document.paragraph(2, "Nothing was checked.");
@@ -172,7 +267,7 @@ pub fn with_caveat(answer: &Answer) -> String {
 pub fn listed(descriptors: &[Descriptor]) -> Document {
     let mut document = Document::new();
     for descriptor in descriptors {
-        document.line(format!("{:INDENT$}{}", descriptor.name, descriptor.question));
+        document.line(format!("{:NAME$}{}", descriptor.name, descriptor.question));
     }
     document
 }

@@ -16,6 +16,9 @@ pub fn of(machine: &Machine, trial: &Trial, cell: &Cell, answer: &Answer) -> Opt
     (!caveats.is_empty()).then(|| caveats.join(" "))
 }
 
+/// What holds for every answer about several CPUs of a virtual machine.
+pub const PLACEMENT: &str = "Holds while the host leaves these virtual CPUs where they are.";
+
 /// On a virtual machine the distance between two CPUs is the host's to choose, now and again later.
 ///
 /// Seen in practice: the same comparison on two virtual CPUs gave 1.3 and 2.4 in runs seconds apart, each
@@ -27,7 +30,7 @@ pub fn placement(machine: &Machine, cell: &Cell) -> Option<String> {
     }
     let first = cell.arrangement.cpus.first()?;
     let apart = cell.arrangement.cpus.iter().any(|cpu| cpu != first);
-    apart.then(|| "Holds while the host leaves these virtual CPUs where they are.".into())
+    apart.then(|| PLACEMENT.into())
 }
 
 /// That a ratio was not the same throughout, though one answer holds: the two regimes that are farthest

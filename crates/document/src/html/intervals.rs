@@ -36,9 +36,9 @@ pub(super) fn intervals(intervals: &Intervals) -> Markup {
         @for (number, row) in rows.iter().enumerate() {
             @let line = ROW * number as f64 + 26.0;
             g class=(verdict_class(row.verdict)) {
-                title { (row.name) ": " (row.digits()) ", " (words(row.verdict)) }
+                title { (row.name) ": " (row.figure) ", " (words(row.verdict)) }
                 text x=(EDGE) y=(short(line - 9.0)) { (crate::shortened(&row.name, NAME)) }
-                text x=(short(WIDTH - EDGE)) y=(short(line - 9.0)) text-anchor="end" { (row.digits()) }
+                text x=(short(WIDTH - EDGE)) y=(short(line - 9.0)) text-anchor="end" { (row.figure) }
                 path.interval d=(format!(
                     "M{} {line}H{}", short(scale.place(row.low)), short(scale.place(row.high))
                 )) {}
@@ -55,6 +55,9 @@ pub(super) fn intervals(intervals: &Intervals) -> Markup {
     };
     let below = html! {
         ul.legend {
+            @if let [below, above] = &intervals.sides && !below.is_empty() {
+                li { (below) " ◂ 1 ▸ " (above) }
+            }
             @for verdict in [Verdict::Different, Verdict::Equivalent, Verdict::Refused] {
                 @if rows.iter().any(|row| row.verdict == verdict) {
                     li class=(verdict_class(verdict)) {

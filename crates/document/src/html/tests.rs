@@ -35,11 +35,13 @@ fn everything(word: &str) -> Document {
         .push(Block::Heat(Heat { labels: vec![word(), word()], times: vec![vec![None, Some(1.0)]; 2] }))
         .push(Block::Intervals(Intervals {
             title: word(),
+            sides: [word(), word()],
             rows: vec![Estimate {
                 name: word(),
                 ratio: 2.0,
                 low: 1.0,
                 high: 3.0,
+                figure: word(),
                 verdict: Verdict::Different,
             }],
         }))

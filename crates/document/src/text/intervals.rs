@@ -2,40 +2,53 @@
 
 use tenbin_model::Verdict;
 
-use crate::interval::{outward, show};
 use crate::page::words;
 use crate::scale::Scale;
+use crate::words::folded;
 use crate::{Estimate, Intervals};
 
-/// The widest name, and the narrowest and the widest line.
+/// The widest name beside a line, and the narrowest and the widest line.
 const NAME: usize = 36;
 const LINE: (usize, usize) = (12, 48);
 
-/// A row a ratio: its name, a line with its interval and a mark at the ratio, and the figures. 1 is marked
-/// below. Wider than `width` where that leaves no room. Empty where there is no ratio.
+/// A row a ratio: its name, above it where names are long, a line with its interval and a mark at the ratio,
+/// and the figures. 1 is marked below, with what lies on either side of it where there is room. Wider than
+/// `width` where that leaves no room. Empty where there is no ratio.
 pub(super) fn intervals(intervals: &Intervals, width: usize) -> String {
     let rows = &intervals.rows;
-    let figures: Vec<String> = rows.iter().map(Estimate::digits).collect();
     let longest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
-    let name = longest(&mut rows.iter().map(|row| row.name.chars().count())).min(NAME);
-    let figure = longest(&mut figures.iter().map(|text| text.chars().count()));
+    let longest_name = longest(&mut rows.iter().map(|row| row.name.chars().count()));
+    let is_above = longest_name > NAME;
+    let name = if is_above { 2 } else { longest_name };
+    let figure = longest(&mut rows.iter().map(|row| row.figure.chars().count()));
     let line = width.saturating_sub(name + figure + 6).clamp(LINE.0, LINE.1);
     let values = rows.iter().flat_map(|row| [row.low, row.high, row.ratio]).chain([1.0]);
     let Some(scale) = Scale::over(values, true, (0.0, (line - 1) as f64)).filter(|_| !rows.is_empty()) else {
         return String::new();
     };
     let column = |value: f64| scale.place(value).round() as usize;
-    let mut text = format!("  {}\n", intervals.title);
-    for (row, figures) in rows.iter().zip(figures) {
+    let mut text = folded(&intervals.title, 2, width);
+    for row in rows {
         let mut cells = vec![' '; line];
         cells[column(1.0)] = '┊';
         cells[column(row.low)..=column(row.high)].fill('─');
         cells[column(row.ratio)] = mark(row.verdict);
         let drawn: String = cells.into_iter().collect();
-        text.push_str(&format!("  {:name$}  {drawn}  {figures}\n", crate::shortened(&row.name, name)));
+        let beside = if is_above { "" } else { &row.name };
+        if is_above {
+            text.push_str(&format!("  {}\n", row.name));
+        }
+        text.push_str(&format!("  {beside:name$}  {drawn}  {}\n", row.figure));
     }
-    let below = format!("{}1", " ".repeat(2 + name + 2 + column(1.0)));
-    text.push_str(&format!("{below}  {}\n", legend(rows)));
+    let [below, above] = &intervals.sides;
+    let (left, right) = match below.is_empty() {
+        true => (String::new(), String::new()),
+        false => (format!("{below} ◂ "), format!(" ▸ {above}")),
+    };
+    // The 1 stands below the line of 1.
+    let start = 2 + name + 2 + column(1.0);
+    let left = if left.chars().count() < start { left } else { String::new() };
+    text.push_str(&format!("{left:>start$}1{right}   {}\n", legend(rows)));
     text
 }
 
@@ -55,22 +68,16 @@ fn legend(rows: &[Estimate]) -> String {
     known.map(|verdict| format!("{} {}", mark(verdict), words(verdict))).collect::<Vec<_>>().join("  ")
 }
 
-impl Estimate {
-    /// The ratio and its interval.
-    pub(crate) fn digits(&self) -> String {
-        let interval = tenbin_model::Interval { low: self.low, high: self.high };
-        format!("{} ({})", show(self.ratio, interval), outward(interval))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_ratio_has_its_line_and_its_mark() {
-        let row =
-            |name: &str, ratio, low, high, verdict| Estimate { name: name.into(), ratio, low, high, verdict };
+        let row = |name: &str, ratio, low, high, verdict| {
+            let figure = format!("{ratio}x ({low} to {high})");
+            Estimate { name: name.into(), ratio, low, high, figure, verdict }
+        };
         let rows = vec![
             row("write : vmsplice", 1.58, 1.5, 1.67, Verdict::Different),
             row(
@@ -82,7 +89,8 @@ mod tests {
             ),
             row("write : tee", 0.9, 0.7, 1.2, Verdict::Refused),
         ];
-        let text = intervals(&Intervals { title: "right over left".into(), rows }, 100);
+        let sides = ["left dearer", "left cheaper"].map(String::from);
+        let text = intervals(&Intervals { title: "right over left".into(), sides, rows }, 100);
         insta::assert_snapshot!(text);
         assert_eq!(intervals(&Intervals::default(), 80), "");
     }

@@ -3,7 +3,7 @@
 
 pub(super) mod cycles;
 
-use tenbin_analysis::report::{checked, table, with_caveat};
+use tenbin_analysis::report::{checked, ratios, table, with_caveat};
 use tenbin_analysis::verdict::calls::{self, Seldom};
 use tenbin_analysis::verdict::{Time, comparisons, refused_in_words};
 use tenbin_analysis::{Analysis, Judged};
@@ -87,6 +87,9 @@ impl Analysis for Workers {
                     over_blocks(answer, cell, comparison, block);
                 }
                 view.paragraph(0, with_caveat(answer));
+            }
+            if let Some(picture) = ratios(trial, &answers) {
+                view.space().push(picture);
             }
             if let Some(table) = table::variants(self.time(cell), &trial.descriptor, cell) {
                 view.space().table(table);

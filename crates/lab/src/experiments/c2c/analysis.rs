@@ -46,11 +46,16 @@ impl Analysis for Transfers {
         Basis::Blocks
     }
 
+    /// The pairs of CPUs stand in a map.
+    fn is_summary(&self, _: &Answer, _: bool) -> bool {
+        false
+    }
+
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let pairs = Pair::all(machine, trial);
         let classes = by_class(trial, &pairs);
         let answers = answers(machine, trial, &pairs, &classes);
-        Judged { view: view::view(&classes, trial, &answers), answers, findings: Vec::new() }
+        Judged { view: view::view(&classes, &answers), answers, findings: Vec::new() }
     }
 }
 

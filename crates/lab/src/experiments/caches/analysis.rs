@@ -38,10 +38,15 @@ impl Analysis for Knees {
         Basis::Cells
     }
 
+    /// Each level of cache has an answer.
+    fn is_summary(&self, _: &Answer, _: bool) -> bool {
+        true
+    }
+
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let walked = walked(machine, trial);
         let answers = answers(machine, trial, &walked);
-        let view = view::view(&walked, trial, &answers);
+        let view = view::view(&walked, trial);
         Judged { answers, findings: findings(machine, trial), view }
     }
 }

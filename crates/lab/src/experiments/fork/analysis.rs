@@ -310,6 +310,11 @@ impl Analysis for Laws {
         Basis::Cells
     }
 
+    /// The ways of a cell stand below each other in a table.
+    fn is_summary(&self, _: &Answer, _: bool) -> bool {
+        false
+    }
+
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let (mut timed, mut answers) = (Vec::new(), Vec::new());
         for cell in &trial.cells {

@@ -5,8 +5,6 @@ use tenbin_analysis::report::cell_by_cell;
 use tenbin_analysis::verdict::comparisons::{self, empty};
 use tenbin_analysis::verdict::{caveat, refused_in_words, sentence};
 use tenbin_analysis::{Analysis, Judged};
-use tenbin_document::interval::{outward, show};
-use tenbin_document::{Document, Table};
 use tenbin_model::words::and;
 use tenbin_model::{
     Answer, Arrangement, Bytes, Descriptor, Evidence, Figure, Machine, Refusal, Trial, Verdict,
@@ -46,10 +44,7 @@ impl Analysis for Crossover {
             .collect();
         let placement = trial.cells.iter().find_map(|cell| caveat::placement(machine, cell));
         let headline = Answer { caveat: placement, ..headline(trial, &points) };
-        let mut view = Document::new();
-        view.space().paragraph(2, &headline.sentence);
-        view.space().table(table(&points));
-        view.append(cell_by_cell(|cell| self.time(cell), trial, &answers));
+        let view = cell_by_cell(|cell| self.time(cell), trial, &answers);
         answers.iter_mut().for_each(|answer| answer.headline = false);
         answers.insert(0, headline);
         Judged { answers, findings: Vec::new(), view }
@@ -173,25 +168,6 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
         figures,
         ..answer
     }
-}
-
-fn table(points: &[Point]) -> Table {
-    let rows = points.iter().map(|point| {
-        let evidence = point.evidence();
-        let winner = match point.winner {
-            Winner::Left => evidence.map(|evidence| evidence.left.as_str()),
-            Winner::Right => evidence.map(|evidence| evidence.right.as_str()),
-            Winner::Neither => Some("the same"),
-            Winner::Open => None,
-        };
-        let (ratio, range) = evidence.map_or_else(Default::default, |evidence| {
-            (show(evidence.ratio, evidence.interval), outward(evidence.interval))
-        });
-        vec![point.size.to_string(), ratio, range, winner.unwrap_or("–").to_owned()]
-    });
-    let first = points.iter().find_map(Point::evidence);
-    let ratio = first.map_or_else(String::new, |evidence| format!("{} / {}", evidence.right, evidence.left));
-    Table::new(["size".to_owned(), ratio, "interval".into(), "cheaper".into()], rows.collect()).with_words(3)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl Analysis for Nearness {
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let answers: Vec<Answer> = trial.cells.iter().map(|cell| of_cell(machine, trial, cell)).collect();
-        Judged { view: view::view(trial, &answers), answers, findings: Vec::new() }
+        Judged { view: view::view(&answers), answers, findings: Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tenbin_analysis::report::{checked, with_caveat};
+use tenbin_analysis::report::{checked, ratios, with_caveat};
 use tenbin_analysis::verdict;
 use tenbin_document::{Bars, Block, Document, Series, Table};
 use tenbin_model::machine::Virtualisation;
@@ -44,6 +44,9 @@ pub(super) fn view(machine: &Machine, trial: &Trial, answers: &[Answer]) -> Docu
         }
         for crossing in crossings(trial, answers) {
             document.paragraph(0, crossing);
+        }
+        if let Some(picture) = ratios(trial, answers) {
+            document.space().push(picture);
         }
         if let Some(curves) = curves(&trial.descriptor, cell) {
             document.space().push(Block::Bars(curves));

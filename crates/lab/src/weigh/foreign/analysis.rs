@@ -4,7 +4,7 @@
 //! Blocks do not exist here, so nothing that drifts is cancelled: whatever changed between the runs of the
 //! one and of the other is in the difference, and every sentence says so.
 
-use tenbin_analysis::report::with_caveat;
+use tenbin_analysis::report::{ratios, with_caveat};
 use tenbin_analysis::verdict::comparisons::empty;
 use tenbin_analysis::verdict::{of_interval, refused_in_words, sentence};
 use tenbin_analysis::{Analysis, Basis, Judged};
@@ -168,6 +168,9 @@ fn view(trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for answer in answers {
         document.paragraph(0, with_caveat(answer));
+    }
+    if let Some(picture) = ratios(trial, answers) {
+        document.space().push(picture);
     }
     for cell in &trial.cells {
         let rows: Vec<Vec<String>> =

@@ -105,14 +105,14 @@ impl Analysis for Instructions {
                     (None, None) => {}
                 }
             }
+            for answer in answers.iter().filter(is_own) {
+                view.paragraph(0, with_caveat(answer));
+            }
             if !cell.samples.is_empty() {
                 let of = |order| [order, "ns"].into_iter().chain(is_counted.then_some("cycles counted"));
                 let columns = of("cycles in a chain (latency)").chain(of("cycles apart (throughput)"));
                 let header = ["instruction"].into_iter().chain(columns).collect::<Vec<_>>();
-                view.table(Table::new(header, rows)).space();
-            }
-            for answer in answers.iter().filter(is_own) {
-                view.paragraph(0, with_caveat(answer));
+                view.space().table(Table::new(header, rows));
             }
             view.space().append(checked(trial, std::slice::from_ref(cell)));
         }
@@ -194,7 +194,7 @@ mod tests {
             })
             .collect();
         let judged = Instructions.judge(&Machine::unobserved("made up"), &trial);
-        judged.view.text(120).split_whitespace().collect::<Vec<_>>().join(" ")
+        judged.view.text(200).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn published(asked: &Run) -> Result<Answer, Trouble> {
 
 /// Everything about every experiment of a run.
 pub fn detail(reported: &Reported, width: usize) -> String {
-    let texts: Vec<String> = reported.pages.iter().map(|page| page.text(width)).collect();
+    let texts: Vec<String> = reported.sheets.iter().map(|page| page.text(width)).collect();
     texts.join("\n")
 }
 

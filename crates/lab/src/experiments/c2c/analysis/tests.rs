@@ -257,5 +257,5 @@ fn the_map_and_the_classes_are_shown() {
     let machine = machine(6, 3);
     let trial = trial(&machine, 30.0, 90.0, 1.0);
     let run = Run { trials: vec![trial], ..run(1.0, machine) };
-    insta::assert_snapshot!(crate::analyses().report(&run, None).pages[0].text(100));
+    insta::assert_snapshot!(crate::analyses().report(&run, None).sheets[0].text(100));
 }

@@ -1,18 +1,16 @@
 //! The classes of pairs, and the map of all of them.
 
-use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_document::words::percent;
 use tenbin_document::{Block, Document, Heat, Table};
+use tenbin_model::Answer;
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Trial};
 
 use super::picture::ByClass;
 
-/// The answer, the classes with their spreads, and the map where there is more than one pair.
-pub(super) fn view(classes: &[ByClass], trial: &Trial, answers: &[Answer]) -> Document {
+/// The classes with their spreads, and the map where there is more than one pair.
+pub(super) fn view(classes: &[ByClass], answers: &[Answer]) -> Document {
     let mut document = Document::new();
     let Some((headline, pairs)) = answers.split_first() else { return document };
-    document.space().paragraph(2, with_caveat(headline));
     if let Some(table) = table(classes) {
         document.space().table(table);
     }
@@ -20,11 +18,13 @@ pub(super) fn view(classes: &[ByClass], trial: &Trial, answers: &[Answer]) -> Do
         document.space().line(format!("{}, in {}", grid.name, grid.unit)).space();
         document.push(Block::Heat(Heat { labels: grid.rows.clone(), times: grid.values.clone() }));
     }
-    document.space();
-    for refused in pairs.iter().filter(|answer| answer.evidence.is_none() && answer.refusal.is_some()) {
+    let refused = pairs.iter().filter(|answer| answer.evidence.is_none() && answer.refusal.is_some());
+    for (number, refused) in refused.enumerate() {
+        if number == 0 {
+            document.space();
+        }
         document.paragraph(2, format!("{}: {}", refused.cell, refused.sentence));
     }
-    document.append(checked(trial, &trial.cells));
     document
 }
 

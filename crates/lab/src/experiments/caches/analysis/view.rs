@@ -1,14 +1,13 @@
-//! The curves of each CPU, and what each level of cache came to.
+//! The curves of each CPU.
 
-use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_document::{Bars, Block, Document, Series};
-use tenbin_model::{Answer, Bytes, Picoseconds, Trial};
+use tenbin_model::{Bytes, Picoseconds, Trial};
 use tenbin_stats::order::Ordered;
 
 use super::Walked;
 use super::capacity::{Capacities, Curve};
 
-pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Document {
+pub(super) fn view(walked: &[Walked], trial: &Trial) -> Document {
     let mut document = Document::new();
     for walked in walked {
         if let Ok(capacities) = &walked.judged {
@@ -16,17 +15,13 @@ pub(super) fn view(walked: &[Walked], trial: &Trial, answers: &[Answer]) -> Docu
             document.space().push(Block::Bars(bars(&walked.curves, capacities)));
         }
     }
-    document.space();
-    for answer in answers {
-        document.paragraph(2, with_caveat(answer));
-    }
     for cell in &trial.cells {
         // Kinds of pages that could not be had do not keep the others from an answer.
         if let Some(refusal) = &cell.refusal {
+            document.space();
             document.paragraph(2, format!("Not {}: {}.", cell.arrangement.label, refusal.reached));
         }
     }
-    document.append(checked(trial, &trial.cells));
     document
 }
 

@@ -309,5 +309,5 @@ fn a_refused_cell_is_refused_whole_and_blocks_are_for_all() {
 fn the_table_says_for_each_way_what_memory_does_to_it() {
     let trial = trial(&MADE, 60, 0.01);
     let run = Run { trials: vec![trial], ..run(1.0, machine()) };
-    insta::assert_snapshot!(crate::analyses().report(&run, None).pages[0].text(100));
+    insta::assert_snapshot!(crate::analyses().report(&run, None).sheets[0].text(100));
 }

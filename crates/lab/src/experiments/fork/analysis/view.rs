@@ -1,31 +1,30 @@
 //! The law of each way, over the memory that it was measured with.
 
-use tenbin_analysis::report::{checked, table, with_caveat};
+use tenbin_analysis::report::table;
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
+use tenbin_model::words::and;
 use tenbin_model::{Answer, Bytes, Cell, Trial};
 
 use super::LawLine;
 use super::words::memory;
 
-/// The law that answers, a row for each way, what was weighed, and the ways that no law was found for.
+/// A row for each way, what was weighed, and the ways that no law was found for.
 pub(super) fn view(cells: &[(&Cell, Vec<LawLine>)], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
-    if let Some(headline) = answers.first() {
-        document.space().paragraph(2, with_caveat(headline));
-    }
     for (cell, lines) in cells {
         document.space().line(format!("median cost in µs {}", cell.arrangement.label));
         document.space().table(over_memory(lines));
         let here: Vec<&Answer> =
             answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
-        if let Some(table) = table::comparisons(&trial.descriptor, cell, &here) {
+        if let Some(table) = table::comparisons(&trial.descriptor, &here) {
             document.space().table(table);
         }
-        document.space();
-        unlawful(&mut document, lines, answers);
+        let unlawful = unlawful(lines, answers);
+        if !unlawful.blocks.is_empty() {
+            document.space().append(unlawful);
+        }
     }
-    document.append(checked(trial, &trial.cells));
     document
 }
 
@@ -48,14 +47,27 @@ fn over_memory(lines: &[LawLine]) -> Table {
     Table::new(header, lines.iter().map(row).collect())
 }
 
-/// The sentences of those ways, beside the first, that were refused or follow no line.
-fn unlawful(document: &mut Document, lines: &[LawLine], answers: &[Answer]) {
-    let worth = |line: &&LawLine| {
-        line.fitted.as_ref().map_or(true, |fitted| fitted.trend() == "refused" || fitted.is_bent())
-    };
-    for line in lines.iter().skip(1).filter(worth) {
-        if let Some(answer) = answers.iter().find(|answer| answer.cell == line.name) {
-            document.paragraph(2, format!("{}: {}", line.name, answer.sentence));
+/// Of the ways beside the first: which were refused, with what would decide them, and the sentences of those
+/// that follow no line.
+fn unlawful(lines: &[LawLine], answers: &[Answer]) -> Document {
+    let mut document = Document::new();
+    let mut refused: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines.iter().skip(1) {
+        let Some(answer) = answers.iter().find(|answer| answer.cell == line.name) else { continue };
+        match &answer.refusal {
+            Some(refusal) => match refused.iter_mut().find(|(remedy, _)| *remedy == refusal.remedy) {
+                Some((_, names)) => names.push(&line.name),
+                None => refused.push((&refusal.remedy, vec![&line.name])),
+            },
+            None if line.fitted.as_ref().is_ok_and(|fitted| fitted.is_bent()) => {
+                document.paragraph(2, format!("{}: {}", line.name, answer.sentence));
+            }
+            None => {}
         }
     }
+    for (remedy, names) in refused {
+        let laws = if names.len() == 1 { "law was" } else { "laws were" };
+        document.paragraph(2, format!("The {laws} refused of {}: {remedy}.", and(&names)));
+    }
+    document
 }

@@ -1,20 +1,17 @@
 //! The map of readers and homes.
 
-use tenbin_analysis::report::{checked, with_caveat};
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Answer, Grid, Trial};
+use tenbin_model::{Answer, Grid};
 
-pub(super) fn view(trial: &Trial, answers: &[Answer]) -> Document {
+pub(super) fn view(answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for answer in answers {
         for grid in &answer.grids {
             document.space().line(format!("{}, {}, in {}", grid.name, answer.cell, grid.unit)).space();
             document.table(by_home(grid));
         }
-        document.space().paragraph(2, with_caveat(answer));
     }
-    document.append(checked(trial, &trial.cells));
     document
 }
 

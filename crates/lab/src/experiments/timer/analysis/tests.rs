@@ -289,5 +289,5 @@ fn lateness_is_shown_with_its_tails_and_cells_side_by_side() {
     long.arrangement.headline = false;
     trial.cells.push(long);
     let run = Run { trials: vec![trial], ..run(2.0, Machine::unobserved("a test")) };
-    insta::assert_snapshot!(crate::analyses().report(&run, None).pages[0].text(100));
+    insta::assert_snapshot!(crate::analyses().report(&run, None).sheets[0].text(100));
 }

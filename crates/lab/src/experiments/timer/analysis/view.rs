@@ -1,12 +1,12 @@
 //! Trials whose samples are events that came late: the middle and the tails of each variant.
 
-use tenbin_analysis::report::{checked, table, with_caveat};
+use tenbin_analysis::report::table;
 use tenbin_document::{Document, Table};
 use tenbin_model::{Answer, Cell, Grid, Trial};
 
 use super::{Late, time};
 
-/// Each cell with its tables and its first answer; then the medians of all cells side by side, where there
+/// Each cell with its tables; then the medians of all cells side by side, where there
 /// are several.
 pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
@@ -14,14 +14,9 @@ pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answe
         let here: Vec<&Answer> =
             answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
         document.space().line(format!("{}{}", cell.arrangement.label, place(cell)));
-        for table in spreads(late).into_iter().chain(table::comparisons(&trial.descriptor, cell, &here)) {
+        for table in spreads(late).into_iter().chain(table::comparisons(&trial.descriptor, &here)) {
             document.space().table(table);
         }
-        document.space();
-        if let Some(first) = here.first() {
-            document.paragraph(2, with_caveat(first));
-        }
-        document.append(checked(trial, std::slice::from_ref(*cell)));
     }
     let mut grids = answers.iter().flat_map(|answer| &answer.grids);
     if let Some(medians) = grids.find(|grid| grid.columns.len() > 1) {

@@ -47,7 +47,7 @@ fn report(benchmarks: &[&[f64]]) -> (Vec<Answer>, String) {
     let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
     let run = Run { provenance, machine: Machine::unobserved("a script"), trials: vec![trial] };
     let reported = crate::analyses().report(&run, None);
-    (reported.report.answers, reported.pages[0].text(100))
+    (reported.report.answers, reported.sheets[0].text(100))
 }
 
 fn times(count: usize, around: f64) -> Vec<f64> {
