@@ -86,6 +86,7 @@ pub fn run(ratio: f64, machine: Machine) -> Run {
     Run {
         provenance: Provenance {
             version: "0".into(),
+            build: None,
             started: "2026-11-21T00:00:00Z".into(),
             seed: 1,
             effort: Effort::Quick,

@@ -69,6 +69,7 @@ pub fn figures(descriptor: Descriptor) -> Option<Run> {
 pub fn run(version: &str, machine: Machine, descriptor: Descriptor, cells: Vec<Cell>) -> Run {
     let provenance = Provenance {
         version: version.into(),
+        build: None,
         started: "undated".into(),
         seed: 0,
         effort: Effort::Normal,

@@ -172,20 +172,21 @@ impl<'a> Survey<'a> {
 
     /// Measures, and tells `sink` of every experiment that is finished, as a run of its own
     /// ([`Event::Finished`]). `watch` is the time since the beginning, and `stop` whether to end early: then
-    /// what was finished is the run. `arguments` are the words of the command line, and `started` is a date
-    /// as ISO 8601 has it.
+    /// what was finished is the run. Before that: this version and what it was built of, a date as ISO
+    /// 8601 has it, and the words of the command line.
     ///
     /// # Errors
     /// What ended it before anything was finished.
     pub fn measure(
         &self,
-        (version, started, arguments): (&str, String, Vec<String>),
+        (version, build, started, arguments): (&str, String, String, Vec<String>),
         watch: &dyn Fn() -> Picoseconds,
         stop: &dyn Fn() -> bool,
         sink: &mut dyn FnMut(Event<'_>),
     ) -> Result<Measured, Unfit> {
         let Self { seed, effort, .. } = *self;
-        let provenance = Provenance { version: version.into(), started, seed, effort, arguments };
+        let (version, build) = (version.into(), Some(build));
+        let provenance = Provenance { version, build, started, seed, effort, arguments };
         let mut run = Run { provenance, machine: self.machine.clone(), trials: Vec::new() };
         let mut unfit = None;
         for step in &self.steps {

@@ -3,6 +3,7 @@
 //! This crate touches hardware and kernel and returns values of [`tenbin_model`]. It prints
 //! nothing, does no statistics and knows no experiment.
 
+pub mod c_library;
 pub mod cached_file;
 pub mod calls;
 pub mod chase;
@@ -45,6 +46,7 @@ pub mod usage;
 pub mod vdso;
 pub mod vmstat;
 
+pub use c_library::c_library;
 pub use cached_file::CachedFile;
 pub use chase::Chase;
 pub use clock::{Clock, Ticks};

@@ -86,6 +86,9 @@ impl<'a> ExportedRun<'a> {
 pub struct Provenance {
     /// Version of tenbin.
     pub version: String,
+    /// What that program was built of: its C library and its compiler. None where it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// Start of the run, ISO 8601 in UTC.
     pub started: String,
     /// The seed of every random choice of the run.

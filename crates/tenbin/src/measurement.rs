@@ -56,7 +56,7 @@ pub fn measure(
     answered: &mut dyn FnMut(&Run),
 ) -> Result<(Measured, Option<i32>), Trouble> {
     interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
-    let provenance = (env!("CARGO_PKG_VERSION"), Timestamp::now().to_string(), words());
+    let provenance = (env!("CARGO_PKG_VERSION"), build(), Timestamp::now().to_string(), words());
     let clock_started = Instant::now();
     let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
     let stop = || interrupt::requested().is_some();
@@ -67,6 +67,11 @@ pub fn measure(
     });
     progress.finish();
     Ok((measured?, interrupt::requested()))
+}
+
+/// What this program was built of: `glibc 2.36, rustc 1.95.0`.
+pub fn build() -> String {
+    format!("{}, {}", tenbin_metal::c_library(), env!("TENBIN_COMPILER"))
 }
 
 /// The words after `tenbin` on the command line; what is no Unicode in them is replaced.

@@ -10,6 +10,7 @@ pub(crate) fn calibration(series: Vec<Series>) -> Calibration {
     Calibration {
         provenance: Provenance {
             version: "0.1.0".into(),
+            build: None,
             started: "2026-11-21T08:15:00Z".into(),
             seed: 1,
             effort: Effort::Normal,

@@ -4,7 +4,7 @@ use tenbin_document::interval::{outward, show};
 use tenbin_document::words::percent;
 use tenbin_document::{Document, shortened};
 use tenbin_model::machine::cpu_ranges;
-use tenbin_model::{Answer, Cpu, Descriptor, Evidence, Machine, Quantity, Report, Verdict};
+use tenbin_model::{Answer, Cpu, Descriptor, Evidence, Quantity, Report, Verdict};
 
 use super::pictures::figure;
 
@@ -46,16 +46,17 @@ fn of_difference(quantity: Quantity, evidence: &Evidence) -> String {
     }
 }
 
-/// What a survey begins with: on what it is made, and what its marks mean.
-pub fn survey_head(machine: &Machine) -> Document {
+/// On what a report was measured, and by what.
+pub fn measured_on(report: &Report) -> Document {
+    let Report { machine, provenance, .. } = report;
     let cpu = machine.cpu_model.known().map_or("A processor of no known model", String::as_str);
     let kernel = machine.kernel_release().unwrap_or_else(|| "a kernel of no known name".into());
     let cpus: Vec<Cpu> = machine.cpus.iter().map(|place| place.cpu).collect();
+    let build = provenance.build.as_ref().map_or_else(String::new, |build| format!(" ({build})"));
     let mut document = Document::new();
     document
-        .paragraph(0, format!("{cpu}, CPUs {}", cpu_ranges(&cpus)))
-        .paragraph(0, format!("{kernel}; {}", machine.virtualisation))
-        .space();
+        .paragraph(0, format!("{cpu}, CPUs {}; tenbin {}{build}", cpu_ranges(&cpus), provenance.version))
+        .paragraph(0, format!("{kernel}; {}", machine.virtualisation));
     document
 }
 

@@ -14,7 +14,7 @@ mod text;
 
 pub use blame::{blame, contracts};
 pub(crate) use brief::with_brief;
-pub use brief::{marks, survey, survey_head};
+pub use brief::{marks, measured_on, survey};
 pub use calibration::calibration;
 pub use claims::{claims, claims_as_junit, claims_as_markdown, claims_listed};
 pub use machine::{machine, machine_card};

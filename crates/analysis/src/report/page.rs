@@ -67,7 +67,8 @@ fn about(run: &Run, id: Option<&str>) -> Vec<(String, String)> {
     const SHOWN: [&str; 5] = ["CPU model", "CPUs usable", "virtualisation", "kernel", "load"];
     let mut about = vec![("measured".to_owned(), started(run))];
     about.extend(id.map(|id| ("run".to_owned(), short(id).to_owned())));
-    about.push(("by".into(), format!("tenbin {}", run.provenance.version)));
+    let build = run.provenance.build.as_ref().map_or_else(String::new, |build| format!(" ({build})"));
+    about.push(("by".into(), format!("tenbin {}{build}", run.provenance.version)));
     if !run.provenance.arguments.is_empty() {
         about.push(("asked".into(), format!("tenbin {}", run.provenance.arguments.join(" "))));
     }

@@ -207,6 +207,7 @@ fn run(all: Vec<Measured>) -> Run {
     }
     let provenance = Provenance {
         version: tool.clone(),
+        build: None,
         started: all.iter().find_map(|measured| measured.date.clone()).unwrap_or_else(|| "undated".into()),
         seed: 0,
         effort: Effort::Normal,

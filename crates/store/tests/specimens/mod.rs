@@ -219,6 +219,7 @@ pub(crate) fn calibration(seed: u64) -> Calibration {
 fn provenance(seed: u64) -> Provenance {
     Provenance {
         version: "0.1.0".into(),
+        build: None,
         started: format!(
             "2025-11-21T04:{:02}:{:02}.{:03}Z",
             seed / 60_000 % 60,

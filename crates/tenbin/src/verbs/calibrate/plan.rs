@@ -157,6 +157,7 @@ impl Plan {
         let calibration = Calibration {
             provenance: Provenance {
                 version: env!("CARGO_PKG_VERSION").into(),
+                build: Some(crate::measurement::build()),
                 started: started.to_string(),
                 seed: self.order.seed,
                 effort: self.effort,

@@ -120,7 +120,7 @@ pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
         let head = if is_begun.replace(true) {
             String::new()
         } else {
-            report::survey_head(&part.report.machine).text(width)
+            report::measured_on(&part.report).space().text(width)
         };
         head + &report::survey(&part.report, width).text(width)
     };
@@ -240,6 +240,10 @@ pub fn answered(
         }
         if !silent {
             page.add(&report::instrument(&report).text(width));
+            // A survey begins with it.
+            if ending != Ending::Marks {
+                page.add(&report::measured_on(&report).text(width));
+            }
         }
     }
     let kept = keeper.keep("run", |store| {

@@ -39,6 +39,7 @@ fn report(benchmarks: &[&[f64]]) -> (Vec<Answer>, String) {
     };
     let provenance = Provenance {
         version: "a tool".into(),
+        build: None,
         started: "undated".into(),
         seed: 0,
         effort: Effort::Normal,
