@@ -23,7 +23,7 @@ pub use pictures::ratios;
 pub use several::as_page_of_several;
 pub(crate) use text::sheet;
 pub use text::{
-    Sheet, cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes,
+    Sheet, cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, tail,
     with_caveat,
 };
 

@@ -6,7 +6,7 @@ use tenbin_model::unit::three_digits;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Cell, Descriptor, Finding, Quantity, Report, Role, Trial, Verdict};
 
-use super::brief::mark;
+use super::brief::{mark, measured_on};
 use super::pictures::ratios;
 use super::table;
 use crate::across::Across;
@@ -17,6 +17,16 @@ use crate::verdict::caveat::PLACEMENT;
 
 /// The columns of a name in a list.
 const NAME: usize = 10;
+
+/// What is printed below the answers of a run: how far they may be trusted, and on what they were measured.
+pub fn tail(report: &Report) -> Document {
+    let mut document = instrument(report);
+    if document.blocks.is_empty() {
+        document.space();
+    }
+    document.append(measured_on(report));
+    document
+}
 
 /// What the intervals do not cover, and what is known of the instrument's errors where the report was
 /// measured, or how to come to know it.

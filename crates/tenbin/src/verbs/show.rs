@@ -53,9 +53,7 @@ impl Work for Show {
         }
         let (_, reported) = load_only(&store, &what, experiment.as_deref())?;
         let text = form.text(&reported.report, |report, width| {
-            run::detail(&reported, width)
-                + &report::instrument(report).text(width)
-                + &report::measured_on(report).text(width)
+            run::detail(&reported, width) + &report::tail(report).text(width)
         })?;
         Ok(Answer::text(text))
     }

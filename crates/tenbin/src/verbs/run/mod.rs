@@ -239,11 +239,10 @@ pub fn answered(
             Ending::None | Ending::Survey => {}
         }
         if !silent {
-            page.add(&report::instrument(&report).text(width));
-            // A survey begins with it.
-            if ending != Ending::Marks {
-                page.add(&report::measured_on(&report).text(width));
-            }
+            // A survey begins with what it was measured on.
+            let is_survey = ending == Ending::Marks;
+            let tail = if is_survey { report::instrument(&report) } else { report::tail(&report) };
+            page.add(&tail.text(width));
         }
     }
     let kept = keeper.keep("run", |store| {
