@@ -29,6 +29,12 @@ pub(crate) struct Arguments {
     chromium: PathBuf,
 }
 
+/// The step of `cargo xtask test`: as without arguments.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
+    let chromium = "/usr/bin/chromium".into();
+    run(workspace, &Arguments { store: None, run: "latest".into(), chromium })
+}
+
 /// Makes a report and opens it as people do who see, who do not, who have no mouse, no colours or no program.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
     let host = Architecture::HERE;

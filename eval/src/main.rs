@@ -90,6 +90,7 @@ enum Task {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Step {
     Arena,
+    Browser,
     Firmware,
     Schema,
     Spin,
@@ -124,6 +125,7 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::Commands(arguments) => return commands::run(&workspace, &arguments),
         Task::Functions(arguments) => return functions::run(&workspace, &arguments),
         Task::Check { step: Step::Arena } => arena::check(&workspace)?,
+        Task::Check { step: Step::Browser } => browser::check(&workspace)?,
         Task::Check { step: Step::Firmware } => firmware::check(&workspace)?,
         Task::Check { step: Step::Schema } => schema::check(&workspace)?,
         Task::Check { step: Step::Spin } => spin::check(&workspace)?,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::architecture::Architecture;
 use crate::command::Command;
 use crate::failure::Failure;
+use crate::step::Outcome;
 use crate::workspace::Workspace;
 
 /// Where it is.
@@ -52,6 +53,17 @@ pub(crate) fn check(workspace: &Workspace, step: &str) -> Result<(), Failure> {
     // Each program that it starts has a deadline of its own.
     let patience = Duration::from_secs(24 * 3600);
     Command::new(program(workspace)?).arguments(["check", step]).patience(patience).run()
+}
+
+/// That a browser shows what `tenbin report` writes. What drives it comes from npm's registry.
+pub(crate) fn browser(workspace: &Workspace) -> Result<Outcome, Failure> {
+    let asked = Command::new("npm")
+        .arguments(["view", "axe-core", "version", "--fetch-retries=1"])
+        .capture_quietly()?;
+    if asked.code != Some(0) {
+        return Ok(Outcome::Skipped(format!("npm's registry does not answer: {}", asked.diagnostics.trim())));
+    }
+    check(workspace, "browser").map(|()| Outcome::Passed)
 }
 
 /// That it is formatted, that clippy finds nothing in it, and its tests.

@@ -139,6 +139,13 @@ pub fn spin() -> Vec<Requirement> {
     needs
 }
 
+/// Chromium, and what drives it.
+pub fn browser() -> Vec<Requirement> {
+    [("chromium", "chromium"), ("nodejs", "node"), ("npm", "npm")]
+        .map(|(package, program)| Requirement::program(package, program))
+        .into()
+}
+
 /// Where the toolchain's disassembler is.
 pub fn disassembler_path() -> Result<PathBuf, Failure> {
     Ok(toolchain_root()?.join(disassembler_below_root()))

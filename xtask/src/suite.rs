@@ -112,6 +112,11 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     steps.push(Step::new("arena", vec![], evaluation("arena")));
     steps.push(Step::new("schema", vec![], evaluation("schema")));
     steps.push(Step {
+        name: "browser".into(),
+        needs: requirement::browser(),
+        work: Box::new(move || evaluation::browser(workspace)),
+    });
+    steps.push(Step {
         name: "statistics".into(),
         needs: statistics::needs(),
         work: Box::new(move || statistics::check(workspace)),

@@ -149,9 +149,15 @@ pub(super) fn published(trial: &Trial, answers: &[Answer]) -> Vec<(String, Table
     };
     let sources = in_order(shown().map(source));
     let table = |title: String| {
-        let rows = shown().filter(|it| source(it) == title).map(row).collect();
+        let own = || shown().filter(|it| source(it) == title);
         // What was published is words, the last column as well.
-        (title, Table::new(["for", "there", "here", "what"], rows).with_words(3))
+        let table = if own().any(|published| published.ratio.is_some()) {
+            Table::new(["for", "there", "here", "what"], own().map(row).collect()).with_words(3)
+        } else {
+            let row = |published: &Published| vec![published.cell.clone(), published.what.clone()];
+            Table::new(["for", "what"], own().map(row).collect()).with_words(1)
+        };
+        (title, table)
     };
     sources.into_iter().map(table).collect()
 }
