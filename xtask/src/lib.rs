@@ -49,6 +49,9 @@ enum Chore {
         /// Print the rules and check nothing.
         #[arg(long)]
         list: bool,
+        /// Write every sentence that tenbin can say to fixtures/sentences.txt.
+        #[arg(long, conflicts_with = "list")]
+        sentences: bool,
     },
     /// Install what is missing, then run every check and every test, on every architecture.
     ///
@@ -151,8 +154,9 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
     let workspace = Workspace::find()?;
     match chore {
         Chore::Fmt { check } => format(&workspace, check)?,
-        Chore::Tidy { list: true } => tidy::list(),
-        Chore::Tidy { list: false } => tidy::run(&workspace)?,
+        Chore::Tidy { list: true, .. } => tidy::list(),
+        Chore::Tidy { sentences: true, .. } => tidy::write_sentences(&workspace)?,
+        Chore::Tidy { .. } => tidy::run(&workspace)?,
         Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
         Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
         Chore::Release => release::run(&workspace)?,

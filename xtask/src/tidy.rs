@@ -1,5 +1,6 @@
 //! The rules of the house that a program can check, each with a planted violation below.
 
+mod sentences;
 mod tree;
 
 use std::collections::BTreeSet;
@@ -110,7 +111,21 @@ const RULES: &[Rule] = &[
         remedy: "make Cargo.toml (version = \"=x.y.z\", on one line), the crates and the table in docs/dependencies.md agree",
         check: Check::Tree(dependencies),
     },
+    Rule {
+        name: "sentences",
+        sentence: "Every sentence that tenbin can say stands in fixtures/sentences.txt.",
+        remedy: "`cargo xtask tidy --sentences` writes the file: read the difference as a reader would",
+        check: Check::Tree(sentences::check),
+    },
 ];
+
+/// Write down every sentence that tenbin can say.
+pub(crate) fn write_sentences(workspace: &Workspace) -> Result<(), Failure> {
+    let path = workspace.root().join(sentences::FILE);
+    let text = sentences::listed(&Tree::read(workspace)?);
+    std::fs::write(&path, text)
+        .map_err(|error| Failure::new(format!("write {}", path.display()), error, "make room there"))
+}
 
 /// Check every rule on the tree, and print what breaks one.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
