@@ -21,6 +21,9 @@ pub struct Show {
     what: String,
     /// Of a run only this experiment
     experiment: Option<String>,
+    /// Of a run a line a question, as `tenbin` alone prints it
+    #[arg(long)]
+    brief: bool,
     #[command(flatten)]
     form: Form,
 }
@@ -38,7 +41,7 @@ const CALIBRATION: &str = "calibration";
 
 impl Work for Show {
     fn run(self) -> Result<Answer, Trouble> {
-        let Self { what, experiment, form } = self;
+        let Self { what, experiment, brief, form } = self;
         let is_run = experiment.is_some();
         let described = descriptors().into_iter().find(|descriptor| descriptor.name == what && !is_run);
         if let Some(descriptor) = described {
@@ -53,7 +56,11 @@ impl Work for Show {
         }
         let (_, reported) = load_only(&store, &what, experiment.as_deref())?;
         let text = form.text(&reported.report, |report, width| {
-            run::detail(&reported, width) + &report::tail(report).text(width)
+            if brief {
+                run::brief(report, width)
+            } else {
+                run::detail(&reported, width) + &report::tail(report).text(width)
+            }
         })?;
         Ok(Answer::text(text))
     }

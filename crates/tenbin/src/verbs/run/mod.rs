@@ -158,6 +158,14 @@ pub fn detail(reported: &Reported, width: usize) -> String {
     texts.join("\n")
 }
 
+/// A run as a survey shows it: a line for every experiment.
+pub fn brief(report: &Report, width: usize) -> String {
+    let mut head = report::measured_on(report);
+    head.space();
+    let parts = [head, report::survey(report, width), report::marks(), report::instrument(report)];
+    parts.map(|part| part.text(width)).concat()
+}
+
 /// An answer that is written as it becomes known, or kept together for a file.
 struct Page {
     at_once: bool,
