@@ -9,7 +9,6 @@
 pub(crate) mod answer;
 pub(crate) mod emulator;
 mod replays;
-mod transcripts;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -69,6 +68,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         .arguments(["test", "--package", "tenbin", "--test", "boot_replay", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
         .run_tests()?;
+    // What the pages show of them.
+    workspace
+        .cargo()
+        .arguments(["test", "--package", "tenbin", "--test", "transcripts", "--", "--ignored"])
+        .variable("TENBIN_FIRMWARE", &out)
+        .run_tests()?;
     let mut faults = ask(workspace, &out)?;
     for Trial { run, expected, shows } in trials() {
         let (end, words) = qemu(&out, &run)?;
@@ -116,9 +121,6 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
     faults.extend(verdicts::differences(&verdicts::expected(), &verdicts));
     println!("  {} verdicts; {} things are not as they must be", verdicts.len(), faults.len());
     faults.iter().for_each(|fault| println!("  {fault}"));
-    let document = workspace.root().join("docs/boot.md");
-    let folder = workspace.scratch("transcripts")?;
-    faults.extend(transcripts::differences(&document, out, &folder, || host.command(&binary))?);
     // One has the shape of all. What was not shown has another, and is told already.
     if let Some(replay) = replay.filter(|_| faults.is_empty()) {
         schema::check_replay(host.command(&binary), &folder, &replay)?;

@@ -1,7 +1,7 @@
 //! Functions, builds and workers of a user's on the pans: processes that are asked for work and time it
 //! themselves.
 //!
-//! A worker is a program that answers lines with lines (`docs/workers.md`). What a user gives
+//! A worker is a program that answers lines with lines (`docs/functions.md`). What a user gives
 //! ([`Question`]) are workers, or files of functions, of which workers are made here: compiled, linked in a
 //! layout that is another one in each block, and called by a runner that speaks the same lines. The engine
 //! runs them as any other variants; an epoch is so many operations of one.

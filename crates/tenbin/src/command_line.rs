@@ -1,5 +1,7 @@
 //! The command line: parser, help, manual and completions derive from it, and it from the verbs.
 
+#[cfg(test)]
+mod pages;
 mod wrong;
 
 use std::ffi::OsString;

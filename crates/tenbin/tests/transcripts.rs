@@ -6,12 +6,14 @@
 //! behind `? ` the status, if that is not 0. `[..]` stands for any words within a line, a line `...` for any
 //! lines, and `[ONE]` to `[FOUR]` and `[KNOWN]` for the ids of [`RUNS`] and of the calibration beside them.
 //! `# ` begins a remark.
+//!
+//! What stands on a page of this project's documentation is played by the same player: see [`pages`].
 
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use snapbox::{Assert, Data, Redactions};
 use specimens::{calibration, small_run};
@@ -20,6 +22,7 @@ use tenbin_store::Store;
 
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
+mod pages;
 #[path = "../../store/tests/specimens/mod.rs"]
 mod specimens;
 
@@ -59,9 +62,8 @@ impl Desk {
         Self { shared, names }
     }
 
-    /// Plays a transcript: the same commands, and what they write now.
-    fn play(&self, transcript: &str) -> String {
-        let folder = tempfile::tempdir().unwrap();
+    /// Plays a transcript: the same commands, and what `written` says that they write now.
+    fn play(transcript: &str, written: impl Fn(&str) -> String) -> String {
         let mut played = String::new();
         let mut lines = transcript.lines().peekable();
         while let Some(line) = lines.next() {
@@ -77,43 +79,49 @@ impl Desk {
             while let Some(old) = lines.next_if(|line| !begins(line)) {
                 between = if old.is_empty() { between + 1 } else { 0 };
             }
-            played.push_str(&self.written(folder.path(), &command));
+            played.push_str(&written(&command));
             played.push_str(&"\n".repeat(between));
         }
         played
     }
 
-    /// What a command writes.
-    fn written(&self, folder: &Path, command: &str) -> String {
+    /// Runs a command in a folder with this store.
+    fn run(&self, folder: &Path, store: &Path, command: &str) -> Output {
         let path = format!("{}:{}", self.shared.path().display(), std::env::var("PATH").unwrap_or_default());
-        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
-        let output = Command::new("sh")
+        Command::new("sh")
             .args(["-c", command])
-            .envs([("PATH", path.as_str()), ("FIXTURES", fixtures), ("LC_ALL", "C")])
+            .envs([("PATH", path.as_str()), ("LC_ALL", "C")])
+            .env("FIXTURES", root().join("fixtures"))
             .env("SHARED", self.shared.path())
             .env("HOME", folder)
-            .env("TENBIN_STORE", "store.db")
+            .env("TENBIN_STORE", store)
             .env_remove("XDG_DATA_HOME")
             .env_remove("XDG_STATE_HOME")
             .current_dir(folder)
             .stdin(Stdio::null())
             .output()
-            .unwrap();
-        let (answer, stderr) = (text(&output.stdout), text(&output.stderr));
-        let mut written = String::new();
-        for line in answer.trim_end().lines() {
-            written.push_str(&format!("{}\n", line.trim_end()));
-        }
-        for line in stderr.lines().filter(|line| !line.is_empty()) {
-            written.push_str(&format!("! {}\n", line.trim_end()));
-        }
-        match output.status.code() {
-            Some(0) => {}
-            Some(status) => written.push_str(&format!("? {status}\n")),
-            None => written.push_str(&format!("? {}\n", output.status)),
-        }
-        written
+            .unwrap()
     }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap()
+}
+
+/// The lines of what was written, without white space at their ends, behind a mark.
+fn lines(bytes: &[u8], mark: &str) -> String {
+    text(bytes).trim_end().lines().map(|line| format!("{mark}{}\n", line.trim_end())).collect()
+}
+
+/// What a command wrote, as a transcript has it.
+fn written(output: &Output) -> String {
+    let status = match output.status.code() {
+        Some(0) => String::new(),
+        Some(status) => format!("? {status}\n"),
+        None => format!("? {}\n", output.status),
+    };
+    lines(&output.stdout, "") + &lines(&output.stderr, "! ").replace("! \n", "") + &status
 }
 
 /// `SNAPSHOTS=overwrite` writes down what came; read the difference before you keep it.
@@ -128,7 +136,9 @@ fn what_comes_is_what_is_written_down() {
     std::thread::scope(|scope| {
         for file in files.iter().filter(|file| file.to_string_lossy().contains(&only)) {
             scope.spawn(move || {
-                let played = desk.play(&fs::read_to_string(file).unwrap());
+                let folder = tempfile::tempdir().unwrap();
+                let run = |command: &str| written(&desk.run(folder.path(), Path::new("store.db"), command));
+                let played = Desk::play(&fs::read_to_string(file).unwrap(), run);
                 let assert = Assert::new()
                     .action_env("SNAPSHOTS")
                     .normalize_paths(false)
