@@ -14,6 +14,7 @@ pub mod guests;
 mod modules;
 mod release;
 pub mod requirement;
+mod site;
 mod statistics;
 mod step;
 mod suite;
@@ -70,6 +71,14 @@ enum Chore {
         /// One architecture only: x86_64, aarch64 or riscv64.
         #[arg(value_name = "ARCHITECTURE")]
         architecture: Option<String>,
+    },
+    /// Build the pages as a site, with mdBook, which is installed below the target folder.
+    ///
+    /// Fails if a link of the finished site leads nowhere.
+    Site {
+        /// Where the site will stand, for its sitemap.
+        #[arg(long)]
+        url: Option<String>,
     },
     /// Build the static release binaries for every architecture, and check that they are static.
     Release,
@@ -159,6 +168,7 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Tidy { .. } => tidy::run(&workspace)?,
         Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
         Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
+        Chore::Site { url } => site::run(&workspace, url.as_deref())?,
         Chore::Release => release::run(&workspace)?,
         Chore::Bench(Words { words }) => return Err(evaluation::become_it(&workspace, "bench", &words)),
         Chore::Arena(Words { words }) => return Err(evaluation::become_it(&workspace, "arena", &words)),

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{disassembly, emulated, evaluation, guests, modules, statistics, tidy};
+use crate::{disassembly, emulated, evaluation, guests, modules, site, statistics, tidy};
 use tenbin_model::words::comma;
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
@@ -46,6 +46,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         Step::new("tests", vec![], tests(&["--workspace", "--no-fail-fast"])),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
+    steps.push(Step { name: "site".into(), needs: vec![], work: Box::new(move || site::check(workspace)) });
     for architecture in architecture::foreign() {
         let name = format!("reach {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
