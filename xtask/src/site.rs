@@ -194,7 +194,7 @@ fn plain(markdown: &str) -> String {
         rest = after.split_once(')').map_or("", |(_, after)| after);
     }
     text.push_str(rest);
-    let text = text.replace(['`', '[', '*', '\n'], " ").replace('&', "&amp;").replace('<', "&lt;");
+    let text = text.replace(['`', '[', '*'], "").replace('&', "&amp;").replace('<', "&lt;");
     let text = text.replace('>', "&gt;").replace('"', "&quot;");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -254,10 +254,10 @@ mod tests {
     #[test]
     fn a_page_has_its_own_title_and_description() {
         let html = "<title>short - tenbin</title>\n<meta name=\"description\" content=\"book\">";
-        let markdown = "# What is \"x\"?\n\n## Head\n\nOf `a`\nand [b](c.md).\n\nMore.\n";
+        let markdown = "# What is \"x\"?\n\n## Head\n\nOf (`a`)\nand [b](c.md).\n\nMore.\n";
         assert_eq!(
             named(html, markdown),
-            "<title>What is &quot;x&quot;?</title>\n<meta name=\"description\" content=\"Of a and b.\">"
+            "<title>What is &quot;x&quot;?</title>\n<meta name=\"description\" content=\"Of (a) and b.\">"
         );
     }
 
