@@ -5,8 +5,10 @@
 //! KEY=VALUE`), so there its verb and its options must exist. What a page shows of an answer is compared
 //! elsewhere: `crates/tenbin/tests/pages`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::Command;
 use tenbin_lab::survey::descriptors;
@@ -101,14 +103,25 @@ fn misnamed(span: &str) -> Option<String> {
     names.find(|name| !has(&command, name)).map(|name| format!("there is no option --{name}"))
 }
 
+/// Every option that a help speaks of.
+static OPTIONS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    fn helps(command: &mut Command) -> String {
+        let help = command.render_long_help().to_string();
+        help + &command.get_subcommands_mut().map(helps).collect::<String>()
+    }
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let help = helps(&mut whole());
+    help.split(|letter| !is_name(letter)).filter(|word| word.starts_with("--")).map(Into::into).collect()
+});
+
 /// Spans of code in a page outside its fences, each on one line.
 fn spans(prose: &str) -> Vec<String> {
     let spans = prose.split("\n\n").flat_map(|paragraph| paragraph.split('`').skip(1).step_by(2));
     spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// What is wrong on a page, and how many commands it has.
-fn wrong(text: &str) -> (usize, Vec<String>) {
+/// What is wrong on a page, and how many commands it has. One about chores has options of theirs.
+fn wrong(text: &str, is_of_chores: bool) -> (usize, Vec<String>) {
     let (mut count, mut wrong, mut prose) = (0, Vec::new(), String::new());
     let mut fence = None;
     for line in text.lines() {
@@ -139,6 +152,12 @@ fn wrong(text: &str) -> (usize, Vec<String>) {
         count += 1;
         wrong.extend(misnamed(span).map(|why| format!("`{span}`: {why}")));
     }
+    for span in spans(&prose).iter().filter(|span| span.starts_with("--") && !is_of_chores) {
+        let name =
+            span.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').next().unwrap();
+        let is_there = name == "--" || OPTIONS.contains(name);
+        wrong.extend((!is_there).then(|| format!("`{span}`: no verb has this option")));
+    }
     (count, wrong)
 }
 
@@ -147,7 +166,7 @@ fn every_command_of_a_page_is_accepted() {
     let mut total = 0;
     let mut all = Vec::new();
     for page in pages() {
-        let (count, wrong) = wrong(&fs::read_to_string(&page).unwrap());
+        let (count, wrong) = wrong(&fs::read_to_string(&page).unwrap(), page.ends_with("CONTRIBUTING.md"));
         total += count;
         all.extend(wrong.into_iter().map(|it| format!("{}: {it}", page.display())));
     }
@@ -178,7 +197,7 @@ fn what_is_not_accepted_is_seen() {
         "tenbin guest run --arch riscv64 -- tenbin list",
         "tenbin boot check a.elf --json > b.json",
     ] {
-        assert_eq!(wrong(&fenced(good)), (good.matches("tenbin").count().min(1), vec![]), "{good}");
+        assert_eq!(wrong(&fenced(good), false), (good.matches("tenbin").count().min(1), vec![]), "{good}");
     }
     for bad in [
         "tenbin run faults --none",
@@ -189,14 +208,16 @@ fn what_is_not_accepted_is_seen() {
         "tenbin guest run -- tenbin list --none",
         "tenbin weigh 'a",
     ] {
-        assert_eq!(wrong(&fenced(bad)).1.len(), 1, "{bad}");
+        assert_eq!(wrong(&fenced(bad), false).1.len(), 1, "{bad}");
     }
     for (prose, count) in [
         ("`tenbin run X --processes N`, `tenbin\nweigh --bisect`, `tenbin schema WHAT`", 0),
         ("`tenbin run X --process N`", 1),
         ("`tenbin rum`", 1),
+        ("`--quick`, `--set KEY=VALUE`, `--`", 0),
+        ("`--quickly`", 1),
         ("    $ tenbin list", 1),
     ] {
-        assert_eq!(wrong(prose).1.len(), count, "{prose}");
+        assert_eq!(wrong(prose, false).1.len(), count, "{prose}");
     }
 }
