@@ -299,7 +299,7 @@ fn whatever_harts_do_with_their_stores_late_or_not_is_followed() {
     assert_eq!(status, Some(0));
 }
 
-/// The last of the five lines in `docs/boot.md`: the goals have names of their own, which the answer knows.
+/// An own firmware as in `docs/boot.md`: the goals have names of their own, which the answer knows.
 /// And the lock whose acquire stands where it orders nothing.
 #[test]
 #[ignore = "needs QEMU, and the files that `cargo xtask test firmware` builds"]
