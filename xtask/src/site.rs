@@ -25,7 +25,6 @@ pub(crate) fn run(workspace: &Workspace, url: Option<&str>) -> Result<(), Failur
         let command = workspace.cargo().arguments(["install", "--locked", "mdbook", "--version"]);
         let command = command.arguments([&format!("={VERSION}"), "--no-default-features"]);
         let command = command.arguments(["--features", "search", "--root"]).argument(root);
-        // Not with the flags that make a tenbin static: macros are no programs.
         command.remedy("look whether crates.io can be reached").run()?;
     }
     let html = build(workspace, &program, url)?;
@@ -137,21 +136,17 @@ fn reference(
     ask: &impl Fn(&[&str]) -> Result<String, Failure>,
 ) -> Result<String, Failure> {
     let mut summary = String::new();
-    let mut names = vec![Vec::new()];
-    while let Some(words) = names.pop() {
-        let help = ask(&[&["help"], &words[..]].concat())?;
+    let mut names = vec![String::new()];
+    while let Some(name) = names.pop() {
+        let help = ask(&format!("help {name}").split_whitespace().collect::<Vec<_>>())?;
         let listed = help.split_once("\nCommands:\n").map_or("", |(_, list)| list);
         let below = listed.lines().take_while(|line| !line.is_empty());
         let below = below.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-        let below = below.filter(|name| !["", "help"].contains(name));
-        names.extend(below.collect::<Vec<_>>().into_iter().rev().map(|name| {
-            let name: &'static str = name.to_owned().leak();
-            [&words[..], &[name]].concat()
-        }));
-        let name = [&["tenbin"], &words[..]].concat();
-        let file = format!("reference/{}.md", name.join("-"));
+        let below = below.filter(|below| !["", "help"].contains(below)).collect::<Vec<_>>();
+        names.extend(below.into_iter().rev().map(|below| format!("{name} {below}")));
+        let name = format!("tenbin{name}");
+        let file = format!("reference/{}.md", name.replace(' ', "-"));
         let about = help.lines().next().unwrap_or_default().trim_end_matches('.');
-        let name = name.join(" ");
         summary.push_str(&format!("- [{name}]({file})\n"));
         pages.insert(file, format!("# {name}: {about}\n\n```text\n{help}```\n"));
     }

@@ -22,7 +22,7 @@ pub struct Show {
     /// Of a run only this experiment
     experiment: Option<String>,
     /// Of a run a line a question, as `tenbin` alone prints it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     brief: bool,
     #[command(flatten)]
     form: Form,
@@ -43,7 +43,12 @@ impl Work for Show {
     fn run(self) -> Result<Answer, Trouble> {
         let Self { what, experiment, brief, form } = self;
         let is_run = experiment.is_some();
+        let for_a_run = |is_none: bool| match brief && is_none {
+            true => Err(Trouble::usage(format!("--brief is for a run, and `{what}` is none"))),
+            false => Ok(()),
+        };
         let described = descriptors().into_iter().find(|descriptor| descriptor.name == what && !is_run);
+        for_a_run(described.is_some() || what == CALIBRATION && !is_run)?;
         if let Some(descriptor) = described {
             return form.text(&descriptor, |it, width| report::described(it).text(width)).map(Answer::text);
         }
@@ -52,6 +57,7 @@ impl Work for Show {
         }
         let store = open_existing()?;
         if !is_run && let Some((id, calibration)) = calibration(&store, &what)? {
+            for_a_run(true)?;
             return Ok(Answer::text(calibrate::text(calibration, Some(id), form)?));
         }
         let (_, reported) = load_only(&store, &what, experiment.as_deref())?;
