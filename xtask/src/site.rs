@@ -57,6 +57,10 @@ fn build(workspace: &Workspace, mdbook: &Path, url: Option<&str>) -> Result<Path
     let mut pages = BTreeMap::new();
     let docs = workspace.root().join("docs");
     gather(&docs, &docs, &mut pages)?;
+    // The folder docs is the root of the site, and the README its index.
+    for text in pages.values_mut() {
+        *text = text.replace("](../../README.md", "](../index.html");
+    }
     for name in OF_ROOT {
         pages.insert(name.into(), read(&workspace.root().join(name))?.replace("](docs/", "]("));
     }
