@@ -50,9 +50,7 @@ pub(super) fn describe() -> Descriptor {
         name: "timer".into(),
         question: "When does a timer of T fire?".into(),
         requirement:
-            "who asks for a time gets a later one, and which call it was asked of decides by how much (seed \
-                      002)"
-                .into(),
+            "who asks for a time gets a later one, and which call it was asked of decides by how much".into(),
         specification: "a timer fires once and never before its time, and whoever waits for it sleeps".into(),
         subject: "A timer".into(),
         quantity: Quantity::Lateness,
