@@ -4,7 +4,8 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`claim`], [`calibration`],
-//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`words`].
+//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`rows`],
+//! [`words`].
 
 pub mod architecture;
 pub mod attribution;
@@ -15,6 +16,7 @@ pub mod elf;
 pub mod experiment;
 pub mod finding;
 pub mod machine;
+pub mod rows;
 pub mod run;
 pub mod sample;
 pub mod sizes;
@@ -34,6 +36,7 @@ pub use experiment::{
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
+pub use rows::{Row, Rows, WrongCell};
 pub use run::{
     Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, RunSummary,
     Trial,

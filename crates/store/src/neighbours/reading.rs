@@ -1,11 +1,12 @@
 //! What the neighbours' tools wrote, read into a run: hyperfine's JSON, Google Benchmark's JSON, Go's
-//! benchmark text, pyperf's JSON, criterion's `sample.json`.
+//! benchmark text, pyperf's JSON, criterion's `sample.json`; and CSV, whoever wrote it.
 //!
 //! What a file is, its contents say, whatever its name is. Samples come as they stand there; that of one
 //! benchmark were taken one after the other, and nothing says what happened between those of two. So they are
 //! kept in the order of the file, and the run names the analysis that knows this
 //! ([`AnalysisName::UNORDERED`]).
 
+mod columns;
 mod criterion;
 mod go;
 mod google;
@@ -33,8 +34,8 @@ const LARGEST: u64 = 256 << 20;
 const ALL_PAIRS: usize = 4;
 
 /// The tools whose files are read.
-pub const TOOLS: &str =
-    "hyperfine's JSON, Google Benchmark's JSON, Go's benchmark text, pyperf's JSON, criterion's sample.json";
+pub const TOOLS: &str = "hyperfine's JSON, Google Benchmark's JSON, Go's benchmark text, pyperf's JSON, criterion's sample.json, CSV \
+     with a title over each column";
 
 /// Why a neighbour's file was not read. The text names the file, the place in it, and what is wrong there.
 #[derive(Debug, thiserror::Error)]
@@ -112,7 +113,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Run, Unread> {
     Ok(run(all))
 }
 
-fn measured(path: &Path) -> Result<Measured, Unread> {
+/// The text of a file of figures.
+///
+/// # Errors
+/// It cannot be read, is a store, no text, or too large.
+pub fn text(path: &Path) -> Result<String, Unread> {
     let io = |error| Unread::Io { path: path.into(), error };
     let file = File::open(path).map_err(io)?;
     let metadata = file.metadata().map_err(io)?;
@@ -133,8 +138,12 @@ fn measured(path: &Path) -> Result<Measured, Unread> {
     if metadata.len().max(bytes.len() as u64) > LARGEST {
         return Err(Unread::TooLarge(path.into()));
     }
+    String::from_utf8(bytes).map_err(|_| Unread::Unknown(path.into()))
+}
+
+fn measured(path: &Path) -> Result<Measured, Unread> {
     let malformed = |what| Unread::Malformed { path: path.into(), what };
-    let Ok(text) = std::str::from_utf8(&bytes) else { return Err(Unread::Unknown(path.into())) };
+    let text = text(path)?;
     let text = text.trim_start_matches('\u{feff}');
     let read = if text.trim_start().starts_with('{') {
         match parsed::<Keys>(text).map_err(malformed)? {
@@ -149,6 +158,8 @@ fn measured(path: &Path) -> Result<Measured, Unread> {
         hyperfine::csv(text)
     } else if go::is_one(text) {
         go::text(text)
+    } else if columns::is_one(text) {
+        columns::text(text)
     } else {
         return Err(Unread::Unknown(path.into()));
     };

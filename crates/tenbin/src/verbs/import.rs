@@ -16,7 +16,7 @@ use crate::store::{open, trouble};
 #[derive(Args)]
 pub struct Import {
     /// A file that `tenbin export` wrote, another machine's store, or what another tool measured: JSON of
-    /// hyperfine, Google Benchmark, pyperf or criterion, or Go's benchmark text
+    /// hyperfine, Google Benchmark, pyperf or criterion, Go's benchmark text, or CSV
     file: PathBuf,
 }
 

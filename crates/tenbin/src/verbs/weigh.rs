@@ -42,8 +42,9 @@ pub struct Weigh {
     /// number that changes from block to block and is the same for all commands in one
     #[arg(required_unless_present_any = ["from", "worker"], value_name = "COMMAND|FILE")]
     commands: Vec<String>,
-    /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion, or
-    /// Go's benchmark text. Given again, what is in several files is weighed. Nothing is measured or kept
+    /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion,
+    /// Go's benchmark text, or CSV with a title over each column. Given again, what is in several files is
+    /// weighed. Nothing is measured or kept
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_MEASURING)]
     from: Vec<PathBuf>,
 

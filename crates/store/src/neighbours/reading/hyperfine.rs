@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use tenbin_model::Rows;
 
 use super::{Benchmark, Measured, parsed, sample, time};
 
@@ -68,33 +69,11 @@ fn figures(mean: Option<f64>, deviation: Option<f64>) -> String {
 
 /// Means only; a command may hold commas, in quotes.
 pub(super) fn csv(text: &str) -> Result<Measured, String> {
-    let mut benchmarks = Vec::new();
-    for (number, record) in records(text).into_iter().enumerate().skip(1) {
-        let figure = |place: usize| record.get(place).and_then(|field| field.parse().ok());
-        let (Some(command), Some(mean)) = (record.first(), figure(1)) else {
-            return Err(format!("row {}: no mean", number + 1));
-        };
-        let figures = figures(Some(mean), figure(2));
-        benchmarks.push(Benchmark { name: command.clone(), figures, ..Benchmark::default() });
-    }
-    Ok(Measured::by(TOOL, benchmarks))
-}
-
-/// The rows of CSV (RFC 4180).
-fn records(text: &str) -> Vec<Vec<String>> {
-    let mut records = vec![vec![String::new()]];
-    let (mut quoted, mut letters) = (false, text.chars().peekable());
-    while let Some(letter) = letters.next() {
-        let Some(field) = records.last_mut().and_then(|record| record.last_mut()) else { break };
-        match letter {
-            '"' if quoted && letters.next_if_eq(&'"').is_some() => field.push('"'),
-            '"' => quoted = !quoted,
-            ',' if !quoted => records.last_mut().into_iter().for_each(|record| record.push(String::new())),
-            '\n' if !quoted => records.push(vec![String::new()]),
-            '\r' if !quoted => {}
-            other => field.push(other),
-        }
-    }
-    records.retain(|record| record.len() > 1);
-    records
+    let rows = Rows::read(text).map_err(|wrong| wrong.to_string())?;
+    let benchmarks = rows.iter().map(|row| {
+        let mean = row.positive("mean").map_err(|wrong| wrong.to_string())?;
+        let figures = figures(Some(mean), row.number("stddev"));
+        Ok(Benchmark { name: row.text("command").into(), figures, ..Benchmark::default() })
+    });
+    Ok(Measured::by(TOOL, benchmarks.collect::<Result<_, String>>()?))
 }

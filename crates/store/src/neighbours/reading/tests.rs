@@ -236,3 +236,47 @@ fn an_imported_run_is_kept_and_comes_back() {
     let id = store.keep_as(&run, None).unwrap();
     assert_eq!(store.load(&id).unwrap(), run);
 }
+
+#[test]
+fn csv_has_a_column_a_side_or_a_row_a_sample() {
+    let wide = of("a.csv", "# mine\nold_ms, new [ms],third (us)\n2,1.5,7\n2.5,,8\n").unwrap();
+    let picoseconds = |ms: f64| (1, (ms * 1e9) as u64);
+    assert_eq!(
+        samples(&wide),
+        [
+            named("old", &[picoseconds(2.0), picoseconds(2.5)]),
+            named("new", &[picoseconds(1.5)]),
+            named("third", &[picoseconds(0.007), picoseconds(0.008)]),
+        ]
+    );
+    let long = of("a.csv", "name,ns\nadd,7.25\nswap,0.5\nadd,8\n").unwrap();
+    assert_eq!(
+        samples(&long),
+        [named("add", &[(1000, 7_250_000), (1000, 8_000_000)]), named("swap", &[(1000, 500_000)])]
+    );
+    let cores = of("a.csv", "core,value\n0,1.5\n1,2\n").unwrap();
+    assert_eq!(
+        samples(&cores),
+        [named("core 0", &[(1, 1_500_000_000_000)]), named("core 1", &[(1, 2_000_000_000_000)])]
+    );
+    assert_eq!(cores.provenance.version, "CSV");
+}
+
+#[test]
+fn wrong_csv_names_line_and_column() {
+    for (text, wrong) in [
+        ("a,b\n1,2\n1,x\n", "F/a.csv: line 3, column `b`: `x` is no number above 0"),
+        ("name,ns\nadd,-1\n", "F/a.csv: line 2, column `ns`: `-1` is no number above 0"),
+        ("name,ns\n,1\n", "F/a.csv: line 2, column `name`: nothing is named here"),
+        ("a,b\n1,2,3\n", "F/a.csv: line 2: 3 fields below 2 titles"),
+        ("a,a\n1,2\n", "F/a.csv: line 1: two columns have the title `a`"),
+        (
+            "a,b\n1,1e30\n",
+            "F/a.csv: line 2, column `b`: 1000000000000000000000000000000 is no time in the unit of its title",
+        ),
+    ] {
+        assert_eq!(of("a.csv", text).unwrap_err(), wrong);
+    }
+    // Without titles it is no table of ours.
+    assert!(of("a.csv", "1,2\n3,4\n").unwrap_err().contains("nothing that is known here"));
+}
