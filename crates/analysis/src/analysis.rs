@@ -1,7 +1,10 @@
 //! What is asked of every analysis: how the samples of a question become answers.
 
+use std::collections::BTreeSet;
+
 use tenbin_document::Document;
 use tenbin_model::verdict::CheckedVariant;
+use tenbin_model::words::semicolon;
 use tenbin_model::{
     Answer, Cell, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report, Run, Trial,
     Verdict,
@@ -79,9 +82,9 @@ pub trait Analysis: Sync {
         })
     }
 
-    /// Whether a reader reads this answer before all tables, beside the one that stands for the experiment.
-    fn is_summary(&self, _answer: &Answer, is_first_of_cell: bool) -> bool {
-        is_first_of_cell
+    /// Whether a reader reads this answer before the view.
+    fn is_summary(&self, answer: &Answer, is_first_of_cell: bool) -> bool {
+        answer.headline || is_first_of_cell
     }
 
     /// Judges a trial that was not refused as a whole.
@@ -174,7 +177,7 @@ impl Analyses {
             let overhead = trial.cells.iter().filter_map(|cell| overhead::finding(trial, cell));
             let findings: Vec<Finding> =
                 overhead.chain(findings).chain(trial.findings.iter().cloned()).collect();
-            let analysis = self.of(&trial.descriptor);
+            let analysis = self.of(&trial.descriptor).filter(|_| trial.refusal.is_none());
             sheets.push(report::sheet(analysis, trial, &answers, &findings, view));
             if let Some(analysis) = analysis.filter(|_| claims(&answers)) {
                 report.scope.get_or_insert_with(|| analysis.scope().into());
@@ -186,6 +189,25 @@ impl Analyses {
             report.checks.extend(checks(trial));
         }
         Reported { report, sheets }
+    }
+
+    /// The reports of several runs, each judged on its own machine, as one. Where they are of several
+    /// machines, none is named. Nothing of nothing.
+    pub fn report_together(&self, runs: &[Run]) -> Option<Reported> {
+        let mut all = runs.iter().map(|run| self.report(run, None)).reduce(|mut all, next| {
+            all.report.answers.extend(next.report.answers);
+            all.report.findings.extend(next.report.findings);
+            all.report.checks.extend(next.report.checks);
+            all.sheets.extend(next.sheets);
+            all
+        })?;
+        if runs.iter().any(|run| run.machine != runs[0].machine) {
+            let machine = Machine::unobserved("the figures are of several machines");
+            all.report.machine = Machine { architecture: "several".into(), ..machine };
+            let versions = runs.iter().map(|run| &run.provenance.version);
+            all.report.provenance.version = semicolon(versions.collect::<BTreeSet<_>>());
+        }
+        Some(all)
     }
 
     /// Judges one trial on `machine`, by the analysis that it names.

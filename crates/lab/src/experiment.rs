@@ -8,9 +8,11 @@ use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Lap};
 use tenbin_model::words::comma;
 use tenbin_model::{
-    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Picoseconds, Refusal, Run, Sizes,
+    Arrangement, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Missing, Picoseconds, Refusal, Sizes,
     Variant, VariantIndex,
 };
+
+use crate::published::{Format, Table};
 
 /// An experiment. The last item of its file, and the one line in the list of experiments; or made of what a
 /// user gave.
@@ -22,18 +24,19 @@ pub struct Experiment<'a> {
     pub plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
     /// How what was measured becomes answers.
     pub analysis: &'static dyn Analysis,
-    /// What somebody else measured and published, as a run that the same analysis can judge.
-    pub published: Option<fn() -> Run>,
+    /// What others measured and published about it.
+    pub published: &'static [Table],
+    /// The forms in which tables of figures about it are read: those that were published, and a user's.
+    pub formats: &'static [Format],
 }
 
 impl<'a> Experiment<'a> {
-    /// An experiment that is answered by comparisons, and about which nothing was published that could be
-    /// judged.
+    /// An experiment that is answered by comparisons, and about which nothing was published.
     pub const fn new(
         describe: &'a dyn Fn() -> Descriptor,
         plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
     ) -> Self {
-        Self { describe, plan, analysis: &Comparisons, published: None }
+        Self { describe, plan, analysis: &Comparisons, published: &[], formats: &[] }
     }
 }
 

@@ -222,6 +222,14 @@ pub fn descriptors() -> Vec<Descriptor> {
     all().map(|(_, descriptor)| descriptor).collect()
 }
 
+/// The titles of the tables that each experiment reads besides those of epochs, in the order of the list.
+pub fn titles() -> Vec<Vec<String>> {
+    let of = |experiment: &Experiment<'static>| {
+        experiment.formats.iter().map(|format| format.titles.join(",")).collect()
+    };
+    EXPERIMENTS.iter().map(of).collect()
+}
+
 /// Every experiment's name.
 pub fn names() -> Vec<String> {
     all().map(|(_, descriptor)| descriptor.name).collect()
@@ -277,25 +285,38 @@ pub fn named(names: &[String]) -> Result<Vec<(Experiment<'static>, Descriptor)>,
     Ok(if names.is_empty() { all } else { picked })
 }
 
-/// What was published about the one experiment that is named, as a run.
+/// What was published about the experiments that are named, or about all: a run for each table.
 ///
 /// # Errors
-/// A usage error where it is not one, or nothing was published that can be judged.
-pub fn published(names: &[String]) -> Result<Run, Unfit> {
-    let has = |(experiment, descriptor): &(Experiment<'static>, Descriptor)| {
-        experiment.published.is_some() || !descriptor.published.is_empty()
+/// A usage error where there is no such experiment, or nothing was published about it.
+pub fn published(names: &[String]) -> Result<Vec<Run>, Unfit> {
+    let picked = named(names)?;
+    let is_unpublished =
+        |(experiment, _): &&(Experiment<'static>, Descriptor)| experiment.published.is_empty();
+    if let (false, Some((_, descriptor))) = (names.is_empty(), picked.iter().find(is_unpublished)) {
+        let with = all().filter(|(experiment, _)| !experiment.published.is_empty());
+        return Err(Unfit::Usage(format!(
+            "nothing was published about `{}`; it was about: {}",
+            descriptor.name,
+            comma(with.map(|(_, known)| known.name))
+        )));
+    }
+    let tables = |experiment: Experiment<'static>| {
+        experiment.published.iter().map(move |table| table.run(&experiment))
     };
-    let with: Vec<String> = all().filter(has).map(|(_, known)| known.name).collect();
-    let with = comma(&with);
+    Ok(picked.into_iter().flat_map(|(experiment, _)| tables(experiment)).collect())
+}
+
+/// What a table of a user's holds about the one experiment that is named. `file` is where it stands.
+///
+/// # Errors
+/// A usage error where it is not one, and where the table is wrong: the line and the column.
+pub fn of_table(names: &[String], file: &str, text: &str) -> Result<Run, Unfit> {
     match named(names)?.as_slice() {
-        [(experiment, descriptor)] => {
-            let judged = experiment.published.map(|published| published());
-            judged.or_else(|| published::figures(descriptor.clone())).ok_or_else(|| {
-                let name = &descriptor.name;
-                Unfit::Usage(format!("nothing was published about `{name}`; it was about: {with}"))
-            })
+        [(experiment, _)] => {
+            published::read(experiment, file, text).map_err(|wrong| Unfit::Usage(format!("{file}: {wrong}")))
         }
-        _ => Err(Unfit::Usage(format!("--from published: name one experiment of: {with}"))),
+        _ => Err(Unfit::Usage(format!("--from {file}: name the one experiment that the figures are about"))),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use crate::unit::Cpu;
 use crate::words::comma;
 
 /// A table: its titles, and at least one row below them.
@@ -158,13 +159,24 @@ impl Row {
         }
     }
 
-    /// The whole number in `column`: which CPU, which repetition.
+    /// The whole number in `column`: bytes, threads, which repetition.
     ///
     /// # Errors
     /// There is none.
-    pub fn whole(&self, column: &str) -> Result<u32, WrongCell> {
+    pub fn whole(&self, column: &str) -> Result<u64, WrongCell> {
         let text = self.text(column);
         text.parse().map_err(|_| self.wrong(column, format!("{} is no whole number", quoted(text))))
+    }
+
+    /// The CPU whose number is in `column`. No machine has more than 4096, and a map of as many is as much as
+    /// can be read.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn cpu(&self, column: &str) -> Result<Cpu, WrongCell> {
+        let number = self.whole(column)?;
+        let cpu = u32::try_from(number).ok().filter(|number| *number < 4096).map(Cpu);
+        cpu.ok_or_else(|| self.wrong(column, format!("there is no CPU {number}: the last is 4095 at most")))
     }
 
     /// The text in `column`, which must be one of these.

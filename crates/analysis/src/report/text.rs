@@ -166,7 +166,7 @@ fn summed_up<'a>(
     let (mut summary, rest): (Vec<&Answer>, _) = answers.iter().partition(|answer| {
         let is_first = !seen.contains(&answer.cell);
         seen.push(answer.cell.clone());
-        answer.headline || analysis.is_none_or(|analysis| analysis.is_summary(answer, is_first))
+        analysis.is_none_or(|analysis| analysis.is_summary(answer, is_first))
     });
     summary.sort_by_key(|answer| !answer.headline);
     (summary, rest)

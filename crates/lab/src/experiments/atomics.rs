@@ -1,5 +1,7 @@
 //! `atomics`: compare-and-swap or add? One shared counter, by instruction, threads and backoff.
 
+mod published;
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,11 +11,10 @@ use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::words::{counted, semicolon};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
-    Reading, Source, Variant, VariantIndex,
+    Reading, Row, Source, Variant, VariantIndex,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
-use crate::published::{Row, rows};
 
 use super::{at_threads, doublings, threads};
 
@@ -406,7 +407,7 @@ impl Apparatus for Counters {
 fn published() -> Vec<Published> {
     const CAS: &str = "cas by lr/sc";
     const ADD: &str = "amoadd";
-    let rows = rows(include_str!("../../../../fixtures/published/atomics_sg2038.csv"));
+    let rows = published::TABLES[0].rows();
     let mut published = Vec::new();
     let mut publish = |threads, measure: &str, what: String, ratio| {
         published.push(Published {
@@ -483,4 +484,8 @@ fn describe() -> Descriptor {
 }
 
 /// The atomics experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    published: published::TABLES,
+    formats: published::FORMATS,
+    ..Experiment::new(&describe, &plan)
+};

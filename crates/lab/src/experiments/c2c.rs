@@ -1,6 +1,7 @@
 //! `c2c`: what does a line cost to move between two cores? Two protocols, every pair of CPUs.
 
 mod analysis;
+mod tables;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -286,7 +287,7 @@ fn describe() -> Descriptor {
 
 /// The experiment on lines between cores.
 pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Transfers, ..Experiment::new(&describe, &plan) };
+    Experiment { analysis: &Transfers, formats: tables::FORMATS, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! `caches`: how large are the caches really? A chase over sizes, in base pages and in huge ones.
 
 mod analysis;
+mod tables;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -332,7 +333,7 @@ fn describe() -> Descriptor {
 
 /// The experiment on cache sizes.
 pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Knees, ..Experiment::new(&describe, &plan) };
+    Experiment { analysis: &Knees, formats: tables::FORMATS, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

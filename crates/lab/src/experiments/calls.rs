@@ -2,6 +2,7 @@
 
 mod described;
 mod promise;
+mod published;
 mod rungs;
 mod surroundings;
 mod traced;
@@ -180,7 +181,11 @@ impl Apparatus for Ladder {
 }
 
 /// The calls experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    published: published::TABLES,
+    formats: published::FORMATS,
+    ..Experiment::new(&describe, &plan)
+};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ mod apparatus;
 mod counted;
 mod described;
 mod processes;
+mod published;
 mod remedy;
 mod sampled;
 mod touching;
@@ -18,7 +19,6 @@ use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal, Var
 
 use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::memory::{self, allowance, within_allowance};
-use crate::published::rows;
 
 use super::{at_threads, doublings, threads};
 
@@ -248,13 +248,14 @@ fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
 
 /// A figure of the published run.
 fn published_figure(figure: &str) -> f64 {
-    let rows = rows(include_str!("../../../../fixtures/published/faults_sg2038.csv"));
+    let rows = published::TABLES[0].rows();
     let row = rows.iter().find(|row| row.text("figure") == figure);
     row.and_then(|row| row.number("value")).unwrap_or(f64::NAN)
 }
 
 /// The faults experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment { published: published::TABLES, ..Experiment::new(&describe, &plan) };
 
 #[cfg(test)]
 mod tests;

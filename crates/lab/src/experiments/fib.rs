@@ -5,6 +5,7 @@ mod described;
 mod device;
 mod kernel;
 mod oracle;
+mod published;
 mod readings;
 mod soak;
 mod user;
@@ -47,7 +48,11 @@ fn of_the_driver(request: &Request<'_>) -> Result<Plan, Unfit> {
 }
 
 /// The fib experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    published: published::TABLES,
+    formats: published::FORMATS,
+    ..Experiment::new(&describe, &plan)
+};
 
 #[cfg(test)]
 mod tests;

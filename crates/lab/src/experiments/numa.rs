@@ -557,7 +557,7 @@ fn describe() -> Descriptor {
         margin: 0.05,
         epoch: Picoseconds::from_micros(200),
         sources: vec![
-            Source::new("S. Takeuchi, \"Socionext SC0FQAA-B: NUMA or not\", 2018 (in Japanese)", "the question, the program, both published columns"),
+            Source::new("S. Takeuchi, \"Socionext SC0FQAA-B: NUMA or not\", undated (in Japanese)", "the question, the program, both published columns"),
             Source::new("S. Sattolo, \"An algorithm to generate a random cyclic permutation\", 1986", "the single cycle"),
             Source::new("J. Tukey, Exploratory Data Analysis, 1977", "median polish: core, buffer and what is left"),
         ],
@@ -578,8 +578,12 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on memory distances.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Nearness, published: Some(published::run), ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    analysis: &Nearness,
+    published: published::TABLES,
+    formats: published::FORMATS,
+    ..Experiment::new(&describe, &plan)
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! `pipe`: puts, write or vmsplice? What a pipe carries, by writer, reader, size and placement.
 
 mod described;
+mod published;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -563,7 +564,11 @@ impl<R: Reader> Reader for Shared<R> {
 }
 
 /// The pipe experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    published: published::TABLES,
+    formats: published::FORMATS,
+    ..Experiment::new(&describe, &plan)
+};
 
 #[cfg(test)]
 mod tests;

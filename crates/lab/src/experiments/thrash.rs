@@ -502,8 +502,12 @@ fn held(field: &Field, turns: &Turns) -> Seen {
 }
 
 /// The experiment on thrashing.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Thrashing, published: Some(published::run), ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    analysis: &Thrashing,
+    published: published::TABLES,
+    formats: published::FORMATS,
+    ..Experiment::new(&describe, &plan)
+};
 
 #[cfg(test)]
 mod tests;

@@ -47,8 +47,8 @@ impl Analysis for Transfers {
     }
 
     /// The pairs of CPUs stand in a map.
-    fn is_summary(&self, _: &Answer, _: bool) -> bool {
-        false
+    fn is_summary(&self, answer: &Answer, _: bool) -> bool {
+        answer.headline
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {

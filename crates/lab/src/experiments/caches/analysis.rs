@@ -47,7 +47,9 @@ impl Analysis for Knees {
         let walked = walked(machine, trial);
         let answers = answers(machine, trial, &walked);
         let view = view::view(&walked, trial);
-        Judged { answers, findings: findings(machine, trial), view }
+        // Of figures that others took, nobody may know the CPUs.
+        let findings = if machine.cpus.is_empty() { Vec::new() } else { findings(machine, trial) };
+        Judged { answers, findings, view }
     }
 }
 

@@ -1,10 +1,9 @@
 //! What `fib` says about itself.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Descriptor, Parameter, Published, Source};
+use tenbin_model::{Descriptor, Parameter, Published, Rows, Source};
 
-use crate::published::{Row, rows};
-
+use super::published::TABLES;
 use super::user;
 
 pub(super) fn describe() -> Descriptor {
@@ -69,9 +68,9 @@ pub(super) fn describe() -> Descriptor {
 /// The published figures of its driver, and what two of its remarks come to. It weighed no two variants that
 /// stand here, so none of them is a ratio.
 fn published() -> Vec<Published> {
-    let times = rows(include_str!("../../../../../fixtures/published/fibdrv.csv"));
-    let counters = rows(include_str!("../../../../../fixtures/published/fibdrv_perf.csv"));
-    let number = |rows: &[Row], column: &str, name: &str, value: &str| {
+    let times = TABLES[0].rows();
+    let counters = TABLES[1].rows();
+    let number = |rows: &Rows, column: &str, name: &str, value: &str| {
         rows.iter().find(|row| row.text(column) == name).and_then(|row| row.number(value)).unwrap_or(f64::NAN)
     };
     let time = |stage: &str| number(&times, "stage", stage, "ns");

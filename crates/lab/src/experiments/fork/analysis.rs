@@ -311,8 +311,8 @@ impl Analysis for Laws {
     }
 
     /// The ways of a cell stand below each other in a table.
-    fn is_summary(&self, _: &Answer, _: bool) -> bool {
-        false
+    fn is_summary(&self, answer: &Answer, _: bool) -> bool {
+        answer.headline
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {

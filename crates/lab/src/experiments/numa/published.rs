@@ -1,62 +1,136 @@
-//! Both published columns on a Socionext SC2A11, as a run that the same judge judges.
+//! Times by core and memory that others took: the published columns of a Socionext SC2A11, and a user's own.
+
+use std::collections::BTreeMap;
 
 use tenbin_model::machine::Observed;
 use tenbin_model::{
-    Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Run, Sample, Sizes, Variant, VariantIndex,
+    Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Rows, Sample, Sizes, Trial, Variant,
+    VariantIndex,
 };
 
-use super::{BY_STORES, again, by_stores, describe};
+use super::{BY_CHASE, BY_STORES, again, by_chase, by_stores, describe};
 use crate::engine::unmeasured;
-use crate::published::{self, Row, rows};
+use crate::published::{self, Claim, Figure, Format, OnMachine, Reading, Table};
 
-/// Accesses behind each figure: the published program averages over 64 Mi.
-const ACCESSES: u64 = 64 << 20;
+pub(super) const TABLES: &[Table] = &[Table {
+    file: "numa_sc2a11.csv",
+    csv: include_str!("../../../../../fixtures/published/numa_sc2a11.csv"),
+    source: "S. Takeuchi, undated",
+    machine: || Machine {
+        architecture: "aarch64".into(),
+        // The author looked for `numa-node-id` in the device tree and found none.
+        nodes: Observed::Known(Vec::new()),
+        ..published::machine("Socionext SC2A11, 24 cores")
+    },
+    claims,
+    unweighed: None,
+}];
 
-const BUFFER: u64 = 16 << 20;
+pub(super) const FORMATS: &[Format] = &[
+    Format {
+        titles: &["series", "index", "ns_per_access"],
+        row: "series `core`: one core's time in a buffer of core 0; series `repeat`: core 0 again",
+        reading: Reading::Trial(column),
+    },
+    Format {
+        titles: &["reader", "home", "ns"],
+        row: "the time of an access by CPU `reader` to memory that CPU `home` touched first; a pair again is a \
+              repetition",
+        reading: Reading::Trial(matrix),
+    },
+];
 
-/// The SC2A11's L3, in its firmware's device tree (edk2-platforms, `SynQuacerCaches.dtsi`).
-const LAST_CACHE: u64 = 4 << 20;
-
-/// Both columns: a variant for each core, and one for what core 0 repeated.
-pub(super) fn run() -> Run {
-    let rows = rows(include_str!("../../../../../fixtures/published/numa_sc2a11.csv"));
-    let of = |series: &'static str| rows.iter().filter(move |row| row.text("series") == series);
-    let number = |row: &Row| row.number("index").unwrap_or_default() as u32;
-    let mut variants: Vec<Variant> = of("core").map(|row| by_stores(Cpu(number(row)), Cpu(0))).collect();
-    let repeated = VariantIndex::from(variants.len());
-    variants.push(again(Cpu(0), 1));
-    let sample = |row: &Row, variant: VariantIndex, block: u32| Sample {
-        block,
-        variant,
-        iterations: ACCESSES,
-        elapsed: Picoseconds(
-            (row.number("ns_per_access").unwrap_or_default() * 1e3 * ACCESSES as f64) as u64,
-        ),
-        cpu: Cpu(if variant == repeated { 0 } else { variant.0 }),
-        ..Sample::default()
+fn claims(rows: &Rows) -> Vec<Claim> {
+    let of = |series: &str, index: &str| {
+        Figure::at(rows, "ns_per_access", &[("series", series), ("index", index)])
     };
-    let cores = of("core").map(|row| sample(row, VariantIndex(number(row)), 0));
-    let repeats = of("repeat").map(|row| sample(row, repeated, number(row)));
-    let samples = cores.chain(repeats).zip(0..).map(|(sample, order)| Sample { order, ..sample }).collect();
+    let nano = Figure::exact(1e9);
+    vec![
+        Claim::is("all figures lie within about 1 of each other", "1", of("repeat", "17") - of("core", "8")),
+        Claim::is(
+            "an access takes 37 s, of figures that the program prints in ns",
+            "37",
+            of("core", "0") / nano,
+        ),
+    ]
+}
+
+/// Both published columns: a variant for each core, and one for what core 0 repeated.
+fn column(rows: &Rows, machine: Machine) -> OnMachine {
+    let mut variants: Vec<Variant> = Vec::new();
+    let mut samples = Vec::new();
+    let mut timed = |variant: Variant, block, reader, time| {
+        let known = variants.iter().position(|known| *known == variant);
+        let place = known.unwrap_or_else(|| {
+            variants.push(variant);
+            variants.len() - 1
+        });
+        samples.push(sample(samples.len(), place, block, reader, time));
+    };
+    for row in rows {
+        let (series, time) = (row.one_of("series", &["core", "repeat"])?, row.positive("ns_per_access")?);
+        match series {
+            "core" => {
+                let reader = row.cpu("index")?;
+                timed(by_stores(reader, Cpu(0)), 0, reader, time);
+            }
+            _ => timed(again(Cpu(0), 1), row.whole("index")? as u32, Cpu(0), time),
+        }
+    }
+    Ok((machine, trial(BY_STORES, rows, variants, samples)))
+}
+
+/// Every reader in the memory of every home.
+fn matrix(rows: &Rows, machine: Machine) -> OnMachine {
+    // Where a pair stands, and how often it was timed.
+    let mut known: BTreeMap<(Cpu, Cpu), (usize, u32)> = BTreeMap::new();
+    let (mut variants, mut samples) = (Vec::new(), Vec::new());
+    for row in rows {
+        let (reader, home) = (row.cpu("reader")?, row.cpu("home")?);
+        let (place, block) = known.entry((reader, home)).or_insert_with(|| {
+            variants.push(by_chase(reader, home));
+            (variants.len() - 1, 0)
+        });
+        samples.push(sample(samples.len(), *place, *block, reader, row.positive("ns")?));
+        *block += 1;
+    }
+    Ok((machine, trial(BY_CHASE, rows, variants, samples)))
+}
+
+fn sample(order: usize, variant: usize, block: u32, cpu: Cpu, nanoseconds: f64) -> Sample {
+    // Picoseconds of one access would be too coarse.
+    const ACCESSES: u64 = 1 << 20;
+    Sample {
+        order: order as u32,
+        block,
+        variant: variant.into(),
+        iterations: ACCESSES,
+        elapsed: Picoseconds((nanoseconds * 1e3 * ACCESSES as f64) as u64),
+        cpu,
+        ..Sample::default()
+    }
+}
+
+fn trial(label: &str, rows: &Rows, variants: Vec<Variant>, samples: Vec<Sample>) -> Trial {
+    let mut cpus: Vec<Cpu> = samples.iter().map(|sample| sample.cpu).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    // How large buffers and caches were, where the table has it.
+    let bytes =
+        |title: &str| Some((rows.iter().find_map(|row| row.number(title))? * f64::from(1 << 20)) as u64);
+    let mut parameters = Vec::new();
+    parameters.extend(bytes("buffer_mib").map(|buffer| ("buffer".into(), buffer.to_string())));
+    let beyond = bytes("last_cache_mib").map(|cache| cache.saturating_mul(Sizes::BEYOND));
+    parameters.extend(beyond.map(|beyond| ("beyond".into(), beyond.to_string())));
     let arrangement = Arrangement {
-        label: BY_STORES.into(),
-        parameters: vec![
-            ("buffer".into(), BUFFER.to_string()),
-            ("homes".into(), "0".into()),
-            ("beyond".into(), (Sizes::BEYOND * LAST_CACHE).to_string()),
-        ],
-        cpus: (0..repeated.0).map(Cpu).collect(),
+        label: label.into(),
+        parameters,
+        cpus,
         variants: VariantIndex::range(0..variants.len()),
         headline: true,
         ..Arrangement::default()
     };
-    let machine = Machine {
-        architecture: "aarch64".into(),
-        cpu_model: Observed::Known("Socionext SC2A11, 24 cores".into()),
-        // The author looked for `numa-node-id` in the device tree and found none.
-        nodes: Observed::Known(Vec::new()),
-        ..Machine::unobserved("it was not published")
-    };
     let cell = Cell { samples, ..unmeasured(arrangement) };
-    published::run("S. Takeuchi, 2018", machine, Descriptor { variants, ..describe() }, vec![cell])
+    let descriptor = Descriptor { variants, published: Vec::new(), ..describe() };
+    Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
 }

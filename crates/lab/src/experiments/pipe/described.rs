@@ -1,15 +1,15 @@
 //! What `pipe` says about itself: its variants, its parameters, its sources and the published figures.
 
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Bytes, Descriptor, Parameter, Picoseconds, Published, Quantity, Source, Variant};
+use tenbin_model::{Bytes, Descriptor, Parameter, Picoseconds, Published, Quantity, Row, Source, Variant};
 
+use super::published::TABLES;
 use super::{PUBLISHED_CELL, WAYS, WRITES};
-use crate::published::{Row, rows};
 use tenbin_metal::pipe::How;
 
 /// The published figures: seconds for the same 24 GiB, so their ratio is a ratio of throughput.
 pub(super) fn published() -> Vec<Published> {
-    let rows = rows(include_str!("../../../../../fixtures/published/yes.csv"));
+    let rows = TABLES[0].rows();
     let (puts, write, two, large) =
         ("puts", "write", "vmsplice of two buffers", "vmsplice of two buffers of 1 MiB");
     let pairs = [

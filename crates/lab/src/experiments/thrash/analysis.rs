@@ -183,13 +183,13 @@ fn by_one_run(trial: &Trial, cell: &Cell) -> Option<Answer> {
     Some(Answer {
         verdict,
         sentence,
-        caveat: Some("One run of each was published, so the ratio has no interval.".into()),
+        caveat: Some("One figure a side says nothing about spread: the ratio has no interval.".into()),
         figures: vec![Figure::new("cost of sharing", ratio, "1")],
         ..empty(&trial.descriptor, label, cell.arrangement.headline)
     })
 }
 
-/// The footnote of S. Takeuchi (2017), judged: where all cores share one L3, a buffer that fits into it
+/// The footnote of S. Takeuchi, judged: where all cores share one L3, a buffer that fits into it
 /// should not thrash (case C).
 ///
 /// None where no such cell was measured; a machine whose CPUs do not all share one L3 is no test of it.

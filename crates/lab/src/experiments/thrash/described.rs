@@ -47,7 +47,7 @@ pub(super) fn describe() -> Descriptor {
         epoch: Picoseconds::from_micros(100),
         sources: vec![
             Source::new(
-                "S. Takeuchi, on thrashing of caches, 2017 and 2019 (in Japanese)",
+                "S. Takeuchi, on thrashing of caches, undated, with a note of 2019-02-19 (in Japanese)",
                 "the program, the grid of sizes and distances, the footnote",
             ),
             Source::new(

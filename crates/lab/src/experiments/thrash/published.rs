@@ -1,23 +1,22 @@
-//! The published grid on a Ryzen 7 1800X, as a run that the same judge judges.
+//! Grids of sizes and pairs of CPUs that others measured: the published one of a Ryzen 7 1800X, and a user's.
 
 use tenbin_model::machine::{Cache, CoreKind, CpuPlace, Observed, Witness};
 use tenbin_model::topology::shared;
 use tenbin_model::words::and;
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Machine, Picoseconds, Published, Run, Sample,
-    VariantIndex,
+    Arrangement, Bytes, Cell, Comparison, Cpu, Descriptor, Machine, Picoseconds, Published, Row, Rows,
+    Sample, Trial, VariantIndex, WrongCell,
 };
 
 use super::{PRIVATE, SHARED, describe};
 use crate::engine::unmeasured;
-use crate::published::{self, Row, rows};
+use crate::published::{self, Claim, Figure, Format, OnMachine, Reading, Table};
 
 /// Lines that each thread writes: the published program goes 2³⁰/lines times over its lines.
 const LINES: u64 = 1 << 30;
 
 /// The grid as figures to be shown beside this machine's.
 pub(super) fn figures() -> Vec<Published> {
-    let rows = rows(include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"));
     let figure = |row: &Row| {
         let (private, shared) = (row.number("private_s")?, row.number("shared_s")?);
         let place = if row.text("same_ccx") == "yes" { "which share one L3" } else { "which share no cache" };
@@ -37,25 +36,53 @@ pub(super) fn figures() -> Vec<Published> {
             ratio: Some(shared / private),
         })
     };
-    rows.iter().filter_map(figure).collect()
+    TABLES[0].rows().iter().filter_map(figure).collect()
 }
 
-/// The grid: a cell a row, with one run of each variant.
-pub(super) fn run() -> Run {
-    let rows = rows(include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"));
-    let machine = Machine {
+pub(super) const TABLES: &[Table] = &[Table {
+    file: "thrash_ryzen1800x.csv",
+    csv: include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"),
+    source: "S. Takeuchi, undated (with a note of 2019-02-19)",
+    machine: || Machine {
         architecture: "x86_64".into(),
-        cpu_model: Observed::Known("AMD Ryzen 7 1800X".into()),
         cpus: (0..16).map(place).collect(),
-        ..Machine::unobserved("it was not published")
+        ..published::machine("AMD Ryzen 7 1800X")
+    },
+    claims,
+    unweighed: None,
+}];
+
+pub(super) const FORMATS: &[Format] = &[Format {
+    titles: &["case", "buffer_kib", "fits_in", "cpus", "private_s", "shared_s"],
+    row: "seconds of one run with a buffer each and of one with a shared buffer, on two CPUs (\"0,4\")",
+    reading: Reading::Trial(grid),
+}];
+
+fn claims(rows: &Rows) -> Vec<Claim> {
+    let cost = |case: &str, cpus: &str| {
+        let of = |column: &str| Figure::at(rows, column, &[("case", case), ("cpus", cpus)]);
+        of("shared_s") / of("private_s")
     };
-    let cells: Vec<Cell> = rows.iter().map(|row| cell(&machine, row, row == &rows[0])).collect();
-    published::run(
-        "S. Takeuchi, 2017 and 2019",
-        machine,
-        Descriptor { published: Vec::new(), ..describe() },
-        cells,
-    )
+    vec![
+        Claim::over("sharing in case A costs tens of times, over 10x (CPUs 0,4)", "10", cost("A", "0,4")),
+        Claim::over("and over 10x (CPUs 0,8)", "10", cost("A", "0,8")),
+        Claim::over("in case B over 10x (CPUs 0,4)", "10", cost("B", "0,4")),
+        Claim::over("and over 10x (CPUs 0,8)", "10", cost("B", "0,8")),
+        Claim::is("in case C next to nothing, 1.0x, within one L3 (CPUs 0,4)", "1.0", cost("C", "0,4")),
+        Claim::over(
+            "what the text calls thrashing costs tens of times, over 10x, and case C on CPUs 0,8 thrashes",
+            "10",
+            cost("C", "0,8"),
+        ),
+    ]
+}
+
+/// A cell a row, with one run of each variant.
+fn grid(rows: &Rows, machine: Machine) -> OnMachine {
+    let cells = rows.iter().enumerate().map(|(number, row)| cell(&machine, row, number == 0));
+    let cells = cells.collect::<Result<_, _>>()?;
+    let descriptor = Descriptor { published: Vec::new(), ..describe() };
+    Ok((machine, Trial { descriptor, refusal: None, cells, findings: Vec::new() }))
 }
 
 /// The published table of logical CPUs: two threads a core, four cores a core complex with an L3 of its own.
@@ -79,43 +106,46 @@ fn place(cpu: u32) -> CpuPlace {
     }
 }
 
-fn cell(machine: &Machine, row: &Row, headline: bool) -> Cell {
-    let cpus: Vec<Cpu> = row.text("cpus").split(',').filter_map(|cpu| cpu.parse().ok().map(Cpu)).collect();
-    let bytes = Bytes::from_kib(row.number("buffer_kib").unwrap_or_default() as u64);
-    let place = match cpus[..] {
-        [one, other] => shared(machine, one, other).to_string(),
-        _ => String::new(),
+fn cell(machine: &Machine, row: &Row, headline: bool) -> Result<Cell, WrongCell> {
+    let cpus: Option<Vec<Cpu>> =
+        row.text("cpus").split(',').map(|cpu| cpu.trim().parse().ok().map(Cpu)).collect();
+    let Some(cpus @ [one, other]) = cpus.as_deref() else {
+        return Err(row.wrong("cpus", format!("`{}` is not two CPUs, as 0,4 is", row.text("cpus"))));
     };
-    let fits = match row.text("fits_in") {
+    let bytes = Bytes((row.positive("buffer_kib")? * 1024.0) as u64);
+    let case = row.one_of("case", &["A", "B", "C", "D"])?;
+    let fits = match row.one_of("fits_in", &["L1d", "L2", "L3", "none"])? {
         "none" => "fits into no cache".to_owned(),
         cache => format!("fits into {cache}"),
     };
-    let label = format!(
-        "in case {} ({bytes}, which {fits}) on {}, which share {place}",
-        row.text("case"),
-        and(&cpus)
-    );
-    let sample = |order: u32, variant: VariantIndex, column: &str| Sample {
-        order,
-        variant,
-        iterations: LINES,
-        elapsed: Picoseconds((row.number(column).unwrap_or_default() * 1e12) as u64),
-        cpu: cpus[0],
-        ..Sample::default()
+    // What a table does not say of the CPUs is not known.
+    let place = match machine.cpus.is_empty() {
+        false => format!(", which share {}", shared(machine, *one, *other)),
+        true => String::new(),
     };
-    let samples = vec![sample(0, PRIVATE, "private_s"), sample(1, SHARED, "shared_s")];
+    let sample = |order: u32, variant: VariantIndex, column: &str| {
+        Ok(Sample {
+            order,
+            variant,
+            iterations: LINES,
+            elapsed: Picoseconds((row.positive(column)? * 1e12) as u64),
+            cpu: cpus[0],
+            ..Sample::default()
+        })
+    };
     let arrangement = Arrangement {
-        label,
+        label: format!("in case {case} ({bytes}, which {fits}) on {}{place}", and(cpus)),
         parameters: vec![
-            ("case".into(), row.text("case").into()),
+            ("case".into(), case.into()),
             ("bytes".into(), bytes.0.to_string()),
             ("spacing".into(), "64".into()),
         ],
         variants: vec![PRIVATE, SHARED],
         comparisons: Comparison::of([(PRIVATE, SHARED)]),
         headline,
-        cpus,
+        cpus: cpus.to_vec(),
         ..Arrangement::default()
     };
-    Cell { samples, ..unmeasured(arrangement) }
+    let samples = vec![sample(0, PRIVATE, "private_s")?, sample(1, SHARED, "shared_s")?];
+    Ok(Cell { samples, ..unmeasured(arrangement) })
 }

@@ -10,10 +10,11 @@ use tenbin_analysis::verdict::{of_interval, refused_in_words, sentence};
 use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_document::words::percent;
 use tenbin_document::{Document, Table};
-use tenbin_model::words::counted;
+use tenbin_model::unit::three_digits;
+use tenbin_model::words::{capitalised, counted};
 use tenbin_model::{
-    AnalysisName, Answer, Cell, Comparison, Descriptor, Evidence, Machine, Picoseconds, Refusal, Trial,
-    VariantIndex, Verdict,
+    AnalysisName, Answer, Cell, Comparison, Descriptor, Evidence, Figure, Machine, Picoseconds, Refusal,
+    Trial, VariantIndex, Verdict,
 };
 use tenbin_stats::multiple::bonferroni;
 use tenbin_stats::order::Ordered;
@@ -40,6 +41,11 @@ impl Analysis for Unordered {
         Basis::Cells
     }
 
+    /// All of them stand in the view, those that are open together.
+    fn is_summary(&self, _: &Answer, _: bool) -> bool {
+        false
+    }
+
     fn decided(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
         // It was taken before anybody asked.
         true
@@ -64,6 +70,10 @@ fn answers(trial: &Trial, cell: &Cell) -> Vec<Answer> {
         ..answer
     };
     if cell.arrangement.comparisons.is_empty() {
+        // Of several cells, others have the answer.
+        if !cell.arrangement.headline {
+            return Vec::new();
+        }
         let name = cell.arrangement.variants.first().map_or("", |&variant| &descriptor[variant].name);
         let refusal = Refusal {
             reached: format!("`{name}` is the only benchmark with samples"),
@@ -72,11 +82,24 @@ fn answers(trial: &Trial, cell: &Cell) -> Vec<Answer> {
         };
         return vec![refused(empty(descriptor, &cell.arrangement.label, true), refusal)];
     }
-    let judged = cell.arrangement.comparisons.iter().enumerate().map(|(place, comparison)| {
-        let headline = cell.arrangement.headline && place == 0;
+    // Of one cell nobody has to be told where.
+    let place = match &cell.arrangement.label {
+        label if trial.cells.len() > 1 => format!("{label}: "),
+        _ => String::new(),
+    };
+    let judged = cell.arrangement.comparisons.iter().enumerate().map(|(number, comparison)| {
+        let headline = cell.arrangement.headline && number == 0;
         let answer = empty(descriptor, &cell.arrangement.label, headline);
+        let refused = |answer: Answer, refusal: Refusal| {
+            refused(answer, Refusal { reached: format!("{place}{}", refusal.reached), ..refusal })
+        };
         match evidence(trial, cell, comparison) {
-            Err(refusal) => refused(answer, refusal),
+            Err(Unknown { refusal, standing: None }) => refused(answer, refusal),
+            Err(Unknown { refusal, standing: Some((ratio, claim)) }) => Answer {
+                brief: format!("not known: {claim} as it stands"),
+                figures: vec![Figure::new(AS_IT_STANDS, ratio, "1")],
+                ..refused(answer, refusal)
+            },
             Ok(evidence) => {
                 let verdict = of_interval(evidence.interval, evidence.margin);
                 if verdict == Verdict::Refused {
@@ -84,7 +107,7 @@ fn answers(trial: &Trial, cell: &Cell) -> Vec<Answer> {
                     return Answer { evidence: Some(evidence), ..refused(answer, refusal) };
                 }
                 let claim = sentence::alone(descriptor.quantity, &evidence, verdict);
-                let sentence = format!("{claim}, {CONDITION}.");
+                let sentence = format!("{}, {CONDITION}.", capitalised(&format!("{place}{claim}")));
                 Answer { verdict, sentence, evidence: Some(evidence), ..answer }
             }
         }
@@ -96,7 +119,17 @@ fn answers(trial: &Trial, cell: &Cell) -> Vec<Answer> {
 const CONDITION: &str = "as far as nothing changed between the runs of the one and of the other: they were not \
                          interleaved, and their order is not known";
 
-fn evidence(trial: &Trial, cell: &Cell, comparison: &Comparison) -> Result<Evidence, Refusal> {
+/// The figure of an answer that has a ratio and no interval: of medians, right over left.
+const AS_IT_STANDS: &str = "ratio as it stands";
+
+/// Why there is no interval, and the ratio all the same, where there is one.
+struct Unknown {
+    refusal: Refusal,
+    /// Right over left, and in words.
+    standing: Option<(f64, String)>,
+}
+
+fn evidence(trial: &Trial, cell: &Cell, comparison: &Comparison) -> Result<Evidence, Unknown> {
     let Trial { descriptor, .. } = trial;
     let family = trial.family();
     let name = |variant: VariantIndex| descriptor[variant].name.clone();
@@ -105,11 +138,12 @@ fn evidence(trial: &Trial, cell: &Cell, comparison: &Comparison) -> Result<Evide
     for (name, times) in [&left, &right].into_iter().zip(&times) {
         let zeros = times.iter().filter(|&&time| time == 0.0).count();
         if zeros > 0 {
-            return Err(Refusal {
+            let refusal = Refusal {
                 reached: format!("{zeros} of {} of `{name}` took no time", counted(times.len(), "sample")),
                 needs: "times above 0, for a ratio".into(),
                 remedy: "measure longer runs".into(),
-            });
+            };
+            return Err(Unknown { refusal, standing: None });
         }
     }
     let [one, other] = times.map(|times| times.iter().map(|time| time.ln()).collect::<Vec<f64>>());
@@ -118,18 +152,35 @@ fn evidence(trial: &Trial, cell: &Cell, comparison: &Comparison) -> Result<Evide
     else {
         let least = level.and_then(runs::least_each);
         let least = least.map_or_else(|| "more".into(), |least| format!("about {least}"));
-        return Err(Refusal {
-            reached: format!(
-                "`{left}` has {} and `{right}` {}",
-                counted(one.len(), "sample"),
-                counted(other.len(), "sample")
-            ),
+        let medians = [one, other].map(|logs| (logs.len(), Ordered::new(logs).map(|logs| logs.median())));
+        let standing = match medians {
+            [(_, Some(one)), (_, Some(other))] => {
+                let ratio = (other - one).exp();
+                let (fast, slow) = if ratio < 1.0 { (&right, &left) } else { (&left, &right) };
+                let times = three_digits(ratio.max(ratio.recip()));
+                Some((ratio, format!("`{fast}` is {times}x as fast as `{slow}`")))
+            }
+            _ => None,
+        };
+        let [lefts, rights] = medians.map(|(count, _)| count);
+        let samples = match (lefts, rights) {
+            (1, 1) => "one figure a side, which says nothing about spread".to_owned(),
+            _ => format!("{lefts} of the one and {rights} of the other, too few for an interval"),
+        };
+        let reached = match &standing {
+            Some((_, claim)) => format!("{claim} by {samples}"),
+            None => format!("of `{left}` and `{right}` there are {samples}"),
+        };
+        let refusal = Refusal {
+            reached,
             needs: format!(
-                "{least} of each, with {family} to be judged at a level of {}",
+                "{least} of each, for {} at a level of {}",
+                counted(family, "pair"),
                 percent(descriptor.level)
             ),
             remedy: "take more of both".into(),
-        });
+        };
+        return Err(Unknown { refusal, standing });
     };
     // Of ties nothing is left outside: then what was asked for is what is known.
     let achieved = if shift.level > 0.0 { shift.level } else { level };
@@ -166,42 +217,86 @@ fn of_variant(cell: &Cell, variant: VariantIndex) -> Vec<f64> {
 
 fn view(trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
-    for answer in answers {
+    let open: Vec<&Answer> = answers.iter().filter(|answer| stands(answer)).collect();
+    // What is true of several pairs is said once, and their ratios are in the tables.
+    let together = open.first().filter(|_| open.len() > 1).and_then(|answer| answer.refusal.as_ref());
+    if let Some(Refusal { needs, remedy, .. }) = together {
+        document.paragraph(
+            0,
+            format!(
+                "Refused: of {}, none has enough samples for an interval, and one figure a side says nothing about spread; \
+                 their ratios are shown as they stand. Needs {needs}. {}.",
+                counted(open.len(), "pair"),
+                capitalised(remedy)
+            ),
+        );
+    }
+    for answer in answers.iter().filter(|answer| together.is_none() || !stands(answer)) {
         document.paragraph(0, with_caveat(answer));
     }
     if let Some(picture) = ratios(trial, answers) {
         document.space().push(picture);
     }
-    for cell in &trial.cells {
-        let rows: Vec<Vec<String>> =
-            cell.arrangement.variants.iter().filter_map(|&variant| row(trial, cell, variant)).collect();
-        if !rows.is_empty() {
-            let header = ["benchmark", "median", "within (99 %)", "least..most", "samples"];
-            document.space().table(Table::new(header, rows));
-        }
+    if let Some(table) = table(trial, !open.is_empty()) {
+        document.space().table(table);
     }
     if let Some(tool) = trial.descriptor.parameter("tool").filter(|_| !trial.cells.is_empty()) {
-        document.space().paragraph(2, format!("Samples: {tool} took them, and tenbin measured nothing."));
+        document.space().paragraph(2, format!("Samples from {tool}; tenbin measured nothing."));
     }
     document
 }
 
-fn row(trial: &Trial, cell: &Cell, variant: VariantIndex) -> Option<Vec<String>> {
-    let times = Ordered::new(of_variant(cell, variant))?;
-    let estimate = sign::Estimate::of(&times, tenbin_stats::LEVEL);
+/// Whether an answer has a ratio and no interval.
+fn stands(answer: &Answer) -> bool {
+    answer.figures.iter().any(|figure| figure.name == AS_IT_STANDS)
+}
+
+/// What was measured of each side; where a ratio `is_open`, how fast each is beside the first of its cell.
+fn table(trial: &Trial, is_open: bool) -> Option<Table> {
+    let is_several = trial.cells.len() > 1;
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for cell in &trial.cells {
+        let mut first = None;
+        for &variant in &cell.arrangement.variants {
+            let Some(times) = Ordered::new(of_variant(cell, variant)) else { continue };
+            let label = if first.is_none() { cell.arrangement.label.as_str() } else { "" };
+            // As the answers have it: a quotient of medians of logarithms.
+            let logs = Ordered::new(times.values().iter().map(|time| time.ln()).collect());
+            let log = logs.map_or(f64::NAN, |logs| logs.median());
+            let ratio = format!("{}x", three_digits((*first.get_or_insert(log) - log).exp()));
+            let place = is_several.then(|| label.to_owned());
+            let row = row(&trial.descriptor[variant].name, &times);
+            rows.push(place.into_iter().chain(row).chain(is_open.then_some(ratio)).collect());
+        }
+    }
+    let header = is_several.then_some("where").into_iter();
+    let header = header.chain(["benchmark", "median", "within (99 %)", "least..most", "samples"]);
+    let mut table = Table::new(header.chain(is_open.then_some("as fast")), rows);
+    let within = usize::from(is_several) + 2;
+    // Of so few samples that none has an interval, nobody looks for one.
+    if table.rows.iter().all(|row| row[within] == NO_INTERVAL) {
+        std::iter::once(&mut table.header).chain(&mut table.rows).for_each(|row| drop(row.remove(within)));
+    }
+    let table = if is_several { table.with_words(1) } else { table };
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// In the place of an interval of too few samples.
+const NO_INTERVAL: &str = "–";
+
+fn row(name: &str, times: &Ordered) -> [String; 5] {
+    let estimate = sign::Estimate::of(times, tenbin_stats::LEVEL);
     let time = |picoseconds: f64| Picoseconds(picoseconds.round() as u64).to_string();
     let within = estimate.interval.map_or_else(
-        || "–".into(),
+        || NO_INTERVAL.into(),
         |quantile| format!("{} to {}", time(quantile.interval.low), time(quantile.interval.high)),
     );
     let values = times.values();
-    Some(vec![
-        trial.descriptor[variant].name.clone(),
-        time(estimate.median),
-        within,
-        format!("{}..{}", time(values[0]), time(values[values.len() - 1])),
-        times.count().to_string(),
-    ])
+    let range = match values {
+        [only] => time(*only),
+        _ => format!("{}..{}", time(values[0]), time(values[values.len() - 1])),
+    };
+    [name.to_owned(), time(estimate.median), within, range, times.count().to_string()]
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ mod processes;
 
 use std::cell::Cell;
 use std::num::NonZero;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tenbin_analysis::processes::Processes;
 use tenbin_analysis::{Reported, report};
 use tenbin_lab::analyses;
@@ -14,6 +15,7 @@ use tenbin_model::Run as Measured;
 use tenbin_model::words::comma;
 use tenbin_model::{Effort, Report, Verdict};
 use tenbin_store::Label;
+use tenbin_store::neighbours::reading;
 
 use super::{Outlet, Schema, Verb, Work, calibrate, json, label, processes as count};
 use crate::measurement;
@@ -36,9 +38,14 @@ pub struct Run {
     /// Turn a knob of an experiment (see `tenbin show EXPERIMENT`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Judge what somebody else published instead of measuring
-    #[arg(long, value_enum, conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "label", "processes"])]
-    from: Option<Origin>,
+    /// Judge figures of others instead of measuring: `published` ones, of every experiment if none is named;
+    /// or those in a table of yours, in CSV, about the one that is named (see docs/figures.md)
+    #[arg(
+        long,
+        value_name = "published|FILE",
+        conflicts_with_all = ["settings", "quick", "thorough", "seed", "cpus", "label", "processes"]
+    )]
+    from: Option<PathBuf>,
     /// Measure in so many processes, one after the other, and answer over them: quickly in each, unless
     /// --thorough is given. What a process has by chance is then in the interval; 8 answer one
     /// comparison, 13 answer 40
@@ -73,12 +80,8 @@ pub struct Measure {
     pub outlet: Outlet,
 }
 
-/// Where figures come from that are not measured now.
-#[derive(Clone, Copy, ValueEnum)]
-enum Origin {
-    /// The diaries that tenbin grew out of
-    Published,
-}
+/// The word for what was published; a file of that name is `./published`.
+const PUBLISHED: &str = "published";
 
 pub const VERB: Verb = Verb {
     schemas: &[
@@ -89,11 +92,15 @@ pub const VERB: Verb = Verb {
     ..Verb::of::<Run>("run")
 };
 
-/// The experiments, and what `--set` turns in each, for the help.
+/// The experiments, the tables that each reads, and what `--set` turns in it, for the help.
 fn knobs() -> String {
-    let mut text = String::from("Experiments, and what --set turns:\n");
-    for descriptor in descriptors() {
+    let mut text =
+        String::from("Experiments, the titles of tables of yours (--from), and what --set turns:\n");
+    for (descriptor, titles) in descriptors().into_iter().zip(survey::titles()) {
         text.push_str(&format!("  {:9} {}\n", descriptor.name, descriptor.question));
+        for titles in titles {
+            text.push_str(&format!("{:12}--from: {titles}\n", ""));
+        }
         for parameter in &descriptor.parameters {
             text.push_str(&format!("{:12}{}={}\n", "", parameter.name, parameter.default));
             text.push_str(&format!("{:14}{}\n", "", parameter.what));
@@ -104,8 +111,8 @@ fn knobs() -> String {
 
 impl Work for Run {
     fn run(self) -> Result<Answer, Trouble> {
-        match (self.from, self.processes) {
-            (Some(Origin::Published), _) => published(&self),
+        match (&self.from, self.processes) {
+            (Some(from), _) => of_others(&self, from),
             (None, Some(count)) => processes::run(&self, count),
             (None, None) => measured(&self),
         }
@@ -143,13 +150,31 @@ fn measured(asked: &Run) -> Result<Answer, Trouble> {
     Ok(answer)
 }
 
-/// What somebody else published about one experiment, judged as a measurement is. Nothing is measured or
-/// kept.
-fn published(asked: &Run) -> Result<Answer, Trouble> {
-    let reported = analyses().report(&survey::published(&asked.experiments)?, None);
+/// Figures that others took, judged as a measurement is. Nothing is measured or kept.
+fn of_others(asked: &Run, from: &Path) -> Result<Answer, Trouble> {
+    let names = &asked.experiments;
+    let runs = if from.as_os_str() == PUBLISHED {
+        survey::published(names)?
+    } else {
+        let text = reading::text(from).map_err(|unread| Trouble::usage(unread.to_string()))?;
+        vec![survey::of_table(names, &from.display().to_string(), &text)?]
+    };
+    let Some(reported) = analyses().report_together(&runs) else {
+        return Err(Trouble::internal("nothing was published"));
+    };
     let outlet = &asked.measure.outlet;
-    let text = outlet.form.text(&reported.report, |_, width| detail(&reported, width))?;
-    Ok(Answer { to: outlet.output.clone(), ..Answer::text(text) })
+    let text = outlet.form.text(&reported.report, |_, width| match names.as_slice() {
+        [_] => detail(&reported, width),
+        _ => format!(
+            "{}{}\n{}",
+            report::survey(&reported.report, width).text(width),
+            report::marks().text(width),
+            detail(&reported, width)
+        ),
+    })?;
+    let is_refused = reported.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
+    let exit = if names.len() == 1 && is_refused { Exit::Refused } else { Exit::Answered };
+    Ok(Answer { to: outlet.output.clone(), exit, ..Answer::text(text) })
 }
 
 /// Everything about every experiment of a run.

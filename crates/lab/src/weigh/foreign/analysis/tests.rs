@@ -83,12 +83,19 @@ fn what_lies_within_the_margin_is_the_same() {
 fn what_cannot_be_known_says_what_is_missing() {
     let wide: Vec<f64> = (0..12).map(|place| 1.0 + 0.2 * f64::from(place % 4)).collect();
     for (benchmarks, words) in [
-        (vec![times(4, 1.0), times(4, 2.0)], "`a` has 4 samples and `b` 4 samples. Needs about 5 of each"),
+        (
+            vec![times(4, 1.0), times(4, 2.0)],
+            "`a` is 2.00x as fast as `b` by 4 of the one and 4 of the other, too few for an interval. Needs about 5 of each",
+        ),
+        (
+            vec![vec![1.0], vec![2.0]],
+            "`a` is 2.00x as fast as `b` by one figure a side, which says nothing about spread. Needs about 5 of each",
+        ),
         (vec![times(4, 1.0)], "`a` is the only benchmark with samples"),
         (vec![vec![0.0; 9], times(9, 1.0)], "9 of 9 samples of `a` took no time"),
         (vec![wide.clone(), wide], "measure both again in turns"),
         // Each of several has its part of the level.
-        (vec![times(5, 1.0), times(5, 2.0), times(5, 3.0)], "Needs about 6 of each, with 2 to be judged"),
+        (vec![times(5, 1.0), times(5, 2.0), times(5, 3.0)], "Needs about 6 of each, for 2 pairs"),
     ] {
         let slices: Vec<&[f64]> = benchmarks.iter().map(Vec::as_slice).collect();
         let (answers, _) = report(&slices);
