@@ -246,8 +246,8 @@ fn order(first: &[Kept<'_>], second: &[Kept<'_>]) -> Option<String> {
     let (ours, theirs) = (times(first), times(second));
     let before = |one: &[String], other: &[String]| one.last() < other.first();
     (before(&ours, &theirs) || before(&theirs, &ours)).then(|| {
-        "All runs of one side were made before the first of the other: what else changed meanwhile is in the difference too. Take \
-         them in turns."
+        "All runs of one side were made before the first of the other: whatever changed meanwhile is in the \
+         difference too. Take them in turns."
             .into()
     })
 }
@@ -515,10 +515,10 @@ impl Both<'_> {
             .map_or_else(String::new, |ratio| format!("the second is {ratio:.3} times the first"));
         match (&judged.known, judged.interval.map(as_ratios)) {
             (Some(Spread { runs: ..=2, .. }), _) => {
-                format!("{ratio}, and no other run of this is known here")
+                format!("{ratio}, and no other such run is known here")
             }
             (Some(Spread { runs, reach: Some(reach), .. }), _) => format!(
-                "{ratio}, and of {runs} such runs known here all but {} of the pairs are within {reach:.3}x of each other",
+                "{ratio}, and of {runs} such runs known here, all but {} of the pairs are within {reach:.3}x of each other",
                 percent(self.level)
             ),
             (Some(Spread { runs, range, .. }), _) => format!(
@@ -565,7 +565,7 @@ impl Both<'_> {
     }
 }
 
-const ONE_A_SIDE: &str = "one run a side cannot tell a change from what changes between runs";
+const ONE_A_SIDE: &str = "one run a side cannot tell a change from what varies between runs";
 
 /// What would change the refusals, once for all of them. None where nothing was refused for want of runs.
 fn remedy(comparisons: &[Compared], runs: [usize; 2]) -> Option<String> {

@@ -129,7 +129,7 @@ fn caches(machine: &Machine) -> Vec<String> {
             Observed::NotObservable(why) => format!(" ({why})"),
             Observed::Known(_) => String::new(),
         };
-        sentences.push(format!("No cache for data{whose} is known{why}."));
+        sentences.push(format!("No data cache{whose} is known{why}."));
     }
     sentences
 }
@@ -293,7 +293,7 @@ fn nearness(machine: &Machine) -> String {
     let total: usize = counts.values().sum();
     let certain = machine.cpus.iter().all(is_placed);
     let what = |shared: &Shared| match shared {
-        Shared::Machine if !certain => "nothing that is known but the machine".to_owned(),
+        Shared::Machine if !certain => "nothing known but the machine".to_owned(),
         shared => shared.to_string(),
     };
     let verb = |count: usize| if count == 1 { "shares" } else { "share" };
@@ -304,7 +304,7 @@ fn nearness(machine: &Machine) -> String {
         _ => {
             let clauses =
                 counts.iter().map(|(shared, &count)| format!("{count} {} {}", verb(count), what(shared)));
-            format!("Of {total} pairs of CPUs {}.", and(clauses))
+            format!("Of {total} pairs of CPUs, {}.", and(clauses))
         }
     }
 }

@@ -426,6 +426,6 @@ impl TryFrom<String> for Hex {
     fn try_from(text: String) -> Result<Self, String> {
         let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
         let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        number.map(Self).ok_or_else(|| format!("`{text}` is no number of the form 0x1f"))
+        number.map(Self).ok_or_else(|| format!("`{text}` is not a number of the form 0x1f"))
     }
 }

@@ -14,7 +14,7 @@ use crate::pool::{self, Means, Turn};
 use crate::sentence::{Story, doing, refusal};
 use crate::symbols::Job;
 
-const INTERRUPTED: &str = "tenbin was interrupted before it was examined to the end";
+const INTERRUPTED: &str = "tenbin was interrupted before the examination ended";
 
 /// What comes of a job, and how many seconds it takes.
 type Examined = (Result<Report, Refused>, f64);

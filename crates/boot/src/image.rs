@@ -74,7 +74,7 @@ pub enum Error {
     #[error("not an ELF file")]
     NotElf,
     /// It is of 32 bits.
-    #[error("an ELF file of 32 bits; RV64 is supported")]
+    #[error("a 32-bit ELF file; RV64 is supported")]
     NotSixtyFourBits,
     /// Its bytes are in the other order.
     #[error("a big-endian ELF file; RISC-V code is little-endian")]
@@ -308,7 +308,7 @@ impl From<Malformed> for Error {
         match malformed {
             Malformed::NotElf => Self::NotElf,
             Malformed::Class(Some(class)) if class == elf::ELFCLASS32.0 => Self::NotSixtyFourBits,
-            Malformed::Class(_) => Self::Damaged("neither of 32 nor of 64 bits".to_owned()),
+            Malformed::Class(_) => Self::Damaged("neither 32-bit nor 64-bit".to_owned()),
             Malformed::Damaged(how) => Self::Damaged(how),
         }
     }

@@ -91,7 +91,7 @@ impl FromStr for Counts {
         let counts = numbers(text, "a number of harts")?;
         match counts.iter().find(|count| !(1..=MOST_HARTS).contains(count)) {
             None => Ok(Self(counts)),
-            Some(count) => Err(format!("a machine has 1 to {MOST_HARTS} harts, and not {count}")),
+            Some(count) => Err(format!("a machine has 1 to {MOST_HARTS} harts, not {count}")),
         }
     }
 }
@@ -117,7 +117,7 @@ impl FromStr for BootHarts {
             list => {
                 let harts = numbers(list, "the number of a hart")?;
                 if let Some(hart) = harts.iter().find(|&&hart| hart >= MOST_HARTS) {
-                    return Err(format!("harts have the numbers 0 to {}, and not {hart}", MOST_HARTS - 1));
+                    return Err(format!("harts have the numbers 0 to {}, not {hart}", MOST_HARTS - 1));
                 }
                 Self::Some(harts)
             }
@@ -205,7 +205,7 @@ impl FromStr for Place {
             None => (text, 0),
             Some((from, distance)) => {
                 let number = number(distance).filter(|_| !distance.starts_with('-'));
-                (from, number.ok_or_else(|| format!("`{distance}` is no distance in bytes"))?)
+                (from, number.ok_or_else(|| format!("`{distance}` is not a distance in bytes"))?)
             }
         };
         Ok(Self { from: from.parse()?, distance })
@@ -249,7 +249,7 @@ impl FromStr for Setting {
         let (place, bytes) = match word.split_once(':') {
             None => (word, None),
             Some((place, bytes @ ("1" | "2" | "4" | "8"))) => (place, bytes.parse().ok()),
-            Some((_, other)) => return Err(format!("a word has 1, 2, 4 or 8 bytes, and not `{other}`")),
+            Some((_, other)) => return Err(format!("a word has 1, 2, 4 or 8 bytes, not `{other}`")),
         };
         Ok(Self { place: place.parse()?, bytes, value: value.parse()? })
     }
@@ -259,11 +259,11 @@ impl FromStr for GivenControl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE, as misa=0x141105")?;
+        let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE, like misa=0x141105")?;
         if control(name).is_none() {
-            return Err(format!("`{name}` is no control and status register that can be given a value"));
+            return Err(format!("`{name}` is not a control and status register that can be set"));
         }
-        let value = number(value).ok_or_else(|| format!("`{value}` is no number (64, 0x40, -1)"))?;
+        let value = number(value).ok_or_else(|| format!("`{value}` is not a number (64, 0x40, -1)"))?;
         if name == "mstatus" && value & 8 != 0 {
             return Err("interrupts are off at reset (mstatus.MIE, bit 3)".to_owned());
         }
@@ -294,16 +294,16 @@ impl FromStr for Expected {
         if text == "none" {
             return Ok(Self::None);
         }
-        let (name, sum) = text.split_once('=').ok_or("it has the form REGISTER=SUM, as a1=0x100+hart")?;
+        let (name, sum) = text.split_once('=').ok_or("it has the form REGISTER=SUM, like a1=0x100+hart")?;
         let register =
-            Register::named(name).ok_or_else(|| format!("`{name}` is no register (sp, a1, x11)"))?;
+            Register::named(name).ok_or_else(|| format!("`{name}` is not a register (sp, a1, x11)"))?;
         let (mut base, mut step) = (Vec::new(), Vec::new());
         for term in sum.split('+') {
             match term.split_once('*') {
                 None if term == "hart" => step.push(Value::Number(1)),
                 None => base.push(term.parse()?),
                 Some(("hart", factor)) | Some((factor, "hart")) => step.push(factor.parse()?),
-                Some(_) => return Err(format!("of the factors of `{term}` one must be `hart`")),
+                Some(_) => return Err(format!("one factor of `{term}` must be `hart`")),
             }
         }
         Ok(Self::Register { register, base, step })
@@ -324,9 +324,9 @@ impl FromStr for Size {
             count.checked_mul(1 << shift)
         });
         let size =
-            size.ok_or_else(|| format!("`{text}` is no number of bytes (4GiB, 512MiB, 1000000000)"))?;
+            size.ok_or_else(|| format!("`{text}` is not a number of bytes (4GiB, 512MiB, 1000000000)"))?;
         if size < LEAST {
-            Err(format!("{size} bytes are too few; 16MiB are the least"))
+            Err(format!("{size} bytes are too few; 16MiB is the least"))
         } else {
             Ok(Self(size))
         }

@@ -30,7 +30,7 @@ impl Story<'_> {
             }
             Fault::Livelock => {
                 format!(
-                    "The harts can go on for ever without ever being at their goals: {}",
+                    "The harts can go on for ever without ever reaching their goals: {}",
                     self.whereabouts()
                 )
             }
@@ -163,10 +163,10 @@ impl Story<'_> {
     fn why_astray(&self) -> &'static str {
         match self.end().map(|end| self.names.image.fetch(end.pc)) {
             Some(Ok(_)) => {
-                "it asks for memory that neither the file nor --ram names, or at an address that is no multiple of the \
-                 access's size, which a hart may answer by a trap"
+                "it accesses memory that neither the file nor --ram names, or an address that is not a \
+                 multiple of the access size, on which a hart may trap"
             }
-            _ => "no code that the file names is where it goes",
+            _ => "it goes where the file names no code",
         }
     }
 
@@ -221,8 +221,8 @@ pub(crate) fn doing(names: Names<'_>, fault: Fault, end: &End) -> String {
             }
         }
         Doing::Sleeps => "sleeps in wfi".to_owned(),
-        Doing::Loops => "goes round without looking at memory".to_owned(),
-        Doing::Astray => "went where nothing is".to_owned(),
+        Doing::Loops => "loops without looking at memory".to_owned(),
+        Doing::Astray => "went astray".to_owned(),
         Doing::Runs => "is on its way".to_owned(),
     }
 }

@@ -118,7 +118,7 @@ impl Firmware {
             }
         }
         if jobs.is_empty() {
-            let why = "no machine that is asked about has a hart of that number (--harts, --boot-hart)";
+            let why = "no machine that is asked about has a hart with that number (--harts, --boot-hart)";
             return Err(why.to_owned());
         }
         Ok(jobs)
@@ -150,8 +150,8 @@ impl Firmware {
             let end = word.address.0.saturating_add(word.bytes.into());
             if boots.as_ref().is_some_and(|boots| word.address.0 < boots.end && boots.start < end) {
                 return Err(format!(
-                    "--set {}: --boot-hart sets that word already, to every hart in turn if it is not given; say --boot-hart any, and it is \
-                     left to --set",
+                    "--set {}: --boot-hart already sets that word, to every hart in turn by default; say \
+                     --boot-hart any to leave it to --set",
                     word.name
                 ));
             }
@@ -238,7 +238,7 @@ impl Symbols<'_> {
             Value::Symbol(name) => match self.0.symbol(name) {
                 Some(symbol) => Ok(symbol.address),
                 None if self.0.symbols.is_empty() => Err(format!(
-                    "it has no symbols (it was stripped?), and so no `{name}`; addresses may be given"
+                    "it has no symbols (was it stripped?), and so no `{name}`; addresses may be given"
                 )),
                 None => Err(format!("it has no symbol `{name}`")),
             },
@@ -255,7 +255,7 @@ impl Symbols<'_> {
         if begin <= end {
             Ok((begin, end))
         } else {
-            Err(format!("--{option}: the memory begins at {begin:#x} and ends before, at {end:#x}"))
+            Err(format!("--{option}: the memory begins at {begin:#x} and ends before it, at {end:#x}"))
         }
     }
 

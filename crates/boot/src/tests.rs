@@ -223,7 +223,7 @@ fn what_is_not_there_is_not_asked_about() {
     wrong(&[], &["--primary=flag"], "--primary: no code is at 0x3000");
     wrong(&[], &["--all-arrived=arrived,0"], "--all-arrived: no code is at 0x0");
     wrong(&["tell"], &["--started=started"], "--started needs to know where a hart is told");
-    wrong(&[], &["--bss=bss_end,bss_start"], "begins at 0x3010 and ends before, at 0x3000");
+    wrong(&[], &["--bss=bss_end,bss_start"], "begins at 0x3010 and ends before it, at 0x3000");
     wrong(
         &["primary"],
         &["--bss=flag,flag+8"],
@@ -233,7 +233,7 @@ fn what_is_not_there_is_not_asked_about() {
     wrong(&[], &["--expect=sp=top"], "it has no symbol `top`");
     let stripped = |words: &str| firmware_of(&[], words).err().unwrap_or_default();
     assert!(stripped("--window=8").contains("no symbols in its code; an address may be given"));
-    assert!(stripped("--arrived=done").contains("it has no symbols (it was stripped?)"));
+    assert!(stripped("--arrived=done").contains("it has no symbols (was it stripped?)"));
 }
 
 #[test]
@@ -294,13 +294,13 @@ fn machines_are_told_apart_by_words() {
     wrong(
         &file,
         &["--harts=2,3", "--boot-hart=3"],
-        "no machine that is asked about has a hart of that number",
+        "no machine that is asked about has a hart with that number",
     );
     for words in [&["--set=boot_hart=1"][..], &["--boot-hart=0", "--set=0x200b:1=1"]] {
         wrong(
             &file,
             words,
-            ": --boot-hart sets that word already, to every hart in turn if it is not given; say --boot-hart any",
+            ": --boot-hart already sets that word, to every hart in turn by default; say --boot-hart any",
         );
     }
     wrong(&file, &["--set=flag=1"], "`flag` cannot be set: the file holds nothing at 0x3000.");
@@ -354,7 +354,7 @@ fn memory_that_the_file_does_not_name_is_asked_for() {
     // What the file holds, it still holds.
     assert_eq!((file.image.byte(0x2008), file.image.byte(0x2020)), (Some(0), None));
     let wrong = read(image(USUAL), &["--ram=0x3000,0x2000"]).expect_err("it is the wrong way round");
-    assert_eq!(wrong, "--ram: the memory begins at 0x3000 and ends before, at 0x2000");
+    assert_eq!(wrong, "--ram: the memory begins at 0x3000 and ends before it, at 0x2000");
     let astray = Image { entry: 0x2000, ..image(USUAL) };
     assert_eq!(read(astray, &[]).err().as_deref(), Some("no code is at its entry, 0x2000"));
 }
@@ -454,7 +454,7 @@ fn each_fault_has_a_sentence() {
         (
             Fault::Livelock,
             steps(),
-            "for ever without ever being at their goals: hart 0, at done+4 (two_harts.s:20), sleeps in wfi; hart 1, at wait (two_harts.s:15), reads flag, which holds -1, for ever.",
+            "for ever without ever reaching their goals: hart 0, at done+4 (two_harts.s:20), sleeps in wfi; hart 1, at wait (two_harts.s:15), reads flag, which holds -1, for ever.",
         ),
         (
             Fault::StartedEarly,
@@ -488,7 +488,7 @@ fn each_fault_has_a_sentence() {
         (
             Fault::Astray,
             steps(),
-            "Hart 1 goes astray from wait (two_harts.s:15): it asks for memory that neither the file nor --ram names, or at an address that is no multiple of the access's size, which a hart may answer by a trap.",
+            "Hart 1 goes astray from wait (two_harts.s:15): it accesses memory that neither the file nor --ram names, or an address that is not a multiple of the access size, on which a hart may trap.",
         ),
         (
             Fault::LostStore,

@@ -108,9 +108,7 @@ impl Folder {
                 Ok(Self { path: OsString::from_vec(path.to_vec()).into(), wanted, guardian })
             }
             [b'!', why @ .., 0] => Err(fault(io::Error::other(String::from_utf8_lossy(why)))),
-            _ => Err(fault(io::Error::other(
-                "the shell that makes it ended before it had, and says why before this",
-            ))),
+            _ => Err(fault(io::Error::other("the shell that makes it ended too soon, and said why above"))),
         }
     }
 }

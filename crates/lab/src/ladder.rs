@@ -205,7 +205,7 @@ impl Ladder {
                     margin: work.margin,
                     refused: (needed > longest).then(|| {
                         format!(
-                            "two whole operations more need an epoch of {}, and the longest is {LONGEST_EPOCH}",
+                            "two more whole operations need an epoch of {}, and the longest is {LONGEST_EPOCH}",
                             Picoseconds(needed as u64)
                         )
                     }),
@@ -404,7 +404,7 @@ fn arrangement(cpu: Cpu, epoch: Picoseconds, least_iterations: u64) -> Arrangeme
 fn describe(question: &Question) -> Descriptor {
     Descriptor {
         name: question.work.into(),
-        question: "Is what is known of this pair found?".into(),
+        question: "Does it find what is known of this pair?".into(),
         requirement: "an instrument that says \"different\" must say how often it is wrong".into(),
         specification: "as many operations are done as are asked for".into(),
         subject: question.what.clone(),

@@ -30,18 +30,19 @@ pub(crate) fn of(number: i32) -> Option<(&'static str, &'static str)> {
         }
         ENOSPC => (
             "room where it is written (ENOSPC)",
-            "free some room, or name another folder for what is temporary with TMPDIR",
+            "free some room, or name another folder for temporary files with TMPDIR",
         ),
         EDQUOT => {
             ("room within your quota (EDQUOT)", "remove files of yours, or name another folder with TMPDIR")
         }
         EPERM | EACCES => (
             "a right that was withheld (EPERM or EACCES)",
-            "see whether a container's filter of system calls or a security module withholds it, or run as a user who has it; a program is also \
-             withheld by a file system that is mounted noexec: name another folder with TMPDIR",
+            "see whether a container's filter of system calls or a security module withholds it, or run as \
+             a user who has it; a file system mounted noexec also withholds programs: name another folder \
+             with TMPDIR",
         ),
         ENOSYS => (
-            "a system call that this kernel has not, or that a container's filter hides (ENOSYS)",
+            "a system call that this kernel lacks, or that a container's filter hides (ENOSYS)",
             "run on a newer kernel, or outside the container",
         ),
         _ => return None,

@@ -97,7 +97,7 @@ impl<'a> Selection<'a> {
                 )
             });
             return Err(Unfit::Usage(format!(
-                "--set {key}: none of the experiments that are named has a parameter `{key}`: {}",
+                "--set {key}: none of the named experiments has a parameter `{key}`: {}",
                 semicolon(knobs)
             )));
         }

@@ -370,7 +370,7 @@ fn unfit(trouble: Trouble, api: &Api, standing: Standing<'_>) -> Untraced {
             (Unfit::Usage(why), true)
         }
         (Trouble::OutOfTime(_), None) => {
-            let needs = format!("the probe to come to its call of {}()", api.name);
+            let needs = format!("the probe to reach its call of {}()", api.name);
             (refused(&needs, "run again on a quieter machine"), true)
         }
         (Trouble::Fault(Fault::System { error, .. }), Some(path))

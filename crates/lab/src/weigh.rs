@@ -436,7 +436,7 @@ impl Question {
             });
         }
         if self.ignored == Ignored::Nothing {
-            variants.push(Variant::sabotage(FAILING, "it ends with another status than 0"));
+            variants.push(Variant::sabotage(FAILING, "it ends with a status other than 0"));
         }
         let mut quantities = self.quantities.clone();
         let quantity = if quantities.is_empty() { Quantity::WallTime } else { quantities.remove(0) };
@@ -460,7 +460,7 @@ impl Question {
                 format!("each is started by `{} -c`, whose start is in every figure", words.join(" "))
             }
         };
-        let mut parameters = vec![Parameter::new("start", &how, "who reads the commands")];
+        let mut parameters = vec![Parameter::new("start", &how, "what reads the commands")];
         if commands.iter().any(|command| command.row > 0) {
             let typed: Vec<&Typed<'_>> = commands.iter().filter(|command| command.row == 0).collect();
             // Where revisions are weighed they are what tells one command from itself.
@@ -493,7 +493,7 @@ impl Question {
                     format!("Which of these commands needs less {}?", other.of_command().unwrap_or_default())
                 }
             },
-            requirement: "who changes a program wants to know whether it became faster".into(),
+            requirement: "whoever changes a program wants to know whether it became faster".into(),
             specification,
             quantity,
             further: quantities,

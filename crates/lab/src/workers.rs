@@ -119,8 +119,8 @@ const EPOCH_OF_WORKER: Picoseconds = Picoseconds::from_millis(10);
 const EPOCH_OF_INSTRUCTIONS: Picoseconds = Picoseconds::from_micros(500);
 
 /// What is asked of each side.
-const ALIKE: &str = "each passes its own check, gives the evidence that the first one gives for the same operations, and takes longer \
-                     for more of them";
+const ALIKE: &str = "each passes its own check, gives the same evidence as the first one for the same \
+                     operations, and takes longer for more of them";
 
 /// Blocks of instructions, at least: cycles are wanted to a hundredth, and are soon known to a tenth.
 const LEAST_BLOCKS_OF_INSTRUCTIONS: u32 = 64;
@@ -367,7 +367,7 @@ impl Question {
         Descriptor {
             name: weigh::NAME.into(),
             question: "Which of these costs less?".into(),
-            requirement: "who changes a function wants to know whether it became cheaper".into(),
+            requirement: "whoever changes a function wants to know whether it became cheaper".into(),
             specification: match (&self.sides, self.threads()) {
                 (Sides::Instructions(_), _) => {
                     "each runs without a trap, and takes longer for more of them".into()

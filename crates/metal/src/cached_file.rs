@@ -92,7 +92,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: `map` made exactly this mapping; whoever borrowed its bytes is gone.
         let unmapped = unsafe { munmap(self.start, self.length) };
-        debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
+        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }
 

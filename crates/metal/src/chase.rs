@@ -64,7 +64,7 @@ impl Chase {
         assert!(spacing > 0 && spacing.is_multiple_of(WORD), "{spacing} bytes hold no whole pointers");
         // The mapping has whole pages and may be larger than what was asked for.
         let lines = bytes / spacing;
-        assert!(lines >= 2, "{bytes} bytes are no two lines of {spacing}");
+        assert!(lines >= 2, "{bytes} bytes are not two lines of {spacing}");
         let mut pages = Pages::map(bytes, kind)?;
         let mut order: Vec<u32> = (0..lines as u32).collect();
         for last in (1..lines).rev() {

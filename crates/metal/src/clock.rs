@@ -62,7 +62,7 @@ impl Clock {
                 }
                 let kernel = Self::kernel();
                 let why = format!(
-                    "the {COUNTER_NAME} ran backward {} times of {} between CPUs",
+                    "the {COUNTER_NAME} ran backward {} times in {} between CPUs",
                     crossing.backward, crossing.readings
                 );
                 Ok((kernel, kernel.describe(kernel.cross(cpus)?, why)))

@@ -132,7 +132,7 @@ impl fmt::Display for Fault {
                  something else holds its CPU: run again on a quieter machine"
             ),
             Self::NoHugePages { asked, granted: Some(granted) } => {
-                write!(f, "of {asked} that were asked for in huge pages the kernel gave {granted}")
+                write!(f, "the kernel gave {granted} of {asked} requested in huge pages")
             }
             Self::NoHugePages { asked, granted: None } => {
                 write!(f, "{asked} were asked for in huge pages, and the kernel does not say what it gave")

@@ -168,7 +168,7 @@ impl Track {
         assert!(start < end && spacing > 0, "no line of {spacing} bytes lies between {start} and {end}");
         assert!(
             (end - start).is_multiple_of(spacing),
-            "{} bytes are no whole number of lines of {spacing}",
+            "{} bytes are not a whole number of lines of {spacing}",
             end - start
         );
         assert!(offset < spacing, "byte {offset} is not in a line of {spacing}");

@@ -110,7 +110,7 @@ impl Pages {
     pub(crate) fn keep_from_later_children(&self) {
         // SAFETY: the range is this mapping; a child that is forked later runs none of its owner's code.
         let advised = unsafe { madvise(self.base.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
-        debug_assert!(advised.is_ok(), "madvise of an own mapping");
+        debug_assert!(advised.is_ok(), "madvise of own mapping");
     }
 
     /// How much of this memory the kernel keeps in huge pages, by its own word in
@@ -159,7 +159,7 @@ impl Drop for Pages {
         // SAFETY: this mapping was made by `map` with this base and length, and no reference to it
         // outlives `self`. Pages that a pipe still holds stay alive by the kernel's own references.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
-        debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
+        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }
 

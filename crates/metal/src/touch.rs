@@ -267,7 +267,7 @@ impl Drop for Region {
         // SAFETY: this mapping was made by `map` with this base and length, and no reference to it outlives
         // `self`.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
-        debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
+        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }
 

@@ -70,9 +70,9 @@ impl fmt::Display for Trouble {
             Self::Forbidden(error) => {
                 write!(f, "the kernel does not let this process trace another: {error}")
             }
-            Self::Unsupported => write!(f, "the kernel does not tell what a system call was asked"),
+            Self::Unsupported => write!(f, "the kernel does not say what a system call was asked"),
             Self::OutOfTime(deadline) => write!(f, "the program was still running after {deadline:?}"),
-            Self::Gone(thread) => write!(f, "thread {thread} is no more"),
+            Self::Gone(thread) => write!(f, "thread {thread} is gone"),
         }
     }
 }

@@ -129,7 +129,7 @@ pub struct NotAnArchitecture(String);
 impl fmt::Display for NotAnArchitecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = comma(Architecture::ALL.map(Architecture::name));
-        write!(f, "{} is no architecture of a guest: use one of {known}", self.0)
+        write!(f, "{} is not a guest architecture: use one of {known}", self.0)
     }
 }
 

@@ -50,8 +50,8 @@ pub enum Malformed {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotElf => f.write_str("it does not begin as an ELF file"),
-            Self::Class(_) => f.write_str("it is no ELF file of 64 bits"),
+            Self::NotElf => f.write_str("it does not begin like an ELF file"),
+            Self::Class(_) => f.write_str("it is not a 64-bit ELF file"),
             Self::Damaged(how) => f.write_str(how),
         }
     }

@@ -155,7 +155,7 @@ impl Row {
     pub fn positive(&self, column: &str) -> Result<f64, WrongCell> {
         match self.number(column) {
             Some(number) if number > 0.0 => Ok(number),
-            _ => Err(self.wrong(column, format!("{} is no number above 0", quoted(self.text(column))))),
+            _ => Err(self.wrong(column, format!("{} is not a number above 0", quoted(self.text(column))))),
         }
     }
 
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!((b.text("cpus"), b.number("seconds")), ("", None));
         assert_eq!(
             b.positive("seconds").unwrap_err().to_string(),
-            "line 4, column `seconds`: nothing is no number above 0"
+            "line 4, column `seconds`: nothing is not a number above 0"
         );
         assert!(rows.has(&["cpus", "name"]) && !rows.has(&["core"]));
         assert_eq!(rows.find(&[("name", "B")]), Some(b));

@@ -29,7 +29,7 @@ pub enum Accelerator {
 
 /// A word that names no accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} makes no guest go: use tcg (emulated) or kvm")]
+#[error("{0} cannot run guests: use tcg (emulated) or kvm")]
 pub struct NotAnAccelerator(String);
 
 /// From the names that QEMU has for them. Counting is another matter and has no name there.
@@ -57,7 +57,7 @@ impl Accelerator {
                 "instructions are counted on one CPU only, and {cpus} are wanted: they would take turns"
             ))),
             Self::Kvm if Architecture::host() != Some(architecture) => Err(Error::Request(format!(
-                "KVM runs guests of this machine's own architecture only: {architecture} must be emulated"
+                "KVM runs only guests of this machine's own architecture: {architecture} must be emulated"
             ))),
             _ => Ok(()),
         }

@@ -56,7 +56,7 @@ pub(crate) fn read(stream: impl Read, most: u64) -> Result<Answer, String> {
         let mode = entry.header().mode().map_err(broken)? & 0o7777;
         let mut content = Vec::new();
         entry.by_ref().take(left.saturating_add(1)).read_to_end(&mut content).map_err(broken)?;
-        left = left.checked_sub(content.len() as u64).ok_or("more stands in its stream than it may send")?;
+        left = left.checked_sub(content.len() as u64).ok_or("its stream holds more than it may send")?;
         match path.to_str() {
             Some("status") => status = Some(content),
             Some("stdout") => stdout = Some(content),
@@ -72,7 +72,7 @@ pub(crate) fn read(stream: impl Read, most: u64) -> Result<Answer, String> {
             Ok(Answer { status, stdout, stderr, files })
         }
         (None, None, None) => Err("it sent nothing".to_owned()),
-        (Some(Err(error)), ..) => Err(format!("its exit status is no number: {error}")),
+        (Some(Err(error)), ..) => Err(format!("its exit status is not a number: {error}")),
         _ => Err("its stream has no end".to_owned()),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         let size = WHOLE.iter().map(|(_, content)| content.len() as u64).sum();
         assert!(read(&stream(&WHOLE)[..], size).is_ok());
         let error = read(&stream(&WHOLE)[..], size - 1).unwrap_err();
-        assert!(error.contains("more stands in its stream"), "{error}");
+        assert!(error.contains("its stream holds more"), "{error}");
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
             );
         }
         let cases: [(usize, Member, &str); 4] = [
-            (0, ("status", b"256"), "no number"),
+            (0, ("status", b"256"), "not a number"),
             (3, ("files/../x", b""), "nobody asked"),
             (3, ("/etc/x", b""), "nobody asked"),
             (2, ("end", b""), "after its end"),

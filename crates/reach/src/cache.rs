@@ -7,7 +7,10 @@
 //!
 //! Whatever gets its name there is whole: it was made in a folder beside it, by whoever held the lock.
 
-#![expect(clippy::disallowed_methods, reason = "somebody else who fetches is waited for, and not for ever")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "another process that fetches is waited for, but not for ever"
+)]
 
 use std::fs;
 use std::io;
@@ -84,9 +87,7 @@ impl Cache {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
         let caches = caches.ok_or_else(|| {
-            Error::Request(
-                "there is no folder for what is kept for later: set XDG_CACHE_HOME or HOME".to_owned(),
-            )
+            Error::Request("there is no cache folder: set XDG_CACHE_HOME or HOME".to_owned())
         })?;
         Ok(caches.join("tenbin").join(name))
     }
@@ -287,7 +288,7 @@ impl Cache {
                 Instant::now()
             });
             if since.elapsed() >= patience {
-                let why = format!("another process still writes there after {} s", patience.as_secs());
+                let why = format!("another process is still writing there after {} s", patience.as_secs());
                 return Err(trouble()(io::Error::new(io::ErrorKind::TimedOut, why)));
             }
             sleep(LOOK);
@@ -499,7 +500,7 @@ mod tests {
         let own = |architecture| cache.own_kernel(architecture, &path);
         // What is no image is refused before anything is fetched for it, and so is another architecture's.
         let error = own(Architecture::Riscv64).unwrap_err().to_string();
-        assert!(error.contains("vmlinuz-6.1 is no kernel"), "{error}");
+        assert!(error.contains("vmlinuz-6.1 is not a kernel"), "{error}");
         let mut image = vec![0; 0x40];
         image[0x38..0x3c].copy_from_slice(b"RSC\x05");
         fs::write(&path, &image).unwrap();
@@ -565,7 +566,7 @@ mod tests {
         assert_eq!(WAITED.load(Ordering::Relaxed), 0);
         let error = cache.lock(Duration::ZERO).unwrap_err().to_string();
         assert!(
-            error.starts_with("lock ") && error.contains("another process still writes there"),
+            error.starts_with("lock ") && error.contains("another process is still writing there"),
             "{error}"
         );
         assert_eq!(WAITED.load(Ordering::Relaxed), 1);

@@ -76,7 +76,7 @@ pub enum Error {
         cause: String,
     },
     /// The emulator would not work.
-    #[error("boot a guest by {program}: {cause}")]
+    #[error("boot a guest with {program}: {cause}")]
     Emulator {
         /// Its name.
         program: &'static str,
@@ -84,7 +84,7 @@ pub enum Error {
         cause: String,
     },
     /// The emulator would not follow the debugger.
-    #[error("replay a run by {program}: {cause}")]
+    #[error("replay a run with {program}: {cause}")]
     Replay {
         /// Its name.
         program: &'static str,
@@ -105,7 +105,7 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Silence {
     /// It still ran at the end of the time that it had.
-    #[error("it still ran after {} s and was ended: the command hangs, or needs more time", .0.as_secs_f64())]
+    #[error("it was still running after {} s and was ended: the command hangs, or needs more time", .0.as_secs_f64())]
     Deadline(Duration),
     /// Its kernel panicked.
     #[error("its kernel panicked")]

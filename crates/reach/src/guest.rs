@@ -155,7 +155,7 @@ impl Guest {
         if !(1..=self.cpus).contains(&self.nodes) {
             let Self { nodes, cpus, .. } = self;
             return Err(Error::Request(format!(
-                "{nodes} memory nodes for {cpus} CPUs: each node has a CPU at least"
+                "{nodes} memory nodes for {cpus} CPUs: each node needs a CPU"
             )));
         }
         let plumbing =

@@ -113,7 +113,7 @@ pub(crate) fn folder(unpacked: &Path) -> Result<PathBuf, Error> {
     let headers = listed(&sources)?.into_iter().find(|path| path.join("Module.symvers").is_file());
     headers.ok_or_else(|| Error::Fetch {
         what: sources.display().to_string(),
-        cause: "no package of headers is in it: remove it, to have it fetched anew".to_owned(),
+        cause: "no package of headers is in it: remove it, to have it fetched again".to_owned(),
     })
 }
 

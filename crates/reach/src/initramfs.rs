@@ -133,7 +133,7 @@ fn place(to: &Path) -> Result<PathBuf, Error> {
     if plain && !bare.as_os_str().is_empty() && !bare.as_os_str().as_bytes().contains(&0) {
         return Ok(bare.components().collect());
     }
-    Err(Error::Request(format!("{} is no place for a file in a guest", to.display())))
+    Err(Error::Request(format!("{} is not a place for a file in a guest", to.display())))
 }
 
 /// A shell's script that becomes `command`.

@@ -115,7 +115,7 @@ impl Build {
             return lacking(library, "the kernel's tools need it to build modules", package);
         }
         let ending = match end {
-            End::OutOfTime => format!("make still ran after {} s", PATIENCE.as_secs()),
+            End::OutOfTime => format!("make was still running after {} s", PATIENCE.as_secs()),
             end => format!("make ended with {end}"),
         };
         Error::Build {

@@ -39,7 +39,7 @@ pub enum Suite {
 /// A word that names no suite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} is no release of Debian that kernels are taken from: use one of {known}",
+    "{0} is not a Debian release that kernels are taken from: use one of {known}",
     known = comma(Suite::ALL)
 )]
 pub struct NotASuite(String);
@@ -138,7 +138,7 @@ pub fn host_image(architecture: Architecture) -> Result<PathBuf, Error> {
 /// [`Error::Request`] where `image` is no file.
 pub(crate) fn own_release(image: &Path) -> Result<(PathBuf, Option<(String, PathBuf)>), Error> {
     if !image.is_file() {
-        let why = format!("{} is no kernel: there is no such file", image.display());
+        let why = format!("{} is not a kernel: there is no such file", image.display());
         return Err(Error::Request(why));
     }
     let image = fs::canonicalize(image).map_err(Error::file("read", image))?;
@@ -182,7 +182,7 @@ pub(crate) fn insist_image(image: &Path, architecture: Architecture) -> Result<(
         Some((_, _, Some(other))) => {
             format!("is a kernel's image for {other}, and the guest is {architecture}")
         }
-        None => "is no kernel: it has no beginning of an image of Linux".to_owned(),
+        None => "is not a kernel: it does not begin like a Linux image".to_owned(),
     };
     Err(Error::Request(format!("{} {why}", image.display())))
 }

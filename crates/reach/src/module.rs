@@ -24,7 +24,7 @@ pub enum Module {
 /// A word that names no module of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} is no kernel module of tenbin's: use one of {known}",
+    "{0} is not a kernel module of tenbin's: use one of {known}",
     known = comma(Module::ALL)
 )]
 pub struct NotAModule(String);

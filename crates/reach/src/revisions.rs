@@ -65,7 +65,7 @@ impl Repository {
         let asked = |word: &str| git(None, &["rev-parse", "--path-format=absolute", word]);
         let Some(top) = asked("--show-toplevel")? else {
             return Err(Error::Request(
-                "--rev: this folder is in no working tree of git; go to one, or leave --rev out".into(),
+                "--rev: this folder is not in a git working tree; go to one, or leave --rev out".into(),
             ));
         };
         let prefix = asked("--show-prefix")?.unwrap_or_default();

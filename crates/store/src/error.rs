@@ -110,7 +110,7 @@ pub enum Error {
     #[error("{0}: permission denied; make {files} or name another", files = permission(.0.tried))]
     NoPermission(Task),
     /// The file was not made by tenbin: what it is instead.
-    #[error("{0}: it is {1} and no store of tenbin; {remedy}", remedy = origin(.0.tried))]
+    #[error("{0}: it is {1} and not a tenbin store; {remedy}", remedy = origin(.0.tried))]
     NotAStore(Task, Foreign),
     /// The file was made by a newer tenbin: its format.
     #[error(

@@ -83,7 +83,7 @@ impl Packed {
             cells.push(columns);
         }
         if !rest.is_empty() {
-            return Err("it has chunks of cells or columns that it does not have".into());
+            return Err("it has chunks of cells or columns that do not exist".into());
         }
         let hash = RunId::of(&document, &cells);
         if hash != self.id {

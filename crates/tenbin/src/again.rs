@@ -36,7 +36,7 @@ pub fn answer<T: DeserializeOwned>(words: &[String]) -> Result<(T, Exit), Troubl
         }
         End::Signalled(signal) => return Err(Trouble::internal(format!("signal {signal} ended it"))),
         End::OutOfTime => {
-            let message = format!("it still measured after {} s and was ended", LONGEST.as_secs());
+            let message = format!("it was still measuring after {} s and was ended", LONGEST.as_secs());
             return Err(Trouble::internal(message));
         }
     };

@@ -160,7 +160,7 @@ fn an_interrupt_is_the_programs_and_the_answer_is_still_given() {
     }
     let sentence = blame["findings"][0]["sentence"].as_str().unwrap();
     assert!(
-        sentence.contains("breaks what its caller must see to: every age is 0 or more. 1 of 1"),
+        sentence.contains("breaks an obligation of its caller: every age is 0 or more. 1 of 1"),
         "{sentence}"
     );
 }

@@ -278,7 +278,7 @@ fn what_a_function_does_wrong_is_named() {
         ),
         (counted(0, "*(volatile int *)16 = 1;"), 4, "SIGSEGV"),
         (counted(9, "exit(7);"), 4, "ended with status 7"),
-        (counted(0, "for (;;) ;"), 4, "has not answered within"),
+        (counted(0, "for (;;) ;"), 4, "did not answer within"),
         (format!("n++; {spin}"), 4, "and the first one with `1`"),
         (format!("puts(\"words\"); printf(\"1 2\\n\"); {spin}"), 0, ""),
     ] {
@@ -369,7 +369,7 @@ fn what_is_no_function_is_a_usage_error() {
     ]);
     for (arguments, words) in [
         (&["good.c", "broken.c"][..], "nothing"),
-        (&["good.c", "word.o"], "does not begin as an ELF file"),
+        (&["good.c", "word.o"], "does not begin like an ELF file"),
         (&["good.c", "true"], "give functions, or commands"),
         (&["good.c"], "one alone cannot be weighed"),
         (&["--setup", "true", "good.c", "good.c"], "--setup is for commands"),
@@ -477,7 +477,7 @@ fn a_worker_that_is_none_is_named_and_gone() {
         (r#"printf("%llu %llu\n", n > 100 ? 10000000 : t, e)"#, "clock is wrong"),
         (r#"printf("%llu %llu\n", t, e + 1)"#, "and the first one with"),
         (r#"fputs("no more\n", stderr); exit(1)"#, "ended with status 1 (no more)"),
-        ("sleep(1000)", "has not answered within"),
+        ("sleep(1000)", "did not answer within"),
         ("kill(getpid(), SIGKILL)", "signal 9 (SIGKILL)"),
     ] {
         let place = with_workers(&[("good", 20, HONEST), ("bad", 20, run)]);

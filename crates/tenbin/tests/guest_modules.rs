@@ -293,7 +293,7 @@ fn whoever_waits_for_another_tenbin_says_so() {
     let mut stderr = BufReader::new(tenbin.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
-    assert_eq!(line, "tenbin: waiting for another tenbin that writes in cache\n");
+    assert_eq!(line, "tenbin: waiting for another tenbin that is writing in cache\n");
     assert!(desk.made().is_empty());
     drop(lock);
     assert!(tenbin.wait().unwrap().success());

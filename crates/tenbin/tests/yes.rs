@@ -503,7 +503,7 @@ fn verified(words: &[&str], input: &[u8]) -> (i32, String) {
 
 #[test]
 fn a_test_counts_right_lines_or_names_the_first_wrong_one() {
-    let fault = "Implementation error of what was examined: ";
+    let fault = "Implementation error in what was examined: ";
     let cases: &[(&[&str], &[u8], i32, &str)] = &[
         (&[], b"y\ny\n", 0, "2 lines are right; then the input ended.\n"),
         (

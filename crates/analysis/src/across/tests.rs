@@ -209,7 +209,7 @@ fn answers_that_are_no_ratios_are_named_as_not_compared() {
     let both = across(&kept(&law), &kept(&law), &[]);
     assert_eq!(both.uncompared, ["fork"]);
     let text = report::compared(&both).text(100);
-    assert!(text.contains("What fork answers is no ratio, and was not compared."), "{text}");
+    assert!(text.contains("What fork answers is not a ratio, and was not compared."), "{text}");
     // One run is enough, and what is judged by ratios is not named.
     assert_eq!(across(&kept(&run(2.0, machine())), &kept(&law), &[]).uncompared, ["fork"]);
     let both = across(&kept(&ratios), &kept(&ratios), &[]);

@@ -70,8 +70,8 @@ pub(crate) fn date(calibration: &Calibration) -> &str {
 pub(crate) fn made_load(calibration: &Calibration) -> Option<String> {
     match calibration.load.per_cpu {
         0 => None,
-        1 => Some("under a load of 1 thread a CPU".into()),
-        threads => Some(format!("under a load of {threads} threads a CPU")),
+        1 => Some("under a load of 1 thread per CPU".into()),
+        threads => Some(format!("under a load of {threads} threads per CPU")),
     }
 }
 

@@ -29,7 +29,7 @@ fn searched_in_words(searched: Searched, is_wrong: bool) -> String {
     if is_wrong {
         format!("The specification was searched through {tried}.")
     } else {
-        format!("No fault of the specification was found among {tried}.")
+        format!("No fault in the specification was found among {tried}.")
     }
 }
 
@@ -41,16 +41,16 @@ fn called_in_words(blame: &Blame, called: &Called) -> String {
     let mut text = if blame.findings.iter().any(wrong) {
         format!("{library} kept the specification for {met} of {judged} inputs")
     } else if judged == 0 {
-        format!("Nothing of {library} was judged: the specification promises nothing of its {inputs} inputs")
+        format!("Nothing in {library} was judged: the specification promises nothing for its {inputs} inputs")
     } else {
-        format!("No fault of {library} was found with {judged} inputs")
+        format!("No fault in {library} was found with {judged} inputs")
     };
     text.push_str(&format!(
-        ", each with guard pages behind and in front of what it may touch (the largest of {largest}; seed {})",
+        ", each with guard pages after and before what it may touch (the largest of {largest}; seed {})",
         blame.seed
     ));
     if *unjudged > 0 {
-        text.push_str(&format!("; of {unjudged} more nothing was judged"));
+        text.push_str(&format!("; {unjudged} more were not judged"));
     }
     if let Some(cut) = cut {
         text.push_str(&format!("; {uncalled} more were not called, because {cut}"));
@@ -62,15 +62,15 @@ fn watched_in_words(watched: &Watched, function: &str) -> String {
     let Watched { program, calls, outside, cut, ended } = watched;
     if *calls == 0 {
         return format!(
-            "{program} made no call of {function}() that passes through the loader, and {ended}; calls of a copy of \
-             its own cannot be seen."
+            "{program} made no call to {function}() that passes through the loader, and {ended}; calls to a \
+             copy of its own cannot be seen."
         );
     }
     let cut = if *cut { "; there were more, which were not judged" } else { "" };
     let made = match (calls, outside) {
-        (1, 0) => "1 call, which kept what a caller must see to".to_owned(),
-        (1, _) => "1 call, which broke what a caller must see to".to_owned(),
-        _ => format!("{calls} calls, {outside} of which broke what a caller must see to"),
+        (1, 0) => "1 call, which met the caller's obligations".to_owned(),
+        (1, _) => "1 call, which broke the caller's obligations".to_owned(),
+        _ => format!("{calls} calls, {outside} of which broke the caller's obligations"),
     };
     format!("{program} made {made}{cut}, and {ended}.")
 }
@@ -83,7 +83,7 @@ fn contract(document: &mut Document, contract: &Contracted) {
     for clause in &contract.clauses {
         document.paragraph(4, format!("- {clause}"));
     }
-    document.paragraph(2, "The caller sees to it that:");
+    document.paragraph(2, "The caller ensures that:");
     for clause in &contract.precondition {
         document.paragraph(4, format!("- {clause}"));
     }

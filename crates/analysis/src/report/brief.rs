@@ -40,7 +40,7 @@ fn of_difference(quantity: Quantity, evidence: &Evidence) -> String {
     let Evidence { left, right, ratio, interval, .. } = evidence;
     match quantity {
         Quantity::BytesPerSecond => {
-            format!("{}x the rate ({}): {left} beside {right}", show(*ratio, *interval), outward(*interval))
+            format!("{}x the rate ({}): {left} against {right}", show(*ratio, *interval), outward(*interval))
         }
         _ => format!("{}: {left} than {right}", figure(quantity, evidence)),
     }
@@ -49,8 +49,8 @@ fn of_difference(quantity: Quantity, evidence: &Evidence) -> String {
 /// On what a report was measured, and by what.
 pub fn measured_on(report: &Report) -> Document {
     let Report { machine, provenance, .. } = report;
-    let cpu = machine.cpu_model.known().map_or("A processor of no known model", String::as_str);
-    let kernel = machine.kernel_release().unwrap_or_else(|| "a kernel of no known name".into());
+    let cpu = machine.cpu_model.known().map_or("A processor of unknown model", String::as_str);
+    let kernel = machine.kernel_release().unwrap_or_else(|| "a kernel of unknown name".into());
     let cpus: Vec<Cpu> = machine.cpus.iter().map(|place| place.cpu).collect();
     let build = provenance.build.as_ref().map_or_else(String::new, |build| format!(" ({build})"));
     let mut document = Document::new();

@@ -75,8 +75,8 @@ fn alarms(calibration: &Calibration, rates: &Rates) -> Option<String> {
     let answer = match rates.alarms {
         Proportion { count: 0, of: 1, .. } => "The one pair of equals was not called different".to_owned(),
         Proportion { count: 0, of, .. } => format!("None of {of} pairs of equals was called different"),
-        Proportion { count: 1, of, .. } => format!("Of {of} pairs of equals 1 was called different"),
-        Proportion { count, of, .. } => format!("Of {of} pairs of equals {count} were called different"),
+        Proportion { count: 1, of, .. } => format!("1 of {of} pairs of equals was called different"),
+        Proportion { count, of, .. } => format!("{count} of {of} pairs of equals were called different"),
     };
     let aim = percent(calibration.level);
     let judged = if interval.low > calibration.level {
@@ -108,18 +108,18 @@ fn signs(signs: Proportion) -> Option<String> {
     let range = range(interval);
     let pairs = if of == 1 { "pair that differs" } else { "pairs that differ" };
     Some(match count {
-        0 => format!("Of {of} {pairs} none was called different with the wrong sign ({range})."),
-        1 => format!("Of {of} {pairs} 1 was called different with the wrong sign ({range})."),
-        _ => format!("Of {of} {pairs} {count} were called different with the wrong sign ({range})."),
+        0 => format!("None of {of} {pairs} was called different with the wrong sign ({range})."),
+        1 => format!("1 of {of} {pairs} was called different with the wrong sign ({range})."),
+        _ => format!("{count} of {of} {pairs} were called different with the wrong sign ({range})."),
     })
 }
 
 fn covered(calibration: &Calibration, covered: Proportion) -> Option<String> {
     let interval = covered.interval?;
     let promised = 1.0 - calibration.level;
-    let judged = if interval.high < promised { ": they are too narrow here, or lie beside it" } else { "" };
+    let judged = if interval.high < promised { ": they are too narrow or biased here" } else { "" };
     Some(format!(
-        "Of {} intervals {} held the truth ({}), and {} should{judged}.",
+        "Of {} intervals, {} held the truth ({}), and {} should{judged}.",
         covered.of,
         covered.count,
         against(interval, promised),
@@ -168,7 +168,7 @@ fn smallest(works: &[WorkRates]) -> Option<String> {
             })
         })
         .collect();
-    (!each.is_empty()).then(|| format!("An effect was found at least nine times of ten: {}.", comma(&each)))
+    (!each.is_empty()).then(|| format!("An effect was found at least nine times in ten: {}.", comma(&each)))
 }
 
 fn method(rates: &Rates) -> Option<String> {
@@ -251,7 +251,7 @@ fn layout(layout: &LayoutRates) -> Option<String> {
         .map(|one| format!("{} in layout {}", counted(one.different), one.layout))
         .collect();
     let mut text = format!(
-        "Copies of one function, laid anew for each block{places}: {} called different ({})",
+        "Copies of one function, laid out again for each block{places}: {} called different ({})",
         counted(layout.different),
         range(interval)
     );
@@ -279,8 +279,8 @@ fn between(between: &[Between]) -> Option<String> {
     let (count, of) =
         between.iter().fold((0, 0), |(count, of), one| (count + one.disjoint.count, of + one.disjoint.of));
     Some(format!(
-        "{} processes lie up to {:.4}x apart in what they find of {}; of all pairs of intervals from two processes {count} of {of} do not \
-         meet",
+        "{} processes differ by up to {:.4}x in what they find for {}; of all pairs of intervals from two \
+         processes, {count} of {of} do not overlap",
         farthest.processes, farthest.apart, farthest.work
     ))
 }
@@ -336,7 +336,7 @@ fn named(unweighed: &Unweighed) -> String {
 fn circumstances(calibration: &Calibration) -> String {
     let version = &calibration.provenance.version;
     let date = date(calibration);
-    let made = made_load(calibration).unwrap_or_else(|| "without a load made for it".into());
+    let made = made_load(calibration).unwrap_or_else(|| "without an added load".into());
     let average = match calibration.load.average {
         [Some(first), Some(last)] => format!(" (load average {first:.2} before, {last:.2} after)"),
         [Some(one), None] => format!(" (load average {one:.2} before)"),

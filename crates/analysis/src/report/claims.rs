@@ -48,9 +48,9 @@ fn shared(question: &CheckedQuestion) -> Option<String> {
     let figures = || claims.iter().flat_map(|claim| &claim.figures);
     match family {
         _ if figures().all(|figure| figure.level.is_none()) => None,
-        1 => Some(format!("`{name}`: its exact interval misses with a probability of {level} at the most.")),
+        1 => Some(format!("`{name}`: its exact interval misses with a probability of {level} at most.")),
         many => Some(format!(
-            "`{name}`: any of its {many} exact intervals misses with a probability of {level} at the most."
+            "`{name}`: any of its {many} exact intervals misses with a probability of {level} at most."
         )),
     }
 }

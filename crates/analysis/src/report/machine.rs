@@ -24,7 +24,7 @@ pub fn machine(machine: &Machine) -> Document {
 pub fn machine_card(machine: &Machine) -> String {
     const SHOWN: [&str; 7] =
         ["instruction set", "CPUs usable", "memory", "virtualisation", "kernel", "clock source", "governor"];
-    let title = machine.cpu_model.known().map_or("A processor of no known model", String::as_str);
+    let title = machine.cpu_model.known().map_or("A processor of unknown model", String::as_str);
     let mut rows = chosen(machine, &SHOWN);
     if let Some(place) = machine.cpus.first() {
         let size = |cache: &&Cache| Some(format!("L{} {}", cache.level, cache.size.known()?));

@@ -198,9 +198,9 @@ fn distributions(time: Time, descriptor: &Descriptor, cell: &Cell) -> Chart {
         Some(Curve { name: descriptor[variant].name.clone(), points, style: Style::Steps })
     };
     Chart {
-        title: "Part of the epochs that cost no more than this".into(),
+        title: "Share of the epochs that cost no more than this".into(),
         x: Axis { name: name.into(), unit, is_logarithmic: true },
-        y: Axis { name: "part of all epochs".into(), unit: Unit::Share, is_logarithmic: false },
+        y: Axis { name: "share of all epochs".into(), unit: Unit::Share, is_logarithmic: false },
         curves: cell.arrangement.variants.iter().filter_map(curve).collect(),
     }
 }
@@ -226,7 +226,7 @@ fn course(time: Time, descriptor: &Descriptor, cell: &Cell, comparison: &Compari
         .filter_map(|(block, ratio)| Some((*ends.get(*block as usize)?, ratio.exp())));
     let (left, right) = (&descriptor[comparison.left].name, &descriptor[comparison.right].name);
     Chart {
-        title: format!("{left} : {right}, a dot a block, over the time in which they were measured"),
+        title: format!("{left} : {right}, one dot per block, over the time they were measured"),
         x: Axis { name: "running time".into(), unit: Unit::Time, is_logarithmic: false },
         y: Axis { name: "ratio".into(), unit: Unit::Ratio, is_logarithmic: true },
         curves: vec![Curve { name: String::new(), points: thinned(points.collect()), style: Style::Dots }],

@@ -223,8 +223,8 @@ fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &
         return vec![Summary { section, verdict: Verdict::Refused, sentence }];
     }
     let sentence = format!(
-        "{} moved most, by {:.1} %; whether runs of the same differ by less, `tenbin compare` says of several \
-         runs a side.",
+        "{} moved most, by {:.1} %; `tenbin compare` of several runs a side says whether runs of the same \
+         differ by less.",
         first.name(),
         (first.farthest.exp() - 1.0) * 100.0
     );

@@ -334,7 +334,7 @@ pub fn compared(across: &Across) -> Document {
     }
     if !across.uncompared.is_empty() {
         let named = and(&across.uncompared);
-        document.paragraph(0, format!("What {named} answers is no ratio, and was not compared."));
+        document.paragraph(0, format!("What {named} answers is not a ratio, and was not compared."));
     }
     for remark in [&across.remedy, &across.remark].into_iter().flatten() {
         document.paragraph(0, remark);
@@ -363,9 +363,7 @@ pub fn over_processes(processes: &Processes) -> Document {
         let names = comma(&processes.not_ratios);
         document.paragraph(
             0,
-            format!(
-                "No ratio, and so without an interval over processes: {names}. `tenbin show` has each run."
-            ),
+            format!("No ratio, and so no interval over processes: {names}. `tenbin show` has each run."),
         );
     }
     let level = percent(processes.level);

@@ -123,13 +123,13 @@ fn a_cpu_of_which_nothing_is_known_is_named() {
     let mut machine = machine(3);
     machine.cpus[2].caches = known(None);
     let all = sentences(&machine);
-    assert_eq!(all[2], "No cache for data of CPU 2 is known (the table leaves it out).");
+    assert_eq!(all[2], "No data cache of CPU 2 is known (the table leaves it out).");
     assert_eq!(all[4], "All 3 pairs of CPUs share one package.");
     for place in &mut machine.cpus {
         place.package = known(None);
         place.node = known(None);
     }
-    assert_eq!(sentences(&machine)[4], "All 3 pairs of CPUs share nothing that is known but the machine.");
+    assert_eq!(sentences(&machine)[4], "All 3 pairs of CPUs share nothing known but the machine.");
 }
 
 #[test]

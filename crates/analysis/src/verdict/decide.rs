@@ -253,7 +253,7 @@ fn undecided(descriptor: &Descriptor, cell: &Cell, evidence: &Evidence) -> Refus
     };
     Refusal {
         reached: format!(
-            "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times of ten"
+            "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times in ten"
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
         remedy: format!("{more} or a quieter machine"),

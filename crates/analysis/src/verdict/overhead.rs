@@ -74,8 +74,9 @@ pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
     // Nothing is clamped, and nothing impossible is claimed.
     let sentence = if overhead.high < 0.0 {
         format!(
-            "Refused: an epoch came out at {cost} ns beyond its iterations {range}, and no cost is below 0: epochs of n and of 2n \
-             iterations were not disturbed alike. Measure again on a quieter machine; {iteration}."
+            "Refused: an epoch came out at {cost} ns beyond its iterations {range}, and no cost is below 0: \
+             epochs of n and of 2n iterations were not equally disturbed. Measure again on a quieter \
+             machine; {iteration}."
         )
     } else {
         format!("An epoch costs {cost} ns beyond its iterations {range}; {iteration}.")

@@ -156,7 +156,7 @@ pub fn it_depends(
 ) -> Refusal {
     let rest = match evidence.regimes.len() - 2 {
         0 => String::new(),
-        1 => ", with one more state between".into(),
+        1 => ", with one more state in between".into(),
         more => format!(", with {more} more states"),
     };
     Refusal {
@@ -169,7 +169,7 @@ pub fn it_depends(
             changed(machine, cell, one, other).map_or_else(String::new, |changed| format!("; {changed}"))
         ),
         needs: "one answer for as long as it is measured".into(),
-        remedy: "run it again when nothing else runs beside it, or on CPUs that nobody moves".into(),
+        remedy: "run it again when nothing else runs, or on CPUs that nobody moves".into(),
     }
 }
 
@@ -210,10 +210,10 @@ fn changed(machine: &Machine, cell: &Cell, one: &Regime, other: &Regime) -> Opti
     };
     let mut seen = Vec::new();
     for (name, title) in [
-        (CPU_TIME, "the workers' CPU time a second"),
-        (SWITCHES, "their context switches a second"),
+        (CPU_TIME, "the workers' CPU time per second"),
+        (SWITCHES, "their context switches per second"),
         (SPIN, "the time of a fixed loop"),
-        (LINE, "the time of a line between the CPUs there and back"),
+        (LINE, "the round-trip time of a line between the CPUs"),
     ] {
         seen.extend(went(name).map(|factor| {
             let (way, factor) = if factor > 1.0 { ("rose", factor) } else { ("fell", 1.0 / factor) };

@@ -58,7 +58,7 @@ pub fn equivalence(evidence: &Evidence) -> String {
     let Interval { low, high } = evidence.interval;
     let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
     format!(
-        "ratio {}{beside}; from {} a difference would show",
+        "ratio {}{beside}; a difference of {} would show",
         outward(evidence.interval),
         percent(evidence.detectable)
     )

@@ -192,7 +192,7 @@ fn divide_by_three(multiple: &mut [Limb]) {
         let carried = Limb::from(quotient > Limb::MAX / 3) + Limb::from(quotient > Limb::MAX / 3 * 2);
         owed = carried + Limb::from(borrow);
     }
-    debug_assert_eq!(owed, 0, "the number was no multiple of 3");
+    debug_assert_eq!(owed, 0, "the number was not a multiple of 3");
 }
 
 #[cfg(test)]

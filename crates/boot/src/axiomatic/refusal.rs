@@ -37,7 +37,7 @@ pub enum NoAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Two accesses overlap and are not of the same bytes.
-    #[error("accesses of `{place}` overlap without being of the same bytes (mixed size)")]
+    #[error("accesses to `{place}` overlap without covering the same bytes (mixed size)")]
     MixedSize {
         /// The location.
         place: String,
@@ -69,7 +69,7 @@ pub enum Refusal {
         bytes: u64,
     },
     /// A hart accesses bytes beyond the end of a location.
-    #[error("hart {thread} accesses {} at {place}: the location ends before", in_bytes(.bytes))]
+    #[error("hart {thread} accesses {} at {place}: the location is shorter", in_bytes(.bytes))]
     Outside {
         /// The hart.
         thread: usize,
@@ -85,7 +85,7 @@ pub enum Refusal {
     #[error("a hart has more than {} paths, by what its loads return", MOST_PATHS)]
     TooManyPaths,
     /// An instruction that memory models do not speak of.
-    #[error("no memory model speaks of `{0}`")]
+    #[error("no memory model covers `{0}`")]
     Unsupported(Instruction),
 }
 

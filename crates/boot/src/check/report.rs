@@ -160,7 +160,7 @@ pub(crate) enum Refused {
     #[error("{} reached at {} states", memory(.0.bytes), .0.states)]
     Memory(Effort),
     /// [`CheckLimits::stop`] said so.
-    #[error("the time was over at {} states", .0.states)]
+    #[error("the time ran out at {} states", .0.states)]
     Stopped(Effort),
     #[error("{0}")]
     Fetch(FetchError),
@@ -180,7 +180,7 @@ pub(crate) enum Refused {
     Unset { pc: u64 },
     /// The way of a hart depends on what a control and status register holds at first, which nothing says.
     #[error(
-        "a hart's way depends on what {name} holds at first, which it reads at {pc:#x}, and the architecture leaves that open: give it by --csr {name}=VALUE",
+        "a hart's path depends on what {name} holds at first, which it reads at {pc:#x}, and the architecture leaves that open: set it with --csr {name}=VALUE",
         name = csr::label(.csr)
     )]
     UnsetControl { pc: u64, csr: u16 },

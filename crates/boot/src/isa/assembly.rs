@@ -47,7 +47,7 @@ pub enum Error {
         greatest: i64,
     },
     /// The distance of a branch or jump is odd.
-    #[error("the distance {0} is odd")]
+    #[error("the offset {0} is odd")]
     Odd(i64),
     /// Nobody knows the label.
     #[error("there is no label `{0}`")]
@@ -501,7 +501,7 @@ fn number(text: &str) -> Result<i64, Error> {
 
 /// `8(sp)` or `(sp)`.
 fn place_of(text: &str) -> Result<(Register, i64), Error> {
-    let error = || wrong(text, "a place in memory, as 8(a0)");
+    let error = || wrong(text, "a place in memory, like 8(a0)");
     let (offset, base) = text.strip_suffix(')').and_then(|text| text.split_once('(')).ok_or_else(error)?;
     let (offset, base) = (offset.trim(), base.trim());
     let offset = if offset.is_empty() { 0 } else { number(offset)? };
@@ -512,7 +512,7 @@ fn place_of(text: &str) -> Result<(Register, i64), Error> {
 fn bare_place(text: &str) -> Result<Register, Error> {
     match place_of(text)? {
         (base, 0) => Ok(base),
-        _ => Err(wrong(text, "a place without a distance, as (a0)")),
+        _ => Err(wrong(text, "a place without an offset, like (a0)")),
     }
 }
 

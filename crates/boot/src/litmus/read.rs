@@ -58,9 +58,7 @@ fn header(text: &str) -> Result<(String, Vec<(String, String)>), ReadError> {
     let (architecture, name) = title.split_once(char::is_whitespace).unwrap_or((title, ""));
     let error = |reason: String| ReadError { line: first + 1, reason };
     if !architecture.eq_ignore_ascii_case("RISCV") && !architecture.eq_ignore_ascii_case("RISC-V") {
-        return Err(error(format!(
-            "a test for RISC-V begins with `RISCV` and a name, and not with `{title}`"
-        )));
+        return Err(error(format!("a test for RISC-V begins with `RISCV` and a name, not with `{title}`")));
     }
     let name = name.trim();
     if name.is_empty() {
@@ -121,12 +119,12 @@ fn columns<'a>(rows: &'a [ProgramRow<'a>], line: usize) -> Result<(Columns<'a>, 
     for (number, cell) in head.cells.iter().enumerate() {
         let name = cell.split([':', '@']).next().unwrap_or_default().trim();
         if name != format!("P{number}") {
-            let reason = format!("column {number} is headed `{cell}`, and not `P{number}`");
+            let reason = format!("column {number} is headed `{cell}`, not `P{number}`");
             return Err(ReadError { line: head.line, reason });
         }
     }
     if head.cells.len() > MOST_THREADS {
-        let reason = format!("a test may have {MOST_THREADS} harts, and not {}", head.cells.len());
+        let reason = format!("a test may have {MOST_THREADS} harts, not {}", head.cells.len());
         return Err(ReadError { line: head.line, reason });
     }
     let mut columns = vec![Vec::new(); head.cells.len()];

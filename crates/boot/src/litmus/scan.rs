@@ -171,9 +171,7 @@ impl Tokens {
         read: impl FnOnce(&mut Self) -> Result<T, ReadError>,
     ) -> Result<T, ReadError> {
         if self.depth == DEEPEST {
-            return Err(
-                self.error(format!("conditions may stand in each other {DEEPEST} deep, and no deeper"))
-            );
+            return Err(self.error(format!("conditions may be nested {DEEPEST} deep, and no deeper")));
         }
         self.depth += 1;
         let inner = read(self);

@@ -164,8 +164,8 @@ fn an_access_that_does_not_fit_its_location_is_refused() {
     let cases = [
         ("int x", "sw x5,2(x10)", "hart 0 accesses 4 bytes at x+2, which is misaligned"),
         ("x=0", "sw x5,2(x10)", "misaligned"),
-        ("x=0", "sw x5,4(x10)", "hart 0 accesses 4 bytes at x+4: the location ends before"),
-        ("int x", "sd x5,0(x10)", "hart 0 accesses 8 bytes at x: the location ends before"),
+        ("x=0", "sw x5,4(x10)", "hart 0 accesses 4 bytes at x+4: the location is shorter"),
+        ("int x", "sd x5,0(x10)", "hart 0 accesses 8 bytes at x: the location is shorter"),
         ("uint8_t x", "lh x6,0(x10)", "2 bytes at x: "),
         ("uint8_t x", "sb x5,1(x10)", "1 byte at x+1: "),
         ("x=0", "sw x5,8(x10)", "where there is no location"),
@@ -206,5 +206,5 @@ fn a_jump_to_where_a_hart_has_no_instruction_is_refused() {
 #[test]
 fn what_no_model_speaks_of_is_named_in_assembly() {
     let refusal = one_store("x=0", "csrr x5,mhartid", "x=0").unwrap_err();
-    assert_eq!(refusal, "no memory model speaks of `csrr t0,mhartid`");
+    assert_eq!(refusal, "no memory model covers `csrr t0,mhartid`");
 }

@@ -35,7 +35,7 @@ pub fn undecided(litmus: &Litmus) -> Option<String> {
     match litmus.tests.as_slice() {
         [tried] => reason(litmus, tried),
         several if unreadable > 0 => {
-            Some(format!("{unreadable} of {} files are no litmus tests that can be read", several.len()))
+            Some(format!("{unreadable} of {} files are not readable litmus tests", several.len()))
         }
         _ if decided == 0 => Some("no test was decided".to_owned()),
         _ => None,
@@ -97,7 +97,7 @@ fn sentence(litmus: &Litmus, decided: &Decided) -> String {
     let beyond = beyond(litmus);
     if all == 0 {
         return if decided.cut {
-            format!("Nothing is known of {model}: {beyond}, and there is no other.")
+            format!("Nothing is known of {model}: {beyond}, and there are no others.")
         } else {
             format!("No execution that {model} allows passes the filter.")
         };
@@ -139,7 +139,7 @@ fn none_has(all: usize, outcomes: &str) -> String {
 fn beyond(litmus: &Litmus) -> String {
     let times = if litmus.unroll == 1 { "once".to_owned() } else { format!("{} times", litmus.unroll) };
     format!(
-        "executions in which a hart comes to an instruction more than {times} (--unroll) were not looked at"
+        "executions in which a hart reaches an instruction more than {times} (--unroll) were not looked at"
     )
 }
 
@@ -185,7 +185,7 @@ fn summary(litmus: &Litmus) -> String {
     let happens = litmus.count(|it| matches!(it, Settled::Decided(decided) if decided.having > 0));
     let cut = litmus.count(|it| matches!(it, Settled::Decided(decided) if decided.cut));
     let mut text = format!(
-        "{decided} of {} decided under {}: what the condition says was found in {happens}, and not in {}",
+        "{decided} of {} decided under {}: the condition was observed in {happens}, and not in {}",
         litmus.tests.len(),
         model(litmus.memory),
         decided - happens

@@ -43,19 +43,18 @@ fn alone(check: &BootCheck, width: usize) -> String {
             let mut summary = format!("With {machine}, {file} is sound: {every} ({cost}).");
             if *window_full {
                 summary.push_str(&format!(
-                    " Some hart could have begun more instructions than the window holds, so this stands up to a \
-                     window of {} (--window).",
+                    " Some hart could have begun more instructions than the window holds, so this holds up \
+                     to a window of {} (--window).",
                     check.machine.window
                 ));
             }
             if !held.is_empty() {
                 let held: Vec<String> = held.iter().map(place).collect();
-                summary
-                    .push_str(&format!(" Nothing was begun early behind {}, though it may be.", or(&held)));
+                summary.push_str(&format!(" Nothing was begun early after {}, though it may be.", or(&held)));
             }
             if *partly {
                 summary.push_str(
-                    " The firmware computes with garbage: this stands for the garbage that was tried, which may not be all that matters.",
+                    " The firmware computes with garbage: this holds for the garbage that was tried, which may not be all that matters.",
                 );
             }
             summary

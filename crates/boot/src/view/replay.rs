@@ -29,10 +29,10 @@ fn paragraph(replayed: &Replayed, times: u32) -> String {
     match outcome {
         ReplayOutcome::Shown(shown) => format!("{run}: {}", shown_in_words(shown, *steps, times)),
         ReplayOutcome::Departed { shown, step, why } => {
-            let at = step.map_or_else(|| "behind its last step".to_owned(), |step| format!("at step {step}"));
+            let at = step.map_or_else(|| "after its last step".to_owned(), |step| format!("at step {step}"));
             format!(
-                "{run}: NOT SHOWN, after {shown} of {times} times it was. The emulator departs from the run {at}: {why}. tenbin or the \
-                 emulator is wrong here."
+                "{run}: NOT SHOWN, only {shown} of {times} times. The emulator departs from the run {at}: \
+                 {why}. tenbin or the emulator is wrong here."
             )
         }
         ReplayOutcome::NotReplayable { why } => format!("{run}: not replayable: {why}."),
@@ -47,7 +47,7 @@ fn shown_in_words(shown: &Shown, steps: usize, times: u32) -> String {
         shown.instructions
     );
     if times > 1 {
-        text.push_str(", and was started anew each time");
+        text.push_str(", and was started afresh each time");
     }
     text.push('.');
     if !shown.planted.is_empty() {
@@ -62,10 +62,10 @@ fn shown_in_words(shown: &Shown, steps: usize, times: u32) -> String {
     }
     if shown.passed_over > 0 {
         let (instructions, _) = count(shown.passed_over, "instruction", "instructions");
-        text.push_str(&format!(" It put harts past {instructions}."));
+        text.push_str(&format!(" It moved harts past {instructions}."));
     }
     if shown.rounds > 0 {
-        text.push_str(&format!(" The part that repeats was gone through {} times more.", shown.rounds));
+        text.push_str(&format!(" The repeating part was run {} more times.", shown.rounds));
     }
     match &shown.free {
         Some(free) => text.push_str(&freely(free, shown)),
@@ -85,7 +85,7 @@ fn freely(free: &FreeRun, shown: &Shown) -> String {
     let harts = free.harts.iter().zip(&shown.harts).enumerate().map(|(number, (stood, hart))| match stood {
         Stood::Arrived => format!("hart {number} had arrived"),
         Stood::ArrivedLater => format!("hart {number} arrived"),
-        Stood::GoesRound => format!("hart {number} goes round at {}", hart.place),
+        Stood::GoesRound => format!("hart {number} loops at {}", hart.place),
         Stood::Sleeps => format!("hart {number} sleeps"),
         Stood::WentOn => format!("hart {number} went on from {} and did not arrive", hart.place),
     });
@@ -111,7 +111,7 @@ fn summary(answer: &BootReplay) -> String {
         text.push_str(&format!("; {cannot} cannot be replayed"));
     }
     if departed > 0 {
-        text.push_str(&format!("; of {departed} the emulator does something else"));
+        text.push_str(&format!("; in {departed} the emulator does something else"));
     }
     text + "."
 }
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(
             text(vec![replayed(Fault::Dead, outcome)]),
             "a.elf, 2 harts, boot hart 0, SC, dead: shown 100 of 100 times. The emulator did all 14 steps of the run, in 321 instructions, \
-             and was started anew each time. The debugger planted flag = 0x1. Then all harts ran freely, 2 times 0.3 s: hart 0 goes round at \
+             and was started afresh each time. The debugger planted flag = 0x1. Then all harts ran freely, 2 times 0.3 s: hart 0 loops at \
              start_hart+46; hart 1 had arrived.\n"
         );
     }
@@ -173,7 +173,7 @@ mod tests {
         for words in [
             "performed 1 access that is reordered",
             "past 2 instructions",
-            "gone through 3 times more",
+            "run 3 more times",
             "hart 1, arrived, at arrived with sp 0x80 and a1 0x101",
         ] {
             assert!(text.contains(words), "{words}: {text}");
@@ -190,11 +190,11 @@ mod tests {
             replayed(Fault::Stale, cannot),
         ]);
         for words in [
-            "NOT SHOWN, after 3 of 100 times",
+            "NOT SHOWN, only 3 of 100 times",
             "at step 5: x7 holds 1.",
-            "behind its last step: x7 holds 1.",
+            "after its last step: x7 holds 1.",
             "stale: not replayable: a device.",
-            "0 of 3 runs are shown by QEMU 7.2, each 100 times; 1 cannot be replayed; of 2 the emulator does something else.",
+            "0 of 3 runs are shown by QEMU 7.2, each 100 times; 1 cannot be replayed; in 2 the emulator does something else.",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

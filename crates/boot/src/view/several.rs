@@ -48,7 +48,7 @@ pub(super) fn table(checks: &[BootCheck], width: usize) -> String {
     }
     let mut text = drawn(&columns, &cells, width);
     if rows.iter().any(|row| row.boots.len() > 1) {
-        let note = "Boot harts of which the same is true share a row, with the states and seconds of the one that needed most.";
+        let note = "Boot harts with the same result share a row, with the states and seconds of the one that needed most.";
         text.push_str(&paragraph(note, 2, width));
     }
     text
@@ -96,8 +96,8 @@ fn verdict(check: &BootCheck) -> String {
             let tried = if *partly { " for the garbage tried" } else { "" };
             let behind = match held.as_slice() {
                 [] => String::new(),
-                [one] => format!(" but for what is behind {}", place(one)),
-                [one, ..] => format!(" but for what is behind {} and others", place(one)),
+                [one] => format!(" but for what is after {}", place(one)),
+                [one, ..] => format!(" but for what is after {} and others", place(one)),
             };
             match window_full {
                 false => format!("sound{tried}{behind}"),

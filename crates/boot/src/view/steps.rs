@@ -149,7 +149,7 @@ pub(super) fn done(action: &BootAction, names: &ValueNames) -> String {
             value(*written, *bytes)
         ),
         BootAction::Swapped { name, bytes, read: None, value: written, .. } => {
-            format!("writes {} = {}, as nobody came between", shown(name), value(*written, *bytes))
+            format!("writes {} = {}, as nobody came in between", shown(name), value(*written, *bytes))
         }
         BootAction::Failed => "fails to store".to_owned(),
         BootAction::Woke { called: true } => "wakes: an interrupt is pending".to_owned(),

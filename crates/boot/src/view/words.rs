@@ -140,9 +140,9 @@ pub(super) fn retried(checks: &[&BootCheck], width: usize) -> String {
         return String::new();
     }
     let summary = format!(
-        "Remark: no progress is guaranteed for the loop around {}. It is no constrained LR/SC loop (at most 16 instructions in a \
-         row, without other accesses to memory, fences and jumps back), so its store-conditional may fail for ever; that it does \
-         not is believed here.",
+        "Remark: no progress is guaranteed for the loop around {}. It is not a constrained LR/SC loop (at \
+         most 16 instructions in a row, without other accesses to memory, fences or jumps back), so its \
+         store-conditional may fail for ever; here it is assumed not to.",
         and(&places)
     );
     paragraph(&summary, 0, width)
@@ -168,12 +168,12 @@ pub(super) fn ended(text: &str) -> String {
 pub(super) fn can(fault: Fault) -> &'static str {
     match fault {
         Fault::Dead => "can hang",
-        Fault::Livelock => "may never end its boot",
+        Fault::Livelock => "may never finish booting",
         Fault::StartedEarly => "can start a hart before it is told",
         Fault::StartedTwice => "can start a hart twice",
         Fault::SharedStack => "can put two harts on one stack",
         Fault::Stale => "can start a hart with a stale stack or argument",
-        Fault::Astray => "can go where nothing is",
+        Fault::Astray => "can go astray",
         Fault::LostStore => "can lose a store",
     }
 }

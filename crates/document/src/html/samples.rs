@@ -42,7 +42,7 @@ pub(super) fn samples(samples: &Samples) -> Markup {
     html! {
         details.samples data-unit=(unit) {
             summary { (samples.title) }
-            noscript { p.note { "A program in this file draws them, and this browser runs none." } }
+            noscript { p.note { "A script in this file draws them, and this browser runs none." } }
             div.plot role="img" aria-label=(samples.title) {}
             p.note { "Drag over a part to see it larger; a double click shows all again." }
             @for (name, values) in &samples.series {

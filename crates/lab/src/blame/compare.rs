@@ -60,7 +60,7 @@ impl<I: Input, O: Outcome> Examiner<'_, I, O> {
                 (aspect.name, format!("{} changed from {was} to {is}", aspect.name))
             }
             (Some(aspect), _) => (aspect.name, format!("{} changed", aspect.name)),
-            (None, _) => ("no name", "what has no name in the contract changed".into()),
+            (None, _) => ("no name", "something unnamed in the contract changed".into()),
         };
         let why = if self.judged(&input) {
             "With this input both keep the specification"
@@ -79,7 +79,7 @@ impl<I: Input, O: Outcome> Examiner<'_, I, O> {
         for library in [one, other].into_iter().filter(|library| library.breaks()) {
             let name = library.library.display();
             sentence
-                .push_str(&format!(" Elsewhere {name} breaks the specification, as is said of it alone."));
+                .push_str(&format!(" Elsewhere {name} breaks the specification, as its own findings say."));
         }
         let subject = format!("{was} and {is}");
         Ok(Some(Attributed {

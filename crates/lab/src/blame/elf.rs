@@ -22,10 +22,10 @@ pub(super) fn check(path: &Path, symbol: &str) -> Result<(), String> {
         Err(error) => return wrong(&error.to_string()),
     };
     if metadata.is_dir() {
-        return wrong("it is a folder and no shared library");
+        return wrong("it is a folder, not a shared library");
     }
     if !metadata.is_file() {
-        return wrong("it is a device or a pipe: no file, and no shared library");
+        return wrong("it is a device or a pipe, not a file or a shared library");
     }
     match fs::read(path) {
         Ok(bytes) => inspect(&bytes, symbol).or_else(|what| wrong(&what)),
@@ -38,11 +38,11 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
         return Err("it is empty".into());
     }
     if bytes.starts_with(b"#!") {
-        return Err("it is a script and no shared library".into());
+        return Err("it is a script, not a shared library".into());
     }
     let damaged = |why: Malformed| format!("it is a damaged ELF file: {why}");
     let file = match Elf::parse(bytes) {
-        Err(Malformed::NotElf) => return Err("it is no ELF file, so no shared library".into()),
+        Err(Malformed::NotElf) => return Err("it is not an ELF file, so no shared library".into()),
         Err(why @ Malformed::Damaged(_)) => return Err(damaged(why)),
         Ok(file) if file.identity.machine == Architecture::HERE.names().elf => file,
         Ok(_) | Err(Malformed::Class(_)) => {
@@ -55,13 +55,13 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
     let entries = file.entries().map_err(damaged)?.unwrap_or_default();
     let is_program = |&(tag, value): &_| tag == numbers::DT_FLAGS_1 && value & numbers::DF_1_PIE.0 != 0;
     if file.identity.kind != numbers::ET_DYN || entries.iter().any(is_program) {
-        return Err("it is an ELF file, but no shared library".into());
+        return Err("it is an ELF file, but not a shared library".into());
     }
     let symbols = file.dynamic().map_err(damaged)?.map(|dynamic| dynamic.symbols).unwrap_or_default();
     let exported = || symbols.iter().filter(|it| it.is_definition() && !it.local);
     if let Some(exported) = exported().find(|it| it.name == symbol) {
         return match exported.kind {
-            numbers::STT_OBJECT => Err(format!("its `{symbol}` is no function")),
+            numbers::STT_OBJECT => Err(format!("its `{symbol}` is not a function")),
             _ => Ok(()),
         };
     }
@@ -81,14 +81,14 @@ mod tests {
         for (bytes, reason) in [
             (&b""[..], "empty"),
             (b"#!/bin/sh\n", "script"),
-            (b"hello", "no ELF"),
+            (b"hello", "not an ELF"),
             (b"\x7fELF", "damaged"),
-            (b"!<arch>\n", "no ELF"),
+            (b"!<arch>\n", "not an ELF"),
         ] {
             let what = inspect(bytes, "sort").unwrap_err();
             assert!(what.contains(reason), "{bytes:?}: {what}");
         }
         let own = fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert!(inspect(&own, "main").unwrap_err().contains("no shared library"));
+        assert!(inspect(&own, "main").unwrap_err().contains("not a shared library"));
     }
 }

@@ -162,7 +162,7 @@ impl<I: Input, O: Outcome> Harness<I, O> {
                 Some(slot) if loaded || matches!(finished.end, End::Signalled(_)) => *slot = Some(lost),
                 _ => {
                     let error = std::io::Error::other(format!("it ended so: {:?}", finished.end));
-                    return Err(Fault::system("call a library by a program of its own", error).into());
+                    return Err(Fault::system("call a library from a program of its own", error).into());
                 }
             }
         }
@@ -198,6 +198,6 @@ fn unloadable(library: &Path, kind: i32, detail: i32, body: &[u8]) -> String {
             format!("{library}: {} ends the process that loads it", ending::signal(detail))
         }
         kind::EXITED => format!("{library}: it ends the process that loads it with status {detail}"),
-        _ => format!("{library}: loading it does not come to an end"),
+        _ => format!("{library}: loading it does not finish"),
     }
 }

@@ -79,7 +79,7 @@ impl<I: Input, O: Outcome> Contract<I, O> {
         let what = format!("admits what the requirement forbids. The requirement: \"{required}\"");
         let promised = specification.clauses.iter().rev().find(|clause| clause.promises(input));
         let clause = promised.map(|clause| clause.text).unwrap_or_default();
-        let more = format!("admitted, and not wanted: {got}");
+        let more = format!("admitted but not wanted: {got}");
         let fault = self.fault(specification, &what, clause, input, &more);
         Attributed { expected: Some(required.into()), got: Some(got), ..fault }
     }
@@ -87,7 +87,7 @@ impl<I: Input, O: Outcome> Contract<I, O> {
     /// No outcome meets all clauses.
     fn contradiction(&self, specification: &Specification<I, O>, input: &I, outcomes: &[O]) -> Attributed {
         let clause = culprit(specification, input, outcomes);
-        let more = format!("it would have to meet, beside its other lines: {clause}");
+        let more = format!("it would have to meet, besides its other lines: {clause}");
         let what = "contradicts itself: no outcome meets all of it.";
         self.fault(specification, what, clause, input, &more)
     }

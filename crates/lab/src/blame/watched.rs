@@ -101,8 +101,8 @@ pub(super) fn watch<I: Input, O: Outcome>(
     let name = Path::new(name).display().to_string();
     if !log.watching {
         return Err(Unfit::Usage(format!(
-            "{name}: it was run and cannot be watched: nothing can be loaded before it, as into a static program \
-             or one that runs with another user's rights"
+            "{name}: it was run and cannot be watched: nothing can be loaded before it, as with a static \
+             program or one that runs with another user's rights"
         )));
     }
     if log.not_found {
@@ -229,7 +229,7 @@ fn usage_errors<I: Input, O: Outcome>(
         };
         let answer = got.as_ref().map(|got| format!("; got: {got}")).unwrap_or_default();
         let sentence = format!(
-            "Usage error: {program} calls {}() and breaks what its caller must see to: {}. {} of {} calls; \
+            "Usage error: {program} calls {}() and breaks an obligation of its caller: {}. {} of {} calls; \
              the first: {input}{answer}.",
             contract.symbol,
             condition.text,

@@ -34,10 +34,10 @@ pub(super) fn refusal_of(fault: &Fault) -> Refusal {
         }
         Fault::NoHugePages { .. } => (
             "nine tenths in huge pages",
-            "free memory, which is in pieces, or have root put it together (vm.compact_memory), or ask for less",
+            "free memory, which is fragmented, or have root compact it (vm.compact_memory), or ask for less",
         ),
         Fault::Overdue { .. } => {
-            ("commands that end in the time given", "give it more time (--within), or it less work")
+            ("commands that end in the time given", "give it more time (--within), or less work")
         }
         Fault::Late { .. } => ("every epoch whole and in time", "run again on a quieter machine"),
         Fault::Died { .. } => ("workers that live to the end", "see what ended it, and run again"),

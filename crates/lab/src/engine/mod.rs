@@ -504,7 +504,7 @@ fn stopped() -> Refusal {
     Refusal {
         reached: "tenbin was interrupted before this was measured".into(),
         needs: "all its time".into(),
-        remedy: "run it again and let it end by itself".into(),
+        remedy: "run it again and let it finish".into(),
     }
 }
 
@@ -599,7 +599,7 @@ fn unexpected(descriptor: &Descriptor, checks: &[Check]) -> Option<Refusal> {
                 false => format!("implementation error: `{name}` broke the specification ({})", check.seen),
             },
             needs: format!("what the specification says: {}", descriptor.specification),
-            remedy: "what does wrong work is not worth timing: mend it first".into(),
+            remedy: "wrong work is not worth timing: mend it first".into(),
         }
     })
 }
@@ -628,7 +628,7 @@ pub(crate) fn in_words(why: Unfit) -> String {
 fn unseen(descriptor: &Descriptor, why: String) -> Finding {
     Finding {
         experiment: descriptor.name.clone(),
-        sentence: "What can be found beside the figures could not be looked at.".into(),
+        sentence: "What can be found besides the figures could not be looked for.".into(),
         evidence: why,
         confidence: "the machine's own word".into(),
     }

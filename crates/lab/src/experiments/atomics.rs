@@ -379,7 +379,7 @@ impl Apparatus for Counters {
             let (hint, length) = (kernels::HINT, Picoseconds(length as u64));
             findings.push(finding(
                 format!(
-                    "One `{hint}` takes {length} here; waits are given in nanoseconds and counted in it."
+                    "One `{hint}` takes {length} here; waits are given in nanoseconds and counted in them."
                 ),
                 format!("{shortest} ns is {least} of them, {longest} ns is {most}"),
                 "the shortest of five runs of 2000",
@@ -448,8 +448,8 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "atomics".into(),
         question: "Which instruction should add to a shared counter: compare-and-swap or add?".into(),
-        requirement: "on 64 cores a compare-and-swap loop took 702 times as long as amoadd; \
-                      how is it on this machine, and does waiting help"
+        requirement: "on 64 cores a compare-and-swap loop took 702 times as long as amoadd; how long on \
+                      this machine, and does waiting help"
             .into(),
         specification: "the final counter equals the sum of the successes".into(),
         subject: "One shared counter".into(),
@@ -459,7 +459,7 @@ fn describe() -> Descriptor {
             ("backoff", "all (none with --quick)", "whether to wait after a failure: all, none"),
             ("wait", "50", "the shortest wait in nanoseconds"),
             ("longest", "3200", "the longest wait in nanoseconds"),
-            ("turns", "16", "no-ops or divisions of a wait that is made of them"),
+            ("turns", "16", "no-ops or divisions in a wait that is made of them"),
         ]),
         margin: 0.02,
         // Instructions beside each other on a core that another guest's thread shares: seen from 0 to 11 % in

@@ -248,11 +248,11 @@ fn describe() -> Descriptor {
         name: "c2c".into(),
         question: "What does a line cost to move between two cores?".into(),
         requirement:
-            "tools that answer this differ up to 28 times on one pair, silently: two protocols, each \
+            "tools that answer this differ by up to 28 times on one pair, silently: two protocols, each \
                       named, medians and spreads for every pair"
                 .into(),
         specification:
-            "every round trip is made by both workers, and the lines hold what so many leave behind".into(),
+            "every round trip is made by both workers, and the lines hold what that many leave behind".into(),
         subject: "One line that goes back and forth".into(),
         analysis: Transfers.name().into(),
         variants: vec![

@@ -236,7 +236,7 @@ fn granted(machine: &Machine, largest: &Chase) -> Result<(), Unfit> {
     }
     Err(Unfit::Refused(Refusal {
         reached: format!(
-            "of {} that were asked for in huge pages the kernel gave {} (transparent huge pages: {})",
+            "of {} requested in huge pages, the kernel gave {} (transparent huge pages: {})",
             Bytes(asked),
             Bytes(granted),
             machine.transparent_huge_pages
@@ -286,7 +286,7 @@ fn describe() -> Descriptor {
         name: "caches".into(),
         question: "How large are the caches, and does the firmware tell the truth?".into(),
         requirement:
-            "buffers are made as parts and multiples of caches; a virtual machine said 480 MiB where \
+            "buffers are sized as parts and multiples of caches; a virtual machine claimed 480 MiB where \
                       loads stopped getting slower at 16 MiB"
                 .into(),
         specification: "a walk comes back to its first line after every line and not before".into(),
@@ -303,7 +303,7 @@ fn describe() -> Descriptor {
         parameters: vec![
             Parameter::new(
                 "pages",
-                "huge,base (huge with --quick; base where there are no huge)",
+                "huge,base (huge with --quick; base where there are no huge ones)",
                 "kinds of pages to walk through",
             ),
             Parameter::new(

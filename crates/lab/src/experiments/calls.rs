@@ -91,7 +91,7 @@ fn unknown_in_a_child(request: &Request<'_>) -> Result<(), String> {
     match asked {
         Ok(lap) if lap.shares.iter().all(|share| share.failures == 0) => Ok(()),
         Ok(_) => Err("a seccomp filter answers it in the kernel's place".into()),
-        Err(Fault::Died { how, .. }) => Err(format!("a seccomp filter ends who makes it ({how})")),
+        Err(Fault::Died { how, .. }) => Err(format!("a seccomp filter ends its caller ({how})")),
         Err(fault) => Err(fault.to_string()),
     }
 }

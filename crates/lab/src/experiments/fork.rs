@@ -109,7 +109,8 @@ fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
         request.settings.list("mib", &usual[..fitting], "a number of MiB from 1 to 1048576", accepted)?;
     if sizes.len() < FEWEST_SIZES {
         if request.settings.given("mib").is_some() {
-            let message = format!("--set mib: {FEWEST_SIZES} sizes or more, as one beside none shows no law");
+            let message =
+                format!("--set mib: {FEWEST_SIZES} sizes or more, as one besides none shows no law");
             return Err(Unfit::Usage(message));
         }
         let least = Bytes(both(&usual[..FEWEST_SIZES]));
@@ -165,7 +166,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, planned: &Planned) -> 
         let why = spawner.missing(LINES[line].way);
         (
             LINES[line].name,
-            why.unwrap_or_else(|| "the kernel granted no huge page, or has too large ones".into()),
+            why.unwrap_or_else(|| "the kernel granted no huge page, or only too large ones".into()),
         )
     });
     let missing = missing.collect();
@@ -255,7 +256,7 @@ impl Apparatus for Forking {
         let empty = self.parent(Place::Measured { line: FORK, mib: 0 })?.footprint()?;
         let mut findings = vec![finding(
             format!(
-                "The process that makes the children has {} resident and {} of page tables beside its buffer.",
+                "The process that makes the children has {} resident and {} of page tables besides its buffer.",
                 empty.resident, empty.page_tables
             ),
             "it and its children share one CPU; a child ends at once, so what it would copy by writing is in no figure",
@@ -317,7 +318,7 @@ fn child(way: Way, watched: &Watched, word: u64) -> Result<String, String> {
             let (is, should) = if shares { ("cannot", "should") } else { ("can", "should not") };
             Err(format!("the parent {is} see what the child wrote, and {should}"))
         }
-        (Some(runs), _) => Err(format!("{runs} children came of one call")),
+        (Some(runs), _) => Err(format!("one call made {runs} children")),
         (None, _) => Ok(ended),
     }
 }

@@ -116,8 +116,8 @@ impl Apparatus for Reading {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         const TIMES: u64 = 2;
         Ok(match self.lap(variant, TIMES)? {
-            (_, 0) => Seen::Met(format!("the sum of all words came out {TIMES} times of {TIMES}")),
-            (_, wrong) => Seen::Broken(format!("the sum of all words was wrong {wrong} times of {TIMES}")),
+            (_, 0) => Seen::Met(format!("the sum of all words was right {TIMES} of {TIMES} times")),
+            (_, wrong) => Seen::Broken(format!("the sum of all words was wrong {wrong} of {TIMES} times")),
         })
     }
 
@@ -136,9 +136,9 @@ impl Apparatus for Reading {
 fn describe() -> Descriptor {
     Descriptor {
         name: "mmap".into(),
-        question: "Is a file in memory read at less cost by read or through a mapping, and from which size on?"
+        question: "Is it cheaper to read a file in memory by read or through a mapping, and from which size on?"
             .into(),
-        requirement: "a mapping saves the copy and pays for every page it enters; which is less is argued about since there are both"
+        requirement: "a mapping saves the copy and pays for every page it enters; which is less has long been argued about"
             .into(),
         specification: "the sum of all words of the file comes out, whoever brings them".into(),
         subject: "A file in memory".into(),
@@ -168,7 +168,7 @@ fn describe() -> Descriptor {
             Source::new("mmap(2), memfd_create(2), fcntl(2) F_ADD_SEALS", "a file that nobody can change while it is mapped"),
             Source::new(
                 "Crotty, Leis and Pavlo, \"Are You Sure You Want to Use MMAP in Your Database Management System?\", 2022",
-                "what a mapping costs beside the copy that it saves",
+                "what a mapping costs besides the copy that it saves",
             ),
         ],
         ..Descriptor::default()

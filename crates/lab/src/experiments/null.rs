@@ -64,8 +64,9 @@ fn describe() -> Descriptor {
     Descriptor {
         name: "null".into(),
         question: "Does the instrument find a difference where there is none?".into(),
-        requirement: "who says \"different\" must be seen to say \"equivalent\" when both sides are the same"
-            .into(),
+        requirement:
+            "whoever says \"different\" must be seen to say \"equivalent\" when both sides are the same"
+                .into(),
         specification: "a loop asked for n turns makes n turns".into(),
         subject: "The same empty loop under two names".into(),
         variants: vec![

@@ -416,7 +416,7 @@ impl Memory {
             let tried = format!("move_pages, to ask where {}'s memory lies now", self.home);
             return Err(Fault::system(
                 tried,
-                std::io::Error::other("it said where it lay and does not any more"),
+                std::io::Error::other("it said where it lay and no longer does"),
             ));
         };
         now.agrees(before).map_err(|moved| Fault::PageMoved { home: self.home, moved })?;
@@ -546,7 +546,7 @@ fn describe() -> Descriptor {
         builds_on: vec!["caches".into()],
         variants: vec![
             Variant::measured("a chase", "each core reads buffers that several cores touched first, in random order"),
-            Variant::measured("the published stores", "each core stores a byte a line in the first core's buffer, in order"),
+            Variant::measured("the published stores", "each core stores a byte per line in the first core's buffer, in order"),
             Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
         ],
         parameters: vec![Parameter::new(

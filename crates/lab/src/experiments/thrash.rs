@@ -164,7 +164,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         })?;
     if given.is_empty() && request.sizes.last().is_none() {
         return Err(Unfit::Refused(Refusal {
-            reached: "the size of no cache is known here, by the firmware or by a knee".into(),
+            reached: "no cache size is known here, from the firmware or from a knee".into(),
             needs: "the size of a cache: buffers are parts of it".into(),
             remedy: "run `tenbin run caches`, which says why no knee was seen".into(),
         }));

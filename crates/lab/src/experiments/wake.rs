@@ -185,7 +185,7 @@ impl Apparatus for Waking {
         let (_, wrong) = self.handed(variant, CHECKED)?;
         let turns = 2 * CHECKED;
         Ok(match wrong {
-            0 => Seen::Met(format!("{turns} turns of {turns} came in order")),
+            0 => Seen::Met(format!("{turns} of {turns} turns came in order")),
             _ => Seen::Broken(format!("{wrong} of {turns} turns came out of order")),
         })
     }
@@ -208,9 +208,9 @@ fn describe() -> Descriptor {
         name: "wake".into(),
         question: "What does it cost to hand a turn to a thread that waits?".into(),
         requirement:
-            "who divides work among threads pays for every hand-over: by a lock, a pipe or a spinning loop"
+            "whoever divides work among threads pays for every hand-over: by a lock, a pipe or a spinning loop"
                 .into(),
-        specification: "every turn comes to the worker whose it is, once, in order".into(),
+        specification: "every turn comes to its worker, once, in order".into(),
         subject: "A turn handed over".into(),
         variants: Variant::list(
             &[
@@ -220,7 +220,7 @@ fn describe() -> Descriptor {
                 ("sched_yield", "the CPU given away until the number has come"),
                 ("spinning", "the number read again and again"),
             ],
-            &[("a turn had twice", "the last turn bears the number of one that was had before")],
+            &[("a turn had twice", "the last turn bears the number of an earlier one")],
         ),
         margin: 0.05,
         // As two CPUs are near or far by where a host puts them.
@@ -231,7 +231,7 @@ fn describe() -> Descriptor {
                 "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", 1996",
                 "a token passed around is what a context switch costs, with what carries it",
             ),
-            Source::new("Linux, tools/perf/bench/sched-pipe.c", "two that wait for each other by a pipe"),
+            Source::new("Linux, tools/perf/bench/sched-pipe.c", "two that wait for each other over a pipe"),
             Source::new(
                 "Rust, library/std/src/sys/sync/condvar/futex.rs",
                 "what the condition variable asks of the kernel",

@@ -47,7 +47,7 @@ fn question(effect: f64, missing: Option<String>) -> Question {
     Question {
         subject: Subject::Function(Pair::new(effect)),
         work: WORK,
-        what: "a function of C, linked anew for each block".into(),
+        what: "a function of C, linked again for each block".into(),
         effect,
         margin: MARGIN,
         refused: missing.or(small),

@@ -96,7 +96,7 @@ fn when_the_time_is_over_no_further_pair_begins() {
 fn an_effect_of_less_than_two_operations_is_not_asked_for() {
     let tiny = Order { works: vec!["pipe"], effects: vec![0.000_001], ..order(Extent::Pairs(1)) };
     let (questions, weighed) = climbed(&Order { layout: false, truth: false, ..tiny }, Picoseconds(1));
-    assert!(questions[0].refused.as_ref().is_some_and(|why| why.contains("two whole operations")));
+    assert!(questions[0].refused.as_ref().is_some_and(|why| why.contains("two more whole operations")));
     assert!(weighed.is_empty());
 }
 

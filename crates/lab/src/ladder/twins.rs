@@ -49,7 +49,7 @@ pub(super) fn question(region: u32) -> Question {
     Question {
         subject: Subject::Twins(region),
         work: "layout",
-        what: "a loop and its twin, at addresses drawn anew for each block".into(),
+        what: "a loop and its twin, at addresses drawn again for each block".into(),
         effect: 0.0,
         margin: MARGIN,
         refused: None,

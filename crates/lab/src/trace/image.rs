@@ -111,8 +111,8 @@ impl Image {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let damaged = |why| format!("is a damaged ELF file: {why}");
         let file = Elf::parse(bytes).map_err(|why| match why {
-            Malformed::NotElf => "is no program: it is not an ELF file".into(),
-            Malformed::Class(_) => "is no program of 64 bits".into(),
+            Malformed::NotElf => "is not a program: it is not an ELF file".into(),
+            Malformed::Class(_) => "is not a 64-bit program".into(),
             Malformed::Damaged(how) => damaged(how),
         })?;
         let dynamic = file.dynamic().map_err(|why| damaged(why.to_string()))?;
@@ -220,7 +220,7 @@ mod tests {
     fn what_is_no_elf_file_of_64_bits_is_said_to_be_none() {
         assert!(Image::parse(b"#!/bin/sh\nexit 0\n").unwrap_err().contains("not an ELF file"));
         assert!(Image::parse(b"").unwrap_err().contains("not an ELF file"));
-        assert!(Image::parse(b"\x7fELF\x01\x01\x01").unwrap_err().contains("64 bits"));
+        assert!(Image::parse(b"\x7fELF\x01\x01\x01").unwrap_err().contains("64-bit"));
         assert!(Image::parse(b"\x7fELF\x02\x01\x01").unwrap_err().contains("damaged"));
     }
 

@@ -34,8 +34,9 @@ pub(super) fn typed(column: u64) -> String {
 pub(super) const LEAST_PEAK: &str = "least peak memory that can be seen";
 
 /// What intervals of commands do not cover.
-pub(super) const SCOPE: &str = "Each run of a command is a process of its own, so intervals cover what varies from run to run while they \
-     were taken; another input, another build or another day is not in them.";
+pub(super) const SCOPE: &str = "Each run of a command is a process of its own, so intervals cover what \
+     varied from run to run while they were taken; another input, another build or another day is not in \
+     them.";
 
 /// Commands, weighed.
 pub const COMMANDS: &dyn Analysis = &Commands;

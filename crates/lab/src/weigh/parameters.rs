@@ -41,7 +41,7 @@ impl Parameters {
         let count = lists.iter().map(|(_, values)| values.len()).product::<usize>();
         if count > MOST {
             return Err(Unfit::Usage(format!(
-                "{count} combinations of values; {MOST} at most can be weighed at once"
+                "{count} combinations of values; at most {MOST} can be weighed at once"
             )));
         }
         let mut combinations: Vec<Values> = vec![Vec::new()];
@@ -101,7 +101,7 @@ fn scanned([name, first, last]: &[String; 3], step: Option<&str>) -> Result<Vec<
     }
     let count = (to - from) / by + 1;
     if count > MOST as i128 {
-        return wrong(&format!("{count} values; {MOST} at most can be weighed at once"));
+        return wrong(&format!("{count} values; at most {MOST} can be weighed at once"));
     }
     // The first is as it was typed, as hyperfine has it.
     let own = decimals[0].1;
@@ -185,7 +185,7 @@ mod tests {
             (["n", "2", "1"], None, "below the first"),
             (["n", "1", "2"], Some("0"), "above 0"),
             (["n", "1", "x"], None, "decimal numbers"),
-            (["n", "1", "1000"], None, "256 at most"),
+            (["n", "1", "1000"], None, "at most 256"),
         ] {
             let Err(Unfit::Usage(message)) = scan(values, step) else { panic!("{values:?}") };
             assert!(message.contains(wrong), "{message}");

@@ -32,7 +32,7 @@ fn percent(text: &str, (least, most): (f64, f64)) -> Result<f64, String> {
     number
         .filter(|number| (least..=most).contains(number))
         .map(|number| number / 100.0)
-        .ok_or_else(|| format!("it is a number of percent from {least} to {most}"))
+        .ok_or_else(|| format!("it is a percentage from {least} to {most}"))
 }
 
 /// A level of error in percent, as a fraction.

@@ -333,7 +333,7 @@ impl Workshop {
         let launched = self.launcher()?.run(&launch, true, &mut |_, _| {})?;
         Ok(match self.failure(&launched, "") {
             Some(failure) => Seen::Broken(failure),
-            None => Seen::Met("a failure passed for none".into()),
+            None => Seen::Met("a failure went unnoticed".into()),
         })
     }
 
@@ -379,7 +379,7 @@ impl Workshop {
         };
         let empty = least(&["tenbin".to_owned()], Some(&path))?;
         let mut sentence =
-            format!("A program that ends at once takes {empty} here from its start to its end, at the least");
+            format!("A program that ends at once takes at least {empty} here from its start to its end");
         if let Some(shell) = self.shell.clone() {
             let mut least = |words: &[String]| -> Result<Picoseconds, Fault> {
                 let launch = self.launch(0, words, (Sink::Null, Sink::Null), Vec::new())?;
@@ -433,8 +433,8 @@ impl Workshop {
         self.remarks.extend(self.inputs.changed().map(|path| Finding {
             experiment: NAME.into(),
             sentence: format!(
-                "`{}` was changed by the runs: what reads it did other work each time. --prepare CMD can put it \
-                 back before each run.",
+                "`{}` was changed by the runs: so runs that read it did different work. --prepare CMD can \
+                 put it back before each run.",
                 path.display()
             ),
             evidence: "its content before the first run and after the last".into(),

@@ -151,7 +151,7 @@ impl Functions {
         };
         if !are_used {
             return Err(Unfit::Usage(
-                "--cflags is for the C compiler, and nothing is given to it that could use them".into(),
+                "--cflags is for the C compiler, and nothing here is compiled by it".into(),
             ));
         }
         self.flags.iter().try_for_each(|flags| words_of(flags).map(drop))
@@ -595,7 +595,7 @@ fn sections(workshop: &Workshop, of: &Path, file: &Path) -> Result<Vec<String>, 
     let (own, elf) = (own?, elf?);
     if own.identity.machine != elf.identity.machine {
         let of = |bytes: &[u8]| elf::architecture(bytes).unwrap_or_else(|_| "another machine".into());
-        return Err(usage(format!("it is for {}, and not for this machine", of(&bytes))));
+        return Err(usage(format!("it is for {}, not for this machine", of(&bytes))));
     }
     let names = elf.code().map_err(|why| usage(why.to_string()))?;
     // The names of its sections are text in it.

@@ -126,13 +126,13 @@ impl Worker {
             }
             Reply::Silence { begun: 0 } => {
                 format!(
-                    "asked `{question}`, it has not answered within {:?}{}",
+                    "asked `{question}`, it did not answer within {:?}{}",
                     self.within,
                     ending::last_words(self.dialogue.errors())
                 )
             }
             Reply::Silence { begun } => {
-                format!("asked `{question}`, it wrote {begun} bytes and no end of a line")
+                format!("asked `{question}`, it wrote {begun} bytes and no newline")
             }
         };
         Err(Failure::Wrong(wrong))

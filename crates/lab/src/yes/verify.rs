@@ -85,13 +85,13 @@ impl fmt::Display for Report {
                     (counted(lines as usize, "right line"), if *asked == 1 { "was" } else { "were" });
                 write!(
                     f,
-                    "Implementation error of what was examined: it ended after {right}, and {asked} {were} asked for."
+                    "Implementation error in what was examined: it ended after {right}, and {asked} {were} asked for."
                 )
             }
             Halt::Nothing => write!(f, "Refused: no byte came, so there is nothing to say about it."),
             Halt::Wrong(Wrong { byte, expected, actual }) => write!(
                 f,
-                "Implementation error of what was examined: line {} is wrong from its byte {byte} on.\n\
+                "Implementation error in what was examined: line {} is wrong from its byte {byte} on.\n\
                  expected: {expected}\n\
                  found:    {actual}",
                 lines.saturating_add(1)
@@ -259,12 +259,12 @@ mod tests {
             (
                 0,
                 Halt::TooFew { asked: 1 },
-                "Implementation error of what was examined: it ended after 0 right lines, and 1 was asked for.",
+                "Implementation error in what was examined: it ended after 0 right lines, and 1 was asked for.",
             ),
             (
                 1,
                 Halt::TooFew { asked: 2 },
-                "Implementation error of what was examined: it ended after 1 right line, and 2 were asked for.",
+                "Implementation error in what was examined: it ended after 1 right line, and 2 were asked for.",
             ),
             (0, Halt::Nothing, "Refused: no byte came, so there is nothing to say about it."),
         ];

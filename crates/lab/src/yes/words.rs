@@ -145,7 +145,7 @@ pub fn read_test(words: &[OsString]) -> Result<Test, String> {
 }
 
 fn number_of_lines(word: &OsStr) -> Result<Lines, String> {
-    let wrong = || format!("--lines takes a number from 1 on, or `all`, and not {}", word.to_string_lossy());
+    let wrong = || format!("--lines takes a number from 1 on, or `all`, not {}", word.to_string_lossy());
     match word.to_str() {
         Some("all") => Ok(Lines::All),
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {

@@ -57,7 +57,7 @@ impl<T: Atomics> Shared<T> {
         // SAFETY: the range is this mapping, and what the advice changes is what a later child has; none of
         // them is told of it, as it belongs to a crew that was forked before.
         let advised = unsafe { madvise(self.start.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
-        debug_assert!(advised.is_ok(), "madvise of an own mapping");
+        debug_assert!(advised.is_ok(), "madvise of own mapping");
     }
 }
 
@@ -77,6 +77,6 @@ impl<T: Atomics> Drop for Shared<T> {
         // SAFETY: this mapping was made by `zeroed` with this start and length, and no reference to it
         // outlives `self`. In other processes it stays.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
-        debug_assert!(unmapped.is_ok(), "munmap of an own mapping");
+        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }

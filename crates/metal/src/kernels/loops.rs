@@ -202,7 +202,7 @@ pub fn copy_on_lower_stack(n: u64, region: usize, place: usize, lower: usize) ->
 ///
 /// If `lower` is a page or more: guard pages are not jumped over.
 pub(crate) unsafe fn on_lower_stack(entry: extern "C" fn(u64) -> u64, argument: u64, lower: usize) -> u64 {
-    assert!(lower < stack::SPAN, "a stack {lower} bytes lower may lie behind its guard page");
+    assert!(lower < stack::SPAN, "a stack {lower} bytes lower may lie beyond its guard page");
     let lower = lower.max(16).next_multiple_of(16);
     // SAFETY: `entry` is a function, called as its ABI says: aligned, on this thread's own stack, and with
     // what the caller vouches for. The stack is what it was when it returns.

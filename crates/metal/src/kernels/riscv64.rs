@@ -354,7 +354,7 @@ pub(super) static ADDITIONS: &[Addition] = &[
     }),
     addition!(tenbin_kernel_lr_bne_sc_wrs {
         name: "lr/bne/sc + wrs.sto",
-        what: "after a failure sleep shortly or until somebody stores to the counter, then load again",
+        what: "after a failure sleep briefly, or until somebody stores to the counter, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "wrs.sto"],
         requires: Some(Feature::Zawrs),
         family: waiting(Wait::Once("wrs.sto")),

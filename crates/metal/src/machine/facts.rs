@@ -161,7 +161,7 @@ fn count_instructions() -> Reading<String> {
         Ok((_, counts)) if counts.iter().any(|&(name, count)| name == "instructions" && count > 0) => {
             Ok("counters".into())
         }
-        Ok(_) => Err("perf_event_open succeeds, and the counter of instructions stays at 0".into()),
+        Ok(_) => Err("perf_event_open succeeds, but the instruction counter stays at 0".into()),
         Err(error) => {
             let meaning = match error.raw_os_error() {
                 Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {

@@ -27,7 +27,7 @@ pub fn cpus_in_order(text: &str) -> Result<Vec<Cpu>, String> {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last) = (integer::<u32>(first)?, integer::<u32>(last)?);
         if first > last || last > LARGEST_CPU {
-            return Err(format!("`{range}` is no range of CPUs"));
+            return Err(format!("`{range}` is not a range of CPUs"));
         }
         cpus.extend((first..=last).map(Cpu));
     }
@@ -54,14 +54,14 @@ pub(super) fn integer<T: std::str::FromStr>(text: &str) -> Reading<T> {
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(format!("`{}` is no number", shortened(text)));
     }
-    text.parse().map_err(|_| format!("`{}` is no number that fits", shortened(text)))
+    text.parse().map_err(|_| format!("`{}` is not a number that fits", shortened(text)))
 }
 
 /// A hexadecimal number such as `0x41`.
 pub(super) fn hexadecimal(text: &str) -> Reading<u64> {
     let text = text.trim();
     let digits = text.strip_prefix("0x").ok_or_else(|| format!("`{}` has no 0x", shortened(text)))?;
-    u64::from_str_radix(digits, 16).map_err(|_| format!("`{}` is no hexadecimal number", shortened(text)))
+    u64::from_str_radix(digits, 16).map_err(|_| format!("`{}` is not a hexadecimal number", shortened(text)))
 }
 
 /// The word in brackets of `always [madvise] never`.

@@ -98,7 +98,7 @@ fn elf_machine(path: &str) -> Reading<u16> {
     let mut header = [0; 20];
     let mut file = fs::File::open(path).map_err(|error| format!("{path}: {error}"))?;
     file.read_exact(&mut header).map_err(|error| format!("{path}: {error}"))?;
-    machine_of(&header).ok_or_else(|| format!("{path}: no ELF file"))
+    machine_of(&header).ok_or_else(|| format!("{path}: not an ELF file"))
 }
 
 fn machine_of(header: &[u8; 20]) -> Option<u16> {

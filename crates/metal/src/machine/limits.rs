@@ -68,7 +68,7 @@ pub(super) fn load(root: &Root) -> Reading<f64> {
     root.parsed("/proc/loadavg", |text| {
         let first = text.split_whitespace().next().unwrap_or_default();
         let load = first.parse::<f64>().ok().filter(|load| load.is_finite() && *load >= 0.0);
-        load.ok_or_else(|| format!("`{first}` is no load"))
+        load.ok_or_else(|| format!("`{first}` is not a load"))
     })
 }
 
@@ -163,7 +163,7 @@ impl Group {
         let (version, path) = groups;
         let mount = root.parsed("/proc/self/mountinfo", |text| mount_of(text, version, controller))?;
         let folders = climb(&mount, &path).ok_or_else(|| {
-            format!("/proc/self/cgroup: the group {path} lies outside of what is mounted here")
+            format!("/proc/self/cgroup: the group {path} lies outside what is mounted here")
         })?;
         match folders.first() {
             Some(own) if root.exists(own) => Ok(Self { version, folders }),

@@ -59,8 +59,8 @@ fn device_tree(root: &Root, tree: &DeviceTree, online: &[Cpu]) -> Reading<Vec<No
     }
     for &cpu in online {
         let folder = tree.node_of(cpu);
-        let folder =
-            folder.ok_or_else(|| format!("{}/cpus: which of its nodes is {cpu} is not known", tree.base))?;
+        let folder = folder
+            .ok_or_else(|| format!("{}/cpus: it is not known which of its nodes is {cpu}", tree.base))?;
         if let Some(id) = id(root, &folder)? {
             nodes.entry(id).or_default().push(cpu);
         }

@@ -86,7 +86,7 @@ fn x86(cpuinfo: &str, facts: &Facts, firmware: &Firmware) -> Option<Virtualisati
 
 fn named(vendor: &str) -> String {
     if vendor.is_empty() {
-        return "a hypervisor that CPUID shows and does not name".into();
+        return "a hypervisor that CPUID shows but does not name".into();
     }
     match VENDORS.iter().find(|(string, _)| *string == vendor) {
         Some((_, name)) => format!("{name} (CPUID says {vendor})"),

@@ -76,7 +76,7 @@ fn segments(file: &File) -> io::Result<Vec<Segment>> {
     let unreadable = |why| match why {
         Malformed::Damaged(how) => io::Error::other(how),
         Malformed::NotElf | Malformed::Class(_) => {
-            io::Error::other("it is no uncompressed ELF file of 64 bits")
+            io::Error::other("it is not an uncompressed 64-bit ELF file")
         }
     };
     let mut bytes = vec![0; HEADER];
@@ -87,7 +87,7 @@ fn segments(file: &File) -> io::Result<Vec<Segment>> {
     }
     let length = identity.headers;
     if length > LONGEST_HEADERS {
-        return Err(io::Error::other("its program headers lie too far behind"));
+        return Err(io::Error::other("its program headers lie too far in"));
     }
     bytes.resize(HEADER.max(length as usize), 0);
     file.read_exact_at(&mut bytes, 0)?;
@@ -170,7 +170,7 @@ mod tests {
     fn what_is_no_elf_file_is_told_so() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[0x1f; 128]).unwrap();
-        assert!(read(&file, 0).unwrap_err().to_string().contains("no uncompressed ELF"));
+        assert!(read(&file, 0).unwrap_err().to_string().contains("not an uncompressed 64-bit ELF"));
         assert!(read(&tempfile::tempfile().unwrap(), 0).is_err(), "an empty file");
     }
 }

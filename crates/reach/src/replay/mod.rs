@@ -74,7 +74,7 @@ impl Replay<'_> {
         }
         Ok(match first {
             Some((version, shown)) => (version, ReplayOutcome::Shown(shown)),
-            None => (None, ReplayOutcome::NotReplayable { why: "it was to be replayed no times".to_owned() }),
+            None => (None, ReplayOutcome::NotReplayable { why: "it was to be replayed 0 times".to_owned() }),
         })
     }
 
@@ -106,8 +106,8 @@ impl Replay<'_> {
                 free = follower.set_free(&goals, piece)?;
                 if free.is_none() {
                     return Err(Parted::Cannot(
-                        "QEMU came to where it repeats; what repeats there is not told, and when all harts ran freely they \
-                         arrived, as they may after a livelock"
+                        "QEMU reached where it repeats; what repeats there is not stated, and when all \
+                         harts ran freely they arrived, as they may after a livelock"
                             .to_owned(),
                     ));
                 }

@@ -49,7 +49,7 @@ pub enum Unread {
         error: io::Error,
     },
     /// It is a store of tenbin's, or of no format that is known here.
-    #[error("{}: it is nothing that is known here: {TOOLS}", .0.display())]
+    #[error("{}: it is in none of the known formats: {TOOLS}", .0.display())]
     Unknown(PathBuf),
     /// It has too many bytes.
     #[error("{}: it has more than {} MiB", .0.display(), LARGEST >> 20)]
@@ -195,7 +195,7 @@ fn sample(place: &str, iterations: u64, picoseconds: f64) -> Result<Sample, Stri
         return Err(format!("{place}: no iterations"));
     }
     if !(0.0..LONGEST).contains(&picoseconds) {
-        return Err(format!("{place}: {} s is no time that a benchmark takes", picoseconds / 1e12));
+        return Err(format!("{place}: {} s is not a time that a benchmark takes", picoseconds / 1e12));
     }
     Ok(Sample { iterations, elapsed: Picoseconds(picoseconds.round() as u64), ..Sample::default() })
 }
@@ -230,12 +230,12 @@ fn run(all: Vec<Measured>) -> Run {
     let descriptor = Descriptor {
         name: "weigh".into(),
         question: "Which of these takes less time?".into(),
-        requirement: "who has measured already wants to know what that shows".into(),
+        requirement: "whoever has measured already wants to know what that shows".into(),
         specification: format!("whatever {tool} asked of them"),
         quantity: Quantity::WallTime,
         analysis: AnalysisName::from(AnalysisName::UNORDERED),
         variants: named(&timed),
-        parameters: vec![Parameter::new("tool", &tool, "who took the samples")],
+        parameters: vec![Parameter::new("tool", &tool, "what took the samples")],
         margin: 0.01,
         epoch: Picoseconds(0),
         sources: Source::list(&[(&format!("a file of {tool}"), "every sample")]),

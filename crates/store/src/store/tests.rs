@@ -267,7 +267,7 @@ fn errors_say_what_was_tried_on_what_and_what_to_do() {
     assert_eq!(error.to_string(), shown);
     let task = Place { tried: Attempt::Import, path: &path }.task();
     let error = Error::NotAStore(task, Foreign::Empty);
-    assert!(error.to_string().contains("it is empty and no store of tenbin; name a file that tenbin wrote"));
+    assert!(error.to_string().contains("it is empty and not a tenbin store; name a file that tenbin wrote"));
     let io = |errno: Errno| Place { tried: Attempt::Read, path: &path }.io(errno.into()).to_string();
     assert!(io(Errno::MFILE).ends_with("raise the limit on open files (ulimit -n)"), "{}", io(Errno::MFILE));
     assert!(io(Errno::NOMEM).contains("ulimit -v"), "{}", io(Errno::NOMEM));

@@ -160,7 +160,7 @@ fn no_run(store: &Store, error: Error) -> Trouble {
         && let Ok(Some(id)) = store.find_calibration(wanted)
     {
         return Trouble::usage(format!(
-            "`{wanted}` is calibration {}, and no run; `tenbin show {wanted}` shows it",
+            "`{wanted}` is calibration {}, not a run; `tenbin show {wanted}` shows it",
             id.short()
         ));
     }

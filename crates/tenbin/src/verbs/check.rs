@@ -199,11 +199,11 @@ impl Check {
             (Some(place), _) if place == here => Ok(FILE.into()),
             (Some(place), _) => Ok(place.join(FILE)),
             (None, Some(root)) => Err(Trouble::usage(format!(
-                "there is no {FILE} here, nor above up to {}; name one by --file, or see docs/check.md",
+                "there is no {FILE} here, nor above, up to {}; name one with --file, or see docs/check.md",
                 root.display()
             ))),
             (None, None) => Err(Trouble::usage(format!(
-                "there is no {FILE} here, and this is in no repository; name one by --file, or see docs/check.md"
+                "there is no {FILE} here, and this is not in a repository; name one with --file, or see docs/check.md"
             ))),
         }
     }

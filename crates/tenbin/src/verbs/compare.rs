@@ -80,7 +80,7 @@ fn ids(store: &Store, side: &str) -> Result<Vec<RunId>, Trouble> {
     }
     let ids = store::resolve(store, side)?;
     if ids.len() > MOST {
-        return Err(Trouble::usage(format!("`{side}` means {} runs; a side has {MOST} at most", ids.len())));
+        return Err(Trouble::usage(format!("`{side}` means {} runs; a side has at most {MOST}", ids.len())));
     }
     Ok(ids)
 }

@@ -89,7 +89,7 @@ impl Work for Export {
                     store.export(&ids, &calibrations, path, existing).map_err(trouble)?;
                 }
                 Destination::StandardOutput if io::stdout().is_terminal() => {
-                    return Err(Trouble::usage("a store is no text: name a file with -o, or redirect it"));
+                    return Err(Trouble::usage("a store is not text: name a file with -o, or redirect it"));
                 }
                 _ => {
                     let mut failed = None;

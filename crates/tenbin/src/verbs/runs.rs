@@ -219,8 +219,8 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
     let harmed = damaged.len() + broken.len();
     let remark = (harmed > 0).then(|| {
         format!(
-            "{harmed} of what is in {} cannot be read; `tenbin export --intact -o FILE` saves the rest, `tenbin runs --rm ID` \
-             removes it.",
+            "{harmed} of the entries in {} cannot be read; `tenbin export --intact -o FILE` saves the rest, \
+             `tenbin runs --rm ID` removes a damaged one.",
             store.path().display()
         )
     });

@@ -115,7 +115,7 @@ fn show_calibration(form: Form) -> Result<Answer, Trouble> {
     let mut answer = Answer::text(calibrate::text(calibration.clone(), Some(id.to_string()), form)?);
     answer.remarks.extend(newest.filter(|newest| *newest != id).map(|newest| {
         format!(
-            "Calibration {} knows most of this machine and stands beside its answers; the newest, {}, knows less: `tenbin show {}`.",
+            "Calibration {} knows most of this machine and is shown with its answers; the newest, {}, knows less: `tenbin show {}`.",
             id.short(),
             newest.short(),
             newest.short()

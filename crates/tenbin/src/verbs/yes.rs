@@ -174,7 +174,7 @@ A STRING that begins with a dash comes after `--`. As `tenbin yes`, and in the f
       --verify [--lines N|all] [STRING]...
                  read such lines from standard input instead, and say how many are right
                  and which is the first that is not (exit status 4; 3 if nothing came); stops
-                 after N lines, or at 268435454 as the test did that this one is made after
+                 after N lines, or at 268435454 as did the test that this one follows
 ";
 
 fn test(words: &[OsString]) -> Result<Answer, Trouble> {

@@ -13,15 +13,15 @@ fn watched(calls: u64, outside: u64) -> String {
 #[test]
 fn one_call_is_one_call() {
     let table = [
-        (1, 0, "./a made 1 call, which kept what a caller must see to, and ended with status 0."),
-        (1, 1, "./a made 1 call, which broke what a caller must see to, and ended with status 0."),
-        (2, 1, "./a made 2 calls, 1 of which broke what a caller must see to, and ended with status 0."),
-        (9, 0, "./a made 9 calls, 0 of which broke what a caller must see to, and ended with status 0."),
+        (1, 0, "./a made 1 call, which met the caller's obligations, and ended with status 0."),
+        (1, 1, "./a made 1 call, which broke the caller's obligations, and ended with status 0."),
+        (2, 1, "./a made 2 calls, 1 of which broke the caller's obligations, and ended with status 0."),
+        (9, 0, "./a made 9 calls, 0 of which broke the caller's obligations, and ended with status 0."),
     ];
     for (calls, outside, expected) in table {
         assert_eq!(watched(calls, outside), expected);
     }
-    assert!(watched(0, 0).starts_with("./a made no call of memcpy()"));
+    assert!(watched(0, 0).starts_with("./a made no call to memcpy()"));
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_search_counts_outcomes_of_inputs() {
     let searched = Searched { inputs: 102, outcomes: 171_000 };
     assert_eq!(
         searched_in_words(searched, false),
-        "No fault of the specification was found among 171000 outcomes of 102 small inputs."
+        "No fault in the specification was found among 171000 outcomes of 102 small inputs."
     );
     assert_eq!(
         searched_in_words(searched, true),
@@ -72,12 +72,12 @@ fn what_was_not_judged_or_called_is_said_and_not_counted() {
     let text = called_in_words(&blame(), &whole);
     assert_eq!(
         text,
-        "No fault of ./lib.so was found with 10 inputs, each with guard pages behind and in front of what it \
+        "No fault in ./lib.so was found with 10 inputs, each with guard pages after and before what it \
          may touch (the largest of 300 persons; seed 1)."
     );
     let part =
         Called { met: 6, unjudged: 4, uncalled: 5, cut: Some("3 calls did not return".into()), ..whole };
     let text = called_in_words(&blame(), &part);
-    assert!(text.contains("found with 6 inputs") && text.contains("of 4 more nothing was judged"), "{text}");
+    assert!(text.contains("found with 6 inputs") && text.contains("4 more were not judged"), "{text}");
     assert!(text.ends_with("; 5 more were not called, because 3 calls did not return."), "{text}");
 }

@@ -52,7 +52,7 @@ fn the_answer_comes_first_then_every_claim() {
     let text = claims(&of_each()).text(100);
     assert!(text.starts_with("3 claims: 1 holds, 1 refuted, 1 not decided\n\nparse.one: "), "{text}");
     assert!(text.contains("  It needs more.\n"), "{text}");
-    assert!(text.ends_with("any of its 2 exact intervals misses with a probability of 1 % at the most.\n"));
+    assert!(text.ends_with("any of its 2 exact intervals misses with a probability of 1 % at most.\n"));
 }
 
 /// An element of XML, as far as this writer makes some.

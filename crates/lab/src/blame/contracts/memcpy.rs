@@ -66,7 +66,7 @@ const RETURNS: Clause<Regions, Copied> = Clause {
 const OUTSIDE: Clause<Regions, Copied> = Clause {
     text: "no memory is touched but n bytes of to and n bytes of from",
     applies: |_| true,
-    says: Says::Confines { kept: |_, copied| !copied.outside, broken: "writes beside the regions" },
+    says: Says::Confines { kept: |_, copied| !copied.outside, broken: "writes outside the regions" },
 };
 const COPIES: Clause<Regions, Copied> = Clause {
     text: "to holds the n bytes that from held",
@@ -99,7 +99,7 @@ const COPIES_APART: Clause<Regions, Copied> = Clause { applies: Regions::apart, 
 const SPECIFICATIONS: &[Specification<Regions, Copied>] = &[
     Specification {
         name: "iso",
-        about: "that of C: n bytes from one region to another, apart from it",
+        about: "that of C: n bytes from one region to a separate one",
         clauses: &[RETURNS_APART, OUTSIDE_APART, COPIES_APART, PRESERVES_APART, UNDEFINED],
     },
     Specification {
@@ -244,7 +244,7 @@ fn show_copied(regions: &Regions, copied: &Copied) -> String {
     } else {
         format!(", from holds {}", show_bytes(&copied.from))
     };
-    let outside = if copied.outside { ", and memory beside the regions was written to" } else { "" };
+    let outside = if copied.outside { ", and memory outside the regions was written to" } else { "" };
     format!("{returned}, to holds {}{from}{outside}", show_bytes(&copied.to))
 }
 
@@ -339,7 +339,7 @@ pub(in crate::blame) static CONTRACT: Contract<Regions, Copied> = Contract {
     name: "memcpy",
     symbol: "memcpy",
     prototype: "void *memcpy(void *restrict to, const void *restrict from, size_t n)",
-    requirement: "What stands in one place is to stand in another place too, byte for byte.",
+    requirement: "What one place holds, another is to hold too, byte for byte.",
     wanted: |regions, copied| {
         regions.overlap() || copied.to == regions.bytes && copied.from == regions.bytes && !copied.outside
     },
@@ -348,8 +348,8 @@ pub(in crate::blame) static CONTRACT: Contract<Regions, Copied> = Contract {
     circumstances: &[
         Condition { text: "n is 0", holds: |regions| regions.n == 0 },
         Condition { text: "n is odd", holds: |regions| regions.n % 2 != 0 },
-        Condition { text: "n is no multiple of 4", holds: |regions| regions.n % 4 != 0 },
-        Condition { text: "n is no multiple of 8", holds: |regions| regions.n % 8 != 0 },
+        Condition { text: "n is not a multiple of 4", holds: |regions| regions.n % 4 != 0 },
+        Condition { text: "n is not a multiple of 8", holds: |regions| regions.n % 8 != 0 },
         Condition { text: "n is 8 or more", holds: |regions| regions.n >= 8 },
         Condition { text: "n is 16 or more", holds: |regions| regions.n >= 16 },
     ],

@@ -134,7 +134,7 @@ const SPECIFICATIONS: &[Specification<People, Sorted>] = &[
     },
     Specification {
         name: "descending",
-        about: "altered: the order is another one than is required",
+        about: "altered: the order is not the one required",
         clauses: &[SUCCESS, NEGATIVE, SHORT, OUTSIDE, UNALTERED, COMPLETE, DESCENDING],
     },
     Specification {
@@ -167,7 +167,7 @@ fn after_failure(people: &People, sorted: &Sorted) -> Option<&'static str> {
     failed.then(|| match (sorted.complete(), sorted.places.is_sorted(), sorted.altered) {
         (true, true, false) => "left as it was",
         (true, false, false) => "in another order",
-        _ => "no more what it was",
+        _ => "no longer what it was",
     })
 }
 
@@ -282,7 +282,7 @@ fn show_people(people: &People) -> String {
     } else {
         format!(", len {}", people.len)
     };
-    let partly = if people.partly_seen { ", of which not all were looked at" } else { "" };
+    let partly = if people.partly_seen { ", not all of which were looked at" } else { "" };
     format!("ages {}{short}{partly}", listed(people.ages.iter().map(i32::to_string)))
 }
 
@@ -297,7 +297,7 @@ fn show_sorted(people: &People, sorted: &Sorted) -> String {
     };
     let places = listed(sorted.places.iter().map(shown));
     let altered = if sorted.altered { ", and a person was altered" } else { "" };
-    let outside = if sorted.outside { ", and memory beside a[] was written to" } else { "" };
+    let outside = if sorted.outside { ", and memory outside a[] was written to" } else { "" };
     format!("returned {}, ages {places}{altered}{outside}", sorted.returned)
 }
 
@@ -466,7 +466,7 @@ pub(in crate::blame) static CONTRACT: Contract<People, Sorted> = Contract {
         Condition { text: "len is even", holds: |people| people.len % 2 == 0 },
         Condition { text: "len is 2 or more", holds: |people| people.len >= 2 },
         Condition { text: "an age is below 0", holds: People::has_negative },
-        Condition { text: "the ages do not ascend already", holds: |people| !people.ages.is_sorted() },
+        Condition { text: "the ages do not already ascend", holds: |people| !people.ages.is_sorted() },
     ],
     aspects: ASPECTS,
     small,

@@ -119,7 +119,7 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&D
     });
     let others = match class.pairs.len() {
         1 => "One pair says what a line costs there; which pairs are near takes 3 CPUs or more.".to_owned(),
-        count => format!("All {count} pairs share the same, so none is near by what is known."),
+        count => format!("All {count} pairs share the same, so none is known to be near."),
     };
     let (one, other) = first.cpus;
     Answer {
@@ -162,7 +162,7 @@ fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drif
     match drift {
         None => {
             let needs =
-                "two measurements or more of a control pair, to tell distance from a change meanwhile";
+                "two or more measurements of a control pair, to tell distance from a change meanwhile";
             return refused("", needs.into(), "measure again: the control was refused or left out");
         }
         Some(drift) if drift.factor > STEADY => {
@@ -190,7 +190,7 @@ fn several_classes(machine: &Machine, trial: &Trial, classes: &[Class<'_>], drif
             };
             let far = weighed.size.map_or_else(String::new, |size| {
                 let shows = in_percent(size.detectable);
-                format!("{}{within}; from {shows} a gap would show", from_nearest(&size))
+                format!("{}{within}; a gap of {shows} would show", from_nearest(&size))
             });
             Answer {
                 verdict,
@@ -278,7 +278,7 @@ fn undecided(why: Why, weighed: &Gap) -> (String, String, &'static str) {
             let (needed, shows) =
                 size.map(|size| (in_percent(size.needed), in_percent(size.detectable))).unwrap_or_default();
             let needs = format!(
-                "the farthest class to be dearer by {needed}, as these pairs vary ({shows} shows nine times of ten)"
+                "the farthest class to be dearer by {needed}, as these pairs vary ({shows} shows nine times in ten)"
             );
             (beside, needs, MORE)
         }
@@ -309,7 +309,7 @@ fn sizes(weighed: &Gap) -> Vec<Figure> {
     });
     let relabeled = weighed
         .relabeled
-        .map(|part| Figure::new("part of the relabelings of CPUs that show as large a gap", part, "1"));
+        .map(|part| Figure::new("share of relabellings of CPUs that show as large a gap", part, "1"));
     of_size.flatten().chain(relabeled).collect()
 }
 

@@ -128,9 +128,7 @@ fn unsteady(whole: &mut Capacities, early: &Capacities, late: &Capacities) {
                 needs: if factor > STEADY {
                     format!("a knee that stays within {STEADY}x of itself")
                 } else {
-                    format!(
-                        "a knee that is within {STEADY}x of what the firmware says all the time, or never"
-                    )
+                    format!("a knee that is always within {STEADY}x of what the firmware says, or never")
                 },
                 remedy: "measure for longer, where nobody else uses the cache meanwhile".into(),
             });
@@ -387,7 +385,11 @@ mod tests {
             ),
             ([2 * MIB, 2 * MIB], Verdict::Different, "the measured knee is at 2 MiB"),
             // Within a factor of two of each other, but on either side of what may be called the same.
-            ([4 * MIB, 2 * MIB], Verdict::Refused, "all the time, or never"),
+            (
+                [4 * MIB, 2 * MIB],
+                Verdict::Refused,
+                "that is always within 2x of what the firmware says, or never",
+            ),
             ([8 * MIB, 2 * MIB], Verdict::Refused, "a knee that stays within 2x of itself"),
         ] {
             says(&walk(Virtualisation::None, knees), verdict, words);

@@ -26,8 +26,8 @@ pub(super) fn describe() -> Descriptor {
             Parameter::new(
                 "trace",
                 &format!("{} (none with --quick)", trace::USUAL.join(",")),
-                "functions of the C library to follow down to the system call, beside the figures; given by --set, only \
-                 they are followed and nothing is timed",
+                "functions of the C library to follow down to the system call, besides the figures; given \
+                 with --set, only they are followed and nothing is timed",
             ),
             Parameter::new(
                 "probe",

@@ -70,7 +70,7 @@ pub(super) const RUNGS: &[Rung] = &[
     ),
     vdso(
         "clock_gettime(MONOTONIC_COARSE) in the vDSO",
-        "the time of the kernel's last tick: memory is read and no counter",
+        "the time of the kernel's last tick: memory is read, not a counter",
         Clock(MonotonicCoarse),
     ),
     vdso(CLOCK_IN_THE_VDSO, "the counter is read and scaled as the kernel's page says", Clock(Monotonic)),
@@ -92,11 +92,7 @@ pub(super) const RUNGS: &[Rung] = &[
         "a number that stands for none: into the kernel and back with ENOSYS",
         Question::Unknown,
     ),
-    kernel(
-        PARENT_BY_SYSTEM_CALL,
-        "one instruction; the least that a call does which does something",
-        Question::Parent,
-    ),
+    kernel(PARENT_BY_SYSTEM_CALL, "one instruction; the least that any useful call does", Question::Parent),
     library(
         PARENT_BY_LIBRARY,
         "the C library's function. It is linked into this program, so no linkage table is on the way",
@@ -108,7 +104,7 @@ pub(super) const RUNGS: &[Rung] = &[
         Through::LibrarysSyscall,
         Question::Parent,
     ),
-    kernel(CLOCK_BY_SYSTEM_CALL, "what the vDSO spares: the kernel reads the same counter", Clock(Monotonic)),
+    kernel(CLOCK_BY_SYSTEM_CALL, "what the vDSO saves: the kernel reads the same counter", Clock(Monotonic)),
     kernel("getrandom by system call", "the same 32 bytes of the kernel's own generator", Question::Random),
     vdso(
         "clock_gettime(PROCESS_CPUTIME_ID) in the vDSO",

@@ -86,8 +86,8 @@ fn offered(vdso: &Result<Vdso, NoVdso>) -> Finding {
 fn left_out(absent: &[(&str, &Absent)]) -> Option<Finding> {
     let sentence = match absent.len() {
         0 => return None,
-        1 => "One rung is not here and was left out.".to_owned(),
-        count => format!("{count} rungs are not here and were left out."),
+        1 => "One rung is missing here and was left out.".to_owned(),
+        count => format!("{count} rungs are missing here and were left out."),
     };
     // Several rungs for one reason: it is said once.
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
@@ -107,8 +107,8 @@ fn clock_source(source: &Observed<String>, has_vdso: bool) -> Finding {
     let name = match source {
         Observed::Known(name) => name.trim(),
         Observed::NotObservable(why) => {
-            let sentence = "What the kernel keeps time by is not to be seen; if the clock in the vDSO costs what the \
-                            system call costs, the vDSO cannot read it.";
+            let sentence = "What the kernel keeps time by cannot be seen; if the clock in the vDSO costs \
+                            what the system call costs, the vDSO cannot read it.";
             return finding(sentence.into(), why.clone(), "none");
         }
     };
@@ -132,7 +132,7 @@ fn mitigations(flaws: &Observed<Vec<(String, String)>>) -> Finding {
         Observed::Known(flaws) => flaws,
         Observed::NotObservable(why) => {
             return finding(
-                "Whether mitigations make system calls dearer here is not to be seen.".into(),
+                "Whether mitigations make system calls dearer here cannot be seen.".into(),
                 why.clone(),
                 "none",
             );
@@ -152,7 +152,7 @@ fn mitigations(flaws: &Observed<Vec<(String, String)>>) -> Finding {
         count => format!("{count} mitigations work at each system call, and are in its price."),
     };
     let evidence = match at_work.len() {
-        0 => format!("{} flaws looked at in /sys/devices/system/cpu/vulnerabilities", flaws.len()),
+        0 => format!("{} flaws checked in /sys/devices/system/cpu/vulnerabilities", flaws.len()),
         _ => semicolon(&at_work),
     };
     finding(sentence, evidence, "the kernel's word")
@@ -162,12 +162,12 @@ fn watched(watchers: &Result<Watchers, String>) -> Finding {
     let seen = match watchers {
         Ok(seen) => seen,
         Err(why) => {
-            return finding("Who looks at system calls here is not to be seen.".into(), why.clone(), "none");
+            return finding("Who looks at system calls here cannot be seen.".into(), why.clone(), "none");
         }
     };
     let several = "seccomp filters look at each system call, and are in its price";
     let (mode, filters) = match seen.seccomp {
-        None => ("not said", "whether seccomp filters system calls the kernel does not say".to_owned()),
+        None => ("not said", "the kernel does not say whether seccomp filters system calls".to_owned()),
         Some(Seccomp::Off) => ("0", "no seccomp filter looks at system calls".into()),
         Some(Seccomp::Filters(None)) => ("2", several.into()),
         Some(Seccomp::Filters(Some(1))) => {
@@ -176,7 +176,7 @@ fn watched(watchers: &Result<Watchers, String>) -> Finding {
         Some(Seccomp::Filters(Some(count))) => ("2", format!("{count} {several}")),
     };
     let tracer = match seen.tracer {
-        None => "whether this process is traced the kernel does not say".to_owned(),
+        None => "the kernel does not say whether this process is traced".to_owned(),
         Some(0) => "nobody traces this process".into(),
         Some(process) => format!(
             "process {process} traces this one: if it stops it at system calls, those say nothing about the kernel"
@@ -201,8 +201,8 @@ fn below(machine: &Machine) -> Option<Finding> {
     }
     match &machine.virtualisation {
         Virtualisation::Hypervisor(who) => Some(finding(
-            "This kernel is a guest: a system call ends in it and costs nothing of the host's, unless the clock that it \
-             reads is one that the host has to read for it."
+            "This kernel is a guest: a system call ends in it and does not reach the host, unless the clock \
+             that it reads is one that the host has to read for it."
                 .into(),
             who.clone(),
             "what the machine says of itself",

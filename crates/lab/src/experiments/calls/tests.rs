@@ -159,7 +159,7 @@ fn a_probe_is_looked_at_in_the_plan() {
     let (nowhere, fork) = (("probe", "/nowhere/probe"), ("trace", "fork"));
     let (missing, unused) = (
         "/nowhere/probe cannot be found",
-        "probe=/nowhere/probe: with --quick nothing is traced, but by --set trace=",
+        "probe=/nowhere/probe: with --quick nothing is traced without --set trace=",
     );
     for (effort, given, words) in [
         (Effort::Quick, &[nowhere, fork][..], missing),

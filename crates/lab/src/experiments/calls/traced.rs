@@ -17,7 +17,7 @@ pub(super) fn alone(request: &Request<'_>) -> Result<bool, Unfit> {
     if let Some(probe) = &asked.probe {
         if request.effort == Effort::Quick && !alone {
             return Err(Unfit::Usage(format!(
-                "--set probe={}: with --quick nothing is traced, but by --set trace=FUNCTION",
+                "--set probe={}: with --quick nothing is traced without --set trace=FUNCTION",
                 probe.display()
             )));
         }

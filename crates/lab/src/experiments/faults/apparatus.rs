@@ -98,8 +98,8 @@ impl Apparatus for Touching {
         missing.retain(|(variant, _)| !variants.contains(variant));
         if touch::host::takes_free_pages() == Some(true) {
             findings.push(finding(
-                "The host takes free memory of this guest back and must provide it again: the first touch of a page \
-                 that has been free for some time costs more than is shown here."
+                "The host takes back free memory of this guest and must provide it again: the first touch \
+                 of a page that has been free for some time costs more than is shown here."
                     .into(),
                 "virtio's balloon has free page reporting; what was timed was touched and given back just before".into(),
                 "the device's word; how much more was not measured",

@@ -105,7 +105,7 @@ pub(super) fn describe() -> Descriptor {
             ),
             ("Linux, mm/memory.c, mm_account_fault", "which faults are counted for a thread"),
             ("madvise(2), MADV_POPULATE_WRITE", "how to fill pages without an exception for each"),
-            ("Linux, Documentation/admin-guide/mm/transhuge.rst", "how huge pages are asked for and told"),
+            ("Linux, Documentation/admin-guide/mm/transhuge.rst", "how huge pages are asked for and reported"),
         ]),
         published: published(),
         ..Descriptor::default()

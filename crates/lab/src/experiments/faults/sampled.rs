@@ -116,8 +116,8 @@ pub(super) fn in_words(
         match sampled.event {
             "cycles" => "sampled by cycles; a sample names the instruction that comes next",
             _ => {
-                "sampled by the kernel's clock: code that keeps interrupts off is charged to the place that lets them \
-                 on again, and a sample names the instruction that comes next"
+                "sampled by the kernel's clock: code that keeps interrupts off is charged to the place that \
+                 turns them on again, and a sample names the instruction that comes next"
             }
         },
     )

@@ -26,13 +26,13 @@ pub(super) fn describe() -> Descriptor {
             Parameter::new(
                 "readers",
                 "none",
-                "with where=kernel: so many threads read at random places and compare, instead of timing; 1 to 1024",
+                "with where=kernel: this many threads read at random places and compare instead of timing; 1 to 1024",
             ),
             Parameter::new("seconds", "10", "how long the readers read; 1 to 3600"),
             Parameter::new(
                 "traced",
                 "no",
-                "with where=kernel, `yes`: also what a read costs while the kernel's tracepoints of memory are recorded",
+                "with where=kernel, `yes`: also what a read costs while the kernel's memory tracepoints are recorded",
             ),
         ],
         margin: 0.02,
@@ -51,7 +51,7 @@ pub(super) fn describe() -> Descriptor {
             Source::new("DokiDokiPB, \"2022q1 Homework3 (fibdrv)\", 2022 (in Chinese)", "the ways that are compared, and the claims about them"),
             Source::new(
                 "E. W. Dijkstra, \"In honour of Fibonacci\" (EWD 654), 1978",
-                "F(2k) and F(2k+1) of F(k) and F(k+1)",
+                "F(2k) and F(2k+1) from F(k) and F(k+1)",
             ),
             Source::new(
                 "the manual of GCC, __builtin_clz",

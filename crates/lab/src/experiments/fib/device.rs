@@ -25,12 +25,12 @@ pub(super) struct Algorithm {
 pub(super) const ALGORITHMS: [Algorithm; 5] = [
     Algorithm {
         name: "doubling",
-        what: "fast doubling over limbs of 64 bits, with a branch on each bit of n",
+        what: "fast doubling over 64-bit limbs, with a branch on each bit of n",
         base: Base::Words,
         slow: false,
     },
     Algorithm { name: "branchless", what: "the same by masks", base: Base::Words, slow: false },
-    Algorithm { name: "iterative", what: "n additions of limbs of 64 bits", base: Base::Words, slow: true },
+    Algorithm { name: "iterative", what: "n additions of 64-bit limbs", base: Base::Words, slow: true },
     Algorithm {
         name: "decimal",
         what: "the first published method, written here from its description: base 10^9, an allocation in each operation, 32 idle rounds",

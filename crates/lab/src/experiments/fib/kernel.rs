@@ -100,7 +100,7 @@ fn enough(largest: u64) -> Result<(), Unfit> {
     Err(Unfit::Refused(Refusal {
         reached: format!("the driver ends at F({largest})"),
         needs: format!(
-            "F({LEAST_MAX_N}) at least: the check is held against a number that is wrong on purpose"
+            "F({LEAST_MAX_N}) at least: the check is tested with a number that is wrong on purpose"
         ),
         remedy: "load fibdrv with a larger max_n, for example `rmmod fibdrv; insmod fibdrv.ko max_n=100000`"
             .into(),

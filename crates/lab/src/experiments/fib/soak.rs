@@ -111,7 +111,7 @@ fn unopened(fault: Fault, readers: u32) -> Unfit {
         Fault::System { error, .. } if error.raw_os_error() == Some(TOO_MANY_FILES) => {
             Unfit::Refused(Refusal {
                 reached: format!("this process may not open a file for each of {readers} readers: {fault}"),
-                needs: format!("RLIMIT_NOFILE (`ulimit -n`) above {readers} by some tens"),
+                needs: format!("RLIMIT_NOFILE (`ulimit -n`) some tens above {readers}"),
                 remedy: format!("`ulimit -n {}` before, or fewer readers", 2 * readers.max(512)),
             })
         }

@@ -39,9 +39,9 @@ pub(super) const METHODS: [(Method, &str, &str); 9] = [
     (
         Method::Doubling,
         "fast doubling",
-        "ours: limbs of 64 bits, Karatsuba where they are many, memory sized once",
+        "ours: 64-bit limbs, Karatsuba where there are many, memory sized once",
     ),
-    (Method::Sum, "the sum", "n additions of limbs of 64 bits"),
+    (Method::Sum, "the sum", "n additions of 64-bit limbs"),
     (
         Method::Billions(AsPublished),
         "base 10^9 as published",

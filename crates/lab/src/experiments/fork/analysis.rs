@@ -213,7 +213,7 @@ fn fitted(blocks: &[Vec<Point>], sizes: &[Size], level: Option<f64>, margin: f64
     if sizes.len() < FEWEST_SIZES {
         return Err(Refusal {
             reached: format!("{} sizes were measured", sizes.len()),
-            needs: format!("{FEWEST_SIZES}, as through two there is always a line"),
+            needs: format!("{FEWEST_SIZES}, as there is always a line through two"),
             remedy: "ask for more sizes".into(),
         });
     }

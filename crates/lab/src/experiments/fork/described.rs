@@ -14,11 +14,12 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "fork".into(),
         question: "What does a new process cost, and how does that grow with memory?".into(),
-        requirement: "what fork() becomes below the library is one question; what it costs is a law of the memory \
-                      that the caller has, which a figure alone hides"
+        requirement: "what fork() becomes below the library is one question; what it costs depends on the \
+                      memory that the caller has, which a figure alone hides"
             .into(),
-        specification: "one child comes of each call, sees the memory as it was at the call, shares it or has a copy as \
-                        its way says, and ends with the status that was asked for; the memory is resident as was asked"
+        specification: "each call makes one child, which sees the memory as it was at the call, shares it \
+                        or has a copy as its way says, and ends with the status asked for; as much memory \
+                        is resident as was asked for"
             .into(),
         subject: "A new process".into(),
         analysis: Laws.name().into(),
@@ -26,7 +27,7 @@ pub(super) fn describe() -> Descriptor {
         parameters: vec![Parameter::new(
             "mib",
             "4,16,64,256 (4,16,64 with --quick), as far as half of what is available holds each twice",
-            "resident memory of the calling process in MiB, two sizes or more; none is always measured beside them",
+            "resident memory of the calling process in MiB, two or more sizes; none is always measured as well",
         )],
         margin: 0.05,
         // As `atomics`: different instructions on a core that another guest's thread may share.
@@ -34,20 +35,26 @@ pub(super) fn describe() -> Descriptor {
         // Some tens of the cheapest children, and one of the dearest.
         epoch: Picoseconds::from_micros(500),
         sources: vec![
-            Source::new("S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)", "the question, from fork() to the system call"),
+            Source::new(
+                "S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)",
+                "the question, from fork() to the system call",
+            ),
             Source::new(
                 "Linux, mm/memory.c, copy_page_range",
                 "what a fork copies of anonymous memory: an entry for each page that is there, and one for a huge page",
             ),
             Source::new("clone(2)", "the flags of each way, and which memory a child has"),
-            Source::new("GNU C Library, sysdeps/unix/sysv/linux/arch-fork.h", "the flags that fork() passes to clone"),
+            Source::new(
+                "GNU C Library, sysdeps/unix/sysv/linux/arch-fork.h",
+                "the flags that fork() passes to clone",
+            ),
             Source::new(
                 "A. Baumann et al., A fork() in the road, HotOS 2019",
                 "that the cost grows with the caller's memory, and that posix_spawn and vfork do not",
             ),
             Source::new(
                 "Linux, Documentation/admin-guide/mm/transhuge.rst",
-                "how huge pages are asked for and told",
+                "how huge pages are asked for and reported",
             ),
         ],
         ..Descriptor::default()

@@ -77,7 +77,7 @@ pub(super) const LINES: [WayLine; 11] = [
     },
     WayLine {
         name: "fork of written pages",
-        what: "the same call after every page was written to: the kernel must protect each from writing again",
+        what: "the same call after every page was written to: the kernel must write-protect each again",
         written: true,
         number: 2,
         quickly: false,
@@ -190,16 +190,15 @@ impl Place {
             }
             Self::Planted(Planted::Shares) => Variant::sabotage(
                 "a fork that shares the memory",
-                "clone(CLONE_VM | SIGCHLD) in the place of fork",
+                "clone(CLONE_VM | SIGCHLD) in place of fork",
             ),
             Self::Planted(Planted::AnotherStatus) => Variant::sabotage(
                 "a child that ends otherwise",
                 "its status is not the one that was asked for",
             ),
-            Self::Planted(Planted::PageMissing) => Variant::sabotage(
-                "a page that is not there",
-                "fork where one page less is resident than is said",
-            ),
+            Self::Planted(Planted::PageMissing) => {
+                Variant::sabotage("a page that is not there", "fork with one page less resident than stated")
+            }
         }
     }
 }

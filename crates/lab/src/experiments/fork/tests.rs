@@ -200,7 +200,7 @@ fn epochs_have_a_time_and_see_a_child_that_ends_otherwise() {
             other => panic!("{other:?}"),
         }
         let findings = apparatus.findings().unwrap();
-        assert!(findings[0].sentence.contains("page tables beside its buffer"), "{findings:?}");
+        assert!(findings[0].sentence.contains("page tables besides its buffer"), "{findings:?}");
     });
 }
 
@@ -215,7 +215,7 @@ fn every_way_to_break_the_specification_is_told_apart() {
             Watched { seen_by_parent: true, ..good },
             Err("can see what the child wrote, and should not"),
         ),
-        (Way::Fork, Watched { runs: Some(2), ..good }, Err("2 children came of one call")),
+        (Way::Fork, Watched { runs: Some(2), ..good }, Err("one call made 2 children")),
         (Way::Fork, Watched { runs: Some(0), read: 0, ..good }, Err("0 children")),
         (Way::Fork, Watched { read: 6, ..good }, Err("did not see what was written before")),
         (Way::Fork, Watched { status: None, ..good }, Err("by a signal")),

@@ -109,7 +109,7 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
         // Nothing was decided: the first refusal says why.
         let why = points.iter().find_map(|point| point.answer.refusal.clone());
         return refused(why.unwrap_or_else(|| Refusal {
-            reached: "no size was measured to its end".into(),
+            reached: "no size was measured to the end".into(),
             needs: "one that was".into(),
             remedy: "ask for a smaller one (--set size=4)".into(),
         }));

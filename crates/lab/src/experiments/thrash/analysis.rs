@@ -119,8 +119,7 @@ fn by_threshold(machine: &Machine, cell: &Cell, answer: &mut Answer, evidence: &
         }
         Verdict::Equivalent => {
             let (right, from) = (&evidence.right, three_digits(THRASHING));
-            let sentence =
-                format!("No thrashing: {right} costs {figures} {label}; it would be from {from}x.");
+            let sentence = format!("No thrashing: {right} costs {figures} {label}; it starts at {from}x.");
             (Verdict::Equivalent, sentence)
         }
         Verdict::Refused => {

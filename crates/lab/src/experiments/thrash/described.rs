@@ -12,15 +12,15 @@ pub(super) fn describe() -> Descriptor {
         question: "Does a buffer that two threads share thrash, and at which size and distance?".into(),
         requirement:
             "S. Takeuchi saw a shared buffer cost 7 to 27 times as much as one each where the caches are \
-                      not shared; where does it here, and is it room or coherence"
+                      not shared; where here, and is it room or coherence"
                 .into(),
         specification: "every line that is written holds what its writer left there".into(),
-        subject: "Two threads that write a byte a line".into(),
+        subject: "Two threads that write a byte per line".into(),
         analysis: Thrashing.name().into(),
         builds_on: vec!["caches".into()],
         variants: Variant::list(
             &[
-                ("a buffer each", "each thread writes the lines of its own: published as `unshared`"),
+                ("a buffer each", "each thread writes its own lines: published as `unshared`"),
                 ("one shared buffer", "both write the same bytes: published as `shared`; true sharing"),
                 ("one buffer, other bytes", "both write the same lines, each its own byte: false sharing"),
                 ("one buffer, read only", "both read the same lines"),

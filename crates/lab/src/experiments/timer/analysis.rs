@@ -219,12 +219,12 @@ fn slack(trial: &Trial, cell: &Cell, late: &[Late], answers: &[Answer]) -> Optio
     let (name, left) = (&before.name, time(after.median));
     Some(if explains {
         format!(
-            "Timer slack of {} explains it: with {} of slack {name} is {left} late.",
+            "Timer slack of {} explains it: with {} of slack, {name} is {left} late.",
             whole(had),
             whole(has)
         )
     } else {
-        format!("With {} of slack instead of {} {name} is {left} late.", whole(has), whole(had))
+        format!("With {} of slack instead of {}, {name} is {left} late.", whole(has), whole(had))
     })
 }
 

@@ -10,7 +10,7 @@ use super::{MEASURED, SLACK, WAYS};
 
 /// Names and what they do, in the order of [`WAYS`].
 const NAMES: [(&str, &str); WAYS.len()] = [
-    ("timerfd", "timerfd_settime for once, and a read that blocks"),
+    ("timerfd", "one-shot timerfd_settime, and a read that blocks"),
     ("setitimer", "ITIMER_REAL, its signal blocked and fetched by sigtimedwait"),
     ("clock_nanosleep", "a relative sleep on CLOCK_MONOTONIC, with the timer slack of this process"),
     ("clock_nanosleep with 1 ns of slack", "the same after PR_SET_TIMERSLACK"),
@@ -18,7 +18,7 @@ const NAMES: [(&str, &str); WAYS.len()] = [
     ("a futex time-out with 1 ns of slack", "the same after PR_SET_TIMERSLACK"),
     ("ppoll", "a time-out for no files: it may be late by a thousandth of its time, up to 100 ms"),
     ("20 µs too soon", "reads the clock at the end of its sleep, and not for long enough"),
-    ("a timer that goes on", "a timerfd that fires again when it was asked for once"),
+    ("a timer that goes on", "a timerfd that fires again when asked to fire once"),
     ("a caller that does not sleep", "reads the clock until the time has passed"),
 ];
 
@@ -49,8 +49,7 @@ pub(super) fn describe() -> Descriptor {
     Descriptor {
         name: "timer".into(),
         question: "When does a timer of T fire?".into(),
-        requirement:
-            "who asks for a time gets a later one, and which call it was asked of decides by how much".into(),
+        requirement: "whoever asks for a time gets a later one, and the call used decides by how much".into(),
         specification: "a timer fires once and never before its time, and whoever waits for it sleeps".into(),
         subject: "A timer".into(),
         quantity: Quantity::Lateness,
@@ -75,7 +74,7 @@ pub(super) fn describe() -> Descriptor {
             ("timerfd_create(2), setitimer(2), clock_nanosleep(2), futex(2)", "what each call promises"),
             (
                 "S. S. Wilks, \"Determination of Sample Sizes for Setting Tolerance Limits\", 1941",
-                "how many firings it takes before a tail can be told",
+                "how many firings it takes before a tail can be stated",
             ),
         ]),
         ..Descriptor::default()

@@ -230,16 +230,16 @@ impl Firings {
         let remark = |(&(_, clause), single): (&(VariantIndex, Clause), &Single)| {
             let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
             let why = match clause {
-                Clause::Asleep => "who is preempted before he sleeps may be charged for what the host took",
+                Clause::Asleep => "a caller preempted before it sleeps may be charged for what the host took",
                 Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
             };
             Finding {
                 experiment: "timer".into(),
                 sentence: format!(
-                    "{times} a firing seemed to break the specification and did so no more: {}.",
+                    "{times} a firing seemed to break the specification and did not again: {}.",
                     single.first
                 ),
-                evidence: format!("the same call was asked {AGAIN} times more at once and kept it; {why}"),
+                evidence: format!("the same call was asked {AGAIN} more times at once and kept it; {why}"),
                 confidence: "what does not repeat accuses nobody".into(),
             }
         };

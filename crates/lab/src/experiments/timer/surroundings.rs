@@ -61,13 +61,13 @@ pub(super) fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Findi
     let grid = if resolution <= FINE {
         format!("timers are of high resolution ({resolution})")
     } else {
-        format!("timers fire at ticks alone, {resolution} apart")
+        format!("timers fire only at ticks, {resolution} apart")
     };
     let state = |state: &State| format!("{} {} µs", state.name, state.microseconds);
     let states: Vec<String> = idle.states.iter().map(state).collect();
     let states = match states.as_slice() {
-        [] => "no states of sleep are listed".to_owned(),
-        states => format!("time to leave each state of sleep: {}", comma(states)),
+        [] => "no sleep states are listed".to_owned(),
+        states => format!("time to leave each sleep state: {}", comma(states)),
     };
     let built = idle.preemption.as_deref().unwrap_or("no word on preemption");
     finding(
@@ -88,8 +88,8 @@ mod tests {
             finding.sentence.contains("CPU 1 waits in a way that the kernel does not name"),
             "{finding:?}"
         );
-        assert!(finding.sentence.contains("timers fire at ticks alone, 4.00 ms apart"), "{finding:?}");
-        assert!(finding.evidence.contains("no states of sleep are listed"), "{finding:?}");
+        assert!(finding.sentence.contains("timers fire only at ticks, 4.00 ms apart"), "{finding:?}");
+        assert!(finding.evidence.contains("no sleep states are listed"), "{finding:?}");
     }
 
     #[test]

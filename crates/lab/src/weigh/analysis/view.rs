@@ -62,8 +62,10 @@ pub(super) fn view(machine: &Machine, trial: &Trial, answers: &[Answer]) -> Docu
             );
         }
         if let (Virtualisation::Emulated(how), false) = (&machine.virtualisation, cell.samples.is_empty()) {
-            document
-                .paragraph(2, format!("Times: they say nothing of a CPU, as this one is emulated ({how})."));
+            document.paragraph(
+                2,
+                format!("Times: they say nothing about a CPU, as this one is emulated ({how})."),
+            );
         }
         document.append(checked(trial, std::slice::from_ref(cell)));
     }

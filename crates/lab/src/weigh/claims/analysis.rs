@@ -41,7 +41,7 @@ pub const CLAIMS_OF_FUNCTIONS: &dyn Analysis = &OfClaims {
 /// Claims about instructions.
 pub const CLAIMS_OF_INSTRUCTIONS: &dyn Analysis = &OfClaims {
     name: "claims of instructions",
-    scope: "A cycle is what a dependent addition takes, in the same blocks. Other operands may take another time.",
+    scope: "A cycle is what a dependent addition takes, in the same blocks. Other operands may take different times.",
     calibrated_by: Purpose::Ladder,
     table: |descriptor, cell| report::table::variants(calls::time(cell), descriptor, cell),
 };

@@ -137,7 +137,7 @@ impl File<'_> {
                     read.quantities().iter().find(|quantity| **quantity != Quantity::WallTime)
             {
                 let noun = other.of_command().unwrap_or_default();
-                return Err(wrong(&format!("{noun} is known of commands, and of functions only time is")));
+                return Err(wrong(&format!("{noun} is known for commands; for functions only time is")));
             }
         }
         Ok(AskedQuestion { name: name.get_ref().clone(), claims, weighing: Ok(weighing) })

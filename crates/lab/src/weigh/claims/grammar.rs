@@ -87,7 +87,7 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
             };
             let factor = if unit == "%" { 1.0 + number / 100.0 } else { number };
             if factor < 1.0 {
-                return Err(Wrong::Word(format!("{number}x is below 1x; turn `slower` and `faster` round")));
+                return Err(Wrong::Word(format!("{number}x is below 1x; swap `slower` and `faster`")));
             }
             // What is N % faster does N % more in the same time: the opposite of what is N % slower.
             let (bound, most) = match *way {
@@ -132,7 +132,7 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
             let values = &words.parameters[place].1;
             if let Some(value) = values.iter().find(|value| positive(value).is_none()) {
                 return Err(Wrong::Word(format!(
-                    "`{value}`, a value of `{parameter}`, is no number above 0, with which anything could grow"
+                    "`{value}`, a value of `{parameter}`, is not a number above 0, with which anything could grow"
                 )));
             }
             let mut numbers: Vec<f64> = values.iter().filter_map(|value| positive(value)).collect();
@@ -140,7 +140,7 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
             numbers.dedup();
             if numbers.len() < 2 || numbers[numbers.len() - 1] < 2.0 * numbers[0] {
                 return Err(Wrong::Word(format!(
-                    "the values of `{parameter}` have to span a factor of 2 at least, to show how anything grows with it"
+                    "the values of `{parameter}` have to span at least a factor of 2, to show how anything grows with it"
                 )));
             }
             let (parameter, quantities) = ((*parameter).to_owned(), words.quantities.clone());
@@ -162,7 +162,7 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
                 "cycle" | "cycles" => {
                     let cycle = words
                         .cycle
-                        .ok_or_else(|| Wrong::Word("only of instructions cycles are known".into()))?;
+                        .ok_or_else(|| Wrong::Word("cycles are known only for instructions".into()))?;
                     return pair(command(one)?, cycle, vec![Quantity::WallTime], Bounds::one(number, true));
                 }
                 "ns" => ("ns", 1e3),

@@ -112,7 +112,8 @@ fn a_claim_that_is_not_understood_says_what_is() {
         let message = read(&of_two(&[claim])).map(drop).unwrap_err();
         assert!(message.contains(wrong) && message.starts_with("tenbin.toml:4: claim `c0`: "), "{message}");
     }
-    for (values, wrong) in [("1, 1.5", "factor of 2"), ("0, 1", "no number above 0"), ("'a', 1", "no number")]
+    for (values, wrong) in
+        [("1, 1.5", "factor of 2"), ("0, 1", "not a number above 0"), ("'a', 1", "not a number")]
     {
         let message = read(&of_sizes(values, "new is linear in n")).map(drop).unwrap_err();
         assert!(message.contains(wrong) && message.starts_with("tenbin.toml:4:"), "{message}");
@@ -127,7 +128,7 @@ fn a_wrong_file_is_named_with_line_and_word() {
     for (text, wrong) in [
         (of("comands.old = 'true'"), "tenbin.toml:3: unknown field `comands`, expected one of `commands`"),
         (of("within = '2 days'"), "tenbin.toml:3: `2 days`: it is a number with ms, s, min or h"),
-        (of("level = '50%'"), "tenbin.toml:3: `50%`: it is a number of percent from 0.01 to 20"),
+        (of("level = '50%'"), "tenbin.toml:3: `50%`: it is a percentage from 0.01 to 20"),
         (of("metrics = ['speed']"), "tenbin.toml:3: `speed`: it is wall,"),
         (of("runs = 0"), "tenbin.toml:3: "),
         (of("prepare = 3"), "tenbin.toml:3: invalid type: integer `3`, expected a command"),

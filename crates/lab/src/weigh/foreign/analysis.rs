@@ -204,8 +204,8 @@ fn undecided(descriptor: &Descriptor, evidence: &Evidence) -> Refusal {
     let claim = sentence::alone(descriptor.quantity, evidence, Verdict::Different);
     Refusal {
         reached: claim,
-        needs: format!("an interval that does not hold 1, or lies within {} of it", percent(evidence.margin)),
-        remedy: "measure both again in turns: tenbin weigh runs commands so, until it knows".into(),
+        needs: format!("an interval that excludes 1, or lies within {} of it", percent(evidence.margin)),
+        remedy: "measure both again in turns: tenbin weigh does so with commands until it knows".into(),
     }
 }
 

@@ -48,8 +48,8 @@ impl Analysis for Instructions {
     }
 
     fn scope(&self) -> &'static str {
-        "A cycle is what a dependent addition takes, in the same blocks. Operands are registers and memory in the nearest cache as the \
-         program sets them up; other operands may take another time."
+        "A cycle is what a dependent addition takes, in the same blocks. Operands are registers and memory \
+         in the nearest cache as the program sets them up; other operands may take different times."
     }
 
     fn time(&self, cell: &Cell) -> Time {
@@ -134,7 +134,7 @@ fn in_cycles(answer: &mut Answer) {
         let (cycles, range) = (show(evidence.ratio, evidence.interval), outward(evidence.interval));
         answer.sentence = format!("{} takes {cycles} cycles ({range}).", evidence.right);
         if is_no_chain(&evidence.right, evidence.interval) {
-            answer.sentence.push_str(" No copy waits for the one before it: this is no latency.");
+            answer.sentence.push_str(" No copy waits for the one before it: this is not a latency.");
         }
     }
 }

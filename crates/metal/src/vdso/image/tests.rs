@@ -140,8 +140,8 @@ fn what_is_wrong_is_said() {
     };
     let code = SYMBOLS + SYMBOL + 8;
     for (message, part) in [
-        (damaged(0, b"#!/b"), "does not begin as"),
-        (damaged(4, &[1]), "no ELF file of 64 bits"),
+        (damaged(0, b"#!/b"), "does not begin like"),
+        (damaged(4, &[1]), "not a 64-bit ELF file"),
         (damaged(54, &[32]), "program header entry size"),
         (damaged(HEADER, &[9]), "no segment begins"),
         (damaged(HEADER + PROGRAM_HEADER, &[9]), "no dynamic section"),

@@ -55,7 +55,7 @@ impl<H: Harts> Follower<'_, H> {
                 break;
             }
             if pieces == PIECES && arrived {
-                let why = format!("somebody still arrived in piece {pieces} of the free run");
+                let why = format!("a hart still arrived in piece {pieces} of the free run");
                 return Err(Parted::Departed { step: None, why });
             }
             if pieces == PIECES {
@@ -92,7 +92,7 @@ impl<H: Harts> Follower<'_, H> {
             match stood.get_mut(hart as usize) {
                 Some(stood) if goals.contains(&pc) => *stood = Stood::ArrivedLater,
                 _ => {
-                    let why = format!("hart {hart} stopped at {pc:#x}, which is no goal");
+                    let why = format!("hart {hart} stopped at {pc:#x}, which is not a goal");
                     return Err(Parted::Departed { step: None, why });
                 }
             }

@@ -180,7 +180,7 @@ impl<'a, H: Harts> Follower<'a, H> {
             return Ok(());
         }
         Err(Parted::Cannot(format!(
-            "the run writes {name} before its turn, which is no memory, and the debugger cannot write there"
+            "the run writes {name}, which is not memory, before its turn, and the debugger cannot write there"
         )))
     }
 
@@ -457,7 +457,7 @@ impl<'a, H: Harts> Follower<'a, H> {
     /// Has the hart that went astray execute what it stands at, and looks whether that traps.
     pub(super) fn trap(&mut self) -> Result<(), Parted> {
         let Some((hart, end)) = (0..).zip(&self.run.ends).find(|(_, end)| end.astray) else {
-            let why = "the answer does not say which hart goes astray; `boot check` says it by now";
+            let why = "the answer does not say which hart goes astray; `boot check` now says it";
             return Err(Parted::Cannot(why.to_owned()));
         };
         let pc = end.pc.0;
@@ -485,7 +485,7 @@ impl<'a, H: Harts> Follower<'a, H> {
                 let goals: BTreeSet<u64> = goals.iter().copied().collect();
                 let goals: Vec<String> = goals.into_iter().map(|goal| format!("{goal:#x}")).collect();
                 return Err(Parted::Cannot(format!(
-                    "hart {hart} has arrived at {}, which is no goal; goals are: {}",
+                    "hart {hart} has arrived at {}, which is not a goal; goals are: {}",
                     end.pc,
                     comma(&goals)
                 )));
@@ -511,7 +511,7 @@ pub(super) fn share(harts: &[ReplayedHart]) -> Result<(), Parted> {
         return Ok(());
     }
     let stacks = comma(arrived.map(|it| it.sp.to_string()));
-    let why = format!("no two harts that arrived have one stack: their stack pointers are {stacks}");
+    let why = format!("no two harts that arrived share a stack: their stack pointers are {stacks}");
     Err(Parted::Departed { step: None, why })
 }
 

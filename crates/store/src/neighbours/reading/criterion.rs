@@ -37,7 +37,7 @@ struct Named {
 pub(super) fn samples(text: &str, path: &Path) -> Result<Measured, String> {
     let Document { iters, times } = parsed(text)?;
     if iters.len() != times.len() {
-        return Err(format!("{} iters and {} times: each sample has one of both", iters.len(), times.len()));
+        return Err(format!("{} iters and {} times: each sample has one of each", iters.len(), times.len()));
     }
     let mut samples = Vec::new();
     for (number, (&iterations, &nanoseconds)) in iters.iter().zip(&times).enumerate() {

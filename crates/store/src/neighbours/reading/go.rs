@@ -42,7 +42,7 @@ pub(super) fn text(text: &str) -> Result<Measured, String> {
         let name = words[0].strip_prefix("Benchmark").unwrap_or(words[0]);
         let name = if packages.len() > 1 { format!("{package}.{name}") } else { name.to_owned() };
         let iterations =
-            words[1].parse().map_err(|_| format!("{place}: {} is no number of iterations", words[1]))?;
+            words[1].parse().map_err(|_| format!("{place}: {} is not a number of iterations", words[1]))?;
         let known = measured.benchmarks.iter().position(|benchmark| benchmark.name == name);
         let known = known.unwrap_or_else(|| {
             measured.benchmarks.push(Benchmark { name, ..Benchmark::default() });
@@ -51,7 +51,7 @@ pub(super) fn text(text: &str) -> Result<Measured, String> {
         let benchmark = &mut measured.benchmarks[known];
         match words[2..].chunks(2).find(|pair| pair.get(1) == Some(&"ns/op")) {
             Some(pair) => {
-                let each: f64 = pair[0].parse().map_err(|_| format!("{place}: {} is no time", pair[0]))?;
+                let each: f64 = pair[0].parse().map_err(|_| format!("{place}: {} is not a time", pair[0]))?;
                 benchmark.samples.push(sample(&place, iterations, each * 1e3 * iterations as f64)?);
             }
             None => benchmark.figures = format!("{}, and no ns/op", words[2..].join(" ")),

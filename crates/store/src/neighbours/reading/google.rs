@@ -56,7 +56,7 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
             Some("us") => 1e6,
             Some("ms") => 1e9,
             Some("s") => 1e12,
-            Some(other) => return Err(format!("{place}: time_unit is {other}, and not ns, us, ms or s")),
+            Some(other) => return Err(format!("{place}: time_unit is {other}, not ns, us, ms or s")),
         };
         let benchmark = &mut benchmarks[known];
         if let Some(aggregate) =

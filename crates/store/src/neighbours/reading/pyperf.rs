@@ -48,7 +48,7 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
             let layers = [&run.metadata, &entry.metadata, &metadata];
             let unit = layers.iter().find_map(|layer| layer.unit.as_deref()).unwrap_or("second");
             if unit != "second" {
-                return Err(format!("benchmarks[{number}]: its values are {unit}s, and no times"));
+                return Err(format!("benchmarks[{number}]: its values are {unit}s, not times"));
             }
             if measured.date.is_none() {
                 measured.date = layers.iter().find_map(|layer| layer.date.clone());

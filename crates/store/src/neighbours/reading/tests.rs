@@ -161,14 +161,14 @@ fn means_alone_are_figures_and_a_refusal() {
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
     for (text, wrong) in [
-        ("", "F/x: it is nothing that is known here"),
-        ("hello\n", "it is nothing that is known here"),
-        ("{\"a\": 1}", "it is nothing that is known here"),
-        ("SQLite format 3\0", "it is nothing that is known here"),
+        ("", "F/x: it is in none of the known formats"),
+        ("hello\n", "it is in none of the known formats"),
+        ("{\"a\": 1}", "it is in none of the known formats"),
+        ("SQLite format 3\0", "it is in none of the known formats"),
         ("{\"results\": [", "F/x: EOF while parsing a list at line 1 column 13"),
         ("{\"results\": []}", "a file of hyperfine and holds no benchmark"),
         ("{\"results\": [{\"times\": [1]}]}", "missing field `command` at line 1"),
-        (r#"{"results": [{"command": "a", "times": [1, -2]}]}"#, "results[0].times[1]: -2 s is no time"),
+        (r#"{"results": [{"command": "a", "times": [1, -2]}]}"#, "results[0].times[1]: -2 s is not a time"),
         (r#"{"iters": [1], "times": [1, 2]}"#, "1 iters and 2 times"),
         (r#"{"iters": [0], "times": [1]}"#, "iters[0], times[0]: no iterations"),
         (
@@ -180,7 +180,7 @@ fn what_is_wrong_is_named_with_its_place() {
             "benchmarks[0]: its values are bytes",
         ),
         (r#"{"benchmarks": [{"runs": [{"values": [1]}]}]}"#, "benchmarks[0].metadata: no name"),
-        ("BenchmarkA 10 x ns/op\n", "line 1: x is no time"),
+        ("BenchmarkA 10 x ns/op\n", "line 1: x is not a time"),
     ] {
         let message = of("x", text).unwrap_err();
         assert!(message.contains(wrong), "{text}: {message}");
@@ -265,8 +265,8 @@ fn csv_has_a_column_a_side_or_a_row_a_sample() {
 #[test]
 fn wrong_csv_names_line_and_column() {
     for (text, wrong) in [
-        ("a,b\n1,2\n1,x\n", "F/a.csv: line 3, column `b`: `x` is no number above 0"),
-        ("name,ns\nadd,-1\n", "F/a.csv: line 2, column `ns`: `-1` is no number above 0"),
+        ("a,b\n1,2\n1,x\n", "F/a.csv: line 3, column `b`: `x` is not a number above 0"),
+        ("name,ns\nadd,-1\n", "F/a.csv: line 2, column `ns`: `-1` is not a number above 0"),
         ("name,ns\n,1\n", "F/a.csv: line 2, column `name`: nothing is named here"),
         ("a,b\n1,2,3\n", "F/a.csv: line 2: 3 fields below 2 titles"),
         ("a,a\n1,2\n", "F/a.csv: line 1: two columns have the title `a`"),
@@ -278,5 +278,5 @@ fn wrong_csv_names_line_and_column() {
         assert_eq!(of("a.csv", text).unwrap_err(), wrong);
     }
     // Without titles it is no table of ours.
-    assert!(of("a.csv", "1,2\n3,4\n").unwrap_err().contains("nothing that is known here"));
+    assert!(of("a.csv", "1,2\n3,4\n").unwrap_err().contains("none of the known formats"));
 }

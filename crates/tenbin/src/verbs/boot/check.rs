@@ -41,7 +41,7 @@ pub struct Check {
 }
 
 const STATUS: &str = "\
-Exit status: 0 all of it is sound; 2 a file is no executable for RV64, or lacks what is named
+Exit status: 0 all of it is sound; 2 a file is not an RV64 executable, or lacks what is named
 (nothing is examined then); 3 a machine was refused or not finished, and none is faulty;
 4 something can go wrong on at least one.";
 
@@ -87,7 +87,7 @@ impl Work for Check {
 
 fn read(path: &Path, request: &Request) -> Result<Firmware, Trouble> {
     let file = path.display().to_string();
-    let bytes = bytes_of(path, LARGEST, "it is no regular file");
+    let bytes = bytes_of(path, LARGEST, "it is not a regular file");
     let bytes = bytes.map_err(|error: io::Error| Trouble::usage(format!("{file}: {error}")))?;
     Firmware::read(&file, &bytes, request).map_err(Trouble::usage)
 }

@@ -44,7 +44,7 @@ pub struct Litmus {
 }
 
 const STATUS: &str = "\
-Exit status: 0 answered, whatever the answer is; 2 a file cannot be read or is no such test (the
+Exit status: 0 answered, whatever the answer is; 2 a file cannot be read or is not such a test (the
 others are answered); 3 not one test could be answered: refused, or not finished.";
 
 pub const VERB: Verb = Verb {
@@ -123,7 +123,7 @@ fn below(folder: &Path, tests: &mut Vec<Named>) {
 /// What a file holds, so that parts of it may be shown. Bytes that are no UTF-8 and characters that would
 /// move a terminal's cursor can stand in comments and strings only, and there they do not matter.
 fn text_of(path: &Path) -> Result<String, String> {
-    let bytes = bytes_of(path, LARGEST, "it is no regular file: write the test to one");
+    let bytes = bytes_of(path, LARGEST, "it is not a regular file: write the test to one");
     let bytes = bytes.map_err(|error| error.to_string())?;
     let moves = |each: char| each.is_control() && !matches!(each, '\n' | '\r' | '\t');
     Ok(String::from_utf8_lossy(&bytes).replace(moves, "\u{fffd}"))

@@ -45,7 +45,7 @@ pub struct Replay {
 
 const STATUS: &str = "\
 Exit status: 0 every run that can be replayed was shown; 2 the answer or an executable cannot be
-read; 3 no run can be replayed; 4 the emulator departed from a run: then tenbin was wrong, or it;
+read; 3 no run can be replayed; 4 the emulator departed from a run: then tenbin or it was wrong;
 5 QEMU is missing.";
 
 pub const VERB: Verb = Verb {
@@ -122,7 +122,7 @@ fn executables(
             Some(known) => known,
             None => {
                 let wrong = |reason: &dyn std::fmt::Display| {
-                    let remedy = if asked.elf.is_none() { "; where it is now is said by --elf" } else { "" };
+                    let remedy = if asked.elf.is_none() { "; say where it is now with --elf" } else { "" };
                     Trouble::usage(format!("{}: {reason}{remedy}", path.display()))
                 };
                 let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
@@ -146,7 +146,7 @@ fn executables(
     }
     if boot.checks.iter().any(|check| check.sha256.is_none()) && !files.is_empty() {
         remarks.push(format!(
-            "whether {} is the executable that was checked is not known: the answer is of a tenbin that kept no hash of it",
+            "whether {} is the executable that was checked is not known: the answer is from a tenbin that kept no hash of it",
             files[0].path.display()
         ));
     }

@@ -269,7 +269,7 @@ fn effects(list: Option<&str>) -> Result<Vec<f64>, Trouble> {
             let number: Option<f64> =
                 item.trim().parse().ok().filter(|number| (0.0..=100.0).contains(number));
             number.map(|number| number / 100.0).ok_or_else(|| {
-                Trouble::usage(format!("--effects {list}: `{item}` is not a per cent from 0 to 100"))
+                Trouble::usage(format!("--effects {list}: `{item}` is not a percentage from 0 to 100"))
             })
         })
         .collect::<Result<Vec<_>, _>>()?;

@@ -58,7 +58,7 @@ enum Wanted {
 fn unknown(name: &Path) -> Trouble {
     let known = comma(Suite::ALL);
     Trouble::usage(format!(
-        "{} is no kernel, and there is no such file: use {known}, {HOST} or an image's path",
+        "{} is not a kernel, and there is no such file: use {known}, {HOST} or an image's path",
         name.display()
     ))
 }
@@ -80,11 +80,11 @@ impl Choice {
         kernel: Option<&Path>,
         cache: Option<&Path>,
     ) -> Result<Self, Trouble> {
-        let host = || Trouble::usage("guests have no architecture like this machine's: name one with --arch");
+        let host = || Trouble::usage("no guest has this machine's architecture: name one with --arch");
         let architecture = arch.map_or_else(|| Architecture::host().ok_or_else(host), Ok)?;
         let cache = cache.map_or_else(Cache::usual, |folder| Ok(Cache::new(folder))).map_err(trouble)?;
         let waits = |folder: &Path| {
-            say(&format!("tenbin: waiting for another tenbin that writes in {}", folder.display()));
+            say(&format!("tenbin: waiting for another tenbin that is writing in {}", folder.display()));
         };
         let cache = cache.telling(waits);
         let wanted = match kernel {

@@ -77,7 +77,10 @@ impl Destination {
     /// A usage error.
     fn new(folder: &Path) -> Result<Self, Trouble> {
         if folder.exists() && !folder.is_dir() {
-            return Err(Trouble::usage(format!("--into {}: it is there and is no folder", folder.display())));
+            return Err(Trouble::usage(format!(
+                "--into {}: it exists and is not a folder",
+                folder.display()
+            )));
         }
         let absent = folder.ancestors().take_while(|it| !it.as_os_str().is_empty() && !it.exists());
         let it = Self { folder: folder.to_owned(), made: absent.map(Path::to_owned).collect() };
@@ -86,7 +89,7 @@ impl Destination {
         for module in Module::ALL {
             let path = folder.join(module.file());
             if path.exists() && !path.is_file() {
-                return Err(Trouble::usage(format!("write {}: it is there and is no file", path.display())));
+                return Err(Trouble::usage(format!("write {}: it exists and is not a file", path.display())));
             }
             can_be_written(&path)?;
         }

@@ -127,7 +127,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     if arguments.nodes > arguments.cpus {
         let (nodes, cpus) = (arguments.nodes, arguments.cpus);
         return Err(Trouble::usage(format!(
-            "--nodes {nodes}: each node has a CPU at least, and --cpus says {cpus}"
+            "--nodes {nodes}: each node needs a CPU, and --cpus says {cpus}"
         )));
     }
     // Before anything is fetched for it: whoever waits for a boot shall not learn then that a name was
@@ -137,15 +137,14 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
         if let Cargo::File { from, to, .. } = cargo {
             insist_place(to).map_err(trouble)?;
             let readable = fs::File::open(from).and_then(|file| file.metadata()).map(|it| it.is_file());
-            can_be_read("--carry", from, "it is no file", readable)?;
+            can_be_read("--carry", from, "it is not a file", readable)?;
         }
     }
     for folder in &arguments.carry_tree {
-        can_be_read("--carry-tree", folder, "it is no folder", fs::read_dir(folder).map(|_| true))?;
+        can_be_read("--carry-tree", folder, "it is not a folder", fs::read_dir(folder).map(|_| true))?;
     }
     if let Some(place) = arguments.bring.iter().find(|place| !place.starts_with('/')) {
-        let why =
-            format!("--bring {place}: places in the guest are named from its root on: /tmp/{place}, say");
+        let why = format!("--bring {place}: paths in the guest begin at its root: /tmp/{place}, say");
         return Err(Trouble::usage(why));
     }
     for place in &arguments.bring {

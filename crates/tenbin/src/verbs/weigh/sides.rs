@@ -43,7 +43,7 @@ impl Weigh {
             return match given.iter().find(|(given, _)| *given) {
                 None => Ok(None),
                 Some((_, option)) => Err(Trouble::usage(format!(
-                    "{option} is for files of functions (.c, .S, .rs, .o, .so), and `{}` is none that is there",
+                    "{option} is for files of functions (.c, .S, .rs, .o, .so), and `{}` is not one that exists",
                     self.commands[0]
                 ))),
             };
@@ -106,11 +106,9 @@ impl Weigh {
             (self.sort != "auto", "--sort"),
             (self.asm && !self.command_name.is_empty(), "--command-name"),
         ];
-        let what = "is for commands, and what is weighed here are functions or workers";
+        let what = "is for commands, and functions or workers are weighed here";
         match given.iter().find(|(given, _)| *given) {
-            None => {
-                self.exports.is_not_asked_for("hyperfine's files hold runs of commands, and no functions")
-            }
+            None => self.exports.is_not_asked_for("hyperfine's files hold runs of commands, not functions"),
             Some((_, option)) => Err(Trouble::usage(format!("{option} {what}"))),
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn figures(rows: &[ByClass]) -> Vec<Figure> {
         add("median", row.median, "ns");
         add("p5", row.low, "ns");
         add("p95", row.high, "ns");
-        add("largest part of a pair's epochs that was interrupted", row.interrupted, "1");
+        add("largest share of a pair's epochs that was interrupted", row.interrupted, "1");
     }
     figures
 }

@@ -19,7 +19,7 @@ fn a_clock_source_is_read_in_the_vdso_or_not() {
         assert!(sentence.contains(words), "{sentence}");
     }
     let unseen = clock_source(&Observed::NotObservable("no such file".into()), true);
-    assert!(unseen.sentence.contains("not to be seen") && unseen.evidence == "no such file");
+    assert!(unseen.sentence.contains("cannot be seen") && unseen.evidence == "no such file");
     let alone = clock_source(&Observed::Known("tsc".into()), false).sentence;
     assert_eq!(alone, "The kernel keeps time by `tsc`.");
 }
@@ -39,7 +39,7 @@ fn mitigations_count_where_they_work_at_each_system_call() {
             ]),
             "2 mitigations",
         ),
-        (Observed::NotObservable("no such folder".into()), "not to be seen"),
+        (Observed::NotObservable("no such folder".into()), "cannot be seen"),
     ];
     for (state, words) in cases {
         let Finding { sentence, evidence, .. } = mitigations(&state);
@@ -64,8 +64,8 @@ fn filters_and_tracers_are_said() {
         ),
         (seen(Some(Seccomp::Filters(Some(3))), Some(0)), "3 seccomp filters look"),
         (seen(Some(Seccomp::Filters(None)), Some(81)), "process 81 traces this one"),
-        (seen(None, None), "Whether seccomp filters system calls the kernel does not say"),
-        (Err("permission denied".into()), "not to be seen"),
+        (seen(None, None), "The kernel does not say whether seccomp filters system calls"),
+        (Err("permission denied".into()), "cannot be seen"),
     ];
     for (watchers, words) in cases {
         let sentence = watched(&watchers).sentence;
@@ -78,7 +78,7 @@ fn what_is_absent_is_counted_and_named() {
     assert_eq!(left_out(&[]), None);
     let (none, way) = (Absent::NotOffered, Absent::NoWay);
     let one = left_out(&[("time in the vDSO", &none)]).unwrap();
-    assert_eq!(one.sentence, "One rung is not here and was left out.");
+    assert_eq!(one.sentence, "One rung is missing here and was left out.");
     assert!(one.evidence.starts_with("time in the vDSO: the vDSO does not offer it under LINUX_"), "{one:?}");
     let three = left_out(&[("a", &way), ("b", &none), ("c", &way)]).unwrap();
     assert!(three.sentence.starts_with("3 rungs"), "{three:?}");

@@ -25,13 +25,14 @@ fn length(nanoseconds: f64, unit: Unit) -> String {
 fn rests_on(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => {
-            "the median of so many reads, one of which is told; the algorithms read in turns; the driver's own clock \
-             readings are within its parts"
+            "the median of that many reads, one of which is shown; the algorithms read in turns; the \
+             driver's own clock readings are within its parts"
         }
         Unit::Instructions => {
-            "instructions, emulated: this guest's clock counts them, which a loop of known length showed twice; each \
-             repetition of a string instruction (`rep stos` of x86) is one; they say nothing about time. The least of so \
-             many reads, because an interrupt only adds; a read of milliseconds always has ticks of the kernel in it"
+            "instructions, emulated: this guest's clock counts them, which a loop of known length showed \
+             twice; each repetition of a string instruction (`rep stos` of x86) is one; they say nothing \
+             about time. The least of that many reads, because an interrupt only adds; a read of \
+             milliseconds always has ticks of the kernel in it"
         }
     }
 }
@@ -105,7 +106,7 @@ pub(super) fn only_the_chosen(chosen: Option<&Algorithm>) -> Finding {
 pub(super) fn no_times(each: &[f64]) -> Finding {
     let each: Vec<String> = each.iter().map(|each| three_digits(*each)).collect();
     finding(
-        "Where a read's time goes is not told: this CPU is emulated, and its clock does not count instructions.".into(),
+        "Where a read's time goes is not shown: this CPU is emulated, and its clock does not count instructions.".into(),
         format!(
             "an instruction of a loop took {} ns of it; a guest of `tenbin guest run --count-instructions` has a clock \
              that counts them",
@@ -198,13 +199,14 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
     };
     finding(
         format!(
-            "While the kernel's events of memory are recorded by perf, a read of F({place}) takes{what} {} of what it takes \
-             without; its author saw 7x of the time, with every event recorded by trace-cmd.",
+            "While the kernel's memory events are recorded by perf, a read of F({place}) takes{what} {} of \
+             what it takes without; its author saw 7x of the time, with every event recorded by trace-cmd.",
             comma(&ratios)
         ),
         format!("without and with, {}", semicolon(&lines)),
-        "a record an event in a ring of perf, this thread alone; before and after, as many events were recorded that a read \
-         never passes. Another tracer has another price for an event, and so another ratio",
+        "a record per event in a ring of perf, this thread alone; before and after, as many events were \
+         recorded that a read never passes. Another tracer has another price for an event, and so another \
+         ratio",
     )
 }
 

@@ -154,7 +154,7 @@ fn a_bent_law_is_said_and_not_hidden() {
     let bump = fork(|mib| if mib == 16.0 { 90e6 } else { 60e6 });
     let answer = judged(&[bump], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Refused, "{}", answer.sentence);
-    assert!(answer.sentence.contains("with 16 MiB it costs 49.9 % more"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("with 16 MiB, it costs 49.9 % more"), "{}", answer.sentence);
     assert!(answer.sentence.starts_with("Refused: fork follows no line: with"), "{}", answer.sentence);
 }
 
@@ -183,7 +183,7 @@ fn a_step_is_not_the_same_at_any_size() {
 fn a_bent_sister_is_not_said_to_be_the_same() {
     let headline = |cost| judged(&[MADE[0], Made { cost, ..MADE[1] }], 60, 0.01).remove(0).sentence;
     let bent = headline(|mib| if mib == 16.0 { 90e6 } else { 60e6 });
-    assert!(bent.contains("; in huge pages along no one line (with 16 MiB it costs 4"), "{bent}");
+    assert!(bent.contains("; in huge pages not along one line (with 16 MiB, it costs 4"), "{bent}");
     assert!(!bent.contains("the same at any size"), "{bent}");
     let step = headline(|mib| if mib == 0.0 { 100e6 } else { 109e6 });
     assert!(step.contains("; in huge pages not surely the same at every size (with none "), "{step}");
@@ -196,7 +196,7 @@ fn a_line_below_nothing_is_bent_with_finite_figures() {
     let square = fork(|mib| 1e6 * (1.0 + mib * mib));
     let answer = judged(&[square], 60, 0.01).remove(0);
     assert!(answer.figures.iter().all(|figure| figure.value.is_finite()), "{:?}", answer.figures);
-    let bend = "With none fork costs more than the line through all sizes says, which is nothing or less.";
+    let bend = "With none, fork costs more than the line through all sizes says, which is nothing or less.";
     assert!(answer.sentence.contains(bend), "{}", answer.sentence);
 }
 
@@ -215,7 +215,7 @@ fn the_most_is_said_with_three_digits_and_never_too_small() {
 fn no_part_of_a_line_is_said_in_thousands_of_percent() {
     use proptest::prelude::*;
     let part = |low, high| Interval { low, high };
-    assert_eq!(words::off(part(-0.03, 337.39)), "costs 0.970 to 339 times what is said by");
+    assert_eq!(words::off(part(-0.03, 337.39)), "costs 0.970 to 339 times what is given by");
     assert_eq!(words::off(part(0.0, 0.32)), "lies 0 to 32 % off");
     assert_eq!(words::off(part(-40.0, 3.0)), "lies an unknown way off");
     proptest!(|(low in -1e6..1e6_f64, width in 0.0..1e6_f64)| {

@@ -67,7 +67,7 @@ fn unlawful(lines: &[LawLine], answers: &[Answer]) -> Document {
     }
     for (remedy, names) in refused {
         let laws = if names.len() == 1 { "law was" } else { "laws were" };
-        document.paragraph(2, format!("The {laws} refused of {}: {remedy}.", and(&names)));
+        document.paragraph(2, format!("The {laws} refused for {}: {remedy}.", and(&names)));
     }
     document
 }

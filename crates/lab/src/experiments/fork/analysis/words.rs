@@ -125,7 +125,7 @@ fn cost(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> String {
             .collect();
         let trend = if fitted.growth == Growth::Falls { "falls" } else { "grows" };
         return format!(
-            "{name} {trend} with resident memory, but along no one line: {}, so that from size to size a page of {page} costs {} ns",
+            "{name} {trend} with resident memory, but not along one line: {}, so that from size to size a page of {page} costs {} ns",
             and(&each),
             and(&steps)
         );
@@ -156,10 +156,10 @@ fn cost(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> String {
 /// What the same way costs in the other kind of pages, as the end of a sentence.
 fn in_other_pages(line: &LawLine, fitted: &Fitted) -> String {
     let kind = if line.huge { "huge" } else { "base" };
-    let bent = if fitted.is_bent() { ", along no one line" } else { "" };
+    let bent = if fitted.is_bent() { ", not along one line" } else { "" };
     match fitted.growth {
         Growth::Same | Growth::Uneven { .. } | Growth::Open if fitted.is_bent() => {
-            format!("; in {kind} pages along no one line ({})", bend(fitted, "it"))
+            format!("; in {kind} pages not along one line ({})", bend(fitted, "it"))
         }
         Growth::Uneven { memory: size, interval } => {
             format!(
@@ -199,11 +199,11 @@ fn fit(line: &LawLine, fitted: &Fitted) -> String {
 fn bend(fitted: &Fitted, named: &str) -> String {
     match fitted.shape {
         Shape::Bent { memory: size, nothing: true, .. } => format!(
-            "with {} {named} costs more than the line through all sizes says, which is nothing or less",
+            "with {}, {named} costs more than the line through all sizes says, which is nothing or less",
             memory(&size)
         ),
         Shape::Bent { memory: size, part, interval, .. } => format!(
-            "with {} {named} costs {} than the line through all sizes says ({})",
+            "with {}, {named} costs {} than the line through all sizes says ({})",
             memory(&size),
             if part > MOST_IN_PERCENT {
                 format!("{}x more", three_digits(part))
@@ -213,7 +213,7 @@ fn bend(fitted: &Fitted, named: &str) -> String {
             parts(interval)
         ),
         Shape::Unsure { memory: size, interval } => {
-            format!("with {} {named} {} the line", memory(&size), off(interval))
+            format!("with {}, {named} {} the line", memory(&size), off(interval))
         }
         Shape::Straight(most) => format!("no size lies further than {} from the line", percent_up(most)),
     }
@@ -256,7 +256,7 @@ pub(super) fn off(interval: Interval) -> String {
     if low <= -1.0 || high <= 0.0 {
         return "lies an unknown way off".into();
     }
-    format!("costs {} times what is said by", outward(Interval { low: 1.0 + low, high: 1.0 + high }))
+    format!("costs {} times what is given by", outward(Interval { low: 1.0 + low, high: 1.0 + high }))
 }
 
 /// A slope that may be of either sign.

@@ -166,7 +166,7 @@ fn the_sentence_says_the_times_the_ratio_and_what_explains_it() {
         " µs late with clock_nanosleep (median of 400; p5 56.",
         "; timerfd is 9.3",
         "x less late than clock_nanosleep (9.",
-        ". Timer slack of 50 µs explains it: with 1 ns of slack clock_nanosleep is 6.5",
+        ". Timer slack of 50 µs explains it: with 1 ns of slack, clock_nanosleep is 6.5",
     ] {
         assert!(sentence.contains(part), "`{part}` in {sentence}");
     }
@@ -206,11 +206,15 @@ fn the_later_one_may_stand_first_and_equals_are_called_equal() {
     let equal = first(&[TIMERFD, ("the same", None, 6_000.0)], 400);
     assert_eq!(equal.verdict, Verdict::Equivalent);
     assert!(equal.sentence.contains("; both are equally late within 5 % (ratio "), "{}", equal.sentence);
-    assert!(equal.sentence.contains("; from "), "what would show: {}", equal.sentence);
+    assert!(equal.sentence.contains("; a difference of "), "what would show: {}", equal.sentence);
     assert!(!equal.sentence.contains("below that margin"), "{}", equal.sentence);
     let near = first(&[TIMERFD, ("the same, nearly", None, 6_180.0)], 2_000);
     assert_eq!(near.verdict, Verdict::Equivalent);
-    assert!(near.sentence.contains(", a difference below that margin; from "), "{}", near.sentence);
+    assert!(
+        near.sentence.contains(", a difference below that margin; a difference of "),
+        "{}",
+        near.sentence
+    );
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl Bench<'_> {
         let Some(evidence) = evidence else {
             let blocks = self.blocks();
             return Part::undecided(
-                format!("`{one}` and `{other}` were compared in {} only", counted(blocks, "block")),
+                format!("`{one}` and `{other}` were compared in only {}", counted(blocks, "block")),
                 self.too_few("blocks", verdict::votes(self.descriptor.level, self.family) as usize),
             );
         };
@@ -214,11 +214,11 @@ impl Bench<'_> {
     pub(super) fn too_few_runs(&self, variant: VariantIndex) -> Part {
         let own: Vec<&Sample> = self.cell.samples.iter().filter(|sample| sample.variant == variant).collect();
         if self.cell.arrangement.once {
-            let reached = format!("`{}` was run {} times only", self.name(variant), own.len());
+            let reached = format!("`{}` was run only {} times", self.name(variant), own.len());
             return Part::undecided(reached, self.too_few("runs", self.least_runs()));
         }
         let blocks = verdict::by_block(&own, verdict::whole_epoch).len();
-        let reached = format!("`{}` was measured in {blocks} blocks only", self.name(variant));
+        let reached = format!("`{}` was measured in only {blocks} blocks", self.name(variant));
         Part::undecided(reached, self.too_few("blocks", self.least_runs()))
     }
 
@@ -279,8 +279,8 @@ impl Bench<'_> {
                 let enough = peaks.len() >= ENOUGH_RUNS;
                 let outcome = if enough { ClaimOutcome::Holds } else { ClaimOutcome::NotDecided };
                 let seen = format!(
-                    "in {} `{name}` had {} resident at the most (claimed: at most {most}); that is what was seen, and \
-                     no bound on other runs",
+                    "in {} `{name}` had {} resident at most (claimed: at most {most}); that is what was \
+                     seen, and no bound on other runs",
                     counted(peaks.len(), "run"),
                     exactly(highest, most)
                 );

@@ -95,7 +95,7 @@ pub(super) fn further(
     let distance = inside.map(|bound| (middle - bound).abs()).fold(f64::INFINITY, f64::min);
     let times = ((interval.high - interval.low) / 2.0 / distance).powi(2);
     if !times.is_finite() || times > TOO_MANY {
-        return "It lies too near to what is claimed for any number of runs to decide it: claim more or less."
+        return "It lies too close to what is claimed for any number of runs to decide it: claim more or less."
             .into();
     }
     let needed = three_digits((count as f64 * times.max(1.0) * 1.2).ceil());

@@ -82,8 +82,8 @@ impl Bench<'_> {
         );
         let needs = (outcome == ClaimOutcome::NotDecided).then(|| {
             if below(whole) {
-                "It needs larger values of the parameter: what does not grow, as the start of a program, weighs \
-                 too much at these."
+                "It needs larger values of the parameter: what does not grow, like the start of a program, \
+                 weighs too much at these."
                     .into()
             } else {
                 further(whole, allowed, (runs, "runs"))

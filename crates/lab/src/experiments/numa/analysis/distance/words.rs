@@ -16,8 +16,8 @@ impl Distances {
             (Outcome::Distant, Some(gap)) => self.distant(gap),
             (Outcome::Distant, None) => "NUMA.".into(),
             (Outcome::Alike, _) => format!(
-                "Not NUMA: {} cores reach {} buffers within {}, once the speed of each core and each buffer is set \
-                 aside, and repetition explains {}; a gap from {} would have shown.",
+                "Not NUMA: {} cores reach {} buffers within {}, once the speed of each core and each buffer \
+                 is set aside, and repetition explains {}; a gap of {} would have shown.",
                 self.readers.len(),
                 self.homes.len(),
                 near(self.spread),
@@ -87,7 +87,7 @@ impl Distances {
             Why::LoneCpu => Refusal {
                 reached: format!("{gap}, and one of its groups is a single CPU"),
                 needs:
-                    "two CPUs in each group, as one alone may suit a page for another reason than distance"
+                    "two CPUs in each group, as one alone may suit a page for a reason other than distance"
                         .into(),
                 remedy: "let more CPUs of that part of the machine read, each with a buffer of its own"
                     .into(),
@@ -107,8 +107,8 @@ impl Distances {
                     near(self.repeat)
                 ),
                 needs: format!(
-                    "a gap of at least {} ({DEVIATIONS} times the deviation within groups, and no accident of as many cores), or a spread \
-                     that repetition explains",
+                    "a gap of at least {} ({DEVIATIONS} times the deviation within groups, and no accident \
+                     of that many cores), or a spread that repetition explains",
                     up(needed)
                 ),
                 remedy: "measure for longer, on a quieter machine".into(),
@@ -128,7 +128,7 @@ impl Distances {
                     (Interval { low, high }, "later")
                 };
                 format!(
-                    "; by the swap, a CPU reaches the other's buffer {} {word} than its own, and a difference from {} would have shown",
+                    "; by the swap, a CPU reaches the other's buffer {} {word} than its own, and a difference of {} would have shown",
                     between(apart),
                     up(self.detectable)
                 )
@@ -163,8 +163,8 @@ impl Column {
         match self.refusal() {
             Some(refusal) => refused_in_words(&refusal),
             None => format!(
-                "Not NUMA: {} cores reach the buffer within {}, one core repeats within {}, and that explains {} between as \
-                 many cores; a gap from {} would have shown.",
+                "Not NUMA: {} cores reach the buffer within {}, one core repeats within {}, and that \
+                 explains {} between that many cores; a gap of {} would have shown.",
                 self.cores,
                 near(self.spread),
                 near(self.repeat),
@@ -186,7 +186,7 @@ impl Column {
                     self.gap.map_or_else(String::new, |gap| format!(", in two groups {} apart", near(gap))),
                     near(self.explained)
                 ),
-                needs: "a second buffer, as with one a slow core and a far one look alike".into(),
+                needs: "a second buffer: with one, a slow core and a far one look alike".into(),
                 remedy: "measure with a buffer for each of several cores".into(),
             }),
             Outcome::Undecided(_) => Some(too_few_values(self.cores, self.repeats)),
@@ -196,7 +196,7 @@ impl Column {
 
 fn too_coarse(detectable: f64) -> Refusal {
     Refusal {
-        reached: format!("no gap was seen, but only one from {} would have shown", up(detectable)),
+        reached: format!("no gap was seen, but none below {} would have shown", up(detectable)),
         needs: format!("data in which a gap of {} would show", percent(COARSEST)),
         remedy: "measure for longer, on a quieter machine".into(),
     }
@@ -303,7 +303,7 @@ impl Named {
             let between =
                 if tried < self.nodes { format!(" between {tried} of them") } else { String::new() };
             format!(
-                "the measurement disagrees: a gap from {} would have shown{between}, and none did",
+                "the measurement disagrees: a gap of {} would have shown{between}, and none did",
                 up(detectable)
             )
         }
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(
             distances(Outcome::Alike).in_words(),
             "Not NUMA: 8 cores reach 8 buffers within 1.9 %, once the speed of each core and each buffer is set aside, and \
-             repetition explains 2.3 %; a gap from 3.1 % would have shown."
+             repetition explains 2.3 %; a gap of 3.1 % would have shown."
         );
         let aside = Distances { unplaced: vec![Cpu(8), Cpu(9)], ..distances(Outcome::Distant) };
         assert!(aside.in_words().contains("CPUs 8-9 belong to none of these"), "{}", aside.in_words());
@@ -443,7 +443,7 @@ mod tests {
             (Outcome::Distant, &others[..], "disagrees: it finds the groups 0-3 and 4-7"),
             (Outcome::Distant, &[][..], "names no nodes; the measurement disagrees"),
             (Outcome::Distant, &[node(0, 0..8)][..], "names one node; the measurement disagrees"),
-            (Outcome::Alike, &halves[..], "disagrees: a gap from 3.1 % would have shown"),
+            (Outcome::Alike, &halves[..], "disagrees: a gap of 3.1 % would have shown"),
             (Outcome::Alike, &[][..], "agrees: what was read is alike"),
             (undecided, &halves[..], "neither confirms nor contradicts"),
         ] {
@@ -464,7 +464,7 @@ mod tests {
                 &alike,
                 &[node(0, 0..4), node(1, 4..8), node(2, 8..12)],
                 "names 3 nodes, and the readers are on 2 of them, with CPUs 0-3 and 4-7",
-                "disagrees: a gap from 3.1 % would have shown between 2 of them",
+                "disagrees: a gap of 3.1 % would have shown between 2 of them",
             ),
         ] {
             let sentence = against_firmware(distances, nodes);
@@ -496,7 +496,7 @@ mod tests {
             (
                 alike,
                 &halves[..],
-                "The firmware names 2 nodes, with CPUs 0-3 and 4-7; the measurement disagrees: a gap from ",
+                "The firmware names 2 nodes, with CPUs 0-3 and 4-7; the measurement disagrees: a gap of ",
             ),
             (undecided, &halves[..], "neither confirms nor contradicts it."),
             (undecided, &[][..], "names no nodes; the measurement neither confirms nor contradicts it."),
