@@ -51,6 +51,27 @@ fn a_report_holds_every_headline_and_is_always_the_same() {
     assert_eq!(text(&place.tenbin(&["report", "-o", "-"]).stdout), html);
 }
 
+/// The README's picture is one that `tenbin report` draws of the run whose lines stand above it.
+#[test]
+fn the_picture_of_the_readme_is_of_its_run() {
+    const STYLE: &str = "svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#1b1b1f}path{fill:none}\
+        .grid{stroke:#dcdde1}.one{stroke:#85888f;stroke-dasharray:3 3}.interval{stroke:#0060a8;stroke-width:3}\
+        .mark{fill:#0060a8}g text{paint-order:stroke;stroke:#fff;stroke-width:4px}";
+    let place = Place::new();
+    let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/pages/survey.db"));
+    fs::copy(kept, place.path("store.db")).unwrap();
+    let html = report(&place, "report.html");
+    let (_, part) = html.split_once("<h2 id=\"part-2-name\">pipe</h2>").unwrap();
+    let (_, drawing) = part.split_once("<svg ").unwrap();
+    let (drawing, _) = drawing.split_once("</svg>").unwrap();
+    let (head, body) = drawing.split_once('>').unwrap();
+    let svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" {head}><style>{STYLE}</style>{body}</svg>\n"
+    );
+    let picture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pipe.svg"));
+    snapbox::Assert::new().action_env("SNAPSHOTS").eq(svg, snapbox::Data::read_from(picture, None));
+}
+
 /// A run of two benchmarks of another tool, the second of them by `factor` slower.
 fn imported(place: &Place, name: &str, factor: f64) -> String {
     let times =

@@ -46,7 +46,7 @@ pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answe
     let place = if cell.arrangement.label.is_empty() {
         String::new()
     } else {
-        format!(" {}", cell.arrangement.label)
+        format!(": {}", cell.arrangement.label)
     };
     document.push(Block::Folded { title: format!("How single values lie{place}"), document: beside });
     document

@@ -16,7 +16,7 @@ const ROW: f64 = 36.0;
 const EDGE: f64 = 24.0;
 
 /// Longer names are cut; the whole of one stands in its title.
-const NAME: usize = 72;
+const NAME: usize = 80;
 
 /// The lines on one logarithmic scale, with 1 marked. Nothing where there is no ratio.
 pub(super) fn intervals(intervals: &Intervals) -> Markup {
