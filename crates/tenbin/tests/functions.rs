@@ -378,7 +378,7 @@ fn what_is_no_function_is_a_usage_error() {
         (&["--asm", "--threads", "2", "nop"], "cannot be used with '--threads"),
         (&["--cflags", "-O3", "--cflags", "-O3", "good.c", "good.c", "good.c"], "--cflags is given 2 times"),
         (&["--cflags", "-flto", "good.c", "good.c"], "it is for optimisation by the linker (-flto)"),
-        (&["--cflags", "-O3", "word.o", "word.o"], "nothing is given to it that could use them"),
+        (&["--cflags", "-O3", "word.o", "word.o"], "nothing here is compiled by it"),
         (&["--min-runs", "100", "--max-runs", "10", "good.c", "good.c"], "--min-runs 100 is more"),
         (&["--sort", "mean-time", "good.c", "good.c"], "--sort is for commands"),
         (&["--build", "true", "good.c", "good.c"], "--build is how a revision is built"),
