@@ -302,9 +302,10 @@ impl Store {
         }
     }
 
-    /// The runs that are meant by `spec`, each once: `latest` is the run that was started last, a label
-    /// means all runs that bear it, oldest first, and anything else is the beginning of one run's name.
-    /// Several of these may stand in a row, with commas between them. Never empty.
+    /// The runs that are meant by `spec`, each once: `latest` is the run that was started last, of those with
+    /// a date if there are any; a label means all runs that bear it, oldest first; anything else is the
+    /// beginning of one run's name. Several of these may stand in a row, with commas between them. Never
+    /// empty.
     ///
     /// # Errors
     /// [`Error::UnknownRun`], and [`Error::AmbiguousRun`] where several names begin so, both with what there
@@ -324,7 +325,11 @@ impl Store {
     fn meant_by(&self, word: &str) -> Result<Vec<RunId>, Error> {
         let lookup = self.place(Attempt::List).lookup(word);
         if word == "latest" {
-            let last = self.runs()?.pop().map(|entry| vec![entry.id]);
+            // What another tool wrote may say of no date, and whoever took it in has measured since.
+            let is_dated =
+                |entry: &&Entry| entry.summary.started.starts_with(|letter: char| letter.is_ascii_digit());
+            let runs = self.runs()?;
+            let last = runs.iter().rev().find(is_dated).or(runs.last()).map(|entry| vec![entry.id]);
             return last.ok_or(Error::UnknownRun(lookup, Vec::new()));
         }
         if let Ok(label) = word.parse::<Label>() {

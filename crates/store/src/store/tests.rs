@@ -204,6 +204,17 @@ fn runs_are_listed_by_start_and_found_by_prefix() {
 }
 
 #[test]
+fn an_import_without_a_date_is_the_latest_of_nothing_but_such() {
+    let (_folder, mut store) = store();
+    let mut undated = small_run(10_000);
+    undated.provenance.started = "undated".into();
+    let imported = store.keep(&undated).unwrap();
+    assert_eq!(store.find("latest").unwrap(), imported);
+    let measured = store.keep(&small_run(20_000)).unwrap();
+    assert_eq!(store.find("latest").unwrap(), measured);
+}
+
+#[test]
 fn a_full_database_is_an_error_and_harms_no_earlier_run() {
     let (_folder, mut store) = store();
     let id = store.keep(&small_run(1)).unwrap();

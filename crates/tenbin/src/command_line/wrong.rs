@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use tenbin_lab::survey::names;
 use tenbin_model::words::comma;
 
 /// The error in words, for the command line `words`.
@@ -24,6 +25,11 @@ pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[Os
         ErrorKind::InvalidSubcommand => {
             error.remove(ContextKind::Suggested);
             if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+                if path == command.get_name() && names().contains(word) {
+                    return format!(
+                        "`{word}` is a question: `{path} run {word}` asks it, and `{path} show {word}` says how"
+                    );
+                }
                 let near = near(word, &commands);
                 match near.is_empty() {
                     true => error.remove(ContextKind::SuggestedSubcommand),
