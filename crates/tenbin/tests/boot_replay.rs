@@ -194,7 +194,7 @@ fn only_what_is_asked_for_is_replayed_and_a_lack_is_named() {
     let (status, stdout, _) = replay(&serde_json::to_string(&boot).unwrap(), &[]);
     // Where a line ends depends on how long the name of the file is.
     let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!((status, stdout.contains("no goal; goals are: 0x80000018.")), (Some(3), true), "{stdout}");
+    assert_eq!((status, stdout.contains("not a goal; goals are: 0x80000018.")), (Some(3), true), "{stdout}");
     let desk = TempDir::new().unwrap();
     fs::write(desk.path().join("answer.json"), answer).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
@@ -335,7 +335,7 @@ fn a_replay_says_what_was_seen() {
     for words in [
         "2 harts, boot hart 0, SC, dead: shown 2 of 2 times",
         "wake_flag = 0x1",
-        "hart 0 goes round at",
+        "hart 0 loops at",
         "hart 1 had arrived",
     ] {
         assert!(stdout.contains(words), "{words}: {stdout}");

@@ -82,6 +82,7 @@ mod tests {
         let calibration = Calibration {
             provenance: Provenance {
                 version: "9.9.9".into(),
+                build: None,
                 started: "2000-01-01T00:00:00Z".into(),
                 seed: 1,
                 effort: Effort::Quick,

@@ -56,7 +56,7 @@ fn pages_that_move_between_two_blocks_refuse_the_cell() {
             let cell = rehearsed((descriptor, arrangement), request, &mut moving);
             let refusal = cell.refusal.as_ref().unwrap();
             // Where the kernel does not say where pages are, it was planted that it did and then fell silent.
-            if refusal.reached.contains("does not any more") {
+            if refusal.reached.contains("no longer does") {
                 eprintln!("the kernel does not say where memory lies: {}", refusal.reached);
             } else {
                 let message = format!("the page at byte 0 was on node {} and is", u32::MAX);
