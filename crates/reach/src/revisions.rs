@@ -314,9 +314,10 @@ mod tests {
         };
         assert_eq!(left(), 2);
         assert!(folder.path().is_dir());
-        // As when its process is killed.
+        // As when its process is killed. A child that another test starts at this moment has the lock as
+        // well, until it executes a program.
         drop(held);
-        assert_eq!(left(), 1);
+        assert!((0..10_000).any(|_| left() == 1), "{} are left", left());
     }
 
     #[test]
