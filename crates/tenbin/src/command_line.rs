@@ -15,7 +15,7 @@ use crate::verbs::{self, Measure, VERBS, Verb};
 
 /// Weigh two ways of doing a thing at the bottom of this Linux machine.
 ///
-/// Without a command: every question that this machine can answer, quickly; one sentence each, with
+/// Without a command: every question that this machine can answer, quickly; a line each, with
 /// its interval, or why there is none. Nothing on the machine is changed. Takes 40 to 60 seconds; each
 /// answer is written as soon as it is known.
 #[derive(Parser)]
