@@ -7,12 +7,12 @@
 pub mod architecture;
 pub mod command;
 mod disassembly;
+mod dist;
 mod emulated;
 mod evaluation;
 pub mod failure;
 pub mod guests;
 mod modules;
-mod release;
 pub mod requirement;
 mod site;
 mod statistics;
@@ -80,8 +80,18 @@ enum Chore {
         #[arg(long)]
         url: Option<String>,
     },
-    /// Build the static release binaries for every architecture, and check that they are static.
-    Release,
+    /// Build what is shipped: binaries, packages of Debian, crates, licences, a bill of materials, sums.
+    ///
+    /// Each binary is read, stripped, measured against its limit and tried. All of it lies in `xtask/dist`
+    /// below the target folder.
+    Dist {
+        /// One architecture only: x86_64, aarch64 or riscv64.
+        #[arg(value_name = "ARCHITECTURE")]
+        architecture: Option<String>,
+        /// Build what is committed again, in another folder, and fail if a file differs.
+        #[arg(long)]
+        twice: bool,
+    },
     /// Run a benchmark, or all of them.
     #[command(disable_help_flag = true)]
     Bench(Words),
@@ -169,7 +179,7 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
         Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
         Chore::Site { url } => site::run(&workspace, url.as_deref())?,
-        Chore::Release => release::run(&workspace)?,
+        Chore::Dist { architecture, twice } => dist::run(&workspace, architecture.as_deref(), twice)?,
         Chore::Bench(Words { words }) => return Err(evaluation::become_it(&workspace, "bench", &words)),
         Chore::Arena(Words { words }) => return Err(evaluation::become_it(&workspace, "arena", &words)),
         Chore::LitmusCampaign(Words { words }) => {

@@ -15,7 +15,7 @@ use crate::workspace::{Profile, Workspace};
 const VERSION: &str = "0.5.4";
 
 /// Pages of the root that belong to the site.
-const OF_ROOT: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const OF_ROOT: [&str; 5] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
 
 /// Builds the site below the target folder. Where it will be found, at `url`, is for its map alone.
 pub(crate) fn run(workspace: &Workspace, url: Option<&str>) -> Result<(), Failure> {

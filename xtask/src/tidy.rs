@@ -469,9 +469,7 @@ fn manifest_inherits(tree: &Tree) -> Vec<Violation> {
         let inherits = |key: &str| {
             entries.iter().any(|it| it.table == "package" && it.key.strip_suffix(".workspace") == Some(key))
         };
-        for key in
-            ["version", "edition", "rust-version", "license", "publish"].iter().filter(|key| !inherits(key))
-        {
+        for key in ["version", "edition", "rust-version", "license"].iter().filter(|key| !inherits(key)) {
             violations.push(violation(path, 1, format!("`{key}.workspace = true` is missing in [package]")));
         }
         // Where `unsafe` may stand; and exported symbols, which a lint takes for the same.

@@ -1,6 +1,7 @@
 //! Where the repository is, and what cargo knows about it.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -81,11 +82,49 @@ impl Workspace {
             .variables(architecture.cargo_variables())
             .remedy("correct what the compiler names above");
         if profile == Profile::Dist {
-            command = command.arguments(["--profile", "dist"]);
+            command = command.arguments(["--profile", "dist", "--config"]).argument(self.flags());
         }
         command.run()?;
         let folder = if profile == Profile::Dist { "dist" } else { "debug" };
         Ok(self.target.join(architecture.names().target).join(folder).join("tenbin"))
+    }
+
+    /// What a binary that is shipped is built with beside its profile: no tables for unwinding, as a panic
+    /// aborts; and no path of this machine, so that another one builds the same.
+    fn flags(&self) -> String {
+        let sources = env::var_os("CARGO_HOME").map(PathBuf::from);
+        let sources = sources.or_else(|| Some(env::home_dir()?.join(".cargo"))).unwrap_or_default();
+        let registries = fs::read_dir(sources.join("registry/src")).into_iter().flatten().flatten();
+        let mut flags = vec![
+            "-Cforce-unwind-tables=no".to_owned(),
+            "-Clink-arg=-Wl,--no-eh-frame-hdr,-z,pack-relative-relocs,-T,xtask/src/dist/no-unwind.ld"
+                .to_owned(),
+            format!("--remap-path-prefix={}=tenbin", self.root.display()),
+        ];
+        let remapped = |path: PathBuf| format!("--remap-path-prefix={}=crates.io", path.display());
+        flags.extend(registries.map(|registry| remapped(registry.path())));
+        format!("target.'cfg(all(target_os = \"linux\", target_env = \"gnu\"))'.rustflags={flags:?}")
+    }
+
+    /// A program of crates.io in this version, installed below the target folder where it is not there.
+    pub fn tool(&self, name: &str, version: &str, features: &[&str]) -> Result<PathBuf, Failure> {
+        let root = self.target.join("tools");
+        let program = root.join("bin").join(name);
+        let there = program.exists()
+            && Command::new(&program)
+                .argument("--version")
+                .read()
+                .is_ok_and(|it| it.trim().ends_with(version));
+        if !there {
+            // It is built to be run a few times.
+            let command = self.cargo().arguments(["install", "--locked", "--profile", "dev", name]);
+            let command = command.arguments(["--version", &format!("={version}"), "--root"]).argument(root);
+            command
+                .arguments(features.iter().copied())
+                .remedy("look whether crates.io can be reached")
+                .run()?;
+        }
+        Ok(program)
     }
 
     /// An empty folder of our own below the target folder, for files that a step leaves.
@@ -99,9 +138,9 @@ impl Workspace {
             )
         };
         if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(failure)?;
+            fs::remove_dir_all(&folder).map_err(failure)?;
         }
-        std::fs::create_dir_all(&folder).map_err(failure)?;
+        fs::create_dir_all(&folder).map_err(failure)?;
         Ok(folder)
     }
 }

@@ -21,13 +21,14 @@
 //! give the same answer everywhere.
 //!
 //! Reading order: [`Natural`], `span` (what is done to limbs in place), [`ladder`], `division`,
-//! `decimal`, [`mod@fibonacci`].
+//! `decimal`, [`mod@fibonacci`], and [`published`], which is what others wrote.
 
 mod decimal;
 mod division;
 pub mod fibonacci;
 pub mod ladder;
 mod natural;
+pub mod published;
 mod span;
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Module {
 /// Files of the folder `kmod`, with their paths below it.
 macro_rules! embedded {
     ($($path:literal),* $(,)?) => {
-        &[$(($path, include_bytes!(concat!("../../../kmod/", $path)))),*]
+        &[$(($path, include_bytes!(concat!("../kmod/", $path)))),*]
     };
 }
 

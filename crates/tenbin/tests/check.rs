@@ -20,8 +20,11 @@ fn block(language: &str) -> String {
     block.to_owned()
 }
 
+/// What the action of this repository runs.
+const ACTION: &str = include_str!("../../../.github/actions/check/check.sh");
+
 /// Runs the lines for a CI where this is what is claimed.
-fn in_ci(place: &Place, claims: &str) -> std::process::Output {
+fn in_ci(place: &Place, script: &str, claims: &str) -> std::process::Output {
     let file = format!("[weigh.q]\ncommands.a = 'true'\nwithin = '60s'\n[weigh.q.claims]\n{claims}\n");
     fs::write(place.path("tenbin.toml"), file).unwrap();
     let tenbin = place.path("tenbin");
@@ -31,8 +34,9 @@ fn in_ci(place: &Place, claims: &str) -> std::process::Output {
     let folder = place.folder.path();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
     Command::new("sh")
-        .args(["-c", &block("sh")])
+        .args(["-c", script])
         .env("PATH", path)
+        .envs([("TENBIN", "tenbin"), ("FILE", "tenbin.toml")])
         .env("GITHUB_STEP_SUMMARY", place.path("summary.md"))
         .env("HOME", folder)
         .current_dir(folder)
@@ -42,21 +46,23 @@ fn in_ci(place: &Place, claims: &str) -> std::process::Output {
 }
 
 #[test]
-fn what_the_document_tells_a_ci_to_run_works() {
-    let place = Place::new();
-    let summary = || fs::read_to_string(place.path("summary.md")).unwrap();
-    let held = in_ci(&place, "c = 'a takes at most 100 s'");
-    assert_eq!(ending(&held).0, 0, "{}", text(&held.stderr));
-    assert!(summary().starts_with("### tenbin check: 1 claim: 1 holds\n"), "{}", summary());
-    let refuted = in_ci(&place, "c = 'a takes at most 0.001 ms'");
-    assert_eq!(ending(&refuted).0, 4, "{}", text(&refuted.stderr));
-    assert!(summary().contains("1 refuted"), "{}", summary());
-    assert!(fs::read_to_string(place.path("claims.xml")).unwrap().contains("<failure type=\"refuted\""));
-    // A file that is wrong leaves no page, and its status is the one that comes out.
-    fs::remove_file(place.path("claims.md")).unwrap();
-    let wrong = in_ci(&place, "c = 'a is quick'");
-    assert_eq!(ending(&wrong).0, 2, "{}", text(&wrong.stderr));
-    assert!(text(&wrong.stderr).contains("tenbin.toml:5: claim `c`"), "{}", text(&wrong.stderr));
+fn what_the_document_tells_a_ci_to_run_works_as_the_action_does() {
+    for script in [&block("sh"), ACTION] {
+        let place = Place::new();
+        let summary = || fs::read_to_string(place.path("summary.md")).unwrap();
+        let held = in_ci(&place, script, "c = 'a takes at most 100 s'");
+        assert_eq!(ending(&held).0, 0, "{}", text(&held.stderr));
+        assert!(summary().starts_with("### tenbin check: 1 claim: 1 holds\n"), "{}", summary());
+        let refuted = in_ci(&place, script, "c = 'a takes at most 0.001 ms'");
+        assert_eq!(ending(&refuted).0, 4, "{}", text(&refuted.stderr));
+        assert!(summary().contains("1 refuted"), "{}", summary());
+        assert!(fs::read_to_string(place.path("claims.xml")).unwrap().contains("<failure type=\"refuted\""));
+        // A file that is wrong leaves no page, and its status is the one that comes out.
+        fs::remove_file(place.path("claims.md")).unwrap();
+        let wrong = in_ci(&place, script, "c = 'a is quick'");
+        assert_eq!(ending(&wrong).0, 2, "{}", text(&wrong.stderr));
+        assert!(text(&wrong.stderr).contains("tenbin.toml:5: claim `c`"), "{}", text(&wrong.stderr));
+    }
 }
 
 #[test]

@@ -51,8 +51,8 @@ impl Tree {
         let mut files = Vec::new();
         for path in listing.split('\0').filter(|path| !path.is_empty()).collect::<BTreeSet<_>>() {
             let full = workspace.root().join(path);
-            // A file may be deleted and not yet committed as such.
-            if !full.is_file() {
+            // A file may be deleted and not yet committed as such; and what a link leads to is listed itself.
+            if !full.symlink_metadata().is_ok_and(|it| it.is_file()) {
                 continue;
             }
             let bytes = std::fs::read(&full).map_err(|error| {

@@ -1,6 +1,5 @@
 //! `fib`: which way to a Fibonacci number is cheap, in user mode and in the kernel?
 
-mod decimal;
 mod described;
 mod device;
 mod kernel;
@@ -9,7 +8,6 @@ mod published;
 mod readings;
 mod soak;
 mod user;
-mod words;
 
 use tenbin_model::words::comma;
 

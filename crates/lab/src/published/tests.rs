@@ -30,7 +30,7 @@ fn wrong(name: &str, text: &str) -> String {
 #[test]
 fn every_file_is_a_table_of_a_question_and_is_listed() {
     let listed = include_str!("../../../../docs/figures.md");
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/published");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/published");
     let files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 8);
     for file in files {

@@ -1,6 +1,7 @@
 //! `tenbin man`: the manual, a page a command.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_mangen::roff::{Roff, bold, roman};
@@ -8,7 +9,7 @@ use tenbin_model::words::comma;
 
 use super::{VERBS, Verb, Work};
 use crate::command_line;
-use crate::output::{Answer, Trouble};
+use crate::output::{Answer, Trouble, write_whole};
 
 /// Print the manual page of tenbin or of a command
 #[derive(Args)]
@@ -16,6 +17,9 @@ pub struct Man {
     /// The command, like `run` or `guest run`
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
+    /// Write the pages of all commands into this folder, as tenbin.1, tenbin-run.1 and so on
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    into: Option<PathBuf>,
 }
 
 pub const VERB: Verb = Verb {
@@ -28,6 +32,11 @@ impl Work for Man {
         let mut whole = command_line::whole();
         // Gives every command the name under which its page is referred to.
         whole.build();
+        if let Some(folder) = self.into {
+            let mut count = 0;
+            write_below(&whole, "tenbin", &folder, &mut count)?;
+            return Ok(Answer::text(format!("{count} pages in {}\n", folder.display())));
+        }
         let mut command = &whole;
         for word in &self.command {
             command = command.find_subcommand(word).ok_or_else(|| {
@@ -38,14 +47,31 @@ impl Work for Man {
                 })
             })?;
         }
-        let mut text = Vec::new();
-        page(command, self.command.is_empty(), &mut text)
-            .map_err(|error| Trouble::internal(format!("render the manual page: {error}")))?;
-        let page = Answer::generated(text)?.text;
-        // Each part comes with the definition of the apostrophe; once is enough.
-        let without = page.replace(APOSTROPHE, "");
-        Ok(Answer::text(APOSTROPHE.to_owned() + &without))
+        rendered(command, self.command.is_empty()).map(Answer::text)
     }
+}
+
+/// Writes the page of `command`, which is called `name` there, and those of all commands below it. `help` has
+/// every command below it again.
+fn write_below(command: &clap::Command, name: &str, folder: &Path, count: &mut usize) -> Result<(), Trouble> {
+    let page = rendered(command, *count == 0)?;
+    write_whole(&folder.join(format!("{name}.1")), |out| out.write_all(page.as_bytes()))?;
+    *count += 1;
+    let below = command.get_subcommands().filter(|_| command.get_name() != "help");
+    for below in below {
+        write_below(below, &format!("{name}-{}", below.get_name()), folder, count)?;
+    }
+    Ok(())
+}
+
+fn rendered(command: &clap::Command, is_whole: bool) -> Result<String, Trouble> {
+    let mut text = Vec::new();
+    page(command, is_whole, &mut text)
+        .map_err(|error| Trouble::internal(format!("render the manual page: {error}")))?;
+    let page = Answer::generated(text)?.text;
+    // Each part comes with the definition of the apostrophe; once is enough.
+    let without = page.replace(APOSTROPHE, "");
+    Ok(APOSTROPHE.to_owned() + &without)
 }
 
 /// What the crate `roff` begins with: an apostrophe that stays one.

@@ -7,7 +7,7 @@ use crate::published::{self, Claim, Figure, Format, Reading, Table, Time};
 
 pub(super) const TABLES: &[Table] = &[Table {
     file: "atomics_sg2038.csv",
-    csv: include_str!("../../../../../fixtures/published/atomics_sg2038.csv"),
+    csv: include_str!("../../../published/atomics_sg2038.csv"),
     source: "F. Wu, 2024-02-24",
     machine: || Machine { architecture: "riscv64".into(), ..published::machine("Sophgo SG2038, 64 cores") },
     claims,

@@ -6,7 +6,7 @@ use crate::published::{self, Claim, Figure, Format, Reading, Table, Time};
 
 pub(super) const TABLES: &[Table] = &[Table {
     file: "wsl_vm.csv",
-    csv: include_str!("../../../../../fixtures/published/wsl_vm.csv"),
+    csv: include_str!("../../../published/wsl_vm.csv"),
     source: "S. Takeuchi, Advent Calendar 2017, day 25",
     machine: || Machine {
         architecture: "x86_64".into(),

@@ -6,7 +6,7 @@ use crate::published::{self, Claim, Figure, Table};
 
 pub(super) const TABLES: &[Table] = &[Table {
     file: "faults_sg2038.csv",
-    csv: include_str!("../../../../../fixtures/published/faults_sg2038.csv"),
+    csv: include_str!("../../../published/faults_sg2038.csv"),
     source: "F. Wu, 2024-02-24",
     machine: || Machine { architecture: "riscv64".into(), ..published::machine("Sophgo SG2038, 64 cores") },
     claims,

@@ -7,7 +7,7 @@ use crate::published::{self, Claim, Figure, Format, Reading, Table, Time};
 pub(super) const TABLES: &[Table] = &[
     Table {
         file: "fibdrv.csv",
-        csv: include_str!("../../../../../fixtures/published/fibdrv.csv"),
+        csv: include_str!("../../../published/fibdrv.csv"),
         source: "DokiDokiPB, 2022",
         machine: alder_lake,
         claims: |_| Vec::new(),
@@ -15,7 +15,7 @@ pub(super) const TABLES: &[Table] = &[
     },
     Table {
         file: "fibdrv_perf.csv",
-        csv: include_str!("../../../../../fixtures/published/fibdrv_perf.csv"),
+        csv: include_str!("../../../published/fibdrv_perf.csv"),
         source: "DokiDokiPB, 2022",
         machine: alder_lake,
         claims,

@@ -1,11 +1,7 @@
 //! The ways to F(n) against the sum, and the plans.
 
-use proptest::prelude::*;
-
-use super::decimal::{self, IDLE_ROUNDS, Start};
 use super::oracle::{Base, Table, Walk};
 use super::user::samples;
-use super::*;
 
 #[test]
 fn the_oracle_knows_the_numbers_that_everybody_knows() {
@@ -35,49 +31,6 @@ fn a_table_holds_all_up_to_a_place_and_samples_beyond_once() {
     assert_eq!(table.rows().map(|(place, _)| place).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 7, 9]);
     assert_eq!(table.number(9), Some(&34_u64.to_le_bytes()[..]));
     assert_eq!((table.number(0), table.number(8)), (Some(&[][..]), None));
-}
-
-fn digits(n: u32, start: Start) -> Vec<u8> {
-    decimal::fibonacci(n, start).iter().flat_map(|digit| digit.to_le_bytes()).collect()
-}
-
-/// The buffers that the published way sizes once are never too small, and both ways to start agree with the
-/// sum.
-#[test]
-fn published_digits_are_right_up_to_ten_thousand() {
-    let mut walk = Walk::new(Base::Billions);
-    for n in 0..=1_500 {
-        let right = walk.to(n);
-        for start in [Start::AsPublished, Start::Corrected] {
-            assert_eq!(digits(n as u32, start), right, "F({n}), {start:?}");
-        }
-    }
-    for n in (1_501..10_000_u32).step_by(97) {
-        assert_eq!(digits(n, Start::Corrected), walk.to(n.into()), "F({n})");
-    }
-}
-
-#[test]
-fn a_word_holds_every_number_up_to_its_last() {
-    let mut walk = Walk::new(Base::Words);
-    for n in 0..=words::LARGEST {
-        let right = little(&walk.to(n.into()), 8)[0];
-        for start in [Start::AsPublished, Start::Corrected] {
-            assert_eq!(words::with_a_branch(n, start), right, "F({n}) with a branch, {start:?}");
-            assert_eq!(words::without_a_branch(n, start), right, "F({n}) branchless, {start:?}");
-        }
-    }
-    assert_eq!(walk.to(u64::from(words::LARGEST) + 1).len(), 16, "the next one takes two words");
-}
-
-proptest! {
-    /// The published start comes 32 rounds early, whatever n is; they double zero.
-    #[test]
-    fn the_published_start_is_thirty_two_rounds_early(n in 1..=u32::MAX) {
-        let rounds = |start: Start| start.mask(n).ilog2() + 1;
-        prop_assert_eq!(rounds(Start::AsPublished), rounds(Start::Corrected) + IDLE_ROUNDS);
-        prop_assert_eq!(u64::from(n) & !(2 * Start::Corrected.mask(n) - 1), 0);
-    }
 }
 
 #[test]

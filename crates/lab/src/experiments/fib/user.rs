@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_bignum::published::{Start, decimal, words};
 use tenbin_bignum::{Natural, fibonacci};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Effort, Picoseconds, Variant, VariantIndex};
 
-use super::decimal::{self, Start};
 use super::oracle::{Base, Table};
-use super::words;
 use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

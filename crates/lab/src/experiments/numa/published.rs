@@ -14,7 +14,7 @@ use crate::published::{self, Claim, Figure, Format, OnMachine, Reading, Table};
 
 pub(super) const TABLES: &[Table] = &[Table {
     file: "numa_sc2a11.csv",
-    csv: include_str!("../../../../../fixtures/published/numa_sc2a11.csv"),
+    csv: include_str!("../../../published/numa_sc2a11.csv"),
     source: "S. Takeuchi, undated",
     machine: || Machine {
         architecture: "aarch64".into(),

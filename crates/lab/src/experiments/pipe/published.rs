@@ -6,7 +6,7 @@ use crate::published::{self, Claim, Figure, Format, Reading, Table, Time};
 
 pub(super) const TABLES: &[Table] = &[Table {
     file: "yes.csv",
-    csv: include_str!("../../../../../fixtures/published/yes.csv"),
+    csv: include_str!("../../../published/yes.csv"),
     source: "Kognosuke, 2023-11-06",
     machine: || Machine {
         architecture: "x86_64".into(),

@@ -41,7 +41,7 @@ pub(super) fn figures() -> Vec<Published> {
 
 pub(super) const TABLES: &[Table] = &[Table {
     file: "thrash_ryzen1800x.csv",
-    csv: include_str!("../../../../../fixtures/published/thrash_ryzen1800x.csv"),
+    csv: include_str!("../../../published/thrash_ryzen1800x.csv"),
     source: "S. Takeuchi, undated (with a note of 2019-02-19)",
     machine: || Machine {
         architecture: "x86_64".into(),

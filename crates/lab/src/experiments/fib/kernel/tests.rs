@@ -1,7 +1,8 @@
 //! Algorithms in user space stand in for the driver: the comparison sees what is right and what is not.
 
+use tenbin_bignum::published::{Start, decimal};
+
 use super::*;
-use crate::experiments::fib::decimal::{self, Start};
 
 /// A driver in user space, with the writing of one algorithm.
 #[derive(Clone)]

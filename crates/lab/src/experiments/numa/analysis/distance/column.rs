@@ -181,7 +181,7 @@ mod tests {
     use super::super::simulation::normal;
     use super::*;
 
-    const PUBLISHED: &str = include_str!("../../../../../../../fixtures/published/numa_sc2a11.csv");
+    const PUBLISHED: &str = include_str!("../../../../../published/numa_sc2a11.csv");
 
     fn series(name: &str) -> Vec<f64> {
         let rows = PUBLISHED.lines().map(|line| line.split(',').collect::<Vec<_>>());

@@ -4,7 +4,8 @@
 //! Written from what its author says of the second version: the buffers are sized once for all of the work,
 //! and a buffer is cleared as a whole before a product is summed up in it.
 
-use super::oracle::BILLION;
+/// One more than the largest digit.
+const BILLION: u32 = 1_000_000_000;
 
 /// Digits that F(n) is sure to fit into: its author found 42.25 places to a digit, and divides by 42 in the
 /// kernel.
@@ -12,16 +13,12 @@ const PLACES_A_DIGIT: u64 = 42;
 
 /// Where the doubling begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub enum Start {
     /// As published: at bit 63 shifted by the leading zeros of a number of 32 bits, so 32 rounds double zero.
     AsPublished,
     /// At the topmost bit that is set.
     Corrected,
 }
-
-/// Rounds as published that change nothing.
-#[cfg(test)]
-pub(super) const IDLE_ROUNDS: u32 = 32;
 
 impl Start {
     /// The bits of `n` from the first that is looked at, as a mask. None are looked at for 0 where it is
@@ -29,7 +26,8 @@ impl Start {
     ///
     /// For 0 the published one counts the leading zeros of 0, which C leaves undefined (`__builtin_clz`, the
     /// manual of GCC); here they are 32.
-    pub(super) fn mask(self, n: u32) -> u64 {
+    #[must_use]
+    pub fn mask(self, n: u32) -> u64 {
         match self {
             Self::AsPublished => (1 << 63) >> n.leading_zeros(),
             Self::Corrected => u64::from(n.checked_ilog2().map_or(0, |bit| 1_u32 << bit)),
@@ -138,8 +136,10 @@ impl Decimal {
     }
 }
 
-/// The digits of F(n), least first; F(0) has none.
-pub(super) fn fibonacci(n: u32, start: Start) -> Vec<u32> {
+/// The digits of F(n) to the base of 10⁹, least first; F(0) has none.
+#[must_use]
+#[inline(never)]
+pub fn fibonacci(n: u32, start: Start) -> Vec<u32> {
     let capacity = (u64::from(n) / PLACES_A_DIGIT) as usize + 2;
     let (mut a, mut b) = (Decimal::new(capacity, 0), Decimal::new(capacity, 1));
     let (mut one, mut other) = (Decimal::new(capacity, 0), Decimal::new(capacity, 0));

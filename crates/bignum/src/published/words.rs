@@ -6,13 +6,15 @@ use std::hint::black_box;
 use super::decimal::Start;
 
 /// The largest place whose number fits into 64 bits.
-pub(super) const LARGEST: u32 = 93;
+pub const LARGEST: u32 = 93;
 
 /// F(n) by a branch on each bit of `n`.
 ///
 /// Where the bit is set something happens that a compiler may not do elsewhere ([`black_box`] of nothing,
 /// which costs no instruction): so it cannot choose between two values without a branch.
-pub(super) fn with_a_branch(n: u32, start: Start) -> u64 {
+#[must_use]
+#[inline(never)]
+pub fn with_a_branch(n: u32, start: Start) -> u64 {
     let (mut a, mut b) = (0_u64, 1_u64);
     let mut mask = start.mask(n);
     while mask > 0 {
@@ -32,7 +34,9 @@ pub(super) fn with_a_branch(n: u32, start: Start) -> u64 {
 ///
 /// The bit passes through [`black_box`], or a compiler could see that the masks choose, and branch. It is
 /// known long before the products are that wait for it.
-pub(super) fn without_a_branch(n: u32, start: Start) -> u64 {
+#[must_use]
+#[inline(never)]
+pub fn without_a_branch(n: u32, start: Start) -> u64 {
     let (mut a, mut b) = (0_u64, 1_u64);
     let mut mask = start.mask(n);
     while mask > 0 {
