@@ -21,6 +21,9 @@ const LINE: f64 = 14.0;
 /// Longer names are cut; the whole of one stands in its title.
 const NAME: usize = 80;
 
+/// The room of a row.
+const ROOM: f64 = WIDTH - 2.0 * EDGE;
+
 /// The least room between a name and a figure that stand side by side.
 const GAP: f64 = 12.0;
 
@@ -66,8 +69,8 @@ fn drawing(title: &str, rows: &[Estimate], scale: &Scale) -> Markup {
     let mut lines = Vec::new();
     let mut top = 0.0;
     for row in rows {
-        let name = crate::shortened(&row.name, NAME);
-        let is_abreast = width(&name) + GAP + width(&row.figure) <= WIDTH - 2.0 * EDGE;
+        let name = crate::shortened(&row.name, letters(&row.name, ROOM).min(NAME));
+        let is_abreast = width(&name) + GAP + width(&row.figure) <= ROOM;
         let figure = top + if is_abreast { 17.0 } else { 17.0 + LINE };
         lines.push((row, name, top + 17.0, figure));
         top = figure + ROW - 17.0;
@@ -106,10 +109,22 @@ fn drawing(title: &str, rows: &[Estimate], scale: &Scale) -> Markup {
 
 /// About how wide words are in the style sheet's letters of 12 pixels, in a wide one of the usual fonts.
 fn width(text: &str) -> f64 {
-    let letter = |letter: char| match letter {
+    text.chars().map(width_of).sum()
+}
+
+fn width_of(letter: char) -> f64 {
+    match letter {
         'A'..='Z' => 8.5,
         _ if letter.is_ascii() => 6.2,
         _ => 12.0,
+    }
+}
+
+/// How many letters of a text stand in so much room.
+fn letters(text: &str, mut room: f64) -> usize {
+    let fits = |letter: &char| {
+        room -= width_of(*letter);
+        room >= 0.0
     };
-    text.chars().map(letter).sum()
+    text.chars().take_while(fits).count()
 }

@@ -171,6 +171,8 @@ fn a_figure_stands_below_a_name_that_leaves_no_room() {
     };
     assert!(figure("a : b"));
     assert!(!figure(&"CLOCK_MONOTONIC ".repeat(5)));
+    // Wide letters are cut sooner.
+    assert!(ratios(&"測".repeat(80), 1).contains(&format!(">{}…<", "測".repeat(55))));
 }
 
 #[test]
