@@ -145,7 +145,7 @@ for (const file of files) {
       const shown = await page.locator("figure").count();
       if (shown !== figures) faults.push(`${name}: of ${figures} figures ${shown} are shown`);
       for (const fault of await page.evaluate(faultsOfDrawings)) faults.push(`${name}: ${fault}`);
-      console.log(`${base}: ${(size / 1000).toFixed(0)} kB, ${figures} figures`);
+      console.log(`${base}: ${(size / 1000).toFixed(0)} kB, figures: ${figures}`);
     }
     await context.close();
   }
