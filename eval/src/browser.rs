@@ -43,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     for (name, text) in [("package.json", PACKAGE), ("report.mjs", PROGRAM)] {
         written(&folder.join(name), text)?;
     }
-    let kept = workspace.root().join("fixtures/wire/format_2.db");
+    let kept = workspace.root().join("fixtures/pages/survey.db");
     let kept = arguments.store.as_deref().map_or(Ok(kept), absolute)?;
     // A store that is opened may change its file.
     let store = folder.join("store.db");
@@ -54,12 +54,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
         command.directory(&folder).read()
     };
     tenbin(&["report", &arguments.run, "-o", "report.html"])?;
+    if arguments.store.is_none() {
+        small_enough("a report of every question", size(&folder.join("report.html"))?, FULL)?;
+    }
+    tenbin(&["report", &arguments.run, "--samples", "-o", "report-samples.html"])?;
     let mut beside = vec!["report".to_owned()];
-    for (times, page) in [(500, "hostile.html"), (5_000, "hostile-large.html")] {
+    for (times, page, most) in
+        [(500, "hostile.html", TEN_THOUSAND), (5_000, "hostile-large.html", HUNDRED_THOUSAND)]
+    {
         written(&folder.join("hostile.json"), &hostile(times))?;
         let imported = tenbin(&["import", "hostile.json"])?;
         let run = imported.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
+        tenbin(&["report", &run, "-o", "without.html"])?;
         tenbin(&["report", &run, "--samples", "-o", page])?;
+        let more = size(&folder.join(page))?.saturating_sub(size(&folder.join("without.html"))?);
+        small_enough(&format!("what {} samples add to a report", 20 * times), more, most)?;
         beside.push(run);
     }
     beside.extend(["-o", "hostile-beside.html"].map(str::to_owned));
@@ -67,12 +76,36 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     let install = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
     Command::new("npm").arguments(install).directory(&folder).remedy(REMEDY).run()?;
     let node = Command::new("node").argument("report.mjs").argument(&arguments.chromium);
-    node.arguments([".", "report.html", "hostile.html", "hostile-large.html", "hostile-beside.html"])
-        .directory(&folder)
-        .remedy(REMEDY)
-        .run()?;
+    let pages = ["report", "report-samples", "hostile", "hostile-large", "hostile-beside"];
+    let node = node.argument(".").arguments(pages.map(|page| format!("{page}.html")));
+    node.directory(&folder).remedy(REMEDY).run()?;
     println!("screenshots are in {}", folder.display());
     Ok(())
+}
+
+/// The most bytes of a report of a run of every question.
+const FULL: u64 = 400_000;
+
+/// The most bytes that so many samples add to a report, with the program that draws them.
+const TEN_THOUSAND: u64 = 150_000;
+const HUNDRED_THOUSAND: u64 = 600_000;
+
+fn size(path: &Path) -> Result<u64, Failure> {
+    let file = fs::metadata(path);
+    file.map(|it| it.len()).map_err(|error| Failure::new(format!("read {}", path.display()), error, REMEDY))
+}
+
+fn small_enough(what: &str, bytes: u64, most: u64) -> Result<(), Failure> {
+    println!("{what}: {} kB of at most {}", bytes.div_ceil(1000), most / 1000);
+    if bytes <= most {
+        return Ok(());
+    }
+    let reason = format!("{what}: {bytes} bytes are more than {most}");
+    Err(Failure::new(
+        "approve the size of a report",
+        reason,
+        "make what crates/document/src/html writes shorter",
+    ))
 }
 
 fn written(path: &Path, text: &str) -> Result<(), Failure> {

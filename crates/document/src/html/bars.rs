@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::svg::{self, Frame, WIDTH, colour, short, upwards};
+use super::svg::{self, Frame, WIDTH, short, style, upwards};
 use crate::scale::Scale;
 use crate::{Axis, Bars, Unit};
 
@@ -17,7 +17,7 @@ const ONE_ORDER: f64 = 10.0;
 /// A curve for each series, a place to the right for each value, and what there is to say of one above it.
 /// Nothing where there is no time.
 pub(super) fn bars(bars: &Bars) -> Markup {
-    let frame = Frame { left: 76.0, right: WIDTH - 24.0, top: 40.0, bottom: HEIGHT - 44.0 };
+    let frame = Frame { left: 76.0, right: WIDTH - 28.0, top: 40.0, bottom: HEIGHT - 44.0 };
     let times = || bars.series.iter().flat_map(|series| &series.times).flatten().map(|time| time.0 as f64);
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
     let is_logarithmic = least > 0.0 && most >= least * ONE_ORDER;
@@ -48,8 +48,8 @@ pub(super) fn bars(bars: &Bars) -> Markup {
             @let points: Vec<(f64, f64)> = series.times.iter().enumerate().filter_map(|(row, time)| {
                 Some((right(row), up.place((*time)?.0 as f64)))
             }).collect();
-            path class=(format!("{} curve", colour(number))) d=(path(&points, 'L')) {}
-            path class=(format!("{} dots", colour(number))) d=(path(&points, 'M')) {}
+            path class=(format!("{} curve", style(number))) d=(path(&points, 'L')) {}
+            path class=(format!("{} dots", style(number))) d=(path(&points, 'M')) {}
         }
     };
     let names = || bars.series.iter().map(|series| series.name.as_str());
@@ -61,7 +61,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
         (svg::legend(names()))
         @if !bars.note.is_empty() { p.note { (bars.note) } }
     };
-    svg::figure(&title, HEIGHT, &body, &below)
+    svg::figure(&title, &svg::drawn(&title, HEIGHT, &body), &below)
 }
 
 /// Points that are joined (`L`) or stand for themselves (`M`).

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::svg::{self, Frame, WIDTH, axes, colour, short};
+use super::svg::{self, Frame, WIDTH, axes, short, style};
 use crate::scale::Scale;
 use crate::{Chart, Curve, Style};
 
@@ -10,7 +10,7 @@ const HEIGHT: f64 = 280.0;
 
 /// A chart with its legend. Nothing where there are no points.
 pub(super) fn chart(chart: &Chart) -> Markup {
-    let frame = Frame { left: 76.0, right: WIDTH - 16.0, top: 24.0, bottom: HEIGHT - 44.0 };
+    let frame = Frame { left: 76.0, right: WIDTH - 28.0, top: 24.0, bottom: HEIGHT - 44.0 };
     let points = || chart.curves.iter().flat_map(|curve| &curve.points);
     let x = Scale::over(points().map(|point| point.0), chart.x.is_logarithmic, (frame.left, frame.right));
     let y = Scale::over(points().map(|point| point.1), chart.y.is_logarithmic, (frame.bottom, frame.top));
@@ -18,11 +18,11 @@ pub(super) fn chart(chart: &Chart) -> Markup {
     let body = html! {
         (axes(frame, (&chart.x, &x), (&chart.y, &y)))
         @for (number, curve) in chart.curves.iter().enumerate() {
-            path class=(format!("{} {}", colour(number), class(curve.style))) d=(path(curve, (&x, &y))) {}
+            path class=(format!("{} {}", style(number), class(curve.style))) d=(path(curve, (&x, &y))) {}
         }
     };
     let legend = svg::legend(chart.curves.iter().map(|curve| curve.name.as_str()));
-    svg::figure(&chart.title, HEIGHT, &body, &legend)
+    svg::figure(&chart.title, &svg::drawn(&chart.title, HEIGHT, &body), &legend)
 }
 
 fn class(style: Style) -> &'static str {

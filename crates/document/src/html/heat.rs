@@ -64,5 +64,6 @@ pub(super) fn heat(heat: &Heat) -> Markup {
             @if together > 1 { " " (together) " neighbours are taken together, by their median." }
         }
     };
-    svg::figure("Time between each pair, in nanoseconds", 28.0 + height * count as f64, &body, &below)
+    let title = "Time between each pair, in nanoseconds";
+    svg::figure(title, &svg::drawn(title, 28.0 + height * count as f64, &body), &below)
 }

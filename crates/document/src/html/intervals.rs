@@ -7,7 +7,7 @@ use super::svg::{self, WIDTH, short};
 use super::verdict_class;
 use crate::page::{sign, words};
 use crate::scale::Scale;
-use crate::{Axis, Intervals, Unit};
+use crate::{Axis, Estimate, Intervals, Unit};
 
 /// The height of a row: its words above its line.
 const ROW: f64 = 36.0;
@@ -15,8 +15,20 @@ const ROW: f64 = 36.0;
 /// The edge around all of them.
 const EDGE: f64 = 24.0;
 
+/// How much higher a row is whose figure stands below its name.
+const LINE: f64 = 14.0;
+
 /// Longer names are cut; the whole of one stands in its title.
 const NAME: usize = 80;
+
+/// The room of a row.
+const ROOM: f64 = WIDTH - 2.0 * EDGE;
+
+/// The least room between a name and a figure that stand side by side.
+const GAP: f64 = 12.0;
+
+/// More rows than this are several drawings, so that each has its scale in sight and fits on paper.
+const MOST: usize = 24;
 
 /// The lines on one logarithmic scale, with 1 marked. Nothing where there is no ratio.
 pub(super) fn intervals(intervals: &Intervals) -> Markup {
@@ -24,33 +36,15 @@ pub(super) fn intervals(intervals: &Intervals) -> Markup {
     let values = rows.iter().flat_map(|row| [row.low, row.high, row.ratio]).chain([1.0]);
     let scale = Scale::over(values, true, (EDGE, WIDTH - EDGE)).filter(|_| !rows.is_empty());
     let Some(scale) = scale else { return html! {} };
-    let bottom = ROW * rows.len() as f64 + 8.0;
-    let ratio = Axis { name: String::new(), unit: Unit::Ratio, is_logarithmic: true };
-    let body = html! {
-        @for value in scale.ticks(9) {
-            @let place = short(scale.place(value));
-            path.grid d=(format!("M{place} 0V{}", short(bottom))) {}
-            text x=(place) y=(short(bottom + 16.0)) text-anchor="middle" { (ratio.digits(value)) }
-        }
-        path.one d=(format!("M{} 0V{}", short(scale.place(1.0)), short(bottom))) {}
-        @for (number, row) in rows.iter().enumerate() {
-            @let line = ROW * number as f64 + 26.0;
-            g class=(verdict_class(row.verdict)) {
-                title { (row.name) ": " (row.figure) ", " (words(row.verdict)) }
-                text x=(EDGE) y=(short(line - 9.0)) { (crate::shortened(&row.name, NAME)) }
-                text x=(short(WIDTH - EDGE)) y=(short(line - 9.0)) text-anchor="end" { (row.figure) }
-                path.interval d=(format!(
-                    "M{} {line}H{}", short(scale.place(row.low)), short(scale.place(row.high))
-                )) {}
-                @let place = scale.place(row.ratio);
-                @match row.verdict {
-                    Verdict::Different => { circle.mark cx=(short(place)) cy=(line) r="5" {} }
-                    Verdict::Equivalent => {
-                        rect.mark x=(short(place - 4.5)) y=(short(line - 4.5)) width="9" height="9" {}
-                    }
-                    Verdict::Refused => { circle.open cx=(short(place)) cy=(line) r="4.5" {} }
-                }
-            }
+    // None of them is much shorter than the others.
+    let each = rows.len().div_ceil(rows.len().div_ceil(MOST));
+    let drawings = html! {
+        @for (number, rows) in rows.chunks(each).enumerate() {
+            @let title = match number {
+                0 => intervals.title.clone(),
+                _ => format!("{}, continued", intervals.title),
+            };
+            (drawing(&title, rows, &scale))
         }
     };
     let below = html! {
@@ -67,5 +61,70 @@ pub(super) fn intervals(intervals: &Intervals) -> Markup {
             }
         }
     };
-    svg::figure(&intervals.title, bottom + 24.0, &body, &below)
+    svg::figure(&intervals.title, &drawings, &below)
+}
+
+/// Some of the rows.
+fn drawing(title: &str, rows: &[Estimate], scale: &Scale) -> Markup {
+    let mut lines = Vec::new();
+    let mut top = 0.0;
+    for row in rows {
+        let name = crate::shortened(&row.name, letters(&row.name, ROOM).min(NAME));
+        let is_abreast = width(&name) + GAP + width(&row.figure) <= ROOM;
+        let figure = top + if is_abreast { 17.0 } else { 17.0 + LINE };
+        lines.push((row, name, top + 17.0, figure));
+        top = figure + ROW - 17.0;
+    }
+    let bottom = top + 8.0;
+    let ratio = Axis { name: String::new(), unit: Unit::Ratio, is_logarithmic: true };
+    let body = html! {
+        @for value in scale.ticks(9) {
+            @let place = short(scale.place(value));
+            path.grid d=(format!("M{place} 0V{}", short(bottom))) {}
+            text x=(place) y=(short(bottom + 16.0)) text-anchor="middle" { (ratio.digits(value)) }
+        }
+        path.one d=(format!("M{} 0V{}", short(scale.place(1.0)), short(bottom))) {}
+        @for (row, name, top, figure) in lines {
+            @let line = figure + 9.0;
+            g class=(verdict_class(row.verdict)) {
+                title { (row.name) ": " (row.figure) ", " (words(row.verdict)) }
+                text x=(EDGE) y=(short(top)) { (name) }
+                text x=(short(WIDTH - EDGE)) y=(short(figure)) text-anchor="end" { (row.figure) }
+                path.interval d=(format!(
+                    "M{} {line}H{}", short(scale.place(row.low)), short(scale.place(row.high))
+                )) {}
+                @let place = scale.place(row.ratio);
+                @match row.verdict {
+                    Verdict::Different => { circle.mark cx=(short(place)) cy=(line) r="5" {} }
+                    Verdict::Equivalent => {
+                        rect.mark x=(short(place - 4.5)) y=(short(line - 4.5)) width="9" height="9" {}
+                    }
+                    Verdict::Refused => { circle.open cx=(short(place)) cy=(line) r="4.5" {} }
+                }
+            }
+        }
+    };
+    svg::drawn(title, bottom + 24.0, &body)
+}
+
+/// About how wide words are in the style sheet's letters of 12 pixels, in a wide one of the usual fonts.
+fn width(text: &str) -> f64 {
+    text.chars().map(width_of).sum()
+}
+
+fn width_of(letter: char) -> f64 {
+    match letter {
+        'A'..='Z' => 8.5,
+        _ if letter.is_ascii() => 6.2,
+        _ => 12.0,
+    }
+}
+
+/// How many letters of a text stand in so much room.
+fn letters(text: &str, mut room: f64) -> usize {
+    let fits = |letter: &char| {
+        room -= width_of(*letter);
+        room >= 0.0
+    };
+    text.chars().take_while(fits).count()
 }

@@ -8,23 +8,34 @@ use crate::scale::Scale;
 /// The width of a drawing; a browser makes it as wide as there is room.
 pub(super) const WIDTH: f64 = 720.0;
 
-/// How many colours and dashes there are, by which curves are told apart.
+/// How many colours there are, and how many kinds of dashes, by which curves are told apart.
 const STYLES: usize = 6;
 
-/// A drawing of this height with its title, which is read out where it cannot be seen, and what stands below.
-pub(super) fn figure(title: &str, height: f64, body: &Markup, below: &Markup) -> Markup {
+/// Drawings under their title, and what stands below them.
+pub(super) fn figure(title: &str, drawings: &Markup, below: &Markup) -> Markup {
     html! {
         figure {
             figcaption { (title) }
-            svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(title) { (body) }
+            (drawings)
             (below)
         }
     }
 }
 
-/// The class of a curve's colour.
-pub(super) fn colour(number: usize) -> String {
-    format!("c{}", number % STYLES)
+/// A drawing of this height, with a title that is read out where it cannot be seen; it is moved sideways
+/// where the screen is too narrow for its words. A browser gives keys to what can be moved.
+pub(super) fn drawn(title: &str, height: f64, body: &Markup) -> Markup {
+    html! {
+        div.drawn {
+            svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(title) { (body) }
+        }
+    }
+}
+
+/// The classes of a curve's colour and dashes: where the colours are used up, they come again with other
+/// dashes.
+pub(super) fn style(number: usize) -> String {
+    format!("c{} d{}", number % STYLES, (number + number / STYLES) % STYLES)
 }
 
 /// The names of curves beside their colours. Nothing for one that has no name.
@@ -33,7 +44,7 @@ pub(super) fn legend<'a>(names: impl Iterator<Item = &'a str>) -> Markup {
         ul.legend {
             @for (number, name) in names.enumerate().filter(|(_, name)| !name.is_empty()) {
                 li {
-                    svg class=(format!("key {}", colour(number))) viewBox="0 0 24 8" aria-hidden="true" {
+                    svg class=(format!("key {}", style(number))) viewBox="0 0 24 8" aria-hidden="true" {
                         path d="M0 4H24" {}
                     }
                     (name)

@@ -133,6 +133,49 @@ fn every_drawing_has_a_title() {
 }
 
 #[test]
+fn no_two_of_thirty_six_curves_look_alike() {
+    let styles = (0..36).map(svg::style).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(styles.len(), 36);
+}
+
+fn ratios(name: &str, count: usize) -> String {
+    let row = Estimate {
+        name: name.into(),
+        ratio: 2.0,
+        low: 1.0,
+        high: 3.0,
+        figure: "2x (1 to 3)".into(),
+        verdict: Verdict::Different,
+    };
+    let sides = [String::new(), String::new()];
+    Block::Intervals(Intervals { title: "Time".into(), sides, rows: vec![row; count] }).html().into_string()
+}
+
+#[test]
+fn many_ratios_are_several_drawings_on_one_scale() {
+    let drawings = |count| ratios("a : b", count).matches("role=\"img\"").count();
+    assert_eq!([24, 25, 48, 69].map(drawings), [1, 2, 2, 3]);
+    let html = ratios("a : b", 25);
+    assert_eq!(
+        (html.matches("<figure>").count(), html.matches("aria-label=\"Time, continued\"").count()),
+        (1, 1)
+    );
+    assert_eq!(html.matches("path class=\"one\"").count(), 2);
+}
+
+#[test]
+fn a_figure_stands_below_a_name_that_leaves_no_room() {
+    let figure = |name: &str| {
+        let html = ratios(name, 1);
+        html.contains("y=\"17\" text-anchor=\"end\"")
+    };
+    assert!(figure("a : b"));
+    assert!(!figure(&"CLOCK_MONOTONIC ".repeat(5)));
+    // Wide letters are cut sooner.
+    assert!(ratios(&"測".repeat(80), 1).contains(&format!(">{}…<", "測".repeat(55))));
+}
+
+#[test]
 fn what_has_nothing_to_draw_draws_nothing() {
     let axis = || Axis { name: String::new(), unit: Unit::Time, is_logarithmic: true };
     for block in [
